@@ -119,6 +119,19 @@ fn more_clients_than_one_process_may_have_files() {
 }
 
 #[test]
+fn a_walk_has_files_for_its_first_step() {
+    let server = Server::start(&[]);
+    let mut walk = throng(["echo", "--format", "json", "--step-size", "100", "--interval", "100ms"]);
+    walk.args(["--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]).arg(server.url());
+    let outcome = run(&mut under("prlimit", &["--nofile=128:128", "--"], &walk), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["steps"].as_array().map(Vec::len), Some(1), "{outcome}");
+    assert_eq!(sum_of(&results, "connected"), 100, "{outcome}");
+    assert!(results["verdict"]["trust"].to_string().contains("pass --processes"), "{outcome}");
+}
+
+#[test]
 fn too_few_ports() {
     let script = r#"
         ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range || exit 99

@@ -2,6 +2,7 @@
 
 use crew::{Course, Shape};
 use load::StepOrder;
+use report::count;
 use results::{Step, TrustNote};
 
 use crate::args::RunArgs;
@@ -31,6 +32,9 @@ pub(crate) enum Next {
 
 impl Agenda {
     /// The steps of `course`, with as many clients as processes of this machine may have, or the agents of a fleet.
+    ///
+    /// # Errors
+    /// The first step has more: nothing would be measured.
     pub(crate) fn new(
         course: Course,
         args: &RunArgs,
@@ -38,12 +42,12 @@ impl Agenda {
         clients_max_of_fleet: Option<u64>,
     ) -> Result<Self, Failure> {
         let here = processes::clients_per_process()? * u64::from(shape.processes);
-        Ok(Self {
-            course,
-            clients_max: clients_max_of_fleet.unwrap_or(here),
-            remedy: if args.fleet.fleet.is_some() { "more --agents" } else { "--processes" },
-            gave_out: false,
-        })
+        let clients_max = clients_max_of_fleet.unwrap_or(here);
+        let remedy = if args.fleet.fleet.is_some() { "more --agents" } else { "--processes" };
+        match course.first_clients().map(u64::from) {
+            Some(clients) if clients > clients_max => Err(too_many_at_first(clients, clients_max, remedy)),
+            _ => Ok(Self { course, clients_max, remedy, gave_out: false }),
+        }
     }
 
     /// The next step, unless something speaks against it.
@@ -82,9 +86,19 @@ impl Agenda {
     }
 }
 
+/// Not even the first step has room.
+fn too_many_at_first(clients: u64, clients_max: u64, remedy: &str) -> Failure {
+    let (clients, most) = (count(clients), count(clients_max));
+    let why = format!(
+        "it has {clients} clients, and the generator's limit of open files allows {most}: pass {remedy}, or begin with fewer clients"
+    );
+    Failure::could_not("measure the first step", why)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use crew::Warmup;
     use load::LoadRule;
     use stats::capacity::SearchConfig;
 
@@ -98,10 +112,10 @@ mod tests {
 
     const RULE: LoadRule = LoadRule::EachClient { interval_ns: 1, duration_ns: 1 };
 
-    fn agenda(course: Course, clients_max: u64) -> Agenda {
+    fn agenda(course: Course, clients_max: u64) -> Result<Agenda, Failure> {
         let args = Line::parse_from(["throng", "ws://localhost"]).run;
-        let shape = Shape { processes: 1, threads: 1, cpus: Vec::new(), clients_max: None };
-        Agenda::new(course, &args, &shape, Some(clients_max)).unwrap()
+        let shape = Shape { processes: 1, threads: 1, cpus: Vec::new(), clients: 1 };
+        Agenda::new(course, &args, &shape, Some(clients_max))
     }
 
     fn step(agenda: &mut Agenda) -> StepOrder {
@@ -111,7 +125,7 @@ mod tests {
 
     #[test]
     fn it_ends_where_the_generator_may_have_no_more_clients() {
-        let mut agenda = agenda(Course::walk(10, 10, Some(3), RULE), 15);
+        let mut agenda = agenda(Course::walk(10, 10, Some(3), RULE), 15).unwrap();
         let order = step(&mut agenda);
         assert!(matches!(agenda.poll(true), Next::Interrupted));
         agenda.handle(&order, &Step::default());
@@ -120,10 +134,24 @@ mod tests {
     }
 
     #[test]
+    fn a_first_step_without_room_is_a_failure_and_a_later_one_an_end() {
+        let warmup = Some(Warmup { clients: 1, rule: RULE });
+        let walk = || Course::walk(10, 10, Some(3), RULE).with_warmup(warmup);
+        let failure = agenda(walk(), 9).err().expect("10 are too many").to_string();
+        assert!(failure.contains("it has 10 clients") && failure.contains("allows 9: pass"), "{failure}");
+        let mut resumed = walk();
+        resumed.replay([(10, true)]).unwrap();
+        let mut agenda = agenda(resumed, 19).expect("a step is there to be told of");
+        let warmup = step(&mut agenda);
+        agenda.handle_warmup(&warmup);
+        assert!(matches!(agenda.poll(false), Next::Over(Some(_))));
+    }
+
+    #[test]
     fn it_ends_where_the_generator_gave_out_and_not_where_the_server_did() {
         for (local, ends) in [(true, true), (false, false)] {
             let search = SearchConfig { start: 10, step: 10, max: 99, tolerance: 0.05, repeats: 1 };
-            let mut agenda = agenda(Course::search(search, RULE), 100);
+            let mut agenda = agenda(Course::search(search, RULE), 100).unwrap();
             let order = step(&mut agenda);
             let mut failed = Step { standing: vec![results::standing::unfinished()], ..Step::default() };
             failed.errors.add("ports", 0, "no port is left");

@@ -210,8 +210,8 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// The agents of a fleet that are to run this; `None`: it runs here.
-    pub(crate) fn gathering(&self, clients_max: Option<u64>) -> Result<Option<Gathering>, Failure> {
-        let Some(gathering) = self.fleet.gathering(self.threads, clients_max) else { return Ok(None) };
+    pub(crate) fn gathering(&self, clients: u64) -> Result<Option<Gathering>, Failure> {
+        let Some(gathering) = self.fleet.gathering(self.threads, Some(clients)) else { return Ok(None) };
         let own = "name a server that the agents can reach; throng's own server would be on this machine";
         let here = [
             (self.url.is_none(), "URL", own),

@@ -33,7 +33,7 @@ pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
 }
 
 /// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too.
-pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: bool) -> Result<Shape, Failure> {
+pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result<Shape, Failure> {
     let cpus = match &args.pin {
         Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
         None => Vec::new(),
@@ -42,13 +42,12 @@ pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: boo
     if let Some(cpu) = cpus.iter().find(|cpu| !available.contains(cpu)) {
         return Err(Failure::usage("--pin", format!("there is no CPU {cpu} here; there are {available:?}")));
     }
-    let needed = clients_max.unwrap_or(1).div_ceil(clients_per_process()?);
+    let needed = clients.max(1).div_ceil(clients_per_process()?);
     let needed =
         u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
     let processes = args.processes.unwrap_or(needed).max(1);
     if processes < needed {
-        let problem =
-            format!("{} clients need {needed} processes here (ulimit -n)", clients_max.unwrap_or(0));
+        let problem = format!("{clients} clients need {needed} processes here (ulimit -n)");
         return Err(Failure::usage("--processes", problem));
     }
     let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
@@ -57,5 +56,5 @@ pub(crate) fn shape(args: &RunArgs, clients_max: Option<u64>, beside_server: boo
     if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
         return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
     }
-    Ok(Shape { processes, threads, cpus, clients_max })
+    Ok(Shape { processes, threads, cpus, clients })
 }

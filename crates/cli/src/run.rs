@@ -32,10 +32,11 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     app_file::check_messages(&request.plan, request.scenario)?;
     app_file::check_visits(&request.plan, request.scenario)?;
     net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
-    let fleet = request.args.gathering(request.shape.clients_max)?;
+    let fleet = request.args.gathering(request.shape.clients)?;
     let limits = request.limits()?;
     let keeps_windows = request.args.compression.keeps_windows();
-    let windows = compression::cost(request.plan.speech.deflate, request.shape.clients_max);
+    let clients_max = request.plan.clients_max.map(u64::from);
+    let windows = compression::cost(request.plan.speech.deflate, clients_max);
     if let Some(cost) = windows.filter(|_| !request.args.quiet) {
         stderr::line(format_args!("throng: {cost}"));
     }

@@ -46,8 +46,8 @@ pub(crate) struct Target {
     pub(crate) userinfo: Option<(String, Secret)>,
 }
 
-/// The target of the flags: their URL, or the built-in server, in as many processes as `clients_max` clients need.
-pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Failure> {
+/// The target of the flags: their URL, or the built-in server, in as many processes as this many clients need.
+pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     if let Some(url) = &args.url {
         let find = || {
             let mut target = resolve(url, args.socket.clone())?;
@@ -64,7 +64,7 @@ pub(crate) fn of(args: &RunArgs, clients_max: Option<u64>) -> Result<Target, Fai
     if args.socket.is_some() {
         return Err(Failure::usage("--socket", "give a URL as well, for Host and path: ws://localhost/ws"));
     }
-    let processes = processes::server_processes(clients_max.unwrap_or(1), processes::clients_per_process()?);
+    let processes = processes::server_processes(clients, processes::clients_per_process()?);
     let threads = processes::server_threads(processes)?;
     let (processes, threads) = (processes.to_string(), threads.to_string());
     let mut flags = vec!["--processes", &processes, "--threads", &threads];

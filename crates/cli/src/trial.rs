@@ -38,10 +38,10 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let cannot = |why: crew::Error| Failure::could_not("run against throng's own server", why);
     let Trial { server, compression, dialect, workload, clients, load, threads, ref cpus } = *trial;
     let args = RunArgs { compression, ..RunArgs::of_url(&server.url) };
-    let target = target::of(&args, None)?;
+    let target = target::of(&args, clients.into())?;
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
-    let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients_max: Some(clients.into()) };
+    let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients: clients.into() };
     let watch = ServerWatch::new(Some(&Service::of(server.pid())));
     let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };

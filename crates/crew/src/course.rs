@@ -119,6 +119,12 @@ impl Course {
         outcome
     }
 
+    /// The clients of its first step, if that is still to come. A warm-up is none.
+    pub fn first_clients(&self) -> Option<u32> {
+        let mut course = self.clone().with_warmup(None);
+        course.poll().filter(|order| order.index == 0).map(|order| order.clients)
+    }
+
     /// How many steps are still to come at the most, where that is known beforehand.
     pub fn left(&self) -> Option<u32> {
         match self.path {
@@ -176,7 +182,9 @@ mod tests {
         let warmup = Some(Warmup { clients: 1, rule: RULE });
         let walk = || Course::walk(10, 10, Some(4), RULE).with_warmup(warmup);
         let mut course = walk();
+        assert_eq!(course.first_clients(), Some(10), "not the warm-up's");
         assert_eq!(course.replay([(10, true), (20, true)]), Ok(()));
+        assert_eq!(course.first_clients(), None, "it has had its first step");
         let clients: Vec<u32> = std::iter::from_fn(|| {
             let order = course.poll()?;
             course.handle(&order, true);

@@ -43,8 +43,8 @@ pub struct Shape {
     pub threads: u16,
     /// CPUs to pin the threads to, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// The most clients that a step will have, if that is known.
-    pub clients_max: Option<u64>,
+    /// Clients that there is room for: the most of any step, or where that is not known beforehand, those of the first.
+    pub clients: u64,
 }
 
 /// All workers of a run.

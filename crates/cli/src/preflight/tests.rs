@@ -4,7 +4,7 @@ use crate::{plan, target};
 
 fn plan_for(url: &str, dialect: &str) -> Plan {
     let args = RunArgs::of_url(url);
-    plan::plan(&args, &target::of(&args, None).unwrap(), load::Workload::Echo, dialect, None).unwrap()
+    plan::plan(&args, &target::of(&args, 1).unwrap(), load::Workload::Echo, dialect, None).unwrap()
 }
 
 fn met(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> Encounter {

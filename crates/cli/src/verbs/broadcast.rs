@@ -59,7 +59,8 @@ impl Broadcast {
         let flap = &plan::flapping(args, flap)?;
         let stepping = self.stepping()?;
         let clients_max = stepping.clients_max(steps, 0)?;
-        let target = target::of(args, clients_max)?;
+        let clients = stepping.clients_known(steps, 0)?;
+        let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let plan =
             talk.of(plan::telling(args, tells, &target, Workload::Broadcast, dialect, clients_max)?)?;
@@ -71,9 +72,9 @@ impl Broadcast {
             scenario: Scenario::Broadcast,
             plan,
             shape: Shape {
-                clients_max,
+                clients,
                 // Of a link that fell silent, the old end stays beside the new one.
-                ..processes::shape(args, clients_max.map(|n| n * flap.links()), server_pid.is_some())?
+                ..processes::shape(args, clients * flap.links(), server_pid.is_some())?
             },
             course: self.course()?,
             stop: if matches!(stepping, steps::Steps::Single) {

@@ -71,7 +71,8 @@ impl Echo {
         let stepping = self.stepping()?;
         let dialect = args.dialect.as_deref().unwrap_or(if self.is_closed() { "json" } else { "raw" });
         let clients_max = stepping.clients_max(steps, CLIENTS)?;
-        let target = target::of(args, clients_max)?;
+        let clients = stepping.clients_known(steps, CLIENTS)?;
+        let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let mut plan =
             plan::telling(args, &says.clone().into(), &target, Workload::Echo, dialect, clients_max)?;
@@ -81,7 +82,7 @@ impl Echo {
             args,
             scenario: Scenario::Echo,
             plan,
-            shape: processes::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients, server_pid.is_some())?,
             course: self.course()?,
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile(),

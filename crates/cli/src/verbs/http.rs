@@ -146,7 +146,7 @@ impl Http {
             args,
             scenario: Scenario::Http,
             plan: self.plan(&target, host)?,
-            shape: processes::shape(args, Some(self.connections), server_pid.is_some())?,
+            shape: processes::shape(args, self.connections, server_pid.is_some())?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
@@ -242,7 +242,7 @@ impl Http {
             let problem = format!("{:?}: expected something like http://127.0.0.1:8080/", secrets::url(url));
             return Err(Failure::usage("URL", problem));
         }
-        let target = target::of(&self.run, None)?;
+        let target = target::of(&self.run, self.connections)?;
         Ok(if target.built_in_pid().is_some() { target.at_root() } else { target })
     }
 

@@ -54,15 +54,14 @@ impl Idle {
         self.run.connect_rate.get_or_insert(CONNECT_RATE_PER_S);
         let args = &self.run;
         let course = self.course()?;
-        let clients_max = Some(self.clients);
         let dialect = args.dialect.as_deref().unwrap_or("raw");
-        let target = target::of(args, clients_max)?;
+        let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         run::run(Request {
             args,
             scenario: Scenario::Idle,
-            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
-            shape: processes::shape(args, clients_max, server_pid.is_some())?,
+            plan: plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?,
+            shape: processes::shape(args, self.clients, server_pid.is_some())?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,

@@ -65,22 +65,22 @@ impl Saturate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
         let course = self.course()?;
-        let clients_max = self.levels.iter().max().copied();
+        let clients = self.levels.iter().max().copied().unwrap_or(0);
         let dialect = args.dialect.as_deref().unwrap_or("json");
         let workload = self.workload();
         if workload == Workload::Broadcast {
             broadcast::check(dialect)?;
         }
-        let target = target::of(args, clients_max)?;
+        let target = target::of(args, clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let plan =
-            self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, clients_max)?)?;
+            self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, Some(clients))?)?;
         broadcast::check_acknowledged(&plan)?;
         run::run(Request {
             args,
             scenario: Scenario::Saturate,
             plan,
-            shape: processes::shape(args, clients_max, server_pid.is_some())?,
+            shape: processes::shape(args, clients, server_pid.is_some())?,
             course,
             stop: OVERLOAD.map(str::to_owned).to_vec(),
             percentile: PERCENTILE,

@@ -155,6 +155,11 @@ impl Steps {
         })
     }
 
+    /// The most clients that are known beforehand: of any step, or of the first where steps go on until a limit breaks.
+    pub(crate) fn clients_known(&self, args: &StepArgs, default: u64) -> Result<u64, Failure> {
+        Ok(self.clients_max(args, default)?.unwrap_or(first_and_by(args).0))
+    }
+
     /// The course of steps.
     pub(crate) fn course(&self, args: &StepArgs, default: u64, rule: LoadRule) -> Result<Course, Failure> {
         let (first, by) = first_and_by(args);

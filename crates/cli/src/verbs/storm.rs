@@ -64,16 +64,15 @@ impl Storm {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
         let course = self.course()?;
-        let clients_max = Some(self.clients);
         let dialect = self.dialect();
-        let target = target::of(args, clients_max)?;
+        let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let request = Request {
             args,
             scenario: Scenario::Storm,
-            plan: plan::plan(args, &target, Workload::Echo, dialect, clients_max)?,
-            shape: processes::shape(args, clients_max, server_pid.is_some())?,
+            plan: plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?,
+            shape: processes::shape(args, self.clients, server_pid.is_some())?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
