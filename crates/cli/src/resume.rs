@@ -3,7 +3,8 @@
 //! Rules. Until a run has ended, the file that `--out` keeps says how many of its steps are whole. The same command line
 //! with `--resume` takes the newest such run of that directory, drops the step that was cut short, and goes on under the
 //! same id, on the same clock; where there is none, a run begins. So a command that is restarted as it is, whatever ended
-//! it, has every step once. Runs hold a lock on the directory: a run that is still under way cannot be continued.
+//! it, has every step once. Every run holds a lock on the directory, and one with `--resume` holds it alone: a run that is
+//! still under way cannot be continued.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -29,13 +30,18 @@ pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
         .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
     // One that cannot be opened says so when it is written to; a filesystem may have no locks.
     let Ok(directory) = File::open(dir) else { return Ok(None) };
-    if !args.resume {
-        let _ = directory.try_lock_shared();
-    } else if let Err(TryLockError::WouldBlock) = directory.try_lock() {
-        let problem = "another run is under way in this --out: wait for its end, or name another directory";
-        return Err(Failure::usage(FLAG, problem));
+    let (locked, flag, whose) = match args.resume {
+        true => (directory.try_lock(), FLAG, "another run is under way in this --out"),
+        // It would be taken for one that was cut short, as soon as that other one has ended.
+        false => (directory.try_lock_shared(), "--out", "a run with --resume is under way in this directory"),
+    };
+    match locked {
+        Err(TryLockError::WouldBlock) => {
+            let problem = format!("{whose}: wait for its end, or name another directory");
+            Err(Failure::usage(flag, problem))
+        }
+        _ => Ok(Some(directory)),
     }
-    Ok(Some(directory))
 }
 
 /// The run to go on with, with its whole steps; the request is brought to where that ended.
