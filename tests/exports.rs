@@ -60,6 +60,30 @@ fn a_stream_to_a_file_leaves_standard_output_alone() {
     assert!(outcome.json()["steps"].is_array());
 }
 
+#[test]
+fn a_run_that_cannot_start_leaves_the_lines_and_the_log_of_the_last_one() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (lines, log) = (dir.path().join("lines.json"), dir.path().join("run.parquet"));
+    let command = || {
+        let mut command = echo(&server, "300ms");
+        command.arg("--stream").arg(&lines).arg("--events").arg(&log);
+        command
+    };
+    let both = || [std::fs::read(&lines).unwrap(), std::fs::read(&log).unwrap()];
+    let first = run(&mut command(), RUN_MAX);
+    assert_eq!(first.code, Some(0), "{first}");
+    let kept = both();
+    let down = format!("http://{}/metrics", free_address());
+    for (flag, value) in [("--scrape", &down), ("--metrics", &server.address.to_string())] {
+        let failed = run(command().args([flag, value]), RUN_MAX);
+        assert_eq!(failed.code, Some(1), "{flag}: {failed}");
+        assert!(both() == kept, "{flag}: nothing was measured, and what was is gone\n{failed}");
+    }
+    let second = run(&mut command(), RUN_MAX);
+    assert_eq!(second.code, Some(0), "{second}");
+    assert_eq!(std::fs::read_to_string(&lines).unwrap().matches(r#""event":"start""#).count(), 1, "{second}");
+}
+
 fn get(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;

@@ -3,12 +3,14 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use crew::Crew;
 use ratatui::crossterm::terminal;
 use report::Style;
 use results::{Run, Step, TrustNote, verdict};
+use store::events::LogFile;
 
 use crate::args::RunArgs;
-use crate::event_log::EventLog;
+use crate::event_log::{self, EventLog};
 use crate::exit::{Failure, allows_colour};
 use crate::exports::Exports;
 use crate::progress::Live;
@@ -21,7 +23,9 @@ use crate::sink::Sink;
 pub(crate) struct Desk<'a> {
     args: &'a RunArgs,
     sink: Sink,
-    pub(crate) events: Option<EventLog>,
+    /// Until the log begins.
+    log_file: Option<LogFile>,
+    events: Option<EventLog>,
     pub(crate) live: Live,
     pub(crate) run: Run,
     /// What the next step is marked with, if steps before it are of an earlier part.
@@ -39,7 +43,8 @@ impl<'a> Desk<'a> {
         let mut desk = Self {
             args,
             sink: Sink::new(args, style(request))?,
-            events: args.events.as_ref().map(|path| EventLog::create(path, &run)).transpose()?,
+            log_file: args.events.as_deref().map(event_log::open).transpose()?,
+            events: None,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
             resumed: None,
@@ -50,6 +55,17 @@ impl<'a> Desk<'a> {
             desk.run = Run { verdict: verdict::conclude(&earlier.steps), ..earlier };
         }
         Ok(desk)
+    }
+
+    /// The workers stand, and the run begins: what files of an earlier one hold goes only now.
+    pub(crate) fn begin(&mut self, crew: &mut Crew) -> Result<(), Failure> {
+        if let Some(file) = self.log_file.take() {
+            let events = EventLog::begin(file, &self.run)?;
+            events.connect(crew);
+            self.events = Some(events);
+        }
+        self.live.begin(&self.run);
+        Ok(())
     }
 
     /// A step was measured, be it for warming up.

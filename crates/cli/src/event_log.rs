@@ -5,7 +5,7 @@ use std::path::Path;
 use crew::Crew;
 use report::count;
 use results::Run;
-use store::events::{self, Totals};
+use store::events::{self, EventsError, LogFile, Totals};
 
 use crate::exit::Failure;
 use crate::stderr;
@@ -19,16 +19,24 @@ pub(crate) struct EventLog {
     is_failure_told: bool,
 }
 
+/// Opens the file: a bad path is known before anything is measured, and an earlier log stays until the run can start.
+pub(crate) fn open(path: &Path) -> Result<LogFile, Failure> {
+    LogFile::open(path).map_err(cannot_write)
+}
+
+fn cannot_write(error: EventsError) -> Failure {
+    Failure::could_not("write the event log", error)
+}
+
 impl EventLog {
-    /// Creates the file now, so that a bad path is known before anything is measured.
-    pub(crate) fn create(path: &Path, run: &Run) -> Result<Self, Failure> {
+    /// Begins the log, now that the run can start.
+    pub(crate) fn begin(file: LogFile, run: &Run) -> Result<Self, Failure> {
         let header = events::Header {
             run: run.id.clone(),
             started_unix_ns: run.started_unix_ns,
             command: run.command.join(" "),
         };
-        let log = events::EventLog::create(path, &header)
-            .map_err(|error| Failure::could_not("write the event log", error))?;
+        let log = events::EventLog::begin(file, &header).map_err(cannot_write)?;
         Ok(Self { log, lost: 0, is_failure_told: false })
     }
 

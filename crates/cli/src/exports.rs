@@ -53,6 +53,13 @@ impl Exports {
         })
     }
 
+    /// The run begins.
+    pub(crate) fn begin(&mut self, run: &Run) {
+        if let Some(stream) = &mut self.stream {
+            stream.begin(run);
+        }
+    }
+
     /// Some time has passed.
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
         self.measures.handle_progress(progress);

@@ -43,6 +43,11 @@ impl Live {
         Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports, screen })
     }
 
+    /// The run begins.
+    pub(crate) fn begin(&mut self, run: &Run) {
+        self.exports.begin(run);
+    }
+
     /// A step was measured, be it for warming up.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
         self.exports.handle_measured(step);

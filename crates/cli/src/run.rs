@@ -50,6 +50,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let mut crew = muster(&request, fleet.as_ref(), &desk)?;
     let Request { args, plan, course, shape, target, .. } = request;
     let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
+    desk.begin(&mut crew)?;
 
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
 
@@ -77,7 +78,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     Ok(if was_interrupted { Exit::Interrupted } else { exit })
 }
 
-/// Starts the workers, here or on the agents of a fleet, and connects the event log and the target's metrics.
+/// Starts the workers, here or on the agents of a fleet, and connects the target's metrics.
 fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> Result<Crew, Failure> {
     let Request { args, plan, shape, .. } = request;
     let watch = watch(request)?;
@@ -90,9 +91,6 @@ fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> 
         true => Failure::interrupted(),
         false => Failure::could_not("start the workers", error),
     })?;
-    if let Some(events) = &desk.events {
-        events.connect(&mut crew);
-    }
     if let Some(source) = &args.scrape {
         crew.set_scrape(scrape::start(source, &args.scrape_only)?);
     }

@@ -31,10 +31,28 @@ pub fn make_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// It cannot be opened.
 pub fn create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)?;
+    let file = open(path)?;
+    empty(&file)?;
+    Ok(file)
+}
+
+/// Opens a file to write it anew once it is [`empty`], for the user alone. Until then it holds what it has held.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
     // One that was there keeps its mode when it is opened.
     let _ = close_to_others(&file.metadata()?, |mode| file.set_permissions(mode));
     Ok(file)
+}
+
+/// Takes from a file what it holds. A pipe or a device holds nothing.
+///
+/// # Errors
+/// It cannot be written to.
+pub fn empty(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 /// Makes an empty file for the user alone, if there is none: for those who open it by its path.
@@ -94,6 +112,11 @@ mod tests {
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         drop(create(&file).unwrap());
         assert_eq!(mode(&file), 0o600);
+        fs::write(&file, "old").unwrap();
+        let opened = open(&file).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        empty(&opened).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"");
         fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
         make_dir(&inner).unwrap();
         assert_eq!(mode(&inner), 0o755);

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use engine::events::{BATCH_ENTRIES, Batch, Entry, Kind};
-use store::events::{EventLog, Header};
+use store::events::{EventLog, Header, LogFile};
 
 const EVENTS: usize = 4_000_000;
 const CLIENTS: u32 = 10_000;
@@ -14,7 +14,8 @@ const PACE_NS: u64 = 200;
 fn main() {
     let batches = echoes();
     let dir = tempfile::tempdir().unwrap();
-    let log = EventLog::create(&dir.path().join("bench.parquet"), &Header::default()).unwrap();
+    let file = LogFile::open(&dir.path().join("bench.parquet")).unwrap();
+    let log = EventLog::begin(file, &Header::default()).unwrap();
     let (queue, start) = (log.queue(), Instant::now());
     batches.into_iter().for_each(|batch| queue.send(batch).unwrap());
     drop(queue);

@@ -9,6 +9,6 @@ mod read;
 mod write;
 
 pub use crate::error::EventsError;
-pub use log::{EventLog, Totals};
+pub use log::{EventLog, LogFile, Totals};
 pub use read::{EventRow, read};
 pub use write::Header;

@@ -1,7 +1,7 @@
 //! `--stream`: a line of JSON for the start, each second, each step and the end of a run.
 
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -27,6 +27,8 @@ pub(crate) struct Stream {
     run: String,
     /// `None` once its reader is gone or too slow.
     out: Option<Outlet>,
+    /// A file that still holds what it has held.
+    old: Option<File>,
 }
 
 /// Whether a path is the usual name of standard output.
@@ -35,22 +37,31 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 }
 
 impl Stream {
-    /// Opens the file, or standard output for `-`, and writes the first line.
+    /// Opens the file, or standard output for `-`. What the file holds stays there until the run begins.
     pub(crate) fn open(path: &Path, run: &Run) -> Result<Self, Failure> {
         let cannot = |error| Failure::could_not(format!("write {}", path.display()), error);
+        let mut old = None;
         let out = if is_stdout(path) {
             Outlet::stdout().map_err(cannot)?
         } else if fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo()) {
             Outlet::new(open_pipe(path)?)
         } else {
-            Outlet::new(net::private::create(path).map_err(cannot)?.into())
+            let file = net::private::open(path).map_err(cannot)?;
+            old = Some(file.try_clone().map_err(cannot)?);
+            Outlet::new(file.into())
         };
-        let mut stream = Self { run: run.id.clone(), out: Some(out) };
+        Ok(Self { run: run.id.clone(), out: Some(out), old })
+    }
+
+    /// The run begins: writes the first line.
+    pub(crate) fn begin(&mut self, run: &Run) {
+        if let Some(Err(error)) = self.old.take().map(|file| net::private::empty(&file)) {
+            return self.fail(&error);
+        }
         let whole = as_json(run);
         let known = ["started", "throng", "command", "scenario", "dialect", "target", "environment"];
         let head = known.into_iter().map(|key| (key.to_owned(), whole[key].clone())).collect();
-        stream.line("start", Value::Object(head));
-        Ok(stream)
+        self.line("start", Value::Object(head));
     }
 
     /// A second has passed.

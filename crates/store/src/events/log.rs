@@ -1,5 +1,6 @@
 //! The log's thread, and what its owner learns of it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,20 +36,38 @@ pub struct EventLog {
     thread: JoinHandle<()>,
 }
 
-impl EventLog {
-    /// Creates the file and starts the thread.
+/// The file of a log that has not begun: it holds what it has held.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LogFile {
+    /// Opens it, or makes it.
     ///
     /// # Errors
-    /// The file cannot be made.
-    pub fn create(path: &Path, header: &Header) -> Result<Self, EventsError> {
-        let cannot = |error| EventsError::Io { path: path.into(), error };
-        let writer = Writer::create(path, header).map_err(cannot)?;
+    /// It cannot be written.
+    pub fn open(path: &Path) -> Result<Self, EventsError> {
+        let file = net::private::open(path).map_err(|error| EventsError::Io { path: path.into(), error })?;
+        Ok(Self { path: path.into(), file })
+    }
+}
+
+impl EventLog {
+    /// Begins the log in the place of what the file held, and starts the thread.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin(LogFile { path, file }: LogFile, header: &Header) -> Result<Self, EventsError> {
+        let cannot = |error| EventsError::Io { path: path.clone(), error };
+        let writer = Writer::new(file, header).map_err(cannot)?;
         let (queue, batches) = mpsc::sync_channel(QUEUE_BATCHES);
         let totals = Arc::new(Mutex::new(Totals::default()));
         let shared = Arc::clone(&totals);
         let work = move || write_all(writer, &batches, &shared);
         let thread = thread::Builder::new().name("event-log".into()).spawn(work).map_err(cannot)?;
-        Ok(Self { path: path.into(), queue, totals, thread })
+        Ok(Self { path, queue, totals, thread })
     }
 
     /// Where the file is.

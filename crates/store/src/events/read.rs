@@ -164,12 +164,12 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::{EventLog, Header};
+    use crate::events::{EventLog, Header, LogFile};
     use engine::events::{Batch, Entry, Kind};
 
     /// A log with something in every column.
     fn log(path: &Path) {
-        let log = EventLog::create(path, &Header::default()).unwrap();
+        let log = EventLog::begin(LogFile::open(path).unwrap(), &Header::default()).unwrap();
         let entry = |k: u32| Entry::new(Kind::Receive, u64::from(k), k).latency(7).message(k, k).bytes(9);
         let names = vec!["reset".to_owned()];
         let batch = Batch { entries: (0..500).map(entry).collect(), names, ..Batch::default() };

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
 
 use engine::events::Batch;
 use parquet::errors::ParquetError;
@@ -44,8 +43,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn create(path: &Path, header: &Header) -> io::Result<Self> {
-        let file = net::private::create(path)?;
+    /// Writes to the file from its start, and from it alone.
+    pub(crate) fn new(file: File, header: &Header) -> io::Result<Self> {
+        net::private::empty(&file)?;
         let buffered = BufWriter::with_capacity(1 << 16, file.try_clone()?);
         let mut parquet =
             SerializedFileWriter::new(buffered, columns::schema(), columns::properties().into())
