@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use rustix::process::Signal;
+use support::black_hole::BlackHole;
 use support::endpoint::{Request, endpoint};
 use support::process::Process;
 use support::throng::{Server, finish, run, throng};
@@ -82,6 +84,29 @@ fn a_run_that_cannot_start_leaves_the_lines_and_the_log_of_the_last_one() {
     let second = run(&mut command(), RUN_MAX);
     assert_eq!(second.code, Some(0), "{second}");
     assert_eq!(std::fs::read_to_string(&lines).unwrap().matches(r#""event":"start""#).count(), 1, "{second}");
+}
+
+#[test]
+fn nobody_waits_for_the_results_because_a_collector_does_not_answer() {
+    let (server, folder, hole) = (Server::start(&[]), tempfile::tempdir().unwrap(), BlackHole::open());
+    let mut command = echo(&server, "3s");
+    command.args(["--format", "json", "--otlp", &format!("http://{}", hole.address), "--out"]);
+    let mut process = Process::start(command.arg(folder.path()));
+    let is_kept = || {
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let texts = files.filter_map(|file| std::fs::read_to_string(file).ok());
+        texts.into_iter().any(|text| text.starts_with('{') && !text.contains("resume_after"))
+    };
+    assert!(wait_until(RUN_MAX, is_kept), "the end of the run is not kept");
+    assert_eq!(
+        process.wait(Duration::from_millis(500)),
+        None,
+        "what is queued for the collector takes seconds"
+    );
+    process.signal(Signal::INT);
+    let outcome = finish(process, Duration::from_secs(2));
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+    assert!(outcome.json()["steps"].is_array(), "{outcome}");
 }
 
 fn get(address: SocketAddr, path: &str) -> Option<String> {

@@ -113,8 +113,10 @@ impl<'a> Desk<'a> {
         if let Some(events) = self.events.take() {
             events.finish(self.args.quiet);
         }
+        self.sink.handle_end(&self.run);
+        // They may be slow, or not there: the results are printed and kept by now.
         self.live.finish_exports(&self.run);
-        self.sink.finish(&self.run)?;
+        self.sink.finish()?;
         // While a reader was waited for, maybe.
         let was_interrupted = self.live.was_interrupted();
         self.live.rest(Duration::from_nanos(self.args.cooldown.unwrap_or(0)));

@@ -112,13 +112,13 @@ impl Exports {
         }
     }
 
-    /// The run has ended.
-    pub(crate) fn finish(self, run: &Run) {
+    /// The run has ended. Who takes the rest is waited for, unless `is_over`.
+    pub(crate) fn finish(self, run: &Run, is_over: &dyn Fn() -> bool) {
         if let Some(stream) = self.stream {
             stream.finish(run);
         }
         for push in self.pushes {
-            push.finish(&self.measures);
+            push.finish(&self.measures, is_over);
         }
     }
 }

@@ -34,6 +34,11 @@ impl Outlet {
         self.push(Duration::ZERO)
     }
 
+    /// Waits for the reader to take the rest, as long as it takes something now and then. What it does not take is kept.
+    pub(crate) fn offer(&mut self, within: Duration) -> io::Result<()> {
+        self.push(within)
+    }
+
     /// Bytes that are kept.
     pub(crate) fn bytes_behind(&self) -> usize {
         self.behind.len()

@@ -4,6 +4,7 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use net::files::{self, Readers};
 use report::Style;
@@ -19,6 +20,8 @@ use crate::stderr;
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+/// A reader that reads at all takes more of a pipe within this.
+const READER_WITHIN: Duration = Duration::from_secs(1);
 const UNENDED: &str = "the run had not ended when this was written";
 
 /// Prints and keeps a run.
@@ -83,9 +86,8 @@ impl Sink {
         }
     }
 
-    /// The run has ended. It goes to the store last: whatever that says, the rest is done. Fails if a file could not be
-    /// written, after everything else has been done.
-    pub(crate) fn finish(mut self, run: &Run) -> Result<(), Failure> {
+    /// The run has ended. It goes to the store last: whatever that says, the rest is done.
+    pub(crate) fn handle_end(&mut self, run: &Run) {
         let text = match self.format.is_text() {
             // The steps have been printed.
             true => format!("\n{}", report::summary(run, &self.style)),
@@ -104,7 +106,15 @@ impl Sink {
         if let Err(failure) = self.pages.write(run, is_kept) {
             self.unwritten.get_or_insert(failure);
         }
-        // The reader of a pipe may take any time to read it; what is kept is kept by now.
+        let printed = self.stdout.offer(READER_WITHIN);
+        self.handle_printed(printed);
+    }
+
+    /// Waits for the reader of a pipe, who may take any time to read it.
+    ///
+    /// # Errors
+    /// A file could not be written. Everything else has been done.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         let printed = self.stdout.finish();
         self.handle_printed(printed.map(drop));
         self.unwritten.map_or(Ok(()), Err)

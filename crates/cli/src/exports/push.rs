@@ -1,6 +1,6 @@
 //! What is pushed each second: over plain HTTP, from a thread of its own, so that nobody who takes it slows the run.
 
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use crate::stderr;
 const PATIENCE: Patience = Patience { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
 /// Seconds that wait for who is slow; further ones are left out, but not the last.
 const QUEUE_SECONDS: usize = 8;
+/// How often it is looked whether the user has had enough of waiting.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Whether there is more to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +81,21 @@ impl Push {
         let _ = self.queue.try_send((self.body)(measures, Moment::Now));
     }
 
-    /// Pushes the last figures, and waits for all that is queued.
-    pub(crate) fn finish(self, measures: &Measures) {
+    /// Pushes the last figures, and waits for all that is queued, or until `is_over`: what is queued then is dropped.
+    pub(crate) fn finish(self, measures: &Measures, is_over: &dyn Fn() -> bool) {
+        let mut last = (self.body)(measures, Moment::End);
         // Without a thread to take it, there is nobody to wait for.
-        let _ = self.queue.send((self.body)(measures, Moment::End));
+        while let Err(TrySendError::Full(back)) = self.queue.try_send(last) {
+            if is_over() {
+                return;
+            }
+            last = back;
+            thread::sleep(LOOK);
+        }
         drop(self.queue);
-        let _ = self.thread.join();
+        while !self.thread.is_finished() && !is_over() {
+            thread::sleep(LOOK);
+        }
     }
 }
 
