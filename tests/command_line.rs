@@ -321,6 +321,33 @@ fn results_that_cannot_be_kept() {
 }
 
 #[test]
+fn a_disk_that_has_room_again_costs_nothing() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let (out, said) = (folder.path().join("out"), folder.path().join("said"));
+    std::fs::create_dir(&out).unwrap();
+    let script = r#"out=$0 said=$1; shift; mount -t tmpfs -o size=1m none "$out" || exit 99
+        cat /dev/zero >"$out/fill" 2>"$said"; "$@" 2>"$said" & run=$!
+        for i in $(seq 100); do grep -q 'could not write' "$said" && break; sleep 0.05; done
+        rm "$out/fill"; wait $run; code=$?; cat "$said" "$out"/*.json >&2; exit $code"#;
+    let mut walk = throng(["echo", "--dialect", "json", "--format", "json", "--no-report", "--no-store"]);
+    walk.args("--step-size 2 --total-steps 3 --interval 100ms --duration 1s --limit-rtt 20s".split(' '));
+    let mut full = Command::new("unshare");
+    full.args(["--map-root-user", "--mount", "sh", "-c", script]).args([&out, &said]);
+    full.arg(walk.get_program()).args(walk.get_args()).arg(server.url()).arg("--out").arg(&out);
+    let outcome = run(&mut full, RUN_MAX);
+    if outcome.code == Some(99) || outcome.stderr.starts_with("unshare:") {
+        return skip("a full disk", &outcome.stderr);
+    }
+    assert_eq!(outcome.code, Some(0), "the file is whole\n{outcome}");
+    assert_eq!(outcome.stderr.matches("No space left").count(), 1, "said once, when it is\n{outcome}");
+    assert!(
+        outcome.stderr.contains("; the run goes on") && outcome.stderr.contains("\"steps\""),
+        "{outcome}"
+    );
+}
+
+#[test]
 fn a_file_that_is_cut_short_is_named() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();

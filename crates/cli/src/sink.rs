@@ -39,7 +39,9 @@ pub(crate) struct Sink {
     streams_instead: bool,
     /// Standard output is no longer read (`| head`).
     closed: bool,
-    /// The first time the file could not be written.
+    /// Why the results file is not as the run is, until it is written again.
+    behind: Option<Failure>,
+    /// The first time that something else could not be written.
     unwritten: Option<Failure>,
 }
 
@@ -63,6 +65,7 @@ impl Sink {
                 .map_err(|error| Failure::could_not("write to standard output", error))?,
             streams_instead: args.stream.as_deref().is_some_and(exports::is_stdout),
             closed: false,
+            behind: None,
             unwritten: None,
         })
     }
@@ -72,7 +75,11 @@ impl Sink {
         self.print_steps(run.scenario, run.steps.last());
         let resume = if self.dir.is_some() { "; --resume goes on" } else { "" };
         run.verdict.trust.push(TrustNote(format!("{UNENDED}{resume}")));
+        let was_behind = self.behind.is_some();
         self.keep(run);
+        if let Some(failure) = self.behind.as_ref().filter(|_| !was_behind) {
+            stderr::line(format_args!("throng: {failure}; the run goes on"));
+        }
         self.keeper.keep_so_far(run);
         run.verdict.trust.pop();
     }
@@ -117,7 +124,7 @@ impl Sink {
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         let printed = self.stdout.finish();
         self.handle_printed(printed.map(drop));
-        self.unwritten.map_or(Ok(()), Err)
+        self.behind.or(self.unwritten).map_or(Ok(()), Err)
     }
 
     /// Whether there is still somebody to print for.
@@ -145,10 +152,9 @@ impl Sink {
     fn keep(&mut self, run: &Run) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.json", run.id));
-        if let Err(error) = files::replace(&path, &results::file::write(run), Readers::Owner) {
-            let failure = Failure::could_not(format!("write {}", path.display()), error);
-            self.unwritten.get_or_insert(failure);
-        }
+        let written = files::replace(&path, &results::file::write(run), Readers::Owner);
+        self.behind =
+            written.err().map(|error| Failure::could_not(format!("write {}", path.display()), error));
     }
 
     /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well: standard
