@@ -80,6 +80,26 @@ fn a_walk_survives_whatever_ends_it() {
 }
 
 #[test]
+fn a_walk_goes_on_after_its_machine_was_started_again() {
+    let server = Server::start(&["--threads", "1"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut left = cut_short(&server, dir.path(), Signal::KILL);
+    // The machine had been up for longer than now, and the run was as old.
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let later_s = uptime.split(' ').next().unwrap().parse::<f64>().unwrap() + 86_400.0;
+    for step in left["steps"].as_array_mut().unwrap() {
+        step["start_s"] = (step["start_s"].as_f64().unwrap() + later_s).into();
+    }
+    fs::write(dir.path().join(format!("{}.json", left["id"].as_str().unwrap())), left.to_string()).unwrap();
+    let outcome = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
+    assert_whole(&outcome, &left);
+    let (steps, last) = (outcome.json(), whole_steps(&left));
+    let seconds = steps["steps"][last]["series"].as_array().unwrap().clone();
+    let is_on_time = |second: &Value| second["t_s"].as_f64().is_some_and(|t_s| t_s > later_s);
+    assert!(!seconds.is_empty() && seconds.iter().all(is_on_time), "{outcome}");
+}
+
+#[test]
 fn every_step_is_in_the_store_before_the_next_begins() {
     let server = Server::start(&["--threads", "1"]);
     for has_out in [true, false] {

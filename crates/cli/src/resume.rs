@@ -63,8 +63,11 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
         let clients = run.steps[step].clients;
         Failure::usage(FLAG, format!("step {} of run {} had {clients} clients: not these", step + 1, run.id))
     })?;
-    let end_ns = run.steps.last().map_or(0, |step| step.start_ns + step.duration_ns);
+    let end_ns = run.steps.last().map_or(0, |step| step.start_ns.saturating_add(step.duration_ns));
+    // The run began before now by all that it has measured, which may be before this machine was started.
+    clock::advance_to(end_ns);
     request.plan.epoch_ns = clock::monotonic_ns().saturating_sub(end_ns);
+    request.plan.unix_epoch_ns = clock::realtime_ns().saturating_sub(end_ns);
     request.plan.seed = run.seed.unwrap_or(request.plan.seed);
     if !request.args.quiet {
         stderr::line(format_args!(

@@ -1,7 +1,8 @@
 //! The two clocks of a run: one that only moves forward, and the wall clock.
 //!
 //! The first need not be this machine's: an agent of a fleet works on its coordinator's, by an offset that is added at
-//! every reading. One process works for one run at a time, so the offset is the process's.
+//! every reading. So does a run that goes on after its machine was started again. One process works for one run at a
+//! time, so the offset is the process's.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -24,6 +25,13 @@ pub fn own_monotonic_ns() -> u64 {
 /// From now on the run's clock is this machine's plus `offset_ns`.
 pub fn set_offset_ns(offset_ns: i64) {
     OFFSET_NS.store(offset_ns, Ordering::Relaxed);
+}
+
+/// From now on the run's clock shows at least `at_ns`: it goes on where it stood before this machine was started.
+pub fn advance_to(at_ns: u64) {
+    if let Ok(behind_ns @ 1..) = i64::try_from(at_ns.saturating_sub(monotonic_ns())) {
+        set_offset_ns(offset_ns() + behind_ns);
+    }
 }
 
 /// The run's clock minus this machine's.
