@@ -14,12 +14,14 @@ use support::throng::{Outcome, Server, finish, run, throng};
 use support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
+/// What a walk tells of itself, beside its results.
+const LINES: &str = "lines";
 
 /// Four steps of a second each, of 10, 20, 30 and 40 clients.
 fn walk(server: &Server, dir: &Path, more: &[&str]) -> Command {
     let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
     command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
-    command.arg(server.url()).arg("--out").arg(dir).args(more);
+    command.arg(server.url()).arg("--out").arg(dir).arg("--stream").arg(dir.join(LINES)).args(more);
     command
 }
 
@@ -65,6 +67,16 @@ fn assert_whole(outcome: &Outcome, left: &Value) {
     assert!(!run["verdict"]["trust"].to_string().contains("had not ended"), "{outcome}");
 }
 
+/// What other programs are told of the second part.
+fn assert_told_of(lines: &str, left: &Value) {
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["run"] == left["id"]), "one run has one id: {lines:?}");
+    assert_eq!(lines[0]["started"], left["started"]);
+    let steps = lines.iter().filter(|line| line["event"] == "step");
+    let numbers: Vec<usize> = steps.map(|step| step["number"].as_u64().unwrap() as usize).collect();
+    assert_eq!(numbers, (whole_steps(left) + 1..=4).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_walk_survives_whatever_ends_it() {
     let server = Server::start(&["--threads", "1"]);
@@ -75,6 +87,7 @@ fn a_walk_survives_whatever_ends_it() {
         let said = format!("after {} whole steps", whole_steps(&left));
         assert!(outcome.stderr.contains(&said), "{outcome}");
         assert_whole(&outcome, &left);
+        assert_told_of(&fs::read_to_string(dir.path().join(LINES)).unwrap(), &left);
         assert_eq!(kept(dir.path()).len(), 1, "one run, one file");
     }
 }

@@ -36,9 +36,13 @@ impl<'a> Desk<'a> {
     /// A desk for what was requested, or for the second part of an `earlier` run.
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
-        let run = request.blank_run();
-        let steps_before = earlier.as_ref().map_or(0, |earlier| earlier.steps.len() as u32);
-        let steps = request.course.left().map(|left| steps_before + left);
+        let resumed = earlier.as_ref().and_then(resume::mark);
+        // All are told of one run, whichever part of it this is.
+        let run = match earlier {
+            Some(earlier) => Run { verdict: verdict::conclude(&earlier.steps), ..earlier },
+            None => request.blank_run(),
+        };
+        let steps = request.course.left().map(|left| run.steps.len() as u32 + left);
         let screen = args.tui.then(|| Screen::new(&run, steps, allows_colour())).transpose()?;
         let mut desk = Self {
             args,
@@ -47,13 +51,9 @@ impl<'a> Desk<'a> {
             events: None,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
-            resumed: None,
+            resumed,
         };
-        if let Some(earlier) = earlier {
-            desk.resumed = resume::mark(&earlier);
-            desk.sink.print_steps(earlier.scenario, &earlier.steps);
-            desk.run = Run { verdict: verdict::conclude(&earlier.steps), ..earlier };
-        }
+        desk.sink.print_steps(desk.run.scenario, &desk.run.steps);
         Ok(desk)
     }
 

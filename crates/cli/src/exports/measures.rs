@@ -1,6 +1,7 @@
 //! The figures of this moment, by the names and in the base units that Prometheus and OpenTelemetry ask for.
 
 use crew::Progress;
+use net::clock;
 use results::{Run, Second, Step};
 use stats::ladder::Ladder;
 use stats::{Figures, Timed};
@@ -25,7 +26,8 @@ const LATENCY: &str = "Latency over the last second: round trips, or deliveries 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measures {
     labels: Vec<(&'static str, String)>,
-    started_unix_ns: u64,
+    /// All counts are 0 here, which is not where a run began that is resumed.
+    since_unix_ns: u64,
     /// Of the steps before this one.
     before: Totals,
     now: Progress,
@@ -70,7 +72,7 @@ impl Measures {
             ("dialect", run.dialect.clone()),
             ("target", run.target.name.clone().unwrap_or_else(|| run.target.url.clone())),
         ];
-        Self { labels, started_unix_ns: run.started_unix_ns, ..Self::default() }
+        Self { labels, since_unix_ns: clock::realtime_ns(), ..Self::default() }
     }
 
     /// What all figures have in common.
@@ -78,8 +80,9 @@ impl Measures {
         &self.labels
     }
 
-    pub(crate) fn started_unix_ns(&self) -> u64 {
-        self.started_unix_ns
+    /// When counting began.
+    pub(crate) fn since_unix_ns(&self) -> u64 {
+        self.since_unix_ns
     }
 
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {

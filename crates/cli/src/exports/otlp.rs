@@ -29,7 +29,7 @@ fn body(measures: &Measures, _: Moment) -> Vec<u8> {
 fn request(measures: &Measures, now_unix_ns: u64) -> Json {
     let run = measures.labels().iter().map(|(name, value)| attribute(&format!("throng.{name}"), value));
     let attributes: Vec<Json> = [attribute("service.name", "throng")].into_iter().chain(run).collect();
-    let times = [measures.started_unix_ns(), now_unix_ns];
+    let times = [measures.since_unix_ns(), now_unix_ns];
     let metrics: Vec<Json> = measures.all().into_iter().map(|measure| metric(measure, times)).collect();
     let scope = json!({ "name": "throng", "version": env!("CARGO_PKG_VERSION") });
     json!({ "resourceMetrics": [{

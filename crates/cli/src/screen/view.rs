@@ -51,7 +51,8 @@ impl View {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
         let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
         let title = title.replace(char::is_control, "·");
-        Self { title, has_colour, step: 1, steps, now: Progress::default(), seconds: VecDeque::new() }
+        let step = run.steps.len() + 1;
+        Self { title, has_colour, step, steps, now: Progress::default(), seconds: VecDeque::new() }
     }
 
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
