@@ -53,7 +53,7 @@ fn user_and_password_and_a_token_let_us_in_and_nothing_else_does() {
         for wrong in ["", "me:wrong@", "wrong@"] {
             let url = format!("nats://{wrong}{}", &bus.open_url()["nats://".len()..]);
             let refused = echo(&[&url], &server);
-            assert_eq!(refused.code, Some(1), "{refused}");
+            assert_eq!(refused.code, Some(6), "{refused}");
             assert!(refused.stderr.contains("it does not let us in: nats://USER:PASSWORD@HOST"), "{refused}");
             assert!(!refused.stderr.contains("wrong"), "{refused}");
         }
@@ -147,7 +147,7 @@ fn an_agent_loads_what_it_allows_and_says_which_flag_would_allow_more() {
         bus.await_agents(1);
         let outcome = run_with(flags);
         let said = format!("agent a: it may not load {asked}: start it with --allow {asked}");
-        assert_eq!(outcome.code, Some(1), "{outcome}");
+        assert_eq!(outcome.code, Some(6), "{outcome}");
         assert!(outcome.stderr.contains(&said), "{said}\n{outcome}");
     };
     refuses("", &[], &format!("ws://127.0.0.1:{port}"));
@@ -207,7 +207,7 @@ fn another_version_is_refused_with_a_sentence() {
         }
         let refused = run(command.args(["--fleet-wait", "0s"]), RUN_MAX);
         let said = format!("old is throng 0.1.0/1, this is {VERSION}: install the same version at both ends");
-        assert_eq!(refused.code, Some(1), "{refused}");
+        assert_eq!(refused.code, Some(6), "{refused}");
         assert!(refused.stderr.contains(&said), "{refused}");
     }
     let _agent = bus.agent(&["--name", "new"]);

@@ -167,7 +167,7 @@ fn a_fleet_runs_over_the_nats_of_the_manifests() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 20, "{outcome}");
     // An agent's password is no coordinator's.
-    assert_eq!(load("agent:of-agent").code, Some(1));
+    assert_eq!(load("agent:of-agent").code, Some(6));
     assert!(load("coordinator:of-agent").stderr.contains("it does not let us in"));
 }
 

@@ -107,7 +107,7 @@ fn an_agent_serves_one_run_after_the_other_and_one_at_a_time() {
         Process::start(&mut load(&bus, &server, "echo", "--clients 10 --interval 100ms --duration 8s"));
     assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")), "{}", bus.list());
     let second = run(&mut load(&bus, &server, "echo", "--clients 10 --fleet-wait 0s"), RUN_MAX);
-    assert_eq!(second.code, Some(1), "{second}");
+    assert_eq!(second.code, Some(6), "{second}");
     assert!(second.stderr.contains("0 of 1 agents are there and free"), "{second}");
     assert!(second.stderr.contains("only works for run "), "{second}");
     let first = finish(first, RUN_MAX);
@@ -157,7 +157,7 @@ fn a_killed_agent_ends_the_run_or_does_not_and_is_named() {
     doomed.signal(Signal::KILL);
     // It would go on for twice as long.
     let ended = finish(process, RUN_MAX);
-    assert_eq!(ended.code, Some(1), "{ended}");
+    assert_eq!(ended.code, Some(6), "{ended}");
     assert!(ended.stderr.contains("agent doomed was lost: no word from it for 3 s"), "{ended}");
     assert!(count(&step(&ended), "received") > 0, "what was measured is reported\n{ended}");
 }
@@ -267,7 +267,7 @@ fn stop_frees_everybody() {
     let stopped = run(&mut throng(["fleet", "stop", "--nats", &bus.url]), RUN_MAX);
     assert_eq!(stopped.stdout, "1 of 1 agents are free\n", "{stopped}");
     let ended = finish(process, RUN_MAX);
-    assert_eq!(ended.code, Some(1), "{ended}");
+    assert_eq!(ended.code, Some(6), "{ended}");
     assert!(ended.stderr.contains("it left: `throng fleet stop`"), "{ended}");
 }
 
@@ -290,7 +290,7 @@ fn what_cannot_be_asked_of_a_fleet_is_said() {
         throng(["echo", &server.url(), "--fleet", "nats://me:s3cret@127.0.0.1:1"]).args([""; 0]),
         RUN_MAX,
     );
-    assert!(refused.code == Some(1) && !refused.stderr.contains("s3cret"), "{refused}");
+    assert!(refused.code == Some(6) && !refused.stderr.contains("s3cret"), "{refused}");
 }
 
 #[test]

@@ -74,11 +74,11 @@ fn orders_signed_by_the_key_are_done_and_others_are_told_which() {
         |flags: &[&str]| run(echo(&bus, &server, &["-s", "40", "--fleet-wait", "0s"]).args(flags), RUN_MAX);
     let wants = format!("a wants orders signed by the key {}", key.public);
     let refused = echo(&[]);
-    assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(refused.code, Some(6), "{refused}");
     assert!(refused.stderr.contains(&format!("{wants}; give --fleet-key")), "{refused}");
     let refused = echo(&other.flags());
     let said = format!("{wants}, and --fleet-key is of {}", other.public);
-    assert!(refused.code == Some(1) && refused.stderr.contains(&said), "{refused}");
+    assert!(refused.code == Some(6) && refused.stderr.contains(&said), "{refused}");
 
     let seed = std::fs::read_to_string(&key.seed["file:".len()..]).unwrap().trim().to_owned();
     for flags in [key.flags(), ["--fleet-key", &seed]] {
@@ -142,7 +142,7 @@ fn what_others_say_in_the_middle_of_a_run_is_as_if_it_had_not_come() {
     let (subject, forged) = forged.expect("an order");
     peer.publish(subject, None, &forged);
     let ended = finish(process, RUN_MAX);
-    assert_eq!(ended.code, Some(1), "{ended}");
+    assert_eq!(ended.code, Some(6), "{ended}");
     drop(open);
     assert!(wait_until(Duration::from_secs(10), || bus.list().starts_with("no agents")), "{}", bus.list());
 

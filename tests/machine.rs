@@ -22,7 +22,7 @@ use support::{skip, wait_until};
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);
 
-const COULD_NOT_RUN: Option<i32> = Some(1);
+const GENERATOR_FAILED: Option<i32> = Some(6);
 const LIMIT_BROKEN: Option<i32> = Some(3);
 const BAD_USAGE: Option<i32> = Some(2);
 const INTERRUPTED: Option<i32> = Some(130);
@@ -184,7 +184,7 @@ fn a_kernel_that_gives_no_more_memory() {
         run(&mut under("prlimit", &[&format!("--data={}", mib << 20), "--"], &broadcast), RUN_MAX)
     };
     let short = limited(48);
-    assert_eq!(short.code, COULD_NOT_RUN, "{short}");
+    assert_eq!(short.code, GENERATOR_FAILED, "{short}");
     assert!(short.stderr.contains("out of memory") && short.stderr.contains("ulimit"), "{short}");
     let results = short.json();
     assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{short}");
@@ -193,7 +193,7 @@ fn a_kernel_that_gives_no_more_memory() {
 
     // Not even what is kept for the end.
     let none = limited(8);
-    assert_eq!(none.code, COULD_NOT_RUN, "{none}");
+    assert_eq!(none.code, GENERATOR_FAILED, "{none}");
     assert!(none.stderr.contains("memory") && none.stdout.is_empty(), "{none}");
 }
 
@@ -234,7 +234,7 @@ fn a_killed_process_of_ours_is_named() {
     let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
     kill_process(child.expect("a child process"), Signal::KILL).unwrap();
     let outcome = finish(process, RUN_MAX);
-    assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
+    assert_eq!(outcome.code, GENERATOR_FAILED, "{outcome}");
     assert!(outcome.stderr.contains("process ended"), "{outcome}");
     let results = outcome.json();
     assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{outcome}");

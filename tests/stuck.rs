@@ -25,7 +25,7 @@ const STOPPED: Duration = Duration::from_secs(12);
 /// How long a phase may take to begin.
 const PHASE_WITHIN: Duration = Duration::from_secs(30);
 
-const COULD_NOT_RUN: Option<i32> = Some(1);
+const GENERATOR_FAILED: Option<i32> = Some(6);
 const INTERRUPTED: Option<i32> = Some(130);
 
 /// What a run is at when one of its processes stops.
@@ -107,7 +107,7 @@ fn stop_a_child(run: &Process) {
 
 /// A run that lost a child at this phase: it says so, with what was measured.
 fn assert_salvaged(outcome: &Outcome, phase: Phase) {
-    assert_eq!(outcome.code, COULD_NOT_RUN, "{phase:?}: {outcome}");
+    assert_eq!(outcome.code, GENERATOR_FAILED, "{phase:?}: {outcome}");
     assert!(outcome.stderr.contains("has said nothing for 10 s"), "{phase:?}: {outcome}");
     let results = outcome.json();
     assert!(sum_of(&results, "connected") > 0, "{phase:?}: what was measured is lost\n{outcome}");
@@ -185,7 +185,7 @@ fn a_bus_that_stands_still(phase: Phase) {
     let run = phase.reach(&mut command, &server);
     stop(bus.pid());
     let outcome = finish(run, RUN_MAX);
-    assert_eq!(outcome.code, COULD_NOT_RUN, "{phase:?}: {outcome}");
+    assert_eq!(outcome.code, GENERATOR_FAILED, "{phase:?}: {outcome}");
     assert!(outcome.stderr.contains("no word from it for 3 s"), "{phase:?}: {outcome}");
     assert!(sum_of(&outcome.json(), "connected") > 0, "{phase:?}: {outcome}");
     assert!(wait_until(RUN_MAX, || connections_to(server.address) == 0), "the agent goes on");

@@ -4,6 +4,7 @@
 mod support;
 
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -120,6 +121,25 @@ fn load_may_come_from_the_fleet() {
 }
 
 #[test]
+fn a_loader_that_is_killed_is_no_fault_of_the_server() {
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(20)) else { return };
+    let doomed = bus.agent(&["--name", "doomed", "--threads", "1"]);
+    bus.await_agents(1);
+    let mut command = throng(["shootout", "tiny", "--targets", "throng", "--out", "kept"]);
+    command.args(["--fleet", &bus.url, "--fleet-wait", "0s"]).current_dir(arena.folder());
+    let process = Process::start(&mut command);
+    let is_busy = || bus.list().lines().any(|line| line.starts_with("doomed") && line.contains("run "));
+    assert!(wait_until(Duration::from_secs(30), is_busy), "no load");
+    // It is claimed first, and loads for long.
+    thread::sleep(Duration::from_secs(3));
+    doomed.signal(Signal::KILL);
+    let outcome = finish(process, RUN_MAX);
+    let trouble = arena.trouble("echo", "throng");
+    assert_eq!(trouble["stage"], "load", "{trouble}\n{outcome}");
+    assert!(trouble["reason"].as_str().unwrap().contains("agent doomed was lost"), "{trouble}");
+}
+
+#[test]
 fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(20)) else { return };
     let doomed = agent(&bus, &arena, "doomed", "127.0.0.23");
@@ -130,7 +150,7 @@ fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, Some(1), "there is nothing of it\n{outcome}");
     let trouble = arena.trouble("echo", "throng");
-    assert_eq!(trouble["stage"], "measure", "{trouble}");
+    assert_eq!(trouble["stage"], "load", "no fault of the server's: {trouble}");
     let reason = trouble["reason"].as_str().unwrap();
     assert!(reason.contains("target agent doomed was lost: no word from it for 3 s"), "{reason}");
     assert!(outcome.stdout.contains("target agent doomed was lost"), "{outcome}");

@@ -26,6 +26,8 @@ pub(crate) enum Exit {
     Untrusted = 4,
     /// What was asked cannot be told from what was measured.
     CannotTell = 5,
+    /// The generator could not start, or not go on, which is no fault of the server's.
+    GeneratorFailed = 6,
     /// Interrupted; what was measured has been written.
     Interrupted = 130,
 }
@@ -65,6 +67,11 @@ impl Failure {
     /// Something outside is.
     pub(crate) fn could_not(what: impl Display, why: impl Display) -> Self {
         Self { exit: Exit::CouldNotRun, message: format!("could not {what}: {why}") }
+    }
+
+    /// The generator is at fault: its memory, its processes, its fleet.
+    pub(crate) fn of_generator(what: impl Display, why: impl Display) -> Self {
+        Self { exit: Exit::GeneratorFailed, ..Self::could_not(what, why) }
     }
 
     /// The user has had enough before there was anything to show.

@@ -96,8 +96,8 @@ Examples:
   throng shootout                       rank servers in several languages
 
 Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
-4 not to be trusted (--strict), 5 cannot be told (compare --fail-if), 130
-interrupted (what was measured is kept).";
+4 not to be trusted (--strict), 5 cannot be told (compare --fail-if), 6 the
+generator could not start or go on, 130 interrupted (what was measured is kept).";
 
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant)] // there is one in a process

@@ -11,7 +11,8 @@ pub(crate) const OTHER_FILES: u64 = 64;
 
 /// How many clients one process may have.
 pub(crate) fn clients_per_process() -> Result<u64, Failure> {
-    let files = limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
+    let files =
+        limits::raise_nofile().map_err(|e| Failure::of_generator("raise the limit on open files", e))?;
     Ok(clients_with_files(files))
 }
 
@@ -28,7 +29,8 @@ pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
 
 /// Threads of each of its processes beside a generator: what [`shape`] leaves of the CPUs.
 pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
-    let available = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+    let available =
+        affinity::available_cpus().map_err(|e| Failure::of_generator("read the CPU affinity", e))?;
     Ok((available.len() as u64 / 2 / processes).max(1))
 }
 
@@ -38,7 +40,8 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
         None => Vec::new(),
     };
-    let available = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+    let available =
+        affinity::available_cpus().map_err(|e| Failure::of_generator("read the CPU affinity", e))?;
     if let Some(cpu) = cpus.iter().find(|cpu| !available.contains(cpu)) {
         return Err(Failure::usage("--pin", format!("there is no CPU {cpu} here; there are {available:?}")));
     }

@@ -31,7 +31,8 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     app_file::check_messages(&request.plan, request.scenario)?;
     app_file::check_visits(&request.plan, request.scenario)?;
-    net::reserve::keep().map_err(|error| Failure::could_not("keep memory for the end of the run", error))?;
+    net::reserve::keep()
+        .map_err(|error| Failure::of_generator("keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients)?;
     let limits = request.limits()?;
     let keeps_windows = request.args.compression.keeps_windows();
@@ -89,7 +90,7 @@ fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> 
     };
     let mut crew = crew.map_err(|error| match is_interrupted() {
         true => Failure::interrupted(),
-        false => Failure::could_not("start the workers", error),
+        false => Failure::of_generator("start the workers", error),
     })?;
     if let Some(source) = &args.scrape {
         crew.set_scrape(scrape::start(source, &args.scrape_only)?);
@@ -126,7 +127,7 @@ fn measure(
         let step = judge.judge(step, &order, desk.run.steps.last());
         if let Some(error) = error {
             desk.keep_cut_short(judge::cut_short(step, &error));
-            return Err(Failure::could_not("go on", error));
+            return Err(Failure::of_generator("go on", error));
         }
         // Of a step that the user ended, nothing follows for the next.
         if !step.was_interrupted {
@@ -141,7 +142,7 @@ fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let (args, server) = (request.args, request.server_pid.as_ref());
     if let Some((agent, nats)) = args.fleet.host()? {
         let eyes =
-            FarEyes::open(&nats, agent).map_err(|error| Failure::could_not("watch the server", error))?;
+            FarEyes::open(&nats, agent).map_err(|error| Failure::of_generator("watch the server", error))?;
         return Ok(ServerWatch::of_agent(eyes, server.is_some()));
     }
     let mut watch = ServerWatch::new(server);

@@ -24,11 +24,13 @@ const STILL_MAX: Duration = Duration::from_secs(60);
 const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
 const MEASURED: [i32; 3] = [0, 3, 4];
-/// The one with which a generator ends in order that has nothing to show.
+/// The one with which a generator ends in order that has nothing to show, as where nobody lets it in.
 const COULD_NOT: i32 = 1;
+/// The one with which it says that it is at fault itself: an agent of its fleet was lost, or there was no memory.
+const GENERATOR_FAILED: i32 = 6;
 
 /// Runs throng with these arguments, which make it print its results file, until it ends or the server does:
-/// `poll_death` says how it did. They go to it over a pipe; what stands in the list of processes is `shown`.
+/// `poll_end` says how it did, or how the machine was lost on which it ran. They go to it over a pipe; what stands in the list of processes is `shown`.
 ///
 /// # Errors
 /// The server dies, the generator fails, or the user has had enough. A generator that cannot go on is at [`Stage::Load`]; one that
@@ -36,7 +38,7 @@ const COULD_NOT: i32 = 1;
 pub fn measure(
     arguments: &[String],
     shown: &[String],
-    mut poll_death: impl FnMut() -> Option<String>,
+    mut poll_end: impl FnMut() -> Option<Trouble>,
     tools: &Tools<'_>,
 ) -> Result<Run, Trouble> {
     let trouble = |reason: String| Trouble::new(Stage::Load, reason);
@@ -52,7 +54,7 @@ pub fn measure(
     let _ = child.stdin.take().expect("piped").write_all(format!("{line}\n").as_bytes());
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
-    let outcome = attend(&mut child, &mut poll_death, tools);
+    let outcome = attend(&mut child, &mut poll_end, tools);
     let (stdout, stderr) = (finish(&stdout), finish(&stderr));
     let status = outcome?;
     if status.code().is_some_and(|code| MEASURED.contains(&code)) {
@@ -62,6 +64,7 @@ pub fn measure(
     let said = setup::last_line_of(stderr.as_bytes());
     Err(match status.code() {
         Some(COULD_NOT) => Trouble::new(Stage::Measure, said.unwrap_or_else(|| status.to_string())),
+        Some(GENERATOR_FAILED) => trouble(said.unwrap_or_else(|| status.to_string())),
         _ => trouble(format!(
             "the generator ended with {status}{}",
             said.map_or_else(String::new, |said| format!("; it said: {said}"))
@@ -72,7 +75,7 @@ pub fn measure(
 /// Waits for the generator, with an eye on the server.
 fn attend(
     child: &mut Child,
-    poll_death: &mut dyn FnMut() -> Option<String>,
+    poll_end: &mut dyn FnMut() -> Option<Trouble>,
     tools: &Tools<'_>,
 ) -> Result<ExitStatus, Trouble> {
     let (mut turns, mut ran) = (None, Instant::now());
@@ -83,17 +86,17 @@ fn attend(
         }
         let trouble = match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Err(error) => Some((Stage::Load, error.to_string())),
-            Ok(None) if (tools.is_interrupted)() => Some((Stage::Measure, "interrupted".to_owned())),
+            Err(error) => Some(Trouble::new(Stage::Load, error.to_string())),
+            Ok(None) if (tools.is_interrupted)() => Some(Trouble::new(Stage::Measure, "interrupted")),
             Ok(None) if ran.elapsed() > STILL_MAX => {
                 let still = format!("the generator has stood still for {} s", STILL_MAX.as_secs());
-                Some((Stage::Load, still))
+                Some(Trouble::new(Stage::Load, still))
             }
-            Ok(None) => poll_death().map(|death| (Stage::Measure, death)),
+            Ok(None) => poll_end(),
         };
-        if let Some((stage, why)) = trouble {
+        if let Some(trouble) = trouble {
             end(child);
-            return Err(Trouble::new(stage, why));
+            return Err(trouble);
         }
         thread::sleep(POLL);
     }
@@ -137,7 +140,8 @@ mod tests {
             is_interrupted: &|| false,
             say: &|_| {},
         };
-        measure(&[], &[script.to_owned()], || death.map(str::to_owned), &tools).unwrap_err()
+        let poll_end = || death.map(|death| Trouble::new(Stage::Measure, death));
+        measure(&[], &[script.to_owned()], poll_end, &tools).unwrap_err()
     }
 
     #[test]
@@ -145,6 +149,7 @@ mod tests {
         for (script, said) in [
             ("echo no more memory >&2; kill -9 $$", "signal: 9 (SIGKILL); it said: no more memory"),
             ("exit 101", "exit status: 101"),
+            ("echo could not go on: agent a was lost >&2; exit 6", "could not go on: agent a was lost"),
             ("echo no results", "the generator's results: this is not a results file"),
         ] {
             let Trouble { stage, reason } = trouble_of(script, None);

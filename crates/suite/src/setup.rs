@@ -63,7 +63,7 @@ pub enum Stage {
     Check,
     /// Measuring it.
     Measure,
-    /// Making the load, which is not the target's to answer for.
+    /// Making the load, or reaching the machine that the target is on; which is not the target's to answer for.
     Load,
     /// Stopping it.
     Stop,

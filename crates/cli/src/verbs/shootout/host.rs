@@ -86,7 +86,7 @@ impl Host {
         };
         if let Some(lost) = agent.remote.lost() {
             let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO, agent.key.as_ref());
-            agent.remote = again.map_err(|why| Trouble::new(Stage::Start, format!("{lost}; {why}")))?;
+            agent.remote = again.map_err(|why| Trouble::new(Stage::Load, format!("{lost}; {why}")))?;
         }
         let running =
             agent.remote.start(target.common_name(), cpus, tools.is_interrupted).map_err(trouble)?;
@@ -113,12 +113,16 @@ impl Running<'_> {
         words
     }
 
-    /// How it died, if it has died.
-    pub(super) fn poll_death(&mut self) -> Option<String> {
-        match &mut self.process {
+    /// How it died, or its agent was lost, if either happened.
+    pub(super) fn poll_end(&mut self) -> Option<Trouble> {
+        let death = match &mut self.process {
             Process::Here(server) => server.poll_death(),
-            Process::There(remote, _) => remote.poll_death(),
-        }
+            Process::There(remote, _) => match remote.lost() {
+                Some(lost) => return Some(Trouble::new(Stage::Load, lost)),
+                None => remote.poll_death(),
+            },
+        };
+        death.map(|death| Trouble::new(Stage::Measure, death))
     }
 
     /// Ends it. Fails if it had died, or its agent was lost: what was measured is not of this server then.
@@ -128,9 +132,7 @@ impl Running<'_> {
                 None => Ok(()),
                 Some(death) => Err(Trouble::new(Stage::Measure, death)),
             },
-            Process::There(remote, _) => {
-                remote.stop().map_err(|lost| Trouble::new(Stage::Measure, lost.reason))
-            }
+            Process::There(remote, _) => remote.stop().map_err(trouble),
         }
     }
 }

@@ -142,7 +142,7 @@ impl Subject<'_> {
         let mut server = host.start(target, log, &cpus, tools)?;
         let words = self.arguments(&server);
         *command = secrets::command(words.iter().cloned());
-        let outcome = measure::measure(&words, command, || server.poll_death(), tools);
+        let outcome = measure::measure(&words, command, || server.poll_end(), tools);
         server.stop()?;
         outcome.map(|mut run| {
             run.target.name = Some(target.name.clone());

@@ -95,7 +95,7 @@ impl Remote {
         let order = Down::Prepare { target: target.to_owned(), may_install };
         match self.ask(order, "check", PREPARE_MAX, is_interrupted)? {
             Up::Prepared(outcome) => outcome.map(|version| plain(&version)).map_err(Trouble::plain),
-            _ => Err(self.nonsense("check")),
+            _ => Err(self.nonsense()),
         }
     }
 
@@ -113,13 +113,13 @@ impl Remote {
         let order = Down::Start { target: target.to_owned(), cpus: cpus.to_vec() };
         match self.ask(order, "start", START_MAX, is_interrupted)? {
             Up::Started(outcome) => outcome.map_err(Trouble::plain),
-            _ => Err(self.nonsense("start")),
+            _ => Err(self.nonsense()),
         }
     }
 
-    /// How the server has ended, or the agent was lost, if either happened.
+    /// How the server that runs there has ended, if it has.
     pub fn poll_death(&self) -> Option<String> {
-        self.lost().or_else(|| self.fate.lock().expect("nobody panics with it").died.clone())
+        self.fate.lock().expect("nobody panics with it").died.clone()
     }
 
     /// Ends the server that runs there.
@@ -137,7 +137,6 @@ impl Remote {
         within: Duration,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<Up, Trouble> {
-        let trouble = |reason: String| Trouble { stage: stage.to_owned(), reason };
         // What was asked for by somebody who did not wait for it.
         while self.answers.try_recv().is_ok() {}
         let _ = self.orders.send(order);
@@ -146,21 +145,23 @@ impl Remote {
             match self.answers.recv_timeout(POLL) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(trouble(self.lost().unwrap_or_else(|| "its link has ended".into())));
+                    let lost = self.lost().unwrap_or_else(|| "its link has ended".into());
+                    return Err(Trouble::of_agent(lost));
                 }
                 Err(RecvTimeoutError::Timeout) if is_interrupted() => {
-                    return Err(trouble("interrupted".into()));
+                    return Err(Trouble { stage: stage.to_owned(), reason: "interrupted".to_owned() });
                 }
                 Err(RecvTimeoutError::Timeout) if start.elapsed() > within => {
-                    return Err(trouble(format!("target agent {} does not come to an end of it", self.name)));
+                    let endless = format!("target agent {} does not come to an end of it", self.name);
+                    return Err(Trouble::of_agent(endless));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn nonsense(&self, stage: &str) -> Trouble {
-        Trouble { stage: stage.to_owned(), reason: format!("target agent {} talks nonsense", self.name) }
+    fn nonsense(&self) -> Trouble {
+        Trouble::of_agent(format!("target agent {} talks nonsense", self.name))
     }
 }
 

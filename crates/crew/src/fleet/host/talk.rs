@@ -57,12 +57,20 @@ pub(super) enum Up {
 /// The longest that is shown of what came over a wire.
 const WORDS_BYTES_MAX: usize = 500;
 
+/// The stage of what the agent is at fault for, by the name that tables use: it is nothing of the server's.
+const OF_AGENT: &str = "load";
+
 /// What came over a wire, fit to be shown.
 pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(WORDS_BYTES_MAX).collect()
 }
 
 impl Trouble {
+    /// The agent is at fault, or was lost.
+    pub(super) fn of_agent(reason: String) -> Self {
+        Self { stage: OF_AGENT.to_owned(), reason }
+    }
+
     pub(super) fn plain(self) -> Self {
         Self { stage: plain(&self.stage), reason: plain(&self.reason) }
     }
