@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use url::Url;
 use wire::http::head::{Expect, HeadReader};
@@ -20,9 +20,12 @@ const NORMAL: u16 = 1000;
 /// Letters of one to four bytes, beside characters that look like JSON and markup.
 const UTF8: &str = "throng: \u{e9}\u{df} \u{20ac} \u{1f514} \"'\\</\u{2028}";
 
-/// Checks a server that sends back whatever comes.
-pub(super) fn check(url: &str) -> Result<(), String> {
-    let mut socket = Socket::open(url).map_err(|why| format!("handshake: {why}"))?;
+/// How often one who waits looks at the clock, and whether the user has had enough.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Checks a server that sends back whatever comes. It has so long for each answer, whatever else it says meanwhile.
+pub(super) fn check(url: &str, is_interrupted: &dyn Fn() -> bool) -> Result<(), String> {
+    let mut socket = Socket::open(url, is_interrupted).map_err(|why| format!("handshake: {why}"))?;
     let large: Vec<u8> = (0..64 << 10).map(|k: u32| (k % 251) as u8).collect();
     let messages: [(&str, Opcode, &[u8]); 5] = [
         ("text", Opcode::Text, b"hello"),
@@ -39,11 +42,14 @@ pub(super) fn check(url: &str) -> Result<(), String> {
 }
 
 /// A WebSocket without a session on it.
-struct Socket {
+struct Socket<'a> {
     stream: TcpStream,
     reader: Reader,
     /// Bytes that came in and were not looked at yet.
     input: Vec<u8>,
+    /// Until when the answer has to be there that is waited for.
+    deadline: Instant,
+    is_interrupted: &'a dyn Fn() -> bool,
 }
 
 /// What came in.
@@ -53,10 +59,10 @@ struct Frame {
     payload: Vec<u8>,
 }
 
-impl Socket {
-    fn open(url: &str) -> Result<Socket, String> {
+impl<'a> Socket<'a> {
+    fn open(url: &str, is_interrupted: &'a dyn Fn() -> bool) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| error.to_string())?;
-        let mut socket = Socket::connect(&url).map_err(|error| error.to_string())?;
+        let mut socket = Socket::connect(&url, is_interrupted).map_err(|error| error.to_string())?;
         let key = upgrade::new_key(&mut Random);
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
         let request = format!(
@@ -65,7 +71,7 @@ impl Socket {
             url.path(),
             String::from_utf8_lossy(&key)
         );
-        socket.stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        socket.write(request.as_bytes())?;
         let mut head = HeadReader::default();
         loop {
             socket.read_more()?;
@@ -81,16 +87,16 @@ impl Socket {
         }
     }
 
-    fn connect(url: &Url) -> io::Result<Socket> {
+    fn connect(url: &Url, is_interrupted: &'a dyn Fn() -> bool) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&visit::address(url)?, Duration::from_secs(2))?;
-        stream.set_read_timeout(Some(ANSWER_MAX))?;
-        stream.set_write_timeout(Some(ANSWER_MAX))?;
-        Ok(Socket { stream, reader: Reader::default(), input: Vec::new() })
+        stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(TICK))?;
+        let deadline = Instant::now() + ANSWER_MAX;
+        Ok(Socket { stream, reader: Reader::default(), input: Vec::new(), deadline, is_interrupted })
     }
 
     fn echo(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), String> {
-        self.send(opcode, payload)?;
-        let back = self.receive()?;
+        let back = self.ask(opcode, payload)?;
         if back.opcode != opcode {
             return Err(format!("came back as {:?}", back.opcode));
         }
@@ -102,8 +108,7 @@ impl Socket {
 
     fn ping(&mut self) -> Result<(), String> {
         let payload = b"are you there";
-        self.send(Opcode::Ping, payload)?;
-        match self.receive()? {
+        match self.ask(Opcode::Ping, payload)? {
             Frame { opcode: Opcode::Pong, payload: back } if back == payload => Ok(()),
             Frame { opcode: Opcode::Pong, .. } => {
                 Err("the pong does not carry the ping's payload".to_owned())
@@ -113,8 +118,7 @@ impl Socket {
     }
 
     fn close(&mut self) -> Result<(), String> {
-        self.send(Opcode::Close, &NORMAL.to_be_bytes())?;
-        match self.receive()? {
+        match self.ask(Opcode::Close, &NORMAL.to_be_bytes())? {
             Frame { opcode: Opcode::Close, payload } => match close::parse(&payload) {
                 Ok(NORMAL | close::NO_CODE) => Ok(()),
                 Ok(code) => Err(format!("answered with code {code}")),
@@ -124,12 +128,19 @@ impl Socket {
         }
     }
 
+    /// Sends something, and waits for the answer.
+    fn ask(&mut self, opcode: Opcode, payload: &[u8]) -> Result<Frame, String> {
+        self.deadline = Instant::now() + ANSWER_MAX;
+        self.send(opcode, payload)?;
+        self.receive()
+    }
+
     fn send(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), String> {
         let mut out = Vec::new();
         let start = frame::open(&mut out, End::Client);
         out.extend_from_slice(payload);
         frame::seal(&mut out, start, opcode, false, Some(Key::new(fastrand::u32(..).to_ne_bytes())));
-        self.stream.write_all(&out).map_err(|error| error.to_string())
+        self.write(&out)
     }
 
     /// The next message or control frame; a server's own pings are answered and left out.
@@ -164,20 +175,49 @@ impl Socket {
         Ok(frame)
     }
 
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() {
+            self.check_time()?;
+            match self.stream.write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
     fn read_more(&mut self) -> Result<(), String> {
         let mut buffer = [0; 16 << 10];
-        match self.stream.read(&mut buffer) {
-            Ok(0) => Err("the server closed the connection".to_owned()),
-            Ok(bytes) => {
-                self.input.extend_from_slice(&buffer[..bytes]);
-                Ok(())
+        loop {
+            self.check_time()?;
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err("the server closed the connection".to_owned()),
+                Ok(bytes) => {
+                    self.input.extend_from_slice(&buffer[..bytes]);
+                    return Ok(());
+                }
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error.to_string()),
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                Err(format!("no answer within {ANSWER_MAX:?}"))
-            }
-            Err(error) => Err(error.to_string()),
         }
     }
+
+    /// Whether there is time left: a server that says something else all the time, such as pings, gets no more of it.
+    fn check_time(&self) -> Result<(), String> {
+        if (self.is_interrupted)() {
+            return Err("interrupted".to_owned());
+        }
+        match Instant::now() <= self.deadline {
+            true => Ok(()),
+            false => Err(format!("no answer within {ANSWER_MAX:?}")),
+        }
+    }
+}
+
+/// Whether it is only that nothing could be done within a [`TICK`], or that a signal came.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
 /// Randomness for the handshake's key; nothing is written through it.
@@ -195,4 +235,55 @@ impl Io for Random {
     fn open_stream(&mut self, _: StreamId) {}
 
     fn close_stream(&mut self, _: StreamId) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// A server that shakes hands, pings ten times a second, and does nothing else.
+    fn pinging() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("ws://{}/", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                request.extend(byte);
+            }
+            let request = String::from_utf8(request).unwrap();
+            let key = request.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
+            let accept = upgrade::accept_of(key.as_bytes());
+            let answer = format!(
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Accept: {}\r\n\r\n",
+                String::from_utf8_lossy(&accept)
+            );
+            stream.write_all(answer.as_bytes()).unwrap();
+            while stream.write_all(&[0x89, 0]).is_ok() {
+                thread::sleep(TICK);
+            }
+        });
+        url
+    }
+
+    #[test]
+    fn a_server_that_only_pings_has_not_answered() {
+        let start = Instant::now();
+        assert_eq!(check(&pinging(), &|| false), Err("text: no answer within 5s".to_owned()));
+        assert!(start.elapsed() < ANSWER_MAX + Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn who_interrupts_does_not_wait_for_an_answer() {
+        let looks = AtomicU32::new(0);
+        let is_interrupted = || looks.fetch_add(1, Ordering::Relaxed) > 9;
+        assert_eq!(check(&pinging(), &is_interrupted), Err("text: interrupted".to_owned()));
+    }
 }

@@ -28,7 +28,7 @@ fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     let answers = if target.is_over_tls() {
         sessions_of(target, &server, tools)
     } else {
-        in_the_clear(target, &server).and_then(|()| sessions_of(target, &server, tools))
+        in_the_clear(target, &server, tools).and_then(|()| sessions_of(target, &server, tools))
     };
     let death = server.poll_death();
     let end = server.stop();
@@ -48,7 +48,7 @@ fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 }
 
 /// What the manifest promises of plain requests, and that frames are well-formed.
-fn in_the_clear(target: &Target, server: &Server) -> Result<(), Trouble> {
+fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
     let place = server.place();
     let root = format!("http://{}/", place.address);
     if target.can(Ability::Http) {
@@ -60,7 +60,8 @@ fn in_the_clear(target: &Target, server: &Server) -> Result<(), Trouble> {
     }
     for &dialect in target.dialects.iter().filter(|dialect| dialect.facts().takes_anything) {
         if target.can(Ability::Echo) {
-            frames::check(&place.url(target, dialect)).map_err(|why| wrong(dialect.name(), why))?;
+            let url = place.url(target, dialect);
+            frames::check(&url, tools.is_interrupted).map_err(|why| wrong(dialect.name(), why))?;
         }
     }
     Ok(())
