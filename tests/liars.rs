@@ -9,6 +9,7 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engine::events::Batch;
 use engine::{Command, Delta, Report};
 use load::{Load, StepOrder, Until};
 use rustix::process::Signal;
@@ -119,11 +120,15 @@ fn delta(report: Report, change: impl FnOnce(&mut Delta)) -> Option<Report> {
 type Tell = fn(Report) -> Option<Report>;
 
 /// Lies of one who knows the protocol, and what is said of them.
-const LIES: [(&str, Tell); 6] = [
+const LIES: [(&str, Tell); 7] = [
     ("more answers than can have come", |report| delta(report, |delta| delta.counts.received += 1_000_000)),
     ("more messages than were to be sent", |report| delta(report, |delta| delta.counts.sent += 1_000_000)),
     ("more clients than its share", |report| delta(report, |delta| delta.usable += 1_000)),
     ("it talks nonsense", |report| delta(report, |delta| delta.worker = 0)),
+    // Events that nobody has asked for, and of nobody.
+    ("it talks nonsense", |report| {
+        matches!(report, Report::Grown { .. }).then(|| Report::Events(Batch::default()))
+    }),
     ("a time that is not yet", |report| match report {
         Report::Loaded { worker, sent, at_ns } => {
             Some(Report::Loaded { worker, sent, at_ns: at_ns + 3_600_000_000_000 })

@@ -105,6 +105,10 @@ impl Examiner {
             Report::Loaded { sent, at_ns, .. } => self.loaded(worker, *sent, *at_ns, now_ns),
             Report::Events(batch) => {
                 batch.lost = self.events_lost(batch.lost, now_ns);
+                // Words without events name nothing, and nobody can be told to have said them.
+                if batch.entries.is_empty() {
+                    batch.names.clear();
+                }
                 self.events(batch, now_ns)
             }
             Report::Settled(settled) => self.books(settled, now_ns),
@@ -208,7 +212,8 @@ impl Examiner {
         Ok(())
     }
 
-    /// Events do not say whose they are, but their clients do.
+    /// Events do not say whose they are, but their clients do. Without a client there is nothing in them but how many were
+    /// lost, which is always fit to be shown; that a fleet's were asked for, its relay has found out.
     fn worker_of_events(&self, report: &Report) -> u16 {
         let Report::Events(Batch { entries, .. }) = report else { return 0 };
         entries.first().map_or(0, |entry| (entry.client() % u32::from(self.workers.max(1))) as u16)

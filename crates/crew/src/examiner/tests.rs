@@ -264,6 +264,10 @@ fn events_are_of_clients_that_there_are() {
     ] {
         assert!(matches!(examine(&plan, bad), Report::Failed { worker: 1, .. }));
     }
+    // Nobody else pays for words whose worker is not known.
+    let words = Batch { names: vec!["bad name".into()], lost: 3, ..Batch::default() };
+    let Report::Events(batch) = examine(&plan, words) else { panic!("somebody was blamed") };
+    assert_eq!((batch.names.len(), batch.lost), (0, 3));
     let Report::Events(batch) = examine(&plan, Batch { lost: u64::MAX, ..sound }) else { panic!() };
     assert!(batch.lost < u64::MAX / 2, "as many as there can have been");
 }

@@ -124,11 +124,12 @@ impl Post {
     }
 
     /// Whether a report can be this agent's: of its own workers, or their clients. Whether it can be true, the crew finds out.
-    pub(super) fn may_say(&self, report: &Report, workers: u16) -> bool {
+    /// Events without one say nothing of whose they are: that they were not asked for is found out here, where it is known.
+    pub(super) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
         match report {
             Report::Events(batch) => {
                 let is_own = |entry: &Entry| self.is_own((entry.client() % u32::from(workers)) as u16);
-                batch.entries.iter().all(is_own)
+                plan.records_events && batch.entries.iter().all(is_own)
             }
             _ => report.worker().is_some_and(|worker| self.is_own(worker)),
         }

@@ -170,7 +170,7 @@ impl Relay {
                 let message: String = message.chars().filter(|c| !c.is_control()).take(200).collect();
                 self.lose(index, &message).await;
             }
-            Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, self.workers) => {
+            Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, &self.plan, self.workers) => {
                 self.tell(report);
             }
             Ok(Incoming::Message(Up::Report(_))) => self.lose(index, "it talks nonsense").await,
