@@ -174,6 +174,32 @@ fn nothing_outlives_throng_however_it_ends() {
 }
 
 #[test]
+fn after_an_interrupt_nothing_is_begun() {
+    const ALL: usize = 6;
+    const AT_ONCE: usize = 2;
+    for verb in ["install", "check"] {
+        let folder = tempfile::tempdir().unwrap();
+        let own = |number: usize| folder.path().join(format!("sh-{number}"));
+        for number in 0..ALL {
+            fs::create_dir(own(number)).unwrap();
+            let text = manifest(r#"["sh", "serve.sh"]"#).replace("none", &number.to_string())
+                + "[install]\ncommand = [\"sleep\", \"300\"]\n\
+                   [[requires]]\ncommand = [\"touch\", \"asked\"]\nmissing = \"touch\"\n";
+            fs::write(own(number).join("target.toml"), text.replace("echo 1.2.3", "exit 1")).unwrap();
+        }
+        let begun = |file: &str| (0..ALL).filter(|&number| own(number).join(file).exists()).count();
+        let mut command = throng(["targets", verb, "--all", "--targets-dir"]);
+        let mut process = Process::start(command.arg(folder.path()));
+        assert!(wait_until(RUN_MAX, || begun("install.log") == AT_ONCE), "{verb}: nothing is installed");
+        process.signal(Signal::INT);
+        let status = process.wait(RUN_MAX).expect("throng ends");
+        assert_eq!((status.code(), begun("asked")), (Some(130), AT_ONCE), "{verb}");
+        let (stdout, stderr) = process.into_output();
+        assert!(!stdout.contains("fails") && !stderr.contains("passes"), "{verb}\n{stdout}\n{stderr}");
+    }
+}
+
+#[test]
 fn what_cannot_be_had_is_no_failure() {
     let folder = target("exit 1");
     let path = folder.path().join("sh-none/target.toml");

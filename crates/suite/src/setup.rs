@@ -160,14 +160,23 @@ impl Tools<'_> {
         command.arg(self.guard_verb);
         command
     }
+
+    /// Nothing is begun once the user has had enough.
+    fn may_begin(&self, stage: Stage) -> Result<(), Trouble> {
+        match (self.is_interrupted)() {
+            true => Err(Trouble::new(stage, "interrupted")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Looks for the programs that the target requires.
 ///
 /// # Errors
-/// One is not there.
-pub fn look_for_requirements(target: &Target) -> Result<(), Trouble> {
+/// One is not there, or the user has had enough.
+pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     for requirement in &target.requires {
+        tools.may_begin(Stage::Requires)?;
         let found = output(&requirement.command, &target.folder).is_ok_and(|output| output.is_success);
         if !found {
             let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
@@ -182,7 +191,7 @@ pub fn look_for_requirements(target: &Target) -> Result<(), Trouble> {
 /// # Errors
 /// A step fails, takes too long, or is interrupted.
 pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
-    look_for_requirements(target)?;
+    look_for_requirements(target, tools)?;
     if let Some(step) = &target.install {
         let _turn =
             uses_packages(target).then(|| PACKAGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
@@ -197,7 +206,7 @@ pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 /// # Errors
 /// A requirement is missing, a step fails, or there is no version.
 pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
-    look_for_requirements(target)?;
+    look_for_requirements(target, tools)?;
     if version(target, tools).is_err() {
         install(target, tools)?;
     } else {
@@ -220,6 +229,7 @@ pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> 
 /// # Errors
 /// The command fails, or says something else. No version, no number.
 pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+    tools.may_begin(Stage::Version)?;
     let trouble = |reason: String| Trouble::new(Stage::Version, reason);
     let throng = tools.throng.to_string_lossy();
     let command: Vec<String> =
@@ -247,6 +257,7 @@ fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 
 /// Runs a step to its end.
 fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
+    tools.may_begin(stage)?;
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
     if !net::walls::are_available() {
         NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));

@@ -17,18 +17,19 @@ pub(super) fn pass(
     host: &Host,
     tools: &Tools<'_>,
 ) -> (Vec<Target>, Vec<Receipt>) {
+    let goes_on = || !(tools.is_interrupted)();
     let checked: Box<dyn Iterator<Item = Checked<'_>>> = if host.is_elsewhere() {
         let check = |target: &&Target| {
             stderr::line(format_args!("{}: being installed and checked on its machine", target.name));
             host.prepare(target, !no_install, tools)
         };
-        Box::new(wanted.iter().map(move |target| (*target, check(target))))
+        Box::new(wanted.iter().take_while(move |_| goes_on()).map(move |target| (*target, check(target))))
     } else {
         let check = |target: &Target, version: String| {
             stderr::line(format_args!("checking {} ({version})", target.name));
             check::check(target, tools).map(|()| version)
         };
-        let prepared = prepared(wanted, no_install, tools).into_iter();
+        let prepared = prepared(wanted, no_install, tools).into_iter().take_while(move |_| goes_on());
         Box::new(
             prepared
                 .map(move |(target, version)| (target, version.and_then(|version| check(target, version)))),
@@ -37,7 +38,7 @@ pub(super) fn pass(
     let mut passed = Vec::new();
     let mut receipts = Vec::new();
     // What was being checked when the user had enough is not at fault.
-    for (target, checked) in checked.take_while(|_| !(tools.is_interrupted)()) {
+    for (target, checked) in checked.take_while(|_| goes_on()) {
         let trouble = checked.as_ref().err().cloned();
         if let Some(trouble) = &trouble {
             stderr::line(format_args!("{} is not measured: {trouble}", target.name));

@@ -98,7 +98,7 @@ impl Row {
 /// What there is.
 pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
-        if let Err(trouble) = setup::look_for_requirements(target) {
+        if let Err(trouble) = setup::look_for_requirements(target, tools) {
             return Row::new(target, Verdict::Unavailable, None, Some(trouble.reason));
         }
         match setup::version(target, tools) {
@@ -106,7 +106,8 @@ pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Row
             Err(_) => Row::new(target, Verdict::NotInstalled, None, None),
         }
     };
-    let mut rows = each_folder(targets, |variants| variants.iter().map(|target| row(target)).collect());
+    let mut rows =
+        each_folder(targets, tools, |variants| variants.iter().map(|target| row(target)).collect());
     rows.extend(shelf.mistakes.iter().map(|(name, mistake)| Row {
         name: name.clone(),
         language: String::new(),
@@ -122,7 +123,7 @@ pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Row
 
 /// Installs them, whatever is there already; variants share what is in their folder.
 pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
-    Rows(each_folder(targets, |variants| {
+    Rows(each_folder(targets, tools, |variants| {
         tell(variants[0], "installing");
         let start = Instant::now();
         let installed = setup::install(variants[0], tools);
@@ -139,11 +140,20 @@ pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     }))
 }
 
-/// Installs what is not, then checks one after the other.
+/// Installs what is not, then checks one after the other, until the user has had enough: what was being checked then is not at
+/// fault.
 pub(super) fn check(targets: &[&Target], tools: &Tools<'_>) -> Rows {
-    let prepared = prepare(targets, tools);
-    let rows = prepared.into_iter().map(|(target, version)| checked(target, version, tools));
-    Rows(rows.collect())
+    let mut rows = Vec::new();
+    for (target, version) in prepare(targets, tools) {
+        if (tools.is_interrupted)() {
+            break;
+        }
+        let row = checked(target, version, tools);
+        if !(tools.is_interrupted)() {
+            rows.push(row);
+        }
+    }
+    Rows(rows)
 }
 
 /// The version of each, once it is installed and built.
@@ -151,7 +161,7 @@ pub(crate) fn prepare<'a>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
 ) -> Vec<(&'a Target, Result<String, Trouble>)> {
-    each_folder(targets, |variants| {
+    each_folder(targets, tools, |variants| {
         let prepare = |target: &&'a Target| {
             if setup::version(target, tools).is_err() && target.install.is_some() {
                 tell(target, "installing");
@@ -178,15 +188,22 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
     }
 }
 
-/// Asks about the targets of each folder, which stand together, a few folders at once. The answers, in the order of the targets.
-fn each_folder<'a, T: Send>(targets: &[&'a Target], ask: impl Fn(&[&'a Target]) -> Vec<T> + Sync) -> Vec<T> {
+/// Asks about the targets of each folder, which stand together, a few folders at once, until the user has had enough. The
+/// answers, in the order of the targets.
+fn each_folder<'a, T: Send>(
+    targets: &[&'a Target],
+    tools: &Tools<'_>,
+    ask: impl Fn(&[&'a Target]) -> Vec<T> + Sync,
+) -> Vec<T> {
     let folders: Vec<&[&Target]> = targets.chunk_by(|a, b| a.folder == b.folder).collect();
     let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
     let next = AtomicUsize::new(0);
-    let work = || loop {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some(variants) = folders.get(index) else { return };
-        *answers[index].lock().expect("nobody else takes it") = ask(variants);
+    let work = || {
+        while !(tools.is_interrupted)() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(variants) = folders.get(index) else { return };
+            *answers[index].lock().expect("nobody else takes it") = ask(variants);
+        }
     };
     thread::scope(|scope| {
         for _ in 0..PARALLEL {
