@@ -118,6 +118,28 @@ fn everything_is_measured_ranked_and_kept() {
 
     let again = shootout(&arena, &options);
     assert!(again.code == Some(1) && again.stderr.contains("already holds a shootout"), "{again}");
+    assert!(!again.stderr.contains("\nchecking "), "it is known before the gate\n{again}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_the_gate() {
+    let arena = arena_with(SERVE);
+    fs::write(arena.path("file"), "").unwrap();
+    let mistakes: [(&[&str], i32, &str); 4] = [
+        (&["--out", "file"], 1, "file: "),
+        (&["--out", "file/below"], 1, "file/below: "),
+        (&["--server-pin", "1023"], 2, "--server-pin: there is no CPU 1023 here"),
+        (&["--pin", "1023"], 2, "--pin: there is no CPU 1023 here"),
+    ];
+    for (flags, code, said) in mistakes {
+        let outcome = shootout(&arena, &[&["tiny"], flags].concat());
+        assert_eq!(outcome.code, Some(code), "{outcome}");
+        assert!(
+            outcome.stderr.contains(said) && !outcome.stderr.contains("\nchecking "),
+            "{said}\n{outcome}"
+        );
+    }
+    assert!(!arena.path("shootouts").exists(), "nothing has begun");
 }
 
 #[test]

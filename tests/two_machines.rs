@@ -183,6 +183,11 @@ fn what_cannot_be_had_is_said() {
     let receipts = arena.kept("shootout.json")["receipts"].to_string();
     assert!(receipts.contains("the agent has no target sh-copy"), "{receipts}\n{lacking}");
 
+    // Which CPUs there are, the agent's machine alone knows.
+    let flags = ["--targets", "throng", "--server-pin", "1023", "--out", "pinned"];
+    let pinned = run(&mut shootout(&bus, &arena, "bare", &flags), RUN_MAX);
+    assert!(pinned.stdout.contains("pinning it to the CPUs [1023]: Invalid argument"), "{pinned}");
+
     let nobody = run(&mut shootout(&bus, &arena, "nobody", &["--fleet-wait", "0s"]), RUN_MAX);
     assert_eq!(nobody.code, Some(1), "{nobody}");
     assert!(nobody.stderr.contains("no target agent nobody is there, there are bare"), "{nobody}");

@@ -29,22 +29,33 @@ pub(crate) fn server_processes(clients: u64, per_process: u64) -> u64 {
 
 /// Threads of each of its processes beside a generator: what [`shape`] leaves of the CPUs.
 pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
-    let available =
-        affinity::available_cpus().map_err(|e| Failure::of_generator("read the CPU affinity", e))?;
+    let available = available_cpus()?;
     Ok((available.len() as u64 / 2 / processes).max(1))
+}
+
+fn available_cpus() -> Result<Vec<usize>, Failure> {
+    affinity::available_cpus().map_err(|error| Failure::of_generator("read the CPU affinity", error))
+}
+
+/// The CPUs of a flag's list, all of which there have to be on this machine.
+pub(crate) fn cpus_of_here(flag: &str, list: &str) -> Result<Vec<usize>, Failure> {
+    let cpus = affinity::parse_cpus(list).map_err(|error| Failure::usage(flag, error))?;
+    let available = available_cpus()?;
+    match cpus.iter().find(|cpu| !available.contains(cpu)) {
+        None => Ok(cpus),
+        Some(cpu) => {
+            Err(Failure::usage(flag, format!("there is no CPU {cpu} here; there are {available:?}")))
+        }
+    }
 }
 
 /// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too.
 pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result<Shape, Failure> {
+    let available = available_cpus()?;
     let cpus = match &args.pin {
-        Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
+        Some(list) => cpus_of_here("--pin", list)?,
         None => Vec::new(),
     };
-    let available =
-        affinity::available_cpus().map_err(|e| Failure::of_generator("read the CPU affinity", e))?;
-    if let Some(cpu) = cpus.iter().find(|cpu| !available.contains(cpu)) {
-        return Err(Failure::usage("--pin", format!("there is no CPU {cpu} here; there are {available:?}")));
-    }
     let needed = clients.max(1).div_ceil(clients_per_process()?);
     let needed =
         u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;

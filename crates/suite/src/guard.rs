@@ -13,6 +13,7 @@
 //! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and killed with all
 //! that it guards.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -195,7 +196,7 @@ pub fn run() -> io::Result<()> {
     let brief: Brief = serde_json::from_str(&line)?;
     let (child, log) = match start(&brief) {
         Ok(started) => started,
-        Err(error) => return say(&Word::NotStarted { why: format!("{}: {error}", brief.command[0]) }),
+        Err(error) => return say(&Word::NotStarted { why: error.to_string() }),
     };
     let pid = child.id();
     say(&Word::Started { pid })?;
@@ -213,14 +214,16 @@ enum Event {
     Asked,
 }
 
+/// Starts the program; an error names what could not be done.
 fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
     // A server has as many clients as it may have open files.
-    net::limits::raise_nofile()?;
+    net::limits::raise_nofile().map_err(naming("its limit on open files"))?;
     proc::adopt_orphans()?;
     if !brief.cpus.is_empty() {
-        net::affinity::pin_current_thread(&brief.cpus)?;
+        net::affinity::pin_current_thread(&brief.cpus)
+            .map_err(naming(format!("pinning it to the CPUs {:?}", brief.cpus)))?;
     }
-    let file = File::create(&brief.log)?;
+    let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
     let (output, input) = io::pipe()?;
     // A program that was built here is named relative to the folder, which spawning would not look at.
     let built = brief.folder.join(&brief.command[0]);
@@ -230,12 +233,17 @@ fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
     if let Some(enclosure) = &brief.enclosure {
         enclosure.furnish(&mut command);
         // This confines the guard as well, because its child must be within; the guard has all that it still needs.
-        enclosure.enter()?;
+        enclosure.enter().map_err(naming("shutting it in"))?;
     }
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
-    let child = signals::end_with_parent(&mut command).spawn()?;
+    let child = signals::end_with_parent(&mut command).spawn().map_err(naming(&brief.command[0]))?;
     Ok((child, thread::spawn(move || keep(output, file))))
+}
+
+/// Says of an error at what it came.
+fn naming(what: impl fmt::Display) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// Copies the output to the log, up to its limit; what comes after is read, so that the program is not held up.

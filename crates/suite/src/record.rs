@@ -102,21 +102,51 @@ pub enum RecordError {
     },
 }
 
-impl Record {
+/// A folder for a shootout that has not begun; held, so that no other begins there.
+#[derive(Debug)]
+pub struct Claim {
+    folder: PathBuf,
+    lock: Option<File>,
+    /// Whether it was there before. One that was made for nothing goes again.
+    was_there: bool,
+}
+
+impl Claim {
     /// Makes the folder, which no shootout may have used.
     ///
     /// # Errors
     /// The folder cannot be made or written to, or is taken.
-    pub fn create(folder: &Path, head: Head) -> Result<Record, RecordError> {
-        let at = |error| io_error(folder, error);
-        net::private::make_dir(folder).map_err(at)?;
-        let lock = hold(folder)?;
+    pub fn make(folder: &Path) -> Result<Claim, RecordError> {
+        let was_there = folder.exists();
+        net::private::make_dir(folder).map_err(|error| io_error(folder, error))?;
+        let claim = Claim { folder: folder.to_owned(), lock: hold(folder)?, was_there };
         if Record::is_at(folder) {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
-        write_head(folder, &head)?;
-        net::private::create(&folder.join(CELLS)).map_err(at)?;
-        Ok(Record { folder: folder.to_owned(), packed: Archive::default(), head, entries: Vec::new(), lock })
+        tempfile::tempfile_in(folder).map_err(|error| io_error(folder, error))?;
+        Ok(claim)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.was_there {
+            // Not if there is something in it by now.
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+impl Record {
+    /// Begins in that folder.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn create(mut claim: Claim, head: Head) -> Result<Record, RecordError> {
+        let (folder, lock) = (claim.folder.clone(), claim.lock.take());
+        write_head(&folder, &head)?;
+        net::private::create(&folder.join(CELLS)).map_err(|error| io_error(&folder, error))?;
+        Ok(Record { folder, packed: Archive::default(), head, entries: Vec::new(), lock })
     }
 
     /// Whether a folder is one of a shootout.

@@ -23,7 +23,7 @@ use net::machine::Machine;
 use results::format::counted;
 use results::units;
 use suite::recap::Finished;
-use suite::record::{Head, Receipt, SCHEMA};
+use suite::record::{Claim, Head, Receipt, SCHEMA};
 use suite::section::{self, Section};
 use suite::suite::QUICK;
 use suite::summary;
@@ -33,6 +33,7 @@ use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
 use crate::interrupts;
 use crate::output;
+use crate::processes;
 use crate::stderr;
 use crate::verbs::shootout::host::Host;
 use crate::verbs::shootout::kept::{as_json, could_not_keep, could_not_read, kept_suite, read_suite};
@@ -181,14 +182,7 @@ impl Shootout {
                 return Err(Failure::usage("--target-agent", why));
             }
         }
-        if self.pin.is_some() && self.fleet.fleet.is_some() {
-            return Err(Failure::usage("--pin", "pin a fleet at its agents: throng agent --pin"));
-        }
-        for (flag, cpus) in [("--pin", &self.pin), ("--server-pin", &self.server_pin)] {
-            cpus.iter().try_for_each(|cpus| {
-                affinity::parse_cpus(cpus).map(drop).map_err(|error| Failure::usage(flag, error))
-            })?;
-        }
+        self.check_pins(host)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let named = chosen::named(&suite, &shelf, self.targets.as_deref())?;
         let left_out = chosen::left_out(&suite, &named);
@@ -206,6 +200,7 @@ impl Shootout {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
             Path::new(FOLDER).join(format!("{}-{time}", suite.name))
         });
+        let claim = Claim::make(&folder).map_err(could_not_keep)?;
         let (passed, receipts) = gate::pass(&wanted, self.no_install, host, tools);
         if (tools.is_interrupted)() {
             return Err(Failure::interrupted());
@@ -232,8 +227,25 @@ impl Shootout {
             named: self.targets.iter().flat_map(|_| named.iter().map(|target| target.name.clone())).collect(),
             left_out,
         };
-        let record = Record::create(&folder, head).map_err(could_not_keep)?;
+        let record = Record::create(claim, head).map_err(could_not_keep)?;
         Ok((suite, record, passed))
+    }
+
+    /// Whether there are the CPUs of the flags, as far as that is known here: those of another machine its agent knows.
+    fn check_pins(&self, host: &Host) -> Result<(), Failure> {
+        if self.pin.is_some() && self.fleet.fleet.is_some() {
+            return Err(Failure::usage("--pin", "pin a fleet at its agents: throng agent --pin"));
+        }
+        if let Some(list) = &self.pin {
+            processes::cpus_of_here("--pin", list)?;
+        }
+        match &self.server_pin {
+            Some(list) if host.is_elsewhere() => {
+                affinity::parse_cpus(list).map(drop).map_err(|error| Failure::usage("--server-pin", error))
+            }
+            Some(list) => processes::cpus_of_here("--server-pin", list).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// An interrupted shootout, with the targets that were measured; they are checked anew, and must be the same.
