@@ -92,7 +92,7 @@ fn too_many_at_first(clients: u64, clients_max: u64, remedy: &str) -> Failure {
     let why = format!(
         "it has {clients} clients, and the generator's limit of open files allows {most}: pass {remedy}, or begin with fewer clients"
     );
-    Failure::could_not("measure the first step", why)
+    Failure::of_generator("measure the first step", why)
 }
 
 #[cfg(test)]
