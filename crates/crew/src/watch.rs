@@ -35,6 +35,8 @@ pub struct ServerWatch {
     ended_at_ns: Option<u64>,
     /// Finds it again after its end, where somebody has started it anew.
     found_again: Option<Box<dyn Fn() -> Option<Service>>>,
+    /// It ended in an earlier step, and has not been found again.
+    is_gone: bool,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
     /// What the server had been when it was looked at first.
@@ -109,6 +111,7 @@ impl ServerWatch {
             closed: None,
             ended_at_ns: None,
             found_again: None,
+            is_gone: false,
             growth: Vec::new(),
             before: None,
         }
@@ -119,7 +122,7 @@ impl ServerWatch {
         self.overflows_before = self.overflows_before.or_else(overflows);
         (self.window, self.closed) = (Window::default(), None);
         let mut sample = self.sample(true);
-        if self.first.is_none() && self.ended_at_ns.take().is_some() {
+        if self.first.is_none() && (self.ended_at_ns.take().is_some() || self.is_gone) {
             self.find_again();
             sample = self.sample(true);
         }
@@ -133,6 +136,7 @@ impl ServerWatch {
     /// What ended in an earlier step is not this step's server: that is another, or cannot be seen. Its memory is its own.
     fn find_again(&mut self) {
         let found = self.found_again.as_ref().and_then(|find| find());
+        self.is_gone = found.is_none();
         self.server = found.map(|server| Sight::Here(Box::new(Eyes::on(&server))));
         (self.growth, self.before) = (Vec::new(), None);
     }

@@ -1,6 +1,7 @@
 //! What is seen of servers that work, end, and hand over.
 
 use super::*;
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -82,11 +83,18 @@ fn a_server_that_was_started_anew_is_seen_in_the_next_step() {
     let mut first = shell("exec sleep 60");
     let mut second = shell("exec sleep 60");
     let (mut watch, pid) = (watch_of(first.id()), second.id());
-    watch.look_again(move || Some(Service::of(pid)));
+    let looks = Cell::new(0);
+    watch.look_again(move || {
+        // It takes its time.
+        looks.set(looks.get() + 1);
+        (looks.get() > 1).then(|| Service::of(pid))
+    });
     watch.start();
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(watch.finish(0).server.expect("it was seen").ended_ns.is_some());
+    watch.start();
+    assert_eq!(watch.finish(0).server, None, "it is not there yet");
     watch.start();
     let then = watch.finish(0).server.expect("the other is seen");
     second.kill().unwrap();
