@@ -201,6 +201,7 @@ mod tests {
                 at_least: [false; 2],
                 found,
                 change: found.map_or(Change::CannotTell, |found| found.change()),
+                is_blind: false,
             }
         };
         let rows = vec![
@@ -211,7 +212,7 @@ mod tests {
             Row { at_least: [false, true], ..row("recovery.p99", Unit::Ms, &[900.0], &[5_000.0]) },
             row("server.rss", Unit::Bytes, &[5e6], &[4e6]),
         ];
-        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false, is_blind: false }
+        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false }
     }
 
     fn rendered(found: &Comparison, format: TableFormat) -> String {

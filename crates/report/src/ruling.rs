@@ -66,8 +66,9 @@ mod tests {
             at_least: [false; 2],
             found,
             change: found.map_or(Change::CannotTell, |found| found.change()),
+            is_blind: false,
         };
-        let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt, is_blind: false };
+        let comparison = Comparison { rows: vec![row], notes: Vec::new(), in_doubt };
         let rule = Rule::parse(rule, Scenario::Echo).unwrap();
         ruling(&rule, &rule.check(&comparison)[0])
     }

@@ -35,8 +35,8 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
         rows: capacity::row(a, b).into_iter().collect(),
         notes: notes(a, b),
         in_doubt: [a, b].into_iter().all(is_doubtful),
-        is_blind: [a, b].into_iter().all(is_limited) || (is_broken(b) && !is_broken(a)),
     };
+    let are_limited = [a, b].into_iter().all(is_limited);
     let mut alone = 0;
     for level in levels(a) {
         let (of_a, of_b) = (at(a, level), at(b, level));
@@ -44,10 +44,12 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             alone += 1;
             continue;
         }
+        let is_blind = are_limited || (is_broken(&of_b) && !is_broken(&of_a));
         for part in parts(&of_a) {
             let (of_a, of_b) = (in_part(&of_a, &part), in_part(&of_b, &part));
             let figures = figures(&part, scenario).into_iter();
-            comparison.rows.extend(figures.filter_map(|figure| row((&part, figure), level, &of_a, &of_b)));
+            let rows = figures.filter_map(|figure| row((&part, figure), level, &of_a, &of_b));
+            comparison.rows.extend(rows.map(|row| Row { is_blind, ..row }));
         }
     }
     alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();
@@ -74,15 +76,14 @@ fn is_limited(side: &[Run]) -> bool {
     2 * side.iter().filter(|run| conclusion::is_untrusted(run)).count() >= side.len()
 }
 
-/// Whether at least half of a side's runs did not hold their load: what came says little of what did not.
-fn is_broken(side: &[Run]) -> bool {
-    2 * broken(side).count() >= side.len()
+/// Whether at least half of a side's steps at a level did not hold it: what came says little of what did not.
+fn is_broken(side: &[&Step]) -> bool {
+    2 * side.iter().filter(|step| has_failed(step)).count() >= side.len()
 }
 
-/// Runs that lost, or were refused or given wrong, what was due, and did not look for where that begins.
-fn broken(side: &[Run]) -> impl Iterator<Item = &Run> {
-    let has_failed = |step: &Step| step.standing.iter().any(|limit| !limit.passed);
-    side.iter().filter(move |run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run))
+/// Whether something that was due was lost, refused or wrong.
+fn has_failed(step: &Step) -> bool {
+    step.standing.iter().any(|limit| !limit.passed)
 }
 
 /// Clients, and the rate in thousandths, so that it can be compared.
@@ -164,6 +165,7 @@ fn row(
         at_least,
         found,
         change: found.map_or(nothing, |found| found.change()),
+        is_blind: false,
     })
 }
 
@@ -221,8 +223,10 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     differs("the dialect", &|run| Some(run.dialect.clone()));
     notes.extend(settings::differ(a, b));
     for (side, name) in [(a, "A"), (b, "B")] {
-        let (n, of) = (broken(side).count(), side.len());
-        if let Some(run) = broken(side).next() {
+        // A search breaks limits on purpose.
+        let is_broken = |run: &&Run| run.steps.iter().any(has_failed) && !conclusion::breaks_on_purpose(run);
+        let (n, of) = (side.iter().filter(is_broken).count(), side.len());
+        if let Some(run) = side.iter().find(is_broken) {
             let how_much = conclusion::conclude(run).how_much;
             let which = if of == 1 { name.to_owned() } else { format!("{n} of {of} runs of {name}") };
             notes.push(format!("{which} did not hold the load, and latencies are of what came: {how_much}"));

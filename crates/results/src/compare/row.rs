@@ -30,6 +30,9 @@ pub struct Row {
     pub found: Option<compare::Comparison>,
     /// What it says.
     pub change: Change,
+    /// It cannot be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B did
+    /// not hold this load, and A did.
+    pub is_blind: bool,
 }
 
 impl Row {
@@ -68,9 +71,6 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Most runs of both sides have marks: what differs may not be the servers.
     pub in_doubt: bool,
-    /// Nothing can be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B
-    /// did not hold a load that A held.
-    pub is_blind: bool,
 }
 
 /// Quantiles that are compared of everything timed.

@@ -112,7 +112,7 @@ impl Rule {
                 };
                 let is_doubted = match ruling {
                     Ruling::Broken => comparison.in_doubt,
-                    Ruling::Kept => comparison.is_blind,
+                    Ruling::Kept => row.is_blind,
                     Ruling::CannotTell => false,
                 };
                 let doubted = is_doubted.then_some(ruling);

@@ -6,19 +6,19 @@ use crate::run::Run;
 
 /// Flags that change nothing of what is asked of a server.
 const OWN: [&str; 28] = [
+    "--allow-loss",
     "--cooldown",
     "--events",
     "--format",
+    "--github",
     "--limit",
-    "--limit-rtt",
     "--metrics",
-    "--name",
     "--no-preflight",
     "--no-report",
     "--no-store",
     "--otlp",
     "--out",
-    "--pid",
+    "--pin",
     "--pushgateway",
     "--quiet",
     "--remote-write",
@@ -31,7 +31,7 @@ const OWN: [&str; 28] = [
     "--stream",
     "--strict",
     "--tui",
-    "--wait",
+    "--wait-for",
     "-f",
     "-q",
 ];
@@ -71,8 +71,12 @@ fn asked(run: &Run) -> Vec<String> {
     flags
 }
 
+/// Whether a word names the server, with a scheme or without.
 fn is_target(run: &Run, word: &str) -> bool {
-    word.contains("://") || (word.contains(':') && run.target.url.contains(word.trim_end_matches('/')))
+    let bare = |url: &str| url.split_once("://").map_or(url, |(_, rest)| rest).to_owned();
+    let url = bare(&run.target.url);
+    let host = url.split(['/', ':']).next().unwrap_or_default();
+    !host.is_empty() && bare(word).starts_with(host)
 }
 
 #[cfg(test)]
@@ -89,12 +93,13 @@ mod tests {
 
     #[test]
     fn what_was_asked_of_one_side_alone_is_said() {
-        let a = run("throng echo ws://localhost:8080/ws --clients 100 -c 1 --name a --out=d --token ***12ab");
+        let a =
+            run("throng echo ws://localhost:8080/ws --clients 100 -c 1 --stream a --out=d --token ***12ab");
         let b = run(
-            "/bin/throng echo localhost:8080/ws --name b --clients 100 -c 100 --payload 1KiB -q --token ***cd34",
+            "/bin/throng echo localhost/ws --stream b --clients 100 -c 100 --origin http://b.example -q --token ***cd34",
         );
         let said = differ(from_ref(&a), from_ref(&b)).unwrap();
-        assert_eq!(said, "the command lines differ: A has -c 1, B has --payload 1KiB -c 100");
+        assert_eq!(said, "the command lines differ: A has -c 1, B has --origin http://b.example -c 100");
         assert_eq!(differ(&[a.clone(), b.clone()], &[b, a.clone()]), None, "both sides have both");
         assert_eq!(differ(from_ref(&a), from_ref(&a)), None);
     }

@@ -150,6 +150,17 @@ fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
     let said = "4 of 4 runs of B did not hold the load, and latencies are of what came: not 10 clients: ";
     assert!(comparison.notes.iter().any(|note| note.starts_with(said)), "{:?}", comparison.notes);
     assert_eq!(ruling(&compare(&broken, &fine), "p95 slower by 5%"), [Ruling::Broken]);
+    // With more clients, A does not hold its load either: that says nothing of this one.
+    let walks = |runs: &[Run], fails: bool| -> Vec<Run> {
+        let mut walks = runs.to_vec();
+        for run in &mut walks {
+            let more = Step { clients: 20, ..broken[0].steps[0].clone() };
+            run.steps.extend(fails.then_some(more));
+        }
+        walks
+    };
+    let of_walks = compare(&walks(&fine, true), &walks(&broken, false));
+    assert_eq!(ruling(&of_walks, "p95 slower by 5%"), [Ruling::CannotTell]);
     let both = compare(&broken, &lossy(repeats(25.0, 4, 1)));
     assert_eq!(ruling(&both, "p95 faster"), [Ruling::Kept], "nor did A");
 }

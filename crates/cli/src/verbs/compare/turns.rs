@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use results::compare::{self, Rule};
+use results::compare::{self, Rule, Ruled};
 use results::{Run, Scenario, units};
 use stats::compare::{LOOKS, Ruling};
 use suite::{Tools, measure};
@@ -133,10 +133,13 @@ fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Fa
     Ok(Some([first, second]))
 }
 
-/// Whether more rounds would not change what becomes of any rule. Without rules, nothing is ever decided.
+/// Whether more rounds would not change what becomes of any rule: also where it is not their number that is against it. Without
+/// rules, nothing is ever decided.
 fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
     let found = compare::compare(&taken.a, &taken.b);
     let rules = rules::read(rules, taken.a[0].scenario)?;
-    let is_told = |rule: &Rule| rule.check(&found).iter().all(|ruled| ruled.ruling != Ruling::CannotTell);
+    let is_told =
+        |ruled: &Ruled<'_>| ruled.ruling != Ruling::CannotTell || ruled.doubted == Some(Ruling::Kept);
+    let is_told = |rule: &Rule| rule.check(&found).iter().all(is_told);
     Ok(!rules.is_empty() && rules.iter().all(is_told))
 }
