@@ -142,5 +142,9 @@ fn unreachable(run: &Run) -> Failure {
             format!("{kind}: {} ({} of {} clients)", error.example, error.count, run.steps[0].clients)
         },
     );
-    Failure::could_not(format!("reach {}", run.target.url), why)
+    let what = format!("reach {}", run.target.url);
+    match main.is_some_and(|(_, error)| error.local) {
+        true => Failure::of_generator(what, why),
+        false => Failure::could_not(what, why),
+    }
 }

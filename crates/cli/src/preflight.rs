@@ -38,11 +38,14 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
         .map_err(|error| Failure::of_generator("start a client", error))?
         .ok_or_else(Failure::interrupted)?;
     if let Some(why) = obstacle(plan, is_http, &met) {
-        let what = if met.is_local { "connect from this machine to" } else { "reach" };
-        return Err(Failure::could_not(format!("{what} {}", secrets::url(&target.url)), why));
+        let url = secrets::url(&target.url);
+        return Err(match met.is_local {
+            true => Failure::of_generator(format!("connect from this machine to {url}"), why),
+            false => Failure::could_not(format!("reach {url}"), why),
+        });
     }
     // The run begins now.
-    request.plan.epoch_ns = clock::monotonic_ns();
+    (request.plan.epoch_ns, request.plan.unix_epoch_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     Ok(())
 }
 

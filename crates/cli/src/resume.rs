@@ -31,9 +31,13 @@ pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
     // One that cannot be opened says so when it is written to; a filesystem may have no locks.
     let Ok(directory) = File::open(dir) else { return Ok(None) };
     let (locked, flag, whose) = match args.resume {
-        true => (directory.try_lock(), FLAG, "another run is under way in this --out"),
+        true => (directory.try_lock(), FLAG, "another run or a shootout is under way in this --out"),
         // It would be taken for one that was cut short, as soon as that other one has ended.
-        false => (directory.try_lock_shared(), "--out", "a run with --resume is under way in this directory"),
+        false => (
+            directory.try_lock_shared(),
+            "--out",
+            "a run with --resume, or a shootout, is under way in this directory",
+        ),
     };
     match locked {
         Err(TryLockError::WouldBlock) => {

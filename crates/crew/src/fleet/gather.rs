@@ -34,7 +34,7 @@ pub struct Gathering {
     pub wait: Duration,
     /// Worker threads of each, instead of what it would have.
     pub threads: Option<u16>,
-    /// The most clients that a step will have, if that is known.
+    /// The most clients that a step will have, or those of the first, where there is no most; `None`: not known.
     pub clients_max: Option<u64>,
     /// What signs orders, for agents that require it.
     pub key: Option<FleetKey>,
