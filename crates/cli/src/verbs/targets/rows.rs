@@ -133,7 +133,9 @@ pub(super) fn install(targets: &[&Target], tools: &Tools<'_>) -> Rows {
                 Ok(version) => Row::new(target, Verdict::Installed, Some(version), None),
                 Err(trouble) => Row::new(target, Verdict::of(&trouble), None, Some(trouble.to_string())),
             };
-            tell(target, &format!("{} after {:.0?}", row.verdict.name(), start.elapsed()));
+            if !(tools.is_interrupted)() {
+                tell(target, &format!("{} after {:.0?}", row.verdict.name(), start.elapsed()));
+            }
             row
         };
         variants.iter().map(row).collect()
@@ -188,8 +190,8 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
     }
 }
 
-/// Asks about the targets of each folder, which stand together, a few folders at once, until the user has had enough. The
-/// answers, in the order of the targets.
+/// Asks about the targets of each folder, which stand together, a few folders at once, until the user has had enough: what was
+/// being asked then has no answer. The answers, in the order of the targets.
 fn each_folder<'a, T: Send>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
@@ -202,7 +204,10 @@ fn each_folder<'a, T: Send>(
         while !(tools.is_interrupted)() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(variants) = folders.get(index) else { return };
-            *answers[index].lock().expect("nobody else takes it") = ask(variants);
+            let answer = ask(variants);
+            if !(tools.is_interrupted)() {
+                *answers[index].lock().expect("nobody else takes it") = answer;
+            }
         }
     };
     thread::scope(|scope| {
