@@ -50,9 +50,9 @@ impl Judge {
         if let Some(calibration) = &self.calibration {
             calibration.note(self.work.under(order.load), &mut step);
         }
-        step.limits = self.limits.asked.iter().map(|limit| limit.check(&step)).collect();
+        step.limits = self.limits.asked.iter().filter_map(|limit| limit.check_decided(&step)).collect();
         step.standing = standing::check(&self.standing, &step);
-        let stops = self.limits.stop.iter().map(|stop| stop.check(&step));
+        let stops = self.limits.stop.iter().filter_map(|stop| stop.check_decided(&step));
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         step.bottleneck = Some(verdict::bottleneck(&step, previous));

@@ -130,7 +130,7 @@ fn measure(
             return Err(Failure::of_generator("go on", error));
         }
         // Of a step that the user ended, nothing follows for the next.
-        if !step.was_interrupted {
+        if !step.was_interrupted() {
             agenda.handle(&order, &step);
         }
         desk.keep(step)?;

@@ -9,7 +9,7 @@ use engine::events::Batch;
 use engine::{Command, Report};
 use load::{Connecting, Draining, Plan, Segment, StepOrder};
 use net::clock;
-use results::Step;
+use results::{Interrupted, Step};
 
 use crate::agents::{Agents, OnLoss};
 use crate::drain::{Drain, Next};
@@ -63,6 +63,8 @@ pub struct Crew {
     usable: u64,
     /// Clients that became usable before the load.
     reached: u64,
+    /// The workers were told to begin the step's load.
+    was_loaded: bool,
     watch: ServerWatch,
     scrape: Option<Scrape>,
     /// When the observer was told last.
@@ -128,6 +130,7 @@ impl Crew {
             kernel_grown: None,
             usable: 0,
             reached: 0,
+            was_loaded: false,
             watch,
             scrape: None,
         }
@@ -160,7 +163,10 @@ impl Crew {
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
-        step.was_interrupted = observer.is_interrupted();
+        step.interrupted = observer.is_interrupted().then_some(match self.was_loaded {
+            true => Interrupted::Loading,
+            false => Interrupted::Connecting,
+        });
         step.workers = self.muster.workers().len() as u32;
         step.server = server;
         self.muster.agents.describe(&mut step, machine, self.kernel_grown);
@@ -186,6 +192,7 @@ impl Crew {
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, 0, None);
+        self.was_loaded = false;
         self.watch.start();
         let kernel_before = kernel_bytes();
         self.muster.order(order);
@@ -209,6 +216,7 @@ impl Crew {
         if self.usable == 0 || observer.is_interrupted() {
             return Ok(());
         }
+        self.was_loaded = true;
         self.muster.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
         let idle = self.wait_for_start(merge, observer, go_ns)?;

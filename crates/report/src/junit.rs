@@ -72,10 +72,10 @@ fn suite(run: &Run, step: &Step) -> Suite {
 /// Why a step says nothing about the server: no client got in, or nothing came back.
 fn dead(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    let nobody = counts.connects > 0 && counts.connected == 0;
+    let nobody = counts.connects > counts.connecting && counts.connected == 0;
     let what = match (nobody, counts.sent) {
         (true, _) => format!("no client became usable, of {}", count(step.clients)),
-        (false, sent) if sent > 0 && step.came() == 0 && !step.was_interrupted => {
+        (false, sent) if sent > 0 && step.came() == 0 && !step.was_interrupted() => {
             format!("nothing was answered, of {} sent", count(sent))
         }
         (false, _) => return None,

@@ -160,8 +160,7 @@ fn because(finding: &Finding) -> String {
 }
 
 fn most_tried(run: &Run) -> String {
-    let loaded = run.steps.iter().filter(|step| !step.was_never_loaded());
-    let heaviest = loaded.max_by(|a, b| {
+    let heaviest = verdict::whole(&run.steps).max_by(|a, b| {
         let weight = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
         a.clients.cmp(&b.clients).then(weight(a).total_cmp(&weight(b)))
     });

@@ -30,7 +30,7 @@ pub struct Level {
 /// because agents were lost, or the user ended them.
 pub fn levels(steps: &[Step]) -> Vec<Level> {
     let mut by_clients: BTreeMap<u64, Vec<(f64, &Step)>> = BTreeMap::new();
-    for step in steps.iter().filter(|step| !step.is_short() && !step.was_interrupted) {
+    for step in steps.iter().filter(|step| !step.is_short() && !step.was_interrupted()) {
         if let Some(rate) = step.rates.asked_per_s {
             by_clients.entry(step.clients).or_default().push((rate, step));
         }

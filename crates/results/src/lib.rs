@@ -32,5 +32,6 @@ pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use scenario::Scenario;
 pub use step::{
-    CPU_WINDOW_NS_MIN, FleetAgent, Rates, RoleFigures, SayFigures, Second, Step, Warmup, is_of_answers,
+    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup,
+    is_of_answers,
 };

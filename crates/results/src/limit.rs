@@ -150,6 +150,17 @@ impl Limit {
         self.of == other.of
     }
 
+    /// Holds the limit against one step. `None`: the user ended it before that could be told, because something had not come yet.
+    pub fn check_decided(&self, step: &Step) -> Option<LimitOutcome> {
+        let outcome = self.check(step);
+        let is_decided = || {
+            let is_bound_broken =
+                || outcome.actual.is_some_and(|actual| !self.comparison.holds(actual, self.value));
+            self.of.figure.is_told(step) && (outcome.passed || is_bound_broken())
+        };
+        (!step.was_interrupted() || is_decided()).then_some(outcome)
+    }
+
     /// Holds the limit against one step. A figure that was not measured breaks it, and so does one that is decided by
     /// what never came, a client or an answer: silence is no proof.
     pub fn check(&self, step: &Step) -> LimitOutcome {

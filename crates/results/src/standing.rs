@@ -55,7 +55,7 @@ pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<
 
 /// Holds them against a step. What the step has not (a rate in a closed loop) is no limit of it.
 pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
-    let outcomes = limits.iter().map(|limit| limit.check(step));
+    let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
     outcomes.filter(|outcome| outcome.actual.is_some()).collect()
 }
 

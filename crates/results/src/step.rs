@@ -29,7 +29,7 @@ pub struct Step {
     /// Of these, those that became usable before the load began, whether they were still there then or not.
     pub reached: Option<u64>,
     /// The user ended it before its time: what was under way then is no loss, and no rate was missed by it.
-    pub was_interrupted: bool,
+    pub interrupted: Option<Interrupted>,
     /// Processes that carried them.
     pub agents: u32,
     /// Threads that carried them, in all agents together.
@@ -81,6 +81,15 @@ pub struct Step {
     pub bottleneck: Option<Finding>,
     /// What is wrong with the step, as plain sentences.
     pub marks: Vec<String>,
+}
+
+/// What a step was at when the user ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupted {
+    /// Its clients connected, and its load had not begun.
+    Connecting,
+    /// It was loaded, or waited for what was under way.
+    Loading,
 }
 
 /// A load shorter than this is too short for CPU figures: the kernel counts a process's time in ticks of 10 ms, and the
@@ -143,9 +152,14 @@ impl Step {
         self.fleet.iter().any(|agent| agent.lost.is_some())
     }
 
-    /// Whether the user ended it before all of its clients were there: the load that was meant never began.
+    /// Whether the user ended it before its time.
+    pub fn was_interrupted(&self) -> bool {
+        self.interrupted.is_some()
+    }
+
+    /// Whether the user ended it before its load began.
     pub fn was_never_loaded(&self) -> bool {
-        self.was_interrupted && self.absent() > 0
+        self.interrupted == Some(Interrupted::Connecting)
     }
 
     /// Whether the load was carried: all limits were kept.
@@ -159,7 +173,7 @@ impl Step {
         let absent = self.absent();
         match self.failed_to_come() {
             // Nobody waited for the others.
-            0 if self.was_interrupted => self.failed_attempts().min(absent),
+            0 if self.was_never_loaded() => self.failed_attempts().min(absent),
             failed => failed.min(self.clients).max(absent),
         }
     }
@@ -205,13 +219,13 @@ impl Step {
     }
 
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
-    /// where the user did not wait for what was under way. What was sent counts as far as it was answered while the schedule ran. Answers under way at its end are in
-    /// time: those to as many messages as are sent in one and a half times the latency of its first half, or to one in a
-    /// hundred, rounded up. What is beyond that had queued up. What was under way to clients that left on purpose does not need an answer (METHODOLOGY
-    /// "Rates").
+    /// where the user did not wait for what was under way. What was sent counts as far as it was answered while the schedule
+    /// ran. Answers under way at its end are in time: those to as many messages as are sent in one and a half times the
+    /// latency of its first half, or to one in a hundred, rounded up. What is beyond that had queued up. What was under way
+    /// to clients that left on purpose does not need an answer (METHODOLOGY "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
         const UNDER_WAY: f64 = 1.5;
-        if self.is_short() || self.was_interrupted {
+        if self.is_short() || self.was_interrupted() {
             return None;
         }
         let Counts { sent, expected, received, late, in_flight, left, nobody_to_send, .. } = self.counts;

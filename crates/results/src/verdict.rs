@@ -21,6 +21,7 @@ mod signs;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use conclude::whole;
 pub use conclude::{conclude, held_back, lightest_broken};
 pub use generator::lost_agents;
 pub use machine::others_percent;

@@ -116,8 +116,7 @@ pub(super) fn returns(step: &Step) -> Option<String> {
 /// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
 /// the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
-    let is_whole = |step: &&Step| !step.is_short() && !step.was_never_loaded();
-    let mut kept = run.steps.iter().filter(|step| step.has_passed()).filter(is_whole);
+    let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)

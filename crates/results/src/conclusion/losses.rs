@@ -61,7 +61,7 @@ fn share_lost(step: &Step) -> f64 {
 pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<String> {
     standing::FIGURES
         .into_iter()
-        .filter(|figure| *figure != standing::RATE)
+        .filter(|figure| *figure != standing::RATE && figure.is_told(step))
         .filter_map(|figure| words(scenario, step, figure))
         .collect()
 }
@@ -69,7 +69,8 @@ pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<String> {
 /// What was due to clients while they were away, and never came: no limit is about it, for few servers keep it.
 pub(super) fn while_away(step: &Step) -> Option<String> {
     let (lost, due) = (step.counts.lost_offline, step.counts.offline_due);
-    (lost > 0).then(|| {
+    let is_told = Figure::Counted(Counted::Count(Count::LostOffline)).is_told(step);
+    (lost > 0 && is_told).then(|| {
         let which = if lost == due {
             format!("all {}", count(due))
         } else {

@@ -16,7 +16,7 @@ use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{FleetAgent, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
+use crate::step::{FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -117,6 +117,32 @@ mod density {
     }
 }
 
+/// What a step was at when the user ended it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FileInterrupted {
+    Connecting,
+    Loading,
+}
+
+impl From<Interrupted> for FileInterrupted {
+    fn from(at: Interrupted) -> Self {
+        match at {
+            Interrupted::Connecting => Self::Connecting,
+            Interrupted::Loading => Self::Loading,
+        }
+    }
+}
+
+impl From<FileInterrupted> for Interrupted {
+    fn from(at: FileInterrupted) -> Self {
+        match at {
+            FileInterrupted::Connecting => Self::Connecting,
+            FileInterrupted::Loading => Self::Loading,
+        }
+    }
+}
+
 /// The 95% intervals of the per-second percentiles, derived from the series: low and high.
 #[derive(Debug, Serialize, Deserialize)]
 struct FileIntervals {
@@ -133,8 +159,8 @@ pub(super) struct FileStep {
     usable: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<u64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    interrupted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interrupted: Option<FileInterrupted>,
     agents: u32,
     workers: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -186,7 +212,7 @@ impl From<&Step> for FileStep {
             clients: step.clients,
             usable: step.usable,
             reached: step.reached,
-            interrupted: step.was_interrupted,
+            interrupted: step.interrupted.map(FileInterrupted::from),
             agents: step.agents,
             workers: step.workers,
             fleet: step.fleet.iter().map(FileFleetAgent::from).collect(),
@@ -223,7 +249,7 @@ impl From<FileStep> for Step {
             clients: file.clients,
             usable: file.usable,
             reached: file.reached,
-            was_interrupted: file.interrupted,
+            interrupted: file.interrupted.map(Interrupted::from),
             agents: file.agents,
             workers: file.workers,
             fleet: file.fleet.into_iter().map(FleetAgent::from).collect(),

@@ -183,6 +183,19 @@ impl Figure {
         }
     }
 
+    /// Whether it says something of a step: of one that the user ended, what had not come by then is not lost.
+    pub(crate) fn is_told(self, step: &Step) -> bool {
+        use Count::{JoinFailures, LostOffline, NotBack, Unseen};
+        let is_of_what_comes_late = match self {
+            Figure::Counted(Counted::Count(count)) => {
+                [JoinFailures, LostOffline, NotBack, Unseen].contains(&count)
+            }
+            Figure::Gauge(gauge) => gauge == Gauge::Delivered,
+            _ => false,
+        };
+        !(step.was_interrupted() && is_of_what_comes_late)
+    }
+
     /// Whether its value may be a share: of what a count is part of, or of the rate that was asked.
     pub(crate) fn has_share(self) -> bool {
         matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))

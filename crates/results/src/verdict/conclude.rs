@@ -55,8 +55,15 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))
 }
 
-/// What held the run back: where it first broke, or else at its last step, if that was loaded.
+/// What held the run back: where it first broke, or else at the last of its whole steps.
 pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Finding> {
-    let last = || steps.iter().rfind(|step| !step.was_never_loaded());
-    lightest_broken(steps, verdict).or_else(last)?.bottleneck.clone()
+    lightest_broken(steps, verdict).or_else(|| whole(steps).last())?.bottleneck.clone()
+}
+
+/// The steps that were measured to their end. Where there is none, the one that the user ended under its load, if that is so,
+/// stands for the run.
+pub(crate) fn whole(steps: &[Step]) -> impl Iterator<Item = &Step> {
+    let has_whole = steps.iter().any(|step| !step.was_interrupted());
+    let counts = move |step: &&Step| !step.was_interrupted() || !has_whole && !step.was_never_loaded();
+    steps.iter().filter(counts)
 }

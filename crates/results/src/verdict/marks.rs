@@ -24,7 +24,7 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
 pub fn marks(step: &Step, quantile: f64) -> Vec<String> {
     let rtt = main_figure(step);
     let found = [
-        step.was_interrupted.then(|| "interrupted: the figures are of what ran".into()),
+        step.was_interrupted().then(|| "interrupted: the figures are of what ran".into()),
         limited(step),
         lost_agents(step),
         clocks_apart(step),

@@ -152,7 +152,7 @@ fn marks_say_what_may_be_false_and_nothing_else() {
         step.figures.send_lag.record_ns(1_000 * MS);
         (step.counts.connected, step.counts.connect_timeouts, step.counts.disconnects) = (990, 10, 3);
         step.counts.expected = 10_001;
-        step.was_interrupted = true;
+        step.interrupted = Some(crate::Interrupted::Loading);
     });
     doubtful.bottleneck =
         Some(Finding { bottleneck: Bottleneck::Generator, reason: "a worker's CPU was at 93%".into() });
