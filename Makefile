@@ -9,8 +9,6 @@ CARGO ?= cargo
 build:
 	$(CARGO) build --release --locked
 
-# Most tests wait for servers and clocks: twice as many at once as there are CPUs take little more than half of the time.
-test: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 test: tools lint docs fuzz-check autobahn-quick
 	$(CARGO) test --workspace --locked --no-fail-fast
 
