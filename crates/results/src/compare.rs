@@ -49,7 +49,9 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             let (of_a, of_b) = (in_part(&of_a, &part), in_part(&of_b, &part));
             let figures = figures(&part, scenario).into_iter();
             let rows = figures.filter_map(|figure| row((&part, figure), level, &of_a, &of_b));
-            comparison.rows.extend(rows.map(|row| Row { is_blind, ..row }));
+            // What is counted is seen whoever was at a limit.
+            let is_timed = |row: &Row| matches!(row.unit, Unit::Ms | Unit::PerSecond);
+            comparison.rows.extend(rows.map(|row| Row { is_blind: is_blind && is_timed(&row), ..row }));
         }
     }
     alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();

@@ -30,7 +30,7 @@ pub struct Row {
     pub found: Option<compare::Comparison>,
     /// What it says.
     pub change: Change,
-    /// It cannot be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B did
+    /// A latency or a rate that cannot be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B did
     /// not hold this load, and A did.
     pub is_blind: bool,
 }

@@ -179,6 +179,8 @@ fn where_the_generator_was_at_its_limit_nothing_is_kept() {
         ruling(&comparison, "p95 faster")
     };
     assert_eq!((of(4), of(1)), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
+    let both = compare(&limited(repeats(5.0, 4, 1), 4), &limited(repeats(25.0, 4, 51), 4));
+    assert_eq!(ruling(&both, "missing worse"), [Ruling::Kept], "nothing is missing, whoever was at a limit");
 }
 
 #[test]
