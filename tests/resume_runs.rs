@@ -154,12 +154,14 @@ fn what_is_not_this_run_is_left_alone() {
     assert!(wait_until(Duration::from_secs(30), || dir.exists() && !kept(dir).is_empty()), "no first step");
     let second = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     assert_eq!(second.code, Some(2), "{second}");
-    assert!(second.stderr.contains("--resume: another run is under way"), "{second}");
+    assert!(second.stderr.contains("--resume: another run or a shootout is under way"), "{second}");
     // Nor does one begin that could be gone on with while it is under way.
     let beside = run(&mut walk(&server, dir, &[]), RUN_MAX);
     assert_eq!(beside.code, Some(2), "{beside}");
     assert!(
-        beside.stderr.contains("--out: a run with --resume is under way in this directory: wait"),
+        beside
+            .stderr
+            .contains("--out: a run with --resume, or a shootout, is under way in this directory: wait"),
         "{beside}"
     );
     let first = finish(first, RUN_MAX);

@@ -1,0 +1,79 @@
+//! What the user ends blames nobody.
+
+use super::*;
+
+#[test]
+fn what_the_user_ended_is_no_fault_of_the_servers() {
+    let (how_much, breaks, outcome) = said(Scenario::Echo, |step| {
+        step.interrupted = Some(Interrupted::Loading);
+        step.rates.achieved_per_s = Some(250.0);
+        step.counts = Counts { received: 1_500, in_flight: 300, ..step.counts };
+    });
+    assert_eq!((&*how_much, outcome), ("300 clients, 250 messages/s", Outcome::Held));
+    assert!(breaks.starts_with("not at 300 clients, the most that was tried; nothing reached"), "{breaks}");
+
+    let never_loaded = || {
+        let mut step =
+            Step { clients: 5_000, usable: Some(20), interrupted: Some(Interrupted::Connecting), ..step() };
+        step.counts = Counts { connects: 40, connected: 20, connecting: 20, ..Counts::default() };
+        step.duration_ns = 0;
+        step.rates = Rates::default();
+        step
+    };
+    let run = run_of(Scenario::Broadcast, vec![never_loaded()]);
+    let cannot_tell = "cannot tell: interrupted while 5,000 clients connected";
+    assert_eq!(of(&run), (cannot_tell.into(), cannot_tell.into(), Outcome::Nothing));
+    let run = run_of(Scenario::Broadcast, vec![step(), never_loaded()]);
+    let (how_much, breaks, outcome) = of(&run);
+    assert_eq!((&*how_much, outcome), ("300 clients, 300 messages/s", Outcome::Held));
+    assert!(breaks.starts_with("not at 300 clients, the most that was tried; nothing reached"), "{breaks}");
+
+    // One that was refused, as may be, does not undo the load that the others were under.
+    let mut loaded = Step { usable: Some(299), interrupted: Some(Interrupted::Loading), ..step() };
+    loaded.counts.connect_failures = 1;
+    let mut run = run_of(Scenario::Echo, vec![loaded.clone()]);
+    run.steps[0].standing.clear();
+    assert_eq!(of(&run).0, "300 clients, 1 of 300 clients did not become usable, 300 messages/s");
+    // And a step that was not whole does not outrank one that was.
+    let more = Step { clients: 600, usable: Some(600), interrupted: Some(Interrupted::Loading), ..step() };
+    let (how_much, breaks, _) = of(&run_of(Scenario::Broadcast, vec![step(), more]));
+    assert_eq!(how_much, "300 clients, 300 messages/s");
+    assert!(breaks.starts_with("not at 300 clients, the most that was tried"), "{breaks}");
+
+    // Whoever was turned away by then was so by the server.
+    let mut refused = never_loaded();
+    refused.counts = Counts { connect_failures: 10, connecting: 10, ..refused.counts };
+    (0..10).for_each(|_| refused.errors.add("refused", 0, "connection refused"));
+    let (how_much, ..) = of(&run_of(Scenario::Broadcast, vec![refused]));
+    assert_eq!(how_much, "not 5,000 clients: 10 of 5,000 clients did not become usable (refused)");
+}
+
+#[test]
+fn what_had_not_come_when_the_user_ended_it_breaks_no_limit() {
+    let mut waiting = Step { interrupted: Some(Interrupted::Loading), ..step() };
+    for figure in [&mut waiting.figures.rtt, &mut waiting.figures.service] {
+        figure.clear();
+    }
+    let limits: Vec<Limit> =
+        ["p99<1s", "p50<1ms"].iter().map(|text| Limit::parse(text, Scenario::Echo).unwrap()).collect();
+    let broken = |step: &Step| -> Vec<String> {
+        let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
+        outcomes.filter(|outcome| !outcome.passed).map(|outcome| outcome.limit).collect()
+    };
+    assert_eq!(broken(&waiting), Vec::<String>::new(), "nothing was measured");
+    waiting.figures.rtt.record_n_ns(500 * MS, 100);
+    assert_eq!(broken(&waiting), ["p50<1ms"], "it is that late already, and not a second yet");
+    waiting.interrupted = None;
+    assert_eq!(broken(&waiting), ["p99<1s", "p50<1ms"], "silence proves nothing");
+
+    let (how_much, _, outcome) = said(Scenario::Storm, |step| {
+        step.figures.recovery.record_n_ns(300 * MS, 50);
+        step.interrupted = Some(Interrupted::Loading);
+        (step.counts.cut, step.counts.not_back) = (50, 50);
+        (step.counts.offline_due, step.counts.lost_offline) = (50, 50);
+    });
+    assert_eq!(
+        (&*how_much, outcome),
+        ("300 clients, none of 50 back after 300ms, 300 messages/s", Outcome::Held)
+    );
+}
