@@ -20,7 +20,7 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
             let why = match ruled.doubted {
                 Some(Ruling::Broken) => format!("it is{by}, but most runs of both sides have marks"),
                 Some(_) => {
-                    "B did not hold the load that A held, or neither side shows the server's limit".into()
+                    "B did not hold the load that A held, or the generator set the pace on both sides".into()
                 }
                 None => open(row) + &runs_to_tell(row, rule.share()),
             };

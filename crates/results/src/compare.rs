@@ -10,7 +10,7 @@ use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::conclusion;
-use crate::judgement::Unit;
+use crate::judgement::{Bottleneck, Unit};
 use crate::limit::{Figure, Gauge, Part, Rate, Statistic};
 use crate::run::Run;
 use crate::step::{Second, Step};
@@ -36,7 +36,6 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
         notes: notes(a, b),
         in_doubt: [a, b].into_iter().all(is_doubtful),
     };
-    let are_limited = [a, b].into_iter().all(is_limited);
     let mut alone = 0;
     for level in levels(a) {
         let (of_a, of_b) = (at(a, level), at(b, level));
@@ -44,6 +43,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             alone += 1;
             continue;
         }
+        let are_limited = is_limited(&of_a) && is_limited(&of_b);
         let is_blind = are_limited || (is_broken(&of_b) && !is_broken(&of_a));
         for part in parts(&of_a) {
             let (of_a, of_b) = (in_part(&of_a, &part), in_part(&of_b, &part));
@@ -73,9 +73,15 @@ fn is_doubtful(side: &[Run]) -> bool {
     2 * side.iter().filter(|run| !run.verdict.is_trusted()).count() >= side.len()
 }
 
-/// Whether in at least half of a side's runs the generator, or its machine, may have made the result what it is.
-fn is_limited(side: &[Run]) -> bool {
-    2 * side.iter().filter(|run| conclusion::is_untrusted(run)).count() >= side.len()
+/// Whether in at least half of a side's steps at a level, of a loop that waits for answers, the generator or the machine set the
+/// pace.
+fn is_limited(side: &[&Step]) -> bool {
+    let is_set_elsewhere = |step: &&&Step| {
+        let who = step.bottleneck.as_ref().map(|finding| finding.bottleneck);
+        let is_loop = step.rates.asked_per_s.is_none() && step.rates.achieved_per_s.is_some();
+        is_loop && matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine))
+    };
+    2 * side.iter().filter(is_set_elsewhere).count() >= side.len()
 }
 
 /// Whether at least half of a side's steps at a level did not hold it: what came says little of what did not.

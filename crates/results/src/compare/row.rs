@@ -30,8 +30,8 @@ pub struct Row {
     pub found: Option<compare::Comparison>,
     /// What it says.
     pub change: Change,
-    /// A latency or a rate that cannot be said to have stayed as it was: in most runs of both sides it was not the server that was at its limit, or B did
-    /// not hold this load, and A did.
+    /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did; or in a loop that
+    /// waits for answers, the generator or the machine set the pace on both sides.
     pub is_blind: bool,
 }
 
