@@ -34,7 +34,7 @@ pub struct ServerWatch {
     /// When the server was first seen to have ended.
     ended_at_ns: Option<u64>,
     /// Finds it again after its end, where somebody has started it anew.
-    found_again: Option<Box<dyn Fn() -> Option<Service>>>,
+    lookup: Option<Box<dyn Fn() -> Option<Service>>>,
     /// It ended in an earlier step, and has not been found again.
     is_gone: bool,
     /// Open clients and the server's resident memory, while clients connect.
@@ -95,7 +95,7 @@ impl ServerWatch {
 
     /// From now on, a server that has ended is looked for again as each step begins.
     pub fn look_again(&mut self, find: impl Fn() -> Option<Service> + 'static) {
-        self.found_again = Some(Box::new(find));
+        self.lookup = Some(Box::new(find));
     }
 
     fn with(server: Option<Sight>, is_here: bool) -> Self {
@@ -110,7 +110,7 @@ impl ServerWatch {
             overflows_before: None,
             closed: None,
             ended_at_ns: None,
-            found_again: None,
+            lookup: None,
             is_gone: false,
             growth: Vec::new(),
             before: None,
@@ -135,7 +135,7 @@ impl ServerWatch {
 
     /// What ended in an earlier step is not this step's server: that is another, or cannot be seen. Its memory is its own.
     fn find_again(&mut self) {
-        let found = self.found_again.as_ref().and_then(|find| find());
+        let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
         self.server = found.map(|server| Sight::Here(Box::new(Eyes::on(&server))));
         (self.growth, self.before) = (Vec::new(), None);
