@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use results::{Run, Step};
 use serde::Serialize;
+use stats::Timed;
 use stats::fit::Line;
 
 use super::absences::{AbsencesData, AgesData, absences, ages};
@@ -163,7 +164,11 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
 
 fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
     let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
+    // What was given up unanswered says how long that was waited for, and nothing of a latency.
+    let is_latency = |timed: Timed| timed != Timed::Rtt || step.has_answers();
     let figures = step.figures.iter().filter(|(timed, _)| tells_rooms_apart || timed.facts().rooms.is_none());
+    let figures = figures.filter(|(timed, _)| is_latency(*timed));
+    let is_of_latency = !step.figures.delivery.is_empty() || is_latency(Timed::Rtt);
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,
@@ -197,7 +202,10 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
         absences: absences(step),
         ages: ages(step),
         connecting: SeriesData::of(&step.connecting, rows_max),
-        series: SeriesData::of(&step.series, rows_max),
+        series: match is_of_latency {
+            true => SeriesData::of(&step.series, rows_max),
+            false => SeriesData::of(&step.series, rows_max).without_latency(),
+        },
     }
 }
 

@@ -69,6 +69,15 @@ impl SeriesData {
         data
     }
 
+    /// Without times: nothing was answered.
+    pub(super) fn without_latency(mut self) -> Self {
+        for column in [&mut self.p50, &mut self.p95, &mut self.p99, &mut self.max] {
+            column.fill(None);
+        }
+        self.density.clear();
+        self
+    }
+
     /// Some rows as one: counts per second, times at their worst, CPU on average.
     fn add(&mut self, rows: &[Second]) {
         let last = rows.last().expect("a chunk has a row");

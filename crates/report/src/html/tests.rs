@@ -38,6 +38,21 @@ fn the_first_screen_answers_three_questions() {
     }
 }
 
+#[test]
+fn what_was_not_answered_is_drawn_as_no_latency() {
+    let mut run = sample::echo_run();
+    let drawn = |run: &Run| {
+        let step = data_of(&page_of(std::slice::from_ref(run)))["runs"][0]["steps"][0].clone();
+        let times = step["series"]["p50"].as_array().unwrap().iter().filter(|ms| !ms.is_null()).count();
+        (step["figures"]["rtt"].is_object(), times > 0)
+    };
+    run.steps.truncate(1);
+    run.steps[0].series = vec![Second { t_ns: 1_000_000_000, p50_ns: Some(5_000_000), ..Second::default() }];
+    assert_eq!(drawn(&run), (true, true));
+    run.steps[0].figures.service.clear();
+    assert_eq!(drawn(&run), (false, false), "all that is in it is how long it was waited for");
+}
+
 /// Asked of each run where it is asked of one, so that the columns are the same.
 #[test]
 fn whether_it_arrives_is_asked_where_clients_drop() {
