@@ -9,7 +9,8 @@ use results::{LimitOutcome, Run, Scenario, Step};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
 /// is how a search finds its answer. A step without limits has one case, so that it is seen to have run. So has one in
-/// which no client got in or nothing was answered, and there the case is an error.
+/// which no client got in or nothing was answered, and there the case is an error; and one that the user ended before its load
+/// began, where it is skipped.
 pub fn junit(run: &Run) -> String {
     let suites: Vec<Suite> = run.steps.iter().map(|step| suite(run, step)).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
@@ -43,7 +44,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
     let is_search = conclusion::breaks_on_purpose(run);
     let limits = || step.limits.iter().chain(&step.standing);
     let broken_limits = limits().filter(|limit| !limit.passed).count();
-    let (failures, skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
+    let (failures, mut skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
     let class = format!("throng.{}", run.scenario);
     let mut cases: String =
         limits().map(|limit| case(run.scenario, &class, step, limit, is_search)).collect();
@@ -56,7 +57,13 @@ fn suite(run: &Run, step: &Step) -> Suite {
         cases = format!("{measured}/>\n");
     }
     let errors = usize::from(dead.is_some());
-    let tests = (limits().count() + errors).max(1);
+    let mut tests = (limits().count() + errors).max(1);
+    // Of a load that never began no limit was kept.
+    if step.was_never_loaded() && step.has_passed() {
+        let why = format!("interrupted while {} connected", clients(step.clients));
+        cases = format!("{measured}><skipped message=\"{why}\"/></testcase>\n");
+        (tests, skipped) = (1, 1);
+    }
     let marks: String = step.marks.iter().map(|mark| escape(mark) + "\n").collect();
     if !marks.is_empty() {
         cases += &format!("    <system-out>{marks}</system-out>\n");
@@ -218,6 +225,16 @@ mod tests {
         error(&run);
         run.steps.extend(sample::echo_run().steps);
         assert!(!junit(&run).contains("<error "), "a search may end like that: {}", junit(&run));
+    }
+
+    #[test]
+    fn a_load_that_never_began_has_kept_nothing() {
+        let mut run = sample::idle_run();
+        run.steps[0].interrupted = Some(results::Interrupted::Connecting);
+        let xml = junit(&run);
+        assert!(xml.contains("tests=\"1\" failures=\"0\" skipped=\"1\" errors=\"0\""), "{xml}");
+        let skipped = "name=\"measured\" time=\"30.000\"><skipped message=\"interrupted while 20,000 clients connected\"/>";
+        assert!(xml.contains(skipped) && xml.matches("<testcase").count() == 1, "{xml}");
     }
 
     #[test]
