@@ -26,11 +26,13 @@ pub mod websocket;
 pub mod wire;
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use net::socket::can_bind;
 
 /// Ports for servers: below those that the kernel gives to whoever asks for any (`ip_local_port_range`), so that nobody gets one
 /// of them between the moment at which it was free and the server's start.
@@ -45,7 +47,7 @@ pub fn free_address() -> SocketAddr {
     (0..ports)
         .map(|_| PORTS.start + first.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % ports)
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port as u16)))
-        .find(|address| TcpListener::bind(address).is_ok())
+        .find(|address| can_bind(address).is_ok())
         .expect("a free port")
 }
 

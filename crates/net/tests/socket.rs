@@ -1,13 +1,16 @@
 //! Sockets over loopback and unix paths.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use net::clock::realtime_ns;
 use net::errors::ErrorKind;
 use net::poll::{Events, Interest, Poller};
-use net::socket::{Addr, Listener, Socket, connect, has_address, inherited, listen, reserve};
+use net::socket::{Addr, Listener, Socket, can_bind, connect, has_address, inherited, listen, reserve};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
@@ -190,6 +193,30 @@ fn an_address_is_this_machine_s_or_not() {
     assert!(has_address("127.0.0.1".parse().unwrap()));
     // Of a network for documentation (RFC 5737): nobody has it.
     assert!(!has_address("192.0.2.1".parse().unwrap()));
+}
+
+#[test]
+fn nobody_is_reached_where_a_server_could_listen() {
+    // Below the ports that the kernel gives to whoever asks for any, also to those who connect here: they would reach themselves.
+    let mut addrs = (24_000..32_000).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let addr = addrs.find(|addr| can_bind(addr).is_ok()).expect("a free port");
+    let listener = listen(&Addr::Inet(addr), 16, false).unwrap();
+    assert_eq!(ErrorKind::of(&can_bind(&addr).unwrap_err()), ErrorKind::AddrInUse);
+    drop(listener);
+
+    // Children inherit what is open while they are forked, until their exec.
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                Command::new("true").status().unwrap();
+            }
+        });
+        let reached =
+            (0..2_000).filter(|_| can_bind(&addr).is_ok() && TcpStream::connect(addr).is_ok()).count();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(reached, 0, "of 2,000 attempts to connect");
+    });
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use net::socket::can_bind;
 use wire::DialectId;
 
 use crate::manifest::Target;
@@ -101,10 +102,9 @@ fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
     let ports =
         if first_ephemeral > PORT_MIN + 1_000 { PORT_MIN..first_ephemeral } else { PORT_MIN..u16::MAX };
     let candidates = (0..TRIES_MAX).map(|_| fastrand::u16(ports.clone()));
-    TcpListener::bind((host, 0)).map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?;
-    let free = candidates
-        .filter(|port| Some(*port) != besides)
-        .find(|&port| TcpListener::bind((host, port)).is_ok());
+    let can_have = |port: u16| can_bind(&SocketAddr::from((host, port)));
+    can_have(0).map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?;
+    let free = candidates.filter(|port| Some(*port) != besides).find(|&port| can_have(port).is_ok());
     free.ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, format!("no port of {host} is free")))
 }
 

@@ -1,12 +1,13 @@
 //! `throng doctor`: will this machine hold this many clients?
 
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::Endpoint;
 use net::proc::Service;
+use net::socket::can_bind;
 use results::units;
 
 use crate::compression::Compression;
@@ -117,7 +118,7 @@ impl Doctor {
 /// Only an address of this machine can be listened on.
 fn is_of_this_machine(endpoint: &Endpoint) -> bool {
     match endpoint {
-        Endpoint::Inet(addr) => TcpListener::bind((addr.ip(), 0)).is_ok(),
+        Endpoint::Inet(addr) => can_bind(&SocketAddr::new(addr.ip(), 0)).is_ok(),
         Endpoint::Unix(_) => true,
     }
 }

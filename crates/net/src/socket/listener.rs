@@ -46,13 +46,21 @@ pub struct Reservation {
 pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     // A port that others share could be joined unawares: only one that can be had alone is free.
     let Addr::Inet(free) = bind_tcp(addr, false)?.local_addr()? else { unreachable!("a TCP socket") };
-    listen(&Addr::Inet(free), 1, false)?;
     Ok(Reservation { socket: bind_tcp(&free, true)? })
 }
 
-/// Whether connections can come from this address: false if this machine does not have it. Listens nowhere.
+/// Whether a server could listen there: `AddrInUse` if one does, `AddrNotAvailable` if this machine does not have the address.
+/// Port 0 stands for any.
+///
+/// Listens nowhere, not for a moment: a child that was forked in that moment would keep the socket until its exec, and take
+/// connections in the place of a server that is not there yet.
+pub fn can_bind(addr: &SocketAddr) -> io::Result<()> {
+    bind_tcp(addr, false).map(drop)
+}
+
+/// Whether connections can come from this address: false if this machine does not have it.
 pub fn has_address(ip: IpAddr) -> bool {
-    let bound = bind_tcp(&SocketAddr::new(ip, 0), false);
+    let bound = can_bind(&SocketAddr::new(ip, 0));
     bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
 }
 
