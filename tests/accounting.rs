@@ -1,13 +1,11 @@
 //! What a step's rates, waits and losses come to, where arithmetic or a hand-written server says what is true.
 
-mod support;
-
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::hostile::{HostileServer, Peer};
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

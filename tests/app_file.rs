@@ -1,8 +1,6 @@
 //! A user's own dialect, described in TOML: the example of docs/APP.md against its chat server, which shares
 //! no code with throng.
 
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,10 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);

@@ -1,16 +1,14 @@
 //! Apps whose message is a name and a body: `--event NAME --body TEMPLATE`, without a file, against throng's own server and the chat of
 //! Socket.IO's tutorial. (tests/rails.rs has that of Rails' guide.)
 
-mod support;
-
 use std::process::Command;
 use std::time::Duration;
 
-use support::node::Scripts;
-use support::process::Process;
-use support::target::Unavailable;
-use support::throng::{Outcome, Server, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(60);
 

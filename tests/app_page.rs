@@ -1,12 +1,11 @@
 //! docs/APP.md: its files are files of apps, its commands run word for word (but for the port), and its examples are there.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support;
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of ten seconds, on a busy machine.
 const WITHIN: Duration = Duration::from_secs(90);

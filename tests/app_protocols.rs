@@ -1,16 +1,14 @@
 //! Apps of one's own over the protocols that throng knows: the examples, against throng's server and, where it can be had,
 //! against a server of somebody else's.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::skip;
-use support::target::{Target, Unavailable};
-use support::throng::{Server, run, sum_of, throng};
+use crate::support::skip;
+use crate::support::target::{Target, Unavailable};
+use crate::support::throng::{Server, run, sum_of, throng};
 
 const CLIENTS: u64 = 20;
 const MESSAGES: u64 = 200;

@@ -1,7 +1,5 @@
 //! What has a bound: the memory of a coordinator that gets little CPU, and how long its processes outlive it.
 
-mod support;
-
 use std::collections::HashSet;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::client::TestClient;
-use support::process::Process;
-use support::throng::{Server, finish, throng};
-use support::wait_until;
+
+use crate::support::client::TestClient;
+use crate::support::process::Process;
+use crate::support::throng::{Server, finish, throng};
+use crate::support::wait_until;
 
 /// Processes of the load.
 const CHILDREN: u64 = 50;

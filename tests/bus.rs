@@ -1,18 +1,17 @@
 //! Who is let in by NATS, that who we are stands nowhere else, and what agents let their coordinators do.
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crew::fleet::VERSION;
-use support::arena::Arena;
-use support::fleet::Bus;
-use support::operator::Operator;
-use support::process::Process;
-use support::throng::{Outcome, Server, run, throng};
-use support::wait_until;
+
+use crate::support::arena::Arena;
+use crate::support::fleet::Bus;
+use crate::support::operator::Operator;
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, run, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// What must not be seen.

@@ -1,13 +1,12 @@
 //! `throng calibrate` keeps what the generator can do, and runs on the same machine quote it.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::throng::{Outcome, run, throng};
+
+use crate::support::throng::{Outcome, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

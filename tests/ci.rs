@@ -1,7 +1,5 @@
 //! What a CI system gets from a run: JUnit's XML, and the summary and annotations of GitHub Actions.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::throng::{Server, finish, run, start_measuring, throng};
+use crate::support::throng::{Server, finish, run, start_measuring, throng};
 
 /// Those that show limits.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/CI.md"];

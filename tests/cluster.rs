@@ -1,16 +1,16 @@
 //! Several reference servers as one, over a real NATS: every copy exactly once, whoever sent it; and what becomes of it when
 //! NATS goes away.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::client::TestClient;
-use support::fleet::Bus;
-use support::throng::{Outcome, Server, run, throng};
-use support::wait_until;
-use support::websocket::{TEXT, masked};
+
+use crate::support;
+use crate::support::client::TestClient;
+use crate::support::fleet::Bus;
+use crate::support::throng::{Outcome, Server, run, throng};
+use crate::support::wait_until;
+use crate::support::websocket::{TEXT, masked};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// A broadcast that is to be heard is heard within this; one that is not, is not.

@@ -1,7 +1,5 @@
 //! OpenTelemetry's own collector takes what a run pushes by OTLP, and has understood what the results say.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +7,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use support::process::Process;
-use support::target::{Unavailable, built_by_go};
-use support::throng::{Server, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, built_by_go};
+use crate::support::throng::{Server, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

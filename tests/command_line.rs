@@ -1,17 +1,15 @@
 //! What users do to a run: wrong flags, servers out of reach, results that cannot be written. Each ends with the
 //! documented exit code and a word on what to do, never with a panic.
 
-mod support;
-
 use std::fs::{File, OpenOptions};
 use std::process::Command;
 use std::time::Duration;
 
-use support::black_hole::BlackHole;
-use support::cases::check_all;
-use support::process::Process;
-use support::throng::{Server, echo, finish, run, sum_of, throng, under};
-use support::{free_address, skip};
+use crate::support::black_hole::BlackHole;
+use crate::support::cases::check_all;
+use crate::support::process::Process;
+use crate::support::throng::{Server, echo, finish, run, sum_of, throng, under};
+use crate::support::{free_address, skip};
 
 /// A run of one second, with five to connect and two to drain, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(30);

@@ -1,13 +1,11 @@
 //! `throng compare`: real runs of one server, and of one that is slower.
 
-mod support;
-
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, throng};
+use crate::support::throng::{Outcome, Server, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 

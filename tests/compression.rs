@@ -1,17 +1,15 @@
 //! permessage-deflate with programs that others wrote, in both roles, with windows that are kept and windows that are forgotten;
 //! and what it costs.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use support::node::{Scripts, assert_says_ok};
-use support::process::Process;
-use support::target::{Unavailable, built_by_go, complete};
-use support::throng::{Server, run, sum_of, throng};
-use support::{exact, free_address, is_listening, skip, wait_until};
+use crate::support::node::{Scripts, assert_says_ok};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, built_by_go, complete};
+use crate::support::throng::{Server, run, sum_of, throng};
+use crate::support::{exact, free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// What the peers call it, and the flags for it.

@@ -1,11 +1,10 @@
 //! Many workers, one result: however threads and processes share the load, the sums are the same.
 
-mod support;
-
 use std::time::Duration;
 
 use serde_json::Value;
-use support::throng::{Server, run, throng};
+
+use crate::support::throng::{Server, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

@@ -1,8 +1,6 @@
 //! Debian's Prometheus and Pushgateway, fed by real runs: every query of the Grafana dashboard has an answer, while a run is on and
 //! after it, and what was pushed is what the results say.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -13,9 +11,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use url::form_urlencoded;
 
-use support::process::Process;
-use support::throng::{Outcome, Server, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 const PATIENCE: Patience = Patience { word: Duration::from_secs(10), answer: Duration::from_secs(10) };

@@ -1,15 +1,13 @@
 //! What starts fleets elsewhere: manifests that Kubernetes' own schemas accept, and a unit that systemd does.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use support::fleet::Bus;
-use support::process::Process;
-use support::throng::{Server, run, throng};
-use support::{free_address, skip};
+use crate::support::fleet::Bus;
+use crate::support::process::Process;
+use crate::support::throng::{Server, run, throng};
+use crate::support::{free_address, skip};
 
 const KUBERNETES_VALIDATE: &str = "kubernetes-validate==1.37.0";
 

@@ -1,16 +1,14 @@
 //! Action Cable with programs that others wrote: the generator against Rails, throng's server against the official
 //! clients of Rails and AnyCable.
 
-mod support;
-
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use support::node::Scripts;
-use support::skip;
-use support::target::{Target, Unavailable};
-use support::throng::{Server, errors_of, finish, run, start_measuring, sum_of, throng};
+use crate::support::node::Scripts;
+use crate::support::skip;
+use crate::support::target::{Target, Unavailable};
+use crate::support::throng::{Server, errors_of, finish, run, start_measuring, sum_of, throng};
 
 const DIALECT: [&str; 2] = ["--dialect", "actioncable"];
 

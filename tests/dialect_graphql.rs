@@ -1,19 +1,17 @@
 //! GraphQL over WebSocket with programs that others wrote: throng's server against the npm package graphql-ws, and throng's
 //! client against servers on graphql-ws and on strawberry (Python).
 
-mod support;
-
 use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
 
-use support::node::Scripts;
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{Outcome, Server, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(60);
 

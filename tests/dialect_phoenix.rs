@@ -1,14 +1,12 @@
 //! Phoenix channels with programs that others wrote: throng's server against the official client. Phoenix itself is out
 //! of reach here, for its packages are not in a registry that is; sessions recorded with it are vectors of `wire`.
 
-mod support;
-
 use std::time::Duration;
 
-use support::node::Scripts;
-use support::skip;
-use support::target::Unavailable;
-use support::throng::{Server, run, sum_of, throng};
+use crate::support::node::Scripts;
+use crate::support::skip;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Server, run, sum_of, throng};
 
 #[test]
 fn the_server_against_the_official_client() {

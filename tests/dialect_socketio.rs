@@ -1,23 +1,17 @@
 //! Socket.IO with programs that others wrote: throng's server against the official client, the last of its predecessor
 //! and that of Python; the generator against socket.io, of this version and of the one before.
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use support::node::Scripts;
-use support::skip;
-use support::target::{Target, Unavailable, complete};
-use support::throng::{Server, run, throng};
-use support::{exact, node};
+use crate::support::node::Scripts;
+use crate::support::skip;
+use crate::support::target::{Target, Unavailable, complete};
+use crate::support::throng::{Server, run, throng};
+use crate::support::{alone, exact, node};
 
 const TRANSPORTS: [&str; 3] = ["websocket", "polling", "upgrade"];
-
-/// One server at a time: two would slow each other down.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 /// A server whose heartbeats are soon seen. Sessions are found by whichever thread a connection came to.
 fn server() -> Server {
@@ -26,7 +20,7 @@ fn server() -> Server {
 
 #[test]
 fn the_server_against_the_official_clients() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let scripts = match Scripts::install("socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
@@ -42,7 +36,7 @@ fn the_server_against_the_official_clients() {
 /// What comes in before or after a WebSocket has taken its session over gets the same answers here and there.
 #[test]
 fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let scripts = match Scripts::install("socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
@@ -60,7 +54,7 @@ fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
 
 #[test]
 fn the_server_against_the_client_of_python() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/socketio");
     let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
     if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(&folder)) {
@@ -77,7 +71,7 @@ fn the_server_against_the_client_of_python() {
 #[test]
 fn the_generator_against_socket_io_and_its_predecessor() {
     for (variant, eio) in [(None, "4"), (Some("2"), "3")] {
-        let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = alone();
         match Target::start_as("socketio-node", variant) {
             Ok(target) => {
                 drive(&target.url(), eio);
@@ -90,7 +84,7 @@ fn the_generator_against_socket_io_and_its_predecessor() {
 
 #[test]
 fn the_generator_against_the_server() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let server = server();
     let url = format!("http://{}/socket.io/", server.address);
     for eio in ["4", "3"] {

@@ -1,15 +1,12 @@
 //! SockJS against software that shares no code with throng: its server against the client of browsers, its client
 //! against sockjs-node and sockjs-tornado, over every transport that both sides have.
 
-mod support;
-
-use std::sync::Mutex;
 use std::time::Duration;
 
-use support::node::Scripts;
-use support::target::{Target, Unavailable};
-use support::throng::{Server, run, throng};
-use support::{exact, skip};
+use crate::support::node::Scripts;
+use crate::support::target::{Target, Unavailable};
+use crate::support::throng::{Server, run, throng};
+use crate::support::{alone, exact, skip};
 
 /// All of them, for servers.
 const TRANSPORTS: [&str; 7] =
@@ -17,12 +14,9 @@ const TRANSPORTS: [&str; 7] =
 /// Those that sockjs-client has outside of browsers.
 const TRANSPORTS_IN_NODE: [&str; 4] = ["websocket", "xhr-streaming", "xhr-polling", "eventsource"];
 
-/// One server at a time: two would slow each other down.
-static MACHINE: Mutex<()> = Mutex::new(());
-
 #[test]
 fn the_server_and_the_client_of_browsers() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let scripts = match Scripts::install("sockjs") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("sockjs-client (npm)", &why),
@@ -45,7 +39,7 @@ fn the_client_and_sockjs_tornado() {
 }
 
 fn drive(name: &str) {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     match Target::start(name) {
         Ok(target) => {
             for transport in TRANSPORTS {
@@ -62,7 +56,7 @@ fn drive(name: &str) {
 
 #[test]
 fn the_client_and_the_server() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let server = Server::start(&["--threads", "2", "--sockjs-response-limit", "2KiB"]);
     let url = format!("http://{}/sockjs", server.address);
     for transport in TRANSPORTS {
@@ -73,7 +67,7 @@ fn the_client_and_the_server() {
 
 #[test]
 fn servers_that_are_none_are_named() {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let server = Server::start(&[]);
     for (transport, path, error) in [
         ("websocket", "/ws", "connect_timeout"), // the json dialect is spoken there, which opens with nothing

@@ -1,8 +1,6 @@
 //! The store on a disk that is full or broken, and under a process that is killed: what was kept before is still there,
 //! and what was measured now is printed, whatever became of it on the disk.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use support::skip;
-use support::throng::{Outcome, Server, echo, run, throng, under};
+use crate::support::skip;
+use crate::support::throng::{Outcome, Server, echo, run, throng, under};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 /// What the store asks of the kernel, but for looks and locks, which change nothing.

@@ -1,8 +1,6 @@
 //! The chat of Django Channels' tutorial, as examples/django-chat has it: its people log in by a form with a CSRF token, and have a
 //! path for each room. Django, Channels and daphne share no code with throng.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
@@ -14,10 +12,10 @@ use crew::http::{Patience, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{Outcome, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 200;
 const PER_ROOM: u64 = 10;

@@ -1,22 +1,14 @@
 //! `throng doctor` on the machine that runs the tests: what it measures is plausible, and what it says fits the limits.
 
-mod support;
-
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::free_address;
-use support::throng::{Outcome, Server, run, throng};
+
+use crate::support::throng::{Outcome, Server, run, throng};
+use crate::support::{alone, free_address};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
-
-/// One doctor at a time: each opens thousands of connections, and reads what the whole kernel holds.
-fn alone() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Runs the doctor with so many files allowed.
 fn doctor_with_files(files: u64, flags: &str) -> Outcome {

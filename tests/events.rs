@@ -1,7 +1,5 @@
 //! `--events` and `throng events`: what the log says adds up to what the results say, whatever becomes of the file.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -9,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use support::fleet::Bus;
-use support::skip;
-use support::throng::{Outcome, Server, echo, run, throng, under};
+use crate::support::fleet::Bus;
+use crate::support::skip;
+use crate::support::throng::{Outcome, Server, echo, run, throng, under};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 

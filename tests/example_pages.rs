@@ -1,7 +1,5 @@
 //! The READMEs of `examples/`: their commands are run word for word, one after the other, but for the port, and with more patience.
 
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
@@ -13,10 +11,10 @@ use crew::http::{Patience, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{program, run, sum_of};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{program, run, sum_of};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
 /// What starts a server: it goes on while the lines below it are run.

@@ -1,7 +1,5 @@
 //! The applications of `examples/`, as their own pages say to start and load them.
 
-mod support;
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,11 +9,12 @@ use std::time::{Duration, Instant};
 use crew::http::{Patience, Source};
 use serde_json::{Value, json};
 
-use support::node::Scripts;
-use support::process::Process;
-use support::target::Unavailable;
-use support::throng::{Outcome, errors_of, run, start_measuring, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support;
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, errors_of, run, start_measuring, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const SECRET: &str = "open-sesame";
 const WITHIN: Duration = Duration::from_secs(90);

@@ -1,20 +1,18 @@
 //! What a run tells other programs while it is on, taken by such programs: a reader of lines, a scraper, a collector.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use rustix::process::Signal;
-use support::black_hole::BlackHole;
-use support::endpoint::{Request, endpoint};
-use support::process::Process;
-use support::throng::{Server, finish, run, throng};
-use support::{free_address, wait_until};
+use crate::support::black_hole::BlackHole;
+use crate::support::endpoint::{Request, endpoint};
+use crate::support::process::Process;
+use crate::support::throng::{Server, finish, run, throng};
+use crate::support::{free_address, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 

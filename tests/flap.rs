@@ -1,19 +1,16 @@
 //! Clients that lose their connections and come back, against the reference server, with an outcome that is arithmetic.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::hostile::HostileServer;
-use support::node::Scripts;
-use support::target::Unavailable;
-use support::{free_address, is_listening, skip, wait_until};
-
-use support::process::Process;
-use support::throng::{Outcome, Server, errors_of, finish, run, start_measuring, sum_of, throng};
+use crate::support::hostile::HostileServer;
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, start_measuring, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);

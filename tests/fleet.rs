@@ -2,16 +2,16 @@
 //! goes away. Here they are processes of this machine, with NATS on a free port of the loopback address; beside them is
 //! `fleet_networks.rs`, where each has a network of its own.
 
-mod support;
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
-use support::fleet::{Bus, is_there};
-use support::process::Process;
-use support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng};
+
+use crate::support;
+use crate::support::fleet::{Bus, is_there};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

@@ -1,19 +1,18 @@
 //! A fleet whose members each have a network of their own: namespaces with veth links to one bridge. `make test-fleet`
 //! runs this, as root; it takes a minute.
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::arena::Arena;
-use support::networks::{Member, Networks};
-use support::process::Process;
-use support::throng::{Outcome, finish, run, sum_of};
-use support::wait_until;
+
+use crate::support::arena::Arena;
+use crate::support::networks::{Member, Networks};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, finish, run, sum_of};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 const THRONG: &str = env!("CARGO_BIN_EXE_throng");

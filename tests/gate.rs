@@ -1,13 +1,11 @@
 //! Who is let in by `throng serve`: over each protocol those who have logged in by its form, or have a token that is signed with its
 //! secret; and nobody else.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 const CLIENTS: u64 = 20;
 const MESSAGES: u64 = 20;

@@ -1,14 +1,12 @@
 //! The generator against servers that misbehave: each misdeed is counted under its name, nothing that was measured is
 //! lost, and the run ends in its stated time.
 
-mod support;
-
 use std::time::Duration;
 
-use support::cases::check_all;
-use support::hostile::{HostileServer, Peer};
-use support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of};
-use support::websocket::{BINARY, CLOSE, PING, RSV1, TEXT, bomb, close_body, frame};
+use crate::support::cases::check_all;
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of};
+use crate::support::websocket::{BINARY, CLOSE, PING, RSV1, TEXT, bomb, close_body, frame};
 
 const CLIENTS: u64 = 2;
 

@@ -1,15 +1,13 @@
 //! The reference server against clients that misbehave: each gets the answer that the standard names, none takes the
 //! server down or makes it hoard memory, and a good client is served as before.
 
-mod support;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::cases::check_all;
-use support::client::TestClient;
-use support::throng::Server;
-use support::websocket::{BINARY, CLOSE, PING, PONG, RSV1, TEXT, UPGRADE, bomb, close_body, masked};
+use crate::support::cases::check_all;
+use crate::support::client::TestClient;
+use crate::support::throng::Server;
+use crate::support::websocket::{BINARY, CLOSE, PING, PONG, RSV1, TEXT, UPGRADE, bomb, close_body, masked};
 
 const HOST: &str = "Host: 127.0.0.1\r\n";
 const KEY_LINE: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";

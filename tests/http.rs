@@ -1,13 +1,11 @@
 //! `throng http` from end to end: against the reference server, against nginx, and against servers that misbehave.
 
-mod support;
-
 use rustix::process::Signal;
 
-use support::cases::check_all;
-use support::hostile::{HostileServer, Peer};
-use support::requests::{Nginx, RUN_MAX, complete, fine, http, root_of};
-use support::throng::{Server, errors_of, run, sum_of, throng};
+use crate::support::cases::check_all;
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::requests::{Nginx, RUN_MAX, complete, fine, http, root_of};
+use crate::support::throng::{Server, errors_of, run, sum_of, throng};
 
 const CLIENTS: u64 = 2;
 

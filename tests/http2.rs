@@ -1,8 +1,6 @@
 //! `--http2` from end to end, of requests and of WebSockets: against the reference server and servers that are not ours, peers
 //! against the reference server, and servers that misbehave.
 
-mod support;
-
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -10,14 +8,14 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair};
 use rustix::process::Signal;
 
-use support::cases::check_all;
-use support::hostile::{HostileServer, Peer};
-use support::node::Scripts;
-use support::process::Process;
-use support::requests::{Nginx, RUN_MAX, fine, http, root_of};
-use support::target::Unavailable;
-use support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::cases::check_all;
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::requests::{Nginx, RUN_MAX, fine, http, root_of};
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 2;
 

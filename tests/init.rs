@@ -1,13 +1,11 @@
 //! `throng init`: each file that it writes runs as it is, and so does what its comments offer.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use support::free_address;
-use support::throng::{Outcome, run, sum_of, throng};
+use crate::support::free_address;
+use crate::support::throng::{Outcome, run, sum_of, throng};
 
 const WITHIN: Duration = Duration::from_secs(60);
 const PROTOCOLS: [&str; 6] = ["plain", "actioncable", "phoenix", "socketio", "sockjs", "graphql"];

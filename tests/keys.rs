@@ -1,7 +1,5 @@
 //! Agents that obey one key alone: what is signed by it is done, and nothing that somebody else on the bus says, repeats or alters.
 
-mod support;
-
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,12 +7,12 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use support::arena::Arena;
-use support::fleet::{Bus, connections_to};
-use support::peer::{Content, Down, Heard, Packet, Peer};
-use support::process::Process;
-use support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng};
-use support::wait_until;
+use crate::support::arena::Arena;
+use crate::support::fleet::{Bus, connections_to};
+use crate::support::peer::{Content, Down, Heard, Packet, Peer};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// Where the number begins that is signed with a packet.

@@ -3,8 +3,6 @@
 //!
 //! What is altered is genuine: it goes through a bridge between two NATS.
 
-mod support;
-
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,12 +12,13 @@ use engine::{Command, Delta, Report};
 use load::{Load, StepOrder, Until};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::bridge::{Alter, Bridge, Way, chatter, damaged, retold, reworded};
-use support::fleet::Bus;
-use support::peer::{Content, Down, Packet, Up};
-use support::process::Process;
-use support::throng::{Outcome, Server, finish, run, sum_of, throng};
-use support::wait_until;
+
+use crate::support::bridge::{Alter, Bridge, Way, chatter, damaged, retold, reworded};
+use crate::support::fleet::Bus;
+use crate::support::peer::{Content, Down, Packet, Up};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, sum_of, throng};
+use crate::support::wait_until;
 
 /// A run of two seconds ends within this, whatever the liar does: 15 s of nothing from it while its clients connect, as long while they
 /// send, and for its books, and a busy machine. A genuine agent behind a liar adds what it does not hear.

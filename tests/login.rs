@@ -1,8 +1,6 @@
 //! Clients log in before their upgrade: the example with npm's Express, its sessions and a CSRF form, which shares no code
 //! with throng, sees as many users as there are clients; and whatever fails is counted under a name of its own.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
@@ -15,12 +13,12 @@ use crew::http::{Patience, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::node::Scripts;
-use support::process::Process;
-use support::spy::search;
-use support::target::Unavailable;
-use support::throng::{errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::spy::search;
+use crate::support::target::Unavailable;
+use crate::support::throng::{errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);

@@ -1,12 +1,10 @@
 //! What becomes of messages and clients that are lost, against the reference server: each is counted, and once.
 
-mod support;
-
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Server, finish, run, start_measuring, sum_of, throng};
+use crate::support::throng::{Server, finish, run, start_measuring, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

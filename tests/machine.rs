@@ -1,8 +1,6 @@
 //! What machines do to a run: signals, too few files and ports, a kernel without memory, processes that stand still or
 //! are killed. What was measured is reported, and the machine's fault is not taken for the server's.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -12,12 +10,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use support::client::TestClient;
-use support::fleet::connections_to;
-use support::hostile::HostileServer;
-use support::process::Process;
-use support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of, throng, under};
-use support::{skip, wait_until};
+use crate::support::client::TestClient;
+use crate::support::fleet::connections_to;
+use crate::support::hostile::HostileServer;
+use crate::support::process::Process;
+use crate::support::throng::{Server, echo, errors_of, finish, run, start_measuring, sum_of, throng, under};
+use crate::support::{skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(20);

@@ -1,15 +1,13 @@
 //! What a connection costs, of a server that keeps the memory of those that are gone for the next.
 
-mod support;
-
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::process::Process;
-use support::throng::{run, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::throng::{run, throng};
+use crate::support::{alone, free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// What the server below takes for a connection, without what Python does.
@@ -42,6 +40,7 @@ asyncio.run(main())
 
 #[test]
 fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
+    let _alone = alone();
     if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return skip("memory that is used again", "needs python3");
     }

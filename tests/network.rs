@@ -1,18 +1,16 @@
 //! What a result says of the network: links that lose packets, links that are full, and servers whose queue is.
 
-mod support;
-
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::fleet::attempts_at;
-use support::hostile::HostileServer;
-use support::process::Process;
-use support::throng::{Outcome, run, sum_of, throng};
-use support::wait_until;
-use support::wire::{SERVER, Wire};
+use crate::support::fleet::attempts_at;
+use crate::support::hostile::HostileServer;
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, run, sum_of, throng};
+use crate::support::wait_until;
+use crate::support::wire::{SERVER, Wire};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

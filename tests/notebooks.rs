@@ -1,7 +1,5 @@
 //! The Python package for notebooks: what it reads of a run is what throng said of it, and its examples run as they are.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use support::skip;
-use support::target::{Unavailable, complete};
-use support::throng::{run, throng};
+use crate::support::skip;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

@@ -1,7 +1,5 @@
 //! The HTML report and the pages of `throng ui`, in a real browser and as an attacker would ask for them.
 
-mod support;
-
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,13 +11,14 @@ use std::time::Duration;
 use report::Published;
 use results::Unit;
 use rustix::process::Signal;
-use support::arena::{Arena, SERVE, tiny_suite};
-use support::node::Scripts;
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{run, throng};
-use support::{free_address, skip, wait_until};
 use tempfile::TempDir;
+
+use crate::support::arena::{Arena, SERVE, tiny_suite};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{run, throng};
+use crate::support::{free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

@@ -1,8 +1,6 @@
 //! Each client is somebody: a server that verifies tokens with npm's own library counts as many users as there are clients,
 //! wherever the token is put, and the rows of a file are theirs.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
@@ -15,11 +13,11 @@ use crew::http::{Patience, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::node::Scripts;
-use support::process::Process;
-use support::target::Unavailable;
-use support::throng::{Outcome, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 200;
 const WITHIN: Duration = Duration::from_secs(60);

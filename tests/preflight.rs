@@ -1,20 +1,18 @@
 //! One client tries first: what would stop all of them is one line, exit code 1, and nothing is kept.
 
-mod support;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair};
 use rustix::process::Signal;
 
-use support::cases::check_all;
-use support::fleet::connections_to;
-use support::free_address;
-use support::hostile::{HostileServer, Peer};
-use support::process::Process;
-use support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
-use support::wait_until;
+use crate::support::cases::check_all;
+use crate::support::fleet::connections_to;
+use crate::support::free_address;
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 

@@ -1,8 +1,6 @@
 //! Messages that are published by requests to an application, and heard by the people of a room: against throng's own server, over
 //! each protocol, and against notifications on FastAPI and Redis (examples/fastapi-notifications), which share no code with it.
 
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use support::black_hole::BlackHole;
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::black_hole::BlackHole;
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const CLIENTS: u64 = 20;

@@ -1,13 +1,11 @@
 //! Messages of several kinds that are published by requests, each for the rooms of one kind: they are heard there and nowhere else,
 //! and each kind is accounted for by itself.
 
-mod support;
-
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 const CLIENTS: u64 = 20;

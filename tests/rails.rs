@@ -1,8 +1,6 @@
 //! The chat on Rails, as examples/rails-chat has it: people log in by a form with Rails' authenticity token, and have a subscription for
 //! each room, in the channel of the chat and in the way of Turbo. Rails, Action Cable and Puma share no code with throng.
 
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,10 +10,10 @@ use std::time::Duration;
 use crew::http::{Patience, Source};
 use serde_json::{Value, json};
 
-use support::process::Process;
-use support::target::{Unavailable, complete};
-use support::throng::{Outcome, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const CLIENTS: u64 = 50;
 const PER_ROOM: u64 = 10;

@@ -1,14 +1,12 @@
 //! Whether a shootout ranks what is so: servers whose speed, losses and end are known by arithmetic.
 
-mod support;
-
 use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::arena::{Arena, SERVE, tiny_suite};
-use support::throng::{Outcome, run, throng};
+use crate::support::arena::{Arena, SERVE, tiny_suite};
+use crate::support::throng::{Outcome, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 

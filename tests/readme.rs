@@ -1,15 +1,14 @@
 //! The README's commands: the first means this program, and those of the dialects run word for word but for the port,
 //! against `throng serve`.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::throng::{Server, run, sum_of, throng};
+
+use crate::support::throng::{Server, run, sum_of, throng};
 
 /// What makes them short: a step of few clients.
 const SHORT: [&str; 6] = ["--initial-clients", "10", "--total-steps", "1", "--format", "json"];

@@ -1,24 +1,18 @@
 //! The generator against servers that share no code with it, at a load that an honest one carries: nothing may be
 //! missing, and what is reported must be what its schema says.
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::skip;
-use support::target::{Target, Unavailable};
-use support::throng::{run, throng};
+use crate::support::target::{Target, Unavailable};
+use crate::support::throng::{run, throng};
+use crate::support::{alone, skip};
 
 const CLIENTS: u64 = 2000;
 const BROADCASTS: u64 = 20;
-
-/// One server at a time: two would measure each other.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn node_ws() {
@@ -31,7 +25,7 @@ fn go_gorilla() {
 }
 
 fn drive(name: &str) {
-    let _alone = MACHINE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     match Target::start(name) {
         Ok(target) => {
             echo(&target.url());

@@ -1,8 +1,6 @@
 //! Servers that go on with sessions as they should not, against an app's file with a history: whatever is sent again is counted as
 //! what it is, the sentence says so, and the run ends in time.
 
-mod support;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,9 +8,9 @@ use std::time::Duration;
 use results::format;
 use serde_json::{Value, json};
 
-use support::hostile::{HostileServer, Peer};
-use support::throng::{Outcome, errors_of, results_in, run, sum_of, throng};
-use support::websocket::{CLOSE, TEXT, frame};
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::throng::{Outcome, errors_of, results_in, run, sum_of, throng};
+use crate::support::websocket::{CLOSE, TEXT, frame};
 
 /// Six seconds of load, what it takes to connect and to drain, and a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

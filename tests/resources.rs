@@ -1,8 +1,6 @@
 //! What a result says of the server, the generator and their machine, against servers that end, quotas that bind, and
 //! programs that have nothing to do with the run.
 
-mod support;
-
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::Duration;
@@ -10,9 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::process::Process;
-use support::quota::Quota;
-use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng, under};
+use crate::support::process::Process;
+use crate::support::quota::Quota;
+use crate::support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng, under};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(40);

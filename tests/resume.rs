@@ -1,7 +1,5 @@
 //! Apps with a history of their own: clients that lose their connections tell how far they have come.
 
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use support::node::Scripts;
-use support::process::Process;
-use support::target::Unavailable;
-use support::throng::{Outcome, errors_of, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 

@@ -1,7 +1,5 @@
 //! `--resume`: whatever ends a walk, the same command line goes on after its last whole step.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -9,9 +7,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use support::process::Process;
-use support::throng::{Outcome, Server, finish, run, throng};
-use support::wait_until;
+
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// What a walk tells of itself, beside its results.

@@ -1,12 +1,10 @@
 //! Roles: shares of the people who say different things, each at a rate of its own, and who are accounted for by themselves.
 
-mod support;
-
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);

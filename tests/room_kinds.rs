@@ -2,14 +2,12 @@
 //! rooms, and each kind of messages is accounted for by itself. The reference server knows nothing of kinds: it keeps apart what
 //! has different names.
 
-mod support;
-
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);

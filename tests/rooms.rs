@@ -1,15 +1,13 @@
 //! Rooms over the protocols that have them: `{room}` in what a client joins with is the number of its own, and the reference
 //! server, which knows nothing of `--rooms`, keeps them apart by that alone.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a second, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

@@ -1,7 +1,5 @@
 //! `throng run`: the app's file says what is run, how many do it, and how much; and its runs go into suites and comparisons like others.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 const WITHIN: Duration = Duration::from_secs(60);
 

@@ -1,7 +1,5 @@
 //! `throng runs`: what is kept of runs, whatever happens to the process or the file.
 
-mod support;
-
 use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,9 +12,9 @@ use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::process::Process;
-use support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
-use support::wait_until;
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(20);
 

@@ -1,16 +1,14 @@
 //! What lets clients in stands in clear nowhere but on the wire: not in results, pages, stores, logs, streams, messages of
 //! the fleet, errors, nor in the argument list of any process that throng starts.
 
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
-use support::free_address;
-use support::process::Process;
-use support::spy::{Quoting, Spy, assert_no_marker, search, secrets_of};
-use support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::free_address;
+use crate::support::process::Process;
+use crate::support::spy::{Quoting, Spy, assert_no_marker, search, secrets_of};
+use crate::support::throng::{Outcome, Server, finish, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

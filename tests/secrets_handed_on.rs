@@ -1,7 +1,5 @@
 //! What one process of throng hands on to another, over a pipe, a bus or a page, gives no secret away either.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,12 +8,13 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use support::arena::{Arena, SERVE, tiny_suite};
-use support::fleet::Bus;
-use support::process::Process;
-use support::spy::{Spy, assert_no_marker, contains, search, secrets_of};
-use support::throng::{Server, finish, run, throng};
-use support::{free_address, is_listening, wait_until};
+use crate::support;
+use crate::support::arena::{Arena, SERVE, tiny_suite};
+use crate::support::fleet::Bus;
+use crate::support::process::Process;
+use crate::support::spy::{Spy, assert_no_marker, contains, search, secrets_of};
+use crate::support::throng::{Server, finish, run, throng};
+use crate::support::{free_address, is_listening, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 

@@ -2,13 +2,12 @@
 //! printed (`make seeds`, which puts what they say into the document; `make seeds ONLY=saturate`, or `ONLY=003:`, those
 //! that say so or stand under a heading that does).
 
-mod support;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use support::throng::{Outcome, Server, run, throng};
+use crate::support;
+use crate::support::throng::{Outcome, Server, run, throng};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SEEDS.md");
 

@@ -1,13 +1,12 @@
 //! The shapes that load can have, each against the reference server, with an outcome that is arithmetic.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support;
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

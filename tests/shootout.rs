@@ -1,7 +1,5 @@
 //! `throng shootout` from end to end: tiny suites over the reference server and copies of it.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,10 +7,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::arena::{Arena, SERVE, UNIX, tiny_suite};
-use support::process::Process;
-use support::throng::{Outcome, run, throng};
-use support::wait_until;
+use crate::support;
+use crate::support::arena::{Arena, SERVE, UNIX, tiny_suite};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, run, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 

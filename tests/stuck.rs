@@ -1,8 +1,6 @@
 //! Processes that stand still, by SIGSTOP, at each phase of a run: everything else ends in bounded time, with what was
 //! measured. The walk over all of them takes minutes, and is `make torture`'s.
 
-mod support;
-
 use std::fs;
 use std::process::Command;
 use std::thread;
@@ -11,12 +9,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use support::arena::{Arena, SERVE, tiny_suite};
-use support::fleet::{Bus, connections_to};
-use support::process::Process;
-use support::target::tools;
-use support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng, under};
-use support::wait_until;
+use crate::support::arena::{Arena, SERVE, tiny_suite};
+use crate::support::fleet::{Bus, connections_to};
+use crate::support::process::Process;
+use crate::support::target::tools;
+use crate::support::throng::{Outcome, Server, finish, run, start_measuring, sum_of, throng, under};
+use crate::support::wait_until;
 
 /// Ten seconds of silence, two to salvage, and all that is killed, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

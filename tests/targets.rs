@@ -1,7 +1,5 @@
 //! `throng targets` with servers that do everything wrong that a server can do wrong, and what is left of them.
 
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,10 +9,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::process::Process;
-use support::skip;
-use support::throng::{Outcome, run, throng, under};
-use support::wait_until;
+use crate::support::process::Process;
+use crate::support::skip;
+use crate::support::throng::{Outcome, run, throng, under};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// Package managers and the network may be slow.

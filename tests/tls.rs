@@ -1,7 +1,5 @@
 //! Certificates that a client must not accept, and those that it must; sessions that go on.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -9,9 +7,9 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
-use support::process::Process;
-use support::throng::{Outcome, Server, run, sum_of, throng};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(15);
 

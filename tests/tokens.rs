@@ -1,8 +1,6 @@
 //! Tokens by which clients go on with their sessions, presented by somebody else while their owners are here, or given to
 //! several: nobody loses anything by that, nothing gets out of a room, and what a server does wrong is counted.
 
-mod support;
-
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -12,13 +10,13 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use support::client::TestClient;
-use support::hostile::{HostileServer, Peer};
-use support::node::Scripts;
-use support::target::Unavailable;
-use support::throng::{Server, finish, results_in, run, sum_of, throng};
-use support::websocket::{CLOSE, TEXT, UPGRADE, masked};
-use support::{free_address, is_listening, skip, wait_until};
+use crate::support::client::TestClient;
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::node::Scripts;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Server, finish, results_in, run, sum_of, throng};
+use crate::support::websocket::{CLOSE, TEXT, UPGRADE, masked};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

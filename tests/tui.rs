@@ -1,12 +1,10 @@
 //! `--tui` on a terminal: one that script(1) makes.
 
-mod support;
-
 use std::process::Command;
 use std::time::Duration;
 
-use support::skip;
-use support::throng::{Outcome, Server, run, throng};
+use crate::support::skip;
+use crate::support::throng::{Outcome, Server, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 const ENTER: &str = "\u{1b}[?1049h";

@@ -1,8 +1,6 @@
 //! Servers of a shootout under a target agent, with NATS on a free port: here both are this machine, the agent's servers at a
 //! loopback address of their own. `fleet_networks.rs` has the same in two networks.
 
-mod support;
-
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -10,11 +8,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::arena::Arena;
-use support::fleet::Bus;
-use support::process::Process;
-use support::throng::{finish, run, throng};
-use support::wait_until;
+use crate::support::arena::Arena;
+use crate::support::fleet::Bus;
+use crate::support::process::Process;
+use crate::support::throng::{finish, run, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 /// What a lost coordinator or agent leaves behind is gone within this: its lease of 3 s, the server's grace of 2 s, and a

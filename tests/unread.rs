@@ -1,7 +1,5 @@
 //! Readers that stop reading, and a disk that does not answer: no run waits for them, and what was measured is kept.
 
-mod support;
-
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::path::Path;
@@ -12,9 +10,9 @@ use rustix::fs::Mode;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use support::process::Process;
-use support::throng::{Server, finish, run, throng, under};
-use support::{skip, wait_until};
+use crate::support::process::Process;
+use crate::support::throng::{Server, finish, run, throng, under};
+use crate::support::{skip, wait_until};
 
 /// Many short steps, and ten seconds of patience, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);

@@ -1,14 +1,12 @@
 //! People come to rooms and go from them, over the protocols that have rooms: what is due follows from who was there, and what comes to
 //! somebody who has left has leaked. The reference server knows nothing of visits: it lets in and out whoever asks.
 
-mod support;
-
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(90);

@@ -9,8 +9,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::comments::Comments;
-use crate::job::Job;
+use crate::action::comments::Comments;
+use crate::action::job::Job;
 use crate::support::throng::program;
 use crate::support::{free_address, is_listening};
 

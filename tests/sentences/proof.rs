@@ -10,9 +10,9 @@ use regex::{Captures, Regex};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::pattern::fits;
-use crate::servers::Running;
-use crate::situation::{Act, Must, Place, Situation};
+use crate::sentences::pattern::fits;
+use crate::sentences::servers::Running;
+use crate::sentences::situation::{Act, Must, Place, Situation};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{Outcome, finish, run, throng, under};

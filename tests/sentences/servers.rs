@@ -9,7 +9,7 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
-use crate::situation::Host;
+use crate::sentences::situation::Host;
 use crate::support::arena::{Arena, tiny_suite};
 use crate::support::process::Process;
 use crate::support::quota::Quota;

@@ -1,6 +1,6 @@
 //! The situations, group by group.
 
-use crate::situation::Situation;
+use crate::sentences::situation::Situation;
 
 mod beside;
 mod limits;

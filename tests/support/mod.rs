@@ -1,6 +1,6 @@
 //! What the end-to-end tests share: processes that cannot outlive a test, the `throng` binary, hand-written servers.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each program of tests uses its part")]
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]
 
 pub mod arena;
@@ -29,6 +29,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,12 @@ pub fn free_address() -> SocketAddr {
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port as u16)))
         .find(|address| can_bind(address).is_ok())
         .expect("a free port")
+}
+
+/// Until this is dropped, no other test that asks for it goes on. Those of `alone.rs` do: two would measure each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Asks until the answer is yes; false if it still is not when the time is up.

@@ -269,17 +269,28 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// Cargo runs what the manifest names, and nothing else.
+/// Where a manifest names its programs of tests, Cargo runs them and nothing else, and the compiler takes what they declare.
 #[test]
 fn every_file_of_tests_is_run() {
-    let cargo = toml_file(&root().join("crates/cli/Cargo.toml"));
-    let named: BTreeSet<&str> =
-        cargo["test"].as_array().unwrap().iter().map(|test| test["path"].as_str().unwrap()).collect();
-    let names = fs::read_dir(root().join("tests")).unwrap().map(|entry| entry.unwrap().file_name());
-    let files = names.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".rs"));
-    let forgotten: Vec<String> =
-        files.filter(|name| !named.contains(&*format!("../../tests/{name}"))).collect();
-    assert_eq!(forgotten, [""; 0], "not in crates/cli/Cargo.toml");
+    let mut forgotten = Vec::new();
+    for (manifest, from, folder) in
+        [("crates/cli/Cargo.toml", "../../", "tests/"), ("crates/wire/Cargo.toml", "", "crates/wire/tests/")]
+    {
+        let cargo = toml_file(&root().join(manifest));
+        let mut run = BTreeSet::new();
+        for test in cargo["test"].as_array().expect("tests") {
+            let path =
+                test["path"].as_str().expect("a path").replacen(from, "", 1).replacen("tests/", folder, 1);
+            for (_, line) in code_lines(&path) {
+                let module = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';'));
+                run.extend(module.map(|module| format!("{folder}{module}.rs")));
+            }
+            run.insert(path);
+        }
+        let is_there = |file: &String| file.strip_prefix(folder).is_some_and(|name| !name.contains('/'));
+        forgotten.extend(rust_files().into_iter().filter(|file| is_there(file) && !run.contains(file)));
+    }
+    assert_none("in no program of tests", forgotten);
 }
 
 fn toml_file(path: &Path) -> toml::Table {

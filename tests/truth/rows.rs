@@ -1,6 +1,6 @@
 //! The lies, and what is true of them. Percentiles are nearest ranks: `sorted[ceil(qN) − 1]`.
 
-use crate::claims::Truth;
+use crate::truth::claims::Truth;
 
 /// One lie of the server, the load that meets it, and the arithmetic.
 pub(crate) struct Row {

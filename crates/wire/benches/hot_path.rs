@@ -3,6 +3,7 @@
 //! The best of many short rounds, since what disturbs a round only ever adds to it. Each writes to a place of its own: where
 //! what is written lies a multiple of 4 KiB from what is read, a load waits for stores that it has nothing to do with.
 
+#[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 

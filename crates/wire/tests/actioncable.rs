@@ -1,13 +1,12 @@
 //! Action Cable in both roles, held to sessions recorded between programs that are not ours: Rails 6.1 and AnyCable-Go
 //! 1.5 on the server's side, @rails/actioncable and @anycable/core on the client's.
 
-mod common;
-
-use common::*;
 use wire::{
     BadOption, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection, Role,
     Room, Server, ServerConfig, Settings, TokenPlace,
 };
+
+use crate::common::*;
 
 const WELCOME: &str = r#"{"type":"welcome"}"#;
 const SUBSCRIBE: &str =

@@ -1,15 +1,14 @@
 //! Action Cable's extended protocol in both roles: what it takes to go on with a session, held to the session recorded between
 //! @anycable/core and AnyCable-Go 1.5, and to AnyCable's documents.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
 use wire::{
     Client, Config, DialectId, Event, Failure, History, Keep, Mischief, Options, Resumption, Server,
     ServerConfig, ServerEvent, Settings, Value,
 };
+
+use crate::common::*;
 
 const EXTENDED: &str = "Sec-WebSocket-Protocol: actioncable-v1-ext-json\r\n";
 /// As AnyCable-Go said it.

@@ -1,16 +1,15 @@
 //! An app of a user's own, over a plain WebSocket: its opening, its classification, and whatever a server may say to it.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
 use proptest::prelude::*;
 use wire::app_file::*;
 use wire::template::{Purpose, Quoting, Table, Template};
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, Kind, Options, Payload, People, Role,
 };
+
+use crate::common::*;
 
 const WELCOME: &str = r#"{"type":"welcome"}"#;
 const JOINED: &str = r#"{"room":"lobby","type":"joined"}"#;

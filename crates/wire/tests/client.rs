@@ -1,14 +1,13 @@
 //! The client role against good, odd and hostile servers.
 
-mod common;
-
-use common::*;
 use secret::Secret;
 use wire::ws::mask::{self, Key};
 use wire::{
     BadOption, Client, Config, DialectId, Event, Failure, HttpReason, Kind, Limits, Options, Payload, Reason,
     Role, Settings,
 };
+
+use crate::common::*;
 
 /// A client's handshake against an answer with `from` replaced, whole and byte by byte.
 fn answered(from: &str, to: &str) -> Result<(), Failure> {

@@ -1,13 +1,12 @@
 //! permessage-deflate in a session: negotiation, RSV1, bombs (RFC 7692).
 
-mod common;
-
-use common::*;
 use wire::ws::deflate::Deflater;
 use wire::{
     Client, Config, DeflateOptions, DialectId, Event, Failure, Kind, Limits, Options, Reason, Role,
     ServerConfig,
 };
+
+use crate::common::*;
 
 const EXTENSION: &str = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
 /// "Hello" in one block (§7.2.3.1), and again with the window kept (§7.2.3.2).

@@ -1,14 +1,13 @@
 //! GraphQL over WebSocket in both roles, held to sessions recorded between the npm package graphql-ws 6.4 and the servers of
 //! graphql-ws 6.4 and strawberry 0.341. Whole sessions with these programs are in tests/dialect_graphql.rs.
 
-mod common;
-
-use common::*;
 use secret::Secret;
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Rejection, Role,
     Room, Server, ServerConfig, Settings, Value,
 };
+
+use crate::common::*;
 
 const ACK: &str = r#"{"type":"connection_ack"}"#;
 const PROBED: &str = r#"{"id":"0","type":"next","payload":{"data":{"__typename":"Query"}}}"#;

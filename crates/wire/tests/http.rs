@@ -1,8 +1,5 @@
 //! Plain requests: which answer belongs to which, when a connection is replaced, and when a client is lost.
 
-mod common;
-
-use common::{options, stamp};
 use wire::app_file::{AppFile, Broadcast, Say};
 use wire::people::Mix;
 use wire::template::{Names, Purpose, Quoting, Template};
@@ -10,6 +7,8 @@ use wire::{
     BadOption, Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role,
     Sending, Stamp, StreamId, Wrong,
 };
+
+use crate::common::{options, stamp};
 
 const REQUEST: &str = "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:9000\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

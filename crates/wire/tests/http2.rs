@@ -1,13 +1,12 @@
 //! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams and connections that fail.
 
-mod common;
-
-use common::http2::*;
-use common::{options, stamp};
 use wire::{
     BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Fate, Http2Reason, HttpOptions, Io,
     Kind, Role, Sending, Stamp, StreamId, Wrong,
 };
+
+use crate::common::http2::*;
+use crate::common::{options, stamp};
 
 /// What a session did to its only connection.
 #[derive(Default)]

@@ -1,10 +1,9 @@
 //! HTTP/2 recorded between one end of ours and one that is not, replayed at ours: a symmetric mistake in client and server would
 //! hide from tests that join the two.
 
-mod common;
-
-use common::{Fake, Happened, options, serve_portions, stamp};
 use wire::{Client, Config, DialectId, Event, HttpOptions, Kind, Role, ServerConfig};
+
+use crate::common::{Fake, Happened, options, serve_portions, stamp};
 
 /// What servers answered to six requests, in hexadecimal.
 const SERVERS: [(&str, &str); 4] = [

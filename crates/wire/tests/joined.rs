@@ -1,13 +1,12 @@
 //! Client and server joined in memory: what one sends the other understands, in any portions, for every dialect,
 //! with and without compression.
 
-mod common;
-
-use common::*;
 use proptest::prelude::*;
 use wire::{
     Client, Config, DeflateOptions, DialectId, Event, Kind, Options, Payload, Role, Server, ServerConfig,
 };
+
+use crate::common::*;
 
 /// A client and a server, and the bytes on their way between them.
 struct Joined<'a> {

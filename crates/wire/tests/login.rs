@@ -1,12 +1,11 @@
 //! Requests before the upgrade: what they say, what is kept of their answers, where that goes, and how they fail.
 
-mod common;
-
-use common::accept;
-use common::visitor::{Visitor, config, get, keep, logging_in, people, template};
 use wire::app_file::{LoginContent, LoginRequest};
 use wire::template::{Quoting, Template};
 use wire::{Config, DialectId, Event, Failure, Kind, Options, Settings, Stamp};
+
+use crate::common::accept;
+use crate::common::visitor::{Visitor, config, get, keep, logging_in, people, template};
 
 const FORM: &str = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=one; HttpOnly\r\nContent-Length: 36\r\n\r\n\
                     <input name=csrf value=\"t&amp;1 x\">\n";

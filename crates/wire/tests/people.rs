@@ -1,8 +1,5 @@
 //! Who a client is stands wherever its request, its join and its messages have it, as each place wants it.
 
-mod common;
-
-use common::*;
 use secret::Secret;
 use wire::people::{Algorithm, Jwt};
 use wire::template::{Table, Template};
@@ -10,6 +7,8 @@ use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, HttpOptions, Kind, Options, People,
     Settings, TokenPlace,
 };
+
+use crate::common::*;
 
 /// Two rows, of which the second needs quotes everywhere.
 fn people() -> People {

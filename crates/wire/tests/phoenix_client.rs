@@ -1,14 +1,13 @@
 //! A client of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both serializers.
 
-mod common;
-
-use common::phoenix::{JOIN, JOIN_V1, JOINED, JOINED_V1, SECOND, V2, room};
-use common::*;
 use secret::Secret;
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection,
     Role, ServerConfig, Settings, Value,
 };
+
+use crate::common::phoenix::{JOIN, JOIN_V1, JOINED, JOINED_V1, SECOND, V2, room};
+use crate::common::*;
 
 fn of(of_dialect: DialectOptions) -> Options {
     Options { of_dialect, ..options(DialectId::Phoenix) }

@@ -1,10 +1,9 @@
 //! The server's side of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both serializers.
 
-mod common;
-
-use common::phoenix::{JOIN, JOIN_V1, JOINED, JOINED_V1, SECOND, V2, room};
-use common::*;
 use wire::{Failure, Server, ServerConfig};
+
+use crate::common::phoenix::{JOIN, JOIN_V1, JOINED, JOINED_V1, SECOND, V2, room};
+use crate::common::*;
 
 const V1: &str = "/socket/websocket";
 

@@ -1,13 +1,12 @@
 //! What must hold for any bytes: an event or an error, never a panic, and the same in any portions.
 
-mod common;
-
-use common::*;
 use proptest::prelude::*;
 use wire::{
     Client, Config, DeflateOptions, DialectId, Event, Found, Kind, Limits, Options, Payload, ServerConfig,
     Stamp, stamp,
 };
+
+use crate::common::*;
 
 fn small() -> Limits {
     Limits { message_bytes_max: 4096, frame_bytes_max: 2048, fragments_max: 8, ..Limits::default() }

@@ -1,12 +1,11 @@
 //! Handshakes recorded between programs that are not ours, replayed at both ends: a symmetric mistake in client
 //! and server would hide from the tests that join the two.
 
-mod common;
-
-use common::*;
 use wire::http::Response;
 use wire::ws::upgrade;
 use wire::{DialectId, Failure, ServerConfig};
+
+use crate::common::*;
 
 struct Recorded {
     by: &'static str,

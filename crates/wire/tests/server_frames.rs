@@ -1,9 +1,8 @@
 //! The server role against the frames of RFC 6455 and against every way to get them wrong.
 
-mod common;
-
-use common::*;
 use wire::{Failure, Limits, Reason, ServerConfig};
+
+use crate::common::*;
 
 const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;

@@ -1,9 +1,8 @@
 //! The server role against requests: upgrades, plain ones, and every way to get them wrong.
 
-mod common;
-
-use common::*;
 use wire::{Failure, HttpReason, ServerConfig};
+
+use crate::common::*;
 
 fn cfg() -> ServerConfig {
     ServerConfig {

@@ -1,10 +1,9 @@
 //! The server role over HTTP/2: answers, refusals, and frames that break the rules.
 
-mod common;
-
-use common::http2::*;
-use common::{Happened, serve};
 use wire::{Failure, Http2Reason, ServerConfig};
+
+use crate::common::http2::*;
+use crate::common::{Happened, serve};
 
 /// What a server makes of these frames behind the preface and settings: the frames that it answers with, behind its own.
 fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {

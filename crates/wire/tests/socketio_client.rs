@@ -1,13 +1,12 @@
 //! Socket.IO on the client's side, over a WebSocket, held to sessions recorded between socket.io 4.8 and its client.
 
-mod common;
-
-use common::*;
 use secret::Secret;
 use wire::{
     Ack, BadOption, Client, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload,
     Rejection, Role, Settings, TokenPlace, Value,
 };
+
+use crate::common::*;
 
 /// Recorded, but for the times, which are a real server's.
 const OPEN: &str = r#"0{"sid":"mr9eyr291sLNBg0pAAC9","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#;

@@ -1,10 +1,9 @@
 //! Socket.IO's connection state recovery on the client's side: what it notes of a session, and says of it when it comes back.
 
-mod common;
-
-use common::*;
 use secret::Secret;
 use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Resumption, Settings};
+
+use crate::common::*;
 
 const OPEN: &str = r#"0{"sid":"mr9eyr291sLNBg0pAAC9","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#;
 const NAMED: &str = r#"40{"sid":"H_HJsi_5VJZO_GWKAABh","pid":"P-1"}"#;

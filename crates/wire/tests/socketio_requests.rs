@@ -1,12 +1,11 @@
 //! Socket.IO on the client's side, over plain requests and from there to a WebSocket, held to sessions recorded
 //! between socket.io 4.8 and its client.
 
-mod common;
-
-use common::user::User;
-use common::*;
 use secret::Secret;
 use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
+
+use crate::common::user::User;
+use crate::common::*;
 
 /// Recorded.
 const OPEN: &str = r#"0{"sid":"fQwFo4cmJLgyY9UtAAC-","upgrades":["websocket"],"pingInterval":300,"pingTimeout":200,"maxPayload":1000000}"#;

@@ -1,10 +1,9 @@
 //! Socket.IO on the server's side, over a WebSocket: the sample server of the protocol's test suite, the benchmark's
 //! events, and what breaks the rules.
 
-mod common;
-
-use common::*;
 use wire::{DialectId, Failure, Room, Server, ServerConfig, Settings};
+
+use crate::common::*;
 
 const PATH: &str = "/socket.io/?EIO=4&transport=websocket";
 const S: u64 = 1_000_000_000;

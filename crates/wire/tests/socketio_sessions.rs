@@ -1,11 +1,10 @@
 //! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions recorded
 //! between socket.io 4.8 and its client.
 
-mod common;
-
-use common::world::World;
-use common::*;
 use wire::Settings;
+
+use crate::common::world::World;
+use crate::common::*;
 
 const PATH: &str = "/socket.io/?EIO=4&transport=polling";
 /// By then the event that follows a connect is there.

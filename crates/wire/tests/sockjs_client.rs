@@ -1,10 +1,10 @@
 //! SockJS, client role: what sockjs-node 0.3.24 was recorded to say on every transport, and what no server should.
 
-mod common;
-
-use common::user::{Streams, User};
-use common::{config, options, plain, stamp};
 use wire::{Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
+
+use crate::common;
+use crate::common::user::{Streams, User};
+use crate::common::{config, options, plain, stamp};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nCache-Control: no-store, no-cache, no-transform, must-revalidate, max-age=0\r\n\
     Access-Control-Allow-Origin: *\r\nVary: Origin\r\nContent-Type: application/javascript; charset=UTF-8\r\n\

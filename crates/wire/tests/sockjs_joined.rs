@@ -1,11 +1,10 @@
 //! SockJS clients and a server joined in memory: every transport, in any portions, with connections that are closed.
 
-mod common;
-
-use common::user::User;
-use common::world::World;
-use common::{options, stamp};
 use wire::{Client, Config, DialectId, Event, Kind, Role, Settings, StreamId};
+
+use crate::common::user::User;
+use crate::common::world::World;
+use crate::common::{options, stamp};
 
 const TRANSPORTS: [&str; 7] =
     ["websocket", "raw-websocket", "xhr-streaming", "xhr-polling", "eventsource", "htmlfile", "jsonp"];

@@ -1,8 +1,6 @@
 //! SockJS, server role: pages, methods, origins, names. The sections are those of the sockjs-protocol document.
 
-mod common;
-
-use common::world::World;
+use crate::common::world::World;
 
 /// What comes of one request, head and body apart.
 fn ask(request: &str) -> (String, String) {

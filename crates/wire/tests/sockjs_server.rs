@@ -1,9 +1,9 @@
 //! SockJS, server role, over a WebSocket: what the sockjs-protocol document says, and what no client should.
 
-mod common;
-
-use common::{Fake, Happened, frame, plain, serve_at};
 use wire::{Failure, Reason, Server, ServerConfig};
+
+use crate::common;
+use crate::common::{Fake, Happened, frame, plain, serve_at};
 
 fn text(payload: &str) -> Vec<u8> {
     plain(0x81, payload.as_bytes())

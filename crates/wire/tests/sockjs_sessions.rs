@@ -1,9 +1,8 @@
 //! SockJS, server role: sessions over requests. The sections are those of the sockjs-protocol document.
 
-mod common;
-
-use common::world::World;
 use wire::Settings;
+
+use crate::common::world::World;
 
 fn post(world: &mut World, path: &str, body: &str) -> (usize, String) {
     request(world, &format!("POST {path}"), "", body)

@@ -1,13 +1,12 @@
 //! A WebSocket that is a stream of HTTP/2: how it is asked for, what comes through, and what ends it.
 
-mod common;
-
-use common::http2::*;
-use common::{Fake, options, stamp};
 use wire::{
     BadOption, Carrier, Client, Config, DialectId, ErrorCode, Event, Failure, Http2Reason, Kind, Options,
     Role, Settings,
 };
+
+use crate::common::http2::*;
+use crate::common::{Fake, options, stamp};
 
 /// SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441 §3), and the window of a stream.
 const TUNNELS: u16 = 8;

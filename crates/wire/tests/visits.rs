@@ -1,15 +1,14 @@
 //! Clients that join rooms and leave them while they are connected, over protocols that carry rooms and by an app's messages.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
 use wire::app_file::{AppFile, Broadcast, Condition, Door, Join, OpenStep, Say};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
     Client, Config, DialectId, DialectOptions, Event, Options, Passed, People, Rejection, Stamp, Way,
 };
+
+use crate::common::*;
 
 fn say(event: &str, text: &str, purpose: Purpose) -> Say {
     let body = Template::parse(text, purpose, &People::default().names, Quoting::JSON).unwrap();

@@ -1,6 +1,6 @@
 //! Two runs, or several servers.
 
-use crate::situation::{Host, Situation, situation};
+use crate::sentences::situation::{Host, Situation, situation};
 use crate::support::arena::SERVE;
 
 const HONEST: Host = Host::Reference("");

@@ -1,5 +1,4 @@
 //! A driver without a network: what a session may do to the world, recorded.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod http2;
 pub(crate) mod phoenix;

@@ -2,9 +2,6 @@
 //!
 //! `cargo test` runs a short form; `make truth` all of it, and writes what it found into docs/TRUTH.md.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod claims;
 mod rows;
 
@@ -18,12 +15,12 @@ use net::affinity;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::cases::check_all;
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::{alone, skip};
 use claims::{Claim, Slack, Truth};
 use rows::{Length, Meddling, Row, rows};
-use support::cases::check_all;
-use support::process::Process;
-use support::skip;
-use support::throng::{Outcome, Server, finish, run, throng};
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 
@@ -42,6 +39,7 @@ const CROWD: usize = 4;
 
 #[test]
 fn what_throng_reports_is_what_the_server_did() {
+    let _alone = alone();
     let (meddled, left_alone): (Vec<Row>, Vec<Row>) =
         rows(Length::Short).into_iter().partition(|row| row.meddling != Meddling::Nothing);
     let name = |row: &Row| row.lie.to_owned();
@@ -59,6 +57,7 @@ fn what_throng_reports_is_what_the_server_did() {
 #[test]
 #[ignore = "takes minutes: make truth"]
 fn the_whole_truth() {
+    let _alone = alone();
     let mut table = String::from("| lie | load | figure | asked | reported | |\n|---|---|---|---|---|---|\n");
     let mut failed = Vec::new();
     for row in rows(Length::Full) {

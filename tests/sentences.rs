@@ -4,9 +4,6 @@
 //! `cargo test` runs those that are short, one after another; `make sentences` all, and writes docs/SENTENCES.md.
 //! `make sentences BUSY=4` does so beside four busy loops and writes nothing, `ONLY=storm` those of such a name or group.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod fields;
 mod pattern;
 mod proof;
@@ -16,21 +13,17 @@ mod table;
 
 use std::env;
 use std::fmt::Write;
-use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::support::{alone, skip};
 use fields::Fields;
 use proof::{Proof, crowd, prove};
 use situation::{Host, Place, Situation, situation};
-use support::skip;
 use table::{Group, groups};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SENTENCES.md");
 
 const HONEST: Host = Host::Reference("");
-
-/// They measure: two at once would be in each other's way.
-static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn when_all_is_well() {
@@ -65,7 +58,7 @@ fn of_runs_beside_each_other() {
 #[test]
 #[ignore = "takes minutes: make sentences"]
 fn every_situation() {
-    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let busy: usize = env::var("BUSY").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let only = env::var("ONLY").unwrap_or_default();
     let _crowd = crowd(busy);
@@ -96,7 +89,7 @@ fn every_situation() {
 
 /// The short situations of the group whose title has this part.
 fn assert_true(part: &str) {
-    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let group = groups().into_iter().find(|group| group.title.contains(part)).expect("a group");
     let mut failed = Vec::new();
     for situation in group.situations.iter().filter(|situation| situation.is_short) {
@@ -245,7 +238,7 @@ const OF_SHOOTOUTS: [&str; 2] =
 
 #[test]
 fn each_field_of_the_results_is_written_by_some_run() {
-    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let mut fields = Fields::read();
     for (host, place, line) in OF_EVERYTHING {
         match proof::results(&situation(line, host, line).at(place)) {

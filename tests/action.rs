@@ -4,8 +4,6 @@
 mod comments;
 mod job;
 mod repository;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +11,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::process::Process;
+use crate::support::throng::Outcome;
+use crate::support::wait_until;
 use comments::Comments;
 use job::{pairs, yaml};
 use repository::{Repository, is_listening_at, release};
-use support::process::Process;
-use support::throng::Outcome;
-use support::wait_until;
 
 fn said(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect()
