@@ -225,6 +225,16 @@ fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
     assert!(!results["verdict"]["trust"].to_string().contains("restart command"), "{outcome}");
 }
 
+/// The only message is due at the beginning, and the storm comes after it.
+#[test]
+fn a_storm_in_which_little_is_said_is_watched_to_its_end() {
+    let server = Server::start(&[]);
+    let flags = "--clients 20 --share 95% --interval 1m --lead 500ms -d 1s --threads 1 --no-preflight";
+    let results = results(&server, "storm", flags);
+    assert_eq!((sum_of(&results, "connected"), sum_of(&results, "not_back")), (39, 0), "{results:#}");
+    assert_eq!(results["steps"][0]["recovery"]["count"], 19, "{results:#}");
+}
+
 #[test]
 fn who_is_not_back_in_time_breaks_the_limits_on_it() {
     let server = Server::start(&[]);

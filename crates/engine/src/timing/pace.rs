@@ -41,6 +41,8 @@ pub(crate) struct Open {
     total: u64,
     /// When message `sent` is due: asked for at every event, computed once a message; `u64::MAX`: there is none.
     next_ns: u64,
+    /// It is not over before.
+    end_ns: u64,
     /// Whose turn it is; absent clients are passed over.
     turn: Option<usize>,
     /// Clients may be gone for a while: then a message's number does not tell its turn.
@@ -89,8 +91,12 @@ impl Pace {
                     return Self::Hold(start_ns + duration_ns);
                 }
                 let schedule = Schedule::constant(storm.rate_per_s);
-                let open =
-                    |voice| Open { has_absences: true, ..Open::new(schedule, duration_ns, start_ns, voice) };
+                // Whoever comes back is watched for to the end, also where the last message was due long before.
+                let open = |voice| Open {
+                    has_absences: true,
+                    end_ns: start_ns + duration_ns,
+                    ..Open::new(schedule, duration_ns, start_ns, voice)
+                };
                 Self::Open(voices.into_iter().map(open).collect())
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
@@ -217,6 +223,7 @@ impl Open {
             sent: 0,
             total,
             next_ns,
+            end_ns: start_ns,
             turn: None,
             has_absences: false,
             waits: false,
@@ -225,7 +232,7 @@ impl Open {
 
     fn poll(&mut self, now_ns: u64, takes: impl Fn(u32, u32) -> u32) -> Next {
         if self.sent == self.total {
-            return Next::Over;
+            return if now_ns < self.end_ns { Next::At(self.end_ns) } else { Next::Over };
         }
         let intended_ns = self.next_ns;
         if intended_ns > now_ns {
@@ -457,6 +464,15 @@ mod tests {
         let storm = load::Storm { rate_per_s: 10.0, lead_ns: 0, duration_ns: 1, share: 0.0, window_ns: None };
         let pace = paced(&order(Load::Storm(storm)), 0, &[7, 8], 0);
         assert!(pace.awaits() && pace.due_ns(0, 0).is_none());
+    }
+
+    #[test]
+    fn a_storm_is_not_over_with_its_last_message() {
+        let storm =
+            load::Storm { rate_per_s: 1.0, lead_ns: 20, duration_ns: 100, share: 0.5, window_ns: None };
+        let mut pace = paced(&order(Load::Storm(storm)), 5, &[7, 8], 0);
+        let seen = [5, 5, 124, 125].map(|now_ns| pace.poll(now_ns, 1, always));
+        assert_eq!(seen, [one(7, 5), Next::At(125), Next::At(125), Next::Over]);
     }
 
     #[test]
