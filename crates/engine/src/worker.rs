@@ -30,6 +30,8 @@ use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest, Visits};
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
 const EVENTS_PER_WAIT: usize = 1024;
+/// Clients that connect again before something is read.
+const CONNECTS_MAX: usize = 128;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
 
@@ -62,6 +64,8 @@ pub struct Worker {
     pace: Option<Pace>,
     batch: Batch,
     next_send_ns: Option<u64>,
+    /// More was due than one batch holds: the rest waits until what has arrived is read.
+    is_behind: bool,
     /// Who loses its connection and comes back, while the step is loaded.
     unrest: Option<Unrest>,
     /// Who goes into which room, and out again.
@@ -121,6 +125,7 @@ impl Worker {
             pace: None,
             batch: Batch::default(),
             next_send_ns: None,
+            is_behind: false,
             unrest: None,
             wakes: BinaryHeap::new(),
             unfinished: Vec::new(),
@@ -227,7 +232,9 @@ impl Worker {
         if self.handle_outcome(token, outcome, now_ns) {
             self.leave_unfinished(event);
         }
-        self.pump(now_ns);
+        if !self.is_behind {
+            self.pump(now_ns);
+        }
     }
 
     /// Something happened to a connection over which messages are published.
@@ -341,6 +348,7 @@ impl Worker {
 
     /// Takes and brings back connections as the step's unrest has it.
     fn stir(&mut self, now_ns: u64) {
+        let mut connects = 0;
         while let Some(unrest) = &mut self.unrest
             && let Some(turn) = unrest.poll(now_ns, |client| self.clients.is_usable(client))
         {
@@ -365,11 +373,18 @@ impl Worker {
                     self.clients.cut(client, cut, now_ns);
                     unrest.handle_cut(client, now_ns);
                 }
-                Turn::Connect(client) => match self.clients.connect_again(client, now_ns) {
-                    Some(Begun::UnderWay { attempt }) => unrest.handle_begun(client, attempt, now_ns),
-                    Some(Begun::Full | Begun::Failed) => unrest.handle_failure(client, now_ns),
-                    None => {}
-                },
+                Turn::Connect(client) => {
+                    let now_ns = clock::monotonic_ns();
+                    connects += 1;
+                    match self.clients.connect_again(client, now_ns) {
+                        Some(Begun::UnderWay { attempt }) => unrest.handle_begun(client, attempt, now_ns),
+                        Some(Begun::Full | Begun::Failed) => unrest.handle_failure(client, now_ns),
+                        None => {}
+                    }
+                    if connects == CONNECTS_MAX {
+                        return; // first what has arrived: others wait for it with a deadline
+                    }
+                }
                 Turn::Expire { client, attempt } => {
                     if self.clients.is_opening(client, attempt) {
                         self.lose(client, Cause::ConnectTimeout, now_ns);

@@ -208,6 +208,9 @@ impl Ledger {
         if let Some(role) = self.role(client) {
             role.counts.sent += u64::from(numbers.end - numbers.start);
         }
+        if self.step.is_after_window(now_ns) {
+            self.meter.tail.sent += u64::from(numbers.end - numbers.start);
+        }
         self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, of_each);
     }
 
@@ -281,7 +284,6 @@ impl Ledger {
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
                 self.handle_sent(sent_ns, client, low..low + 1, due_ns, of_it);
                 self.meter.held.sent += 1;
-                self.meter.tail.sent += u64::from(self.step.is_after_window(sent_ns));
             }
             Fate::Dropped => self.handle_dropped(client, record, stamp, now_ns),
             Fate::Failed(failure) => {

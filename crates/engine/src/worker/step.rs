@@ -112,7 +112,7 @@ impl Worker {
     /// Sends whatever is due, and notes when there will be more.
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) {
-        self.next_send_ns = None;
+        (self.next_send_ns, self.is_behind) = (None, false);
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
             let mut renewal = self.unrest.as_mut().and_then(Unrest::renewal);
             if let Some(renewal) = &mut renewal {
@@ -150,7 +150,10 @@ impl Worker {
                     });
                     return self.start_draining(now_ns);
                 }
-                None | Some(Next::Send { .. }) => {}
+                // First what has arrived meanwhile, and the time that it is by then.
+                None | Some(Next::Send { .. }) => {
+                    return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
+                }
                 Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
                 // All clients are gone, and none is expected back.
                 Some(Next::Wait)
