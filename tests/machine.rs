@@ -7,6 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -147,6 +148,21 @@ fn too_few_ports() {
     assert!(is_local(&results, "address_not_available"), "{outcome}");
     assert_eq!(sum_of(&results, "connected"), 10, "{outcome}");
     assert_eq!(sum_of(&results, "missing"), 0, "those that did connect are served\n{outcome}");
+}
+
+/// Who waits for room in a unix socket's queue does so for as long as a client has to connect.
+#[test]
+fn a_unix_socket_on_which_nobody_accepts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("full.sock");
+    let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    listen(&listener, 4).unwrap();
+    let mut command = throng(["idle", "ws://localhost/ws", "--no-preflight", "--format", "json", "--socket"]);
+    command.arg(&path).args(["--clients", "50", "--connect-timeout", "1s"]);
+    let outcome = run(&mut command, RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert_eq!(sum_of(&outcome.json(), "connect_timeouts"), 50, "{outcome}");
 }
 
 #[test]

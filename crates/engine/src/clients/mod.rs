@@ -161,14 +161,24 @@ impl Clients {
         true
     }
 
-    /// A client connects. Where it tried before and went unanswered, the time counts from then.
-    pub(crate) fn connect_first(&mut self, index: u32, first_tried_ns: Option<u64>, now_ns: u64) -> Begun {
+    /// A client connects. Where it tried before and went unanswered, the time counts from then; where it may wait for room in a
+    /// unix socket's backlog, that this is full is no failure.
+    pub(crate) fn connect_first(
+        &mut self,
+        index: u32,
+        first_tried_ns: Option<u64>,
+        may_wait: bool,
+        now_ns: u64,
+    ) -> Begun {
         let client = &mut self.all[index as usize];
         client.record.was_usable = false;
-        let begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
+        let mut begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
         if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
-            client.vacate();
-            return Begun::Full;
+            if may_wait {
+                client.vacate();
+                return Begun::Full;
+            }
+            begun = Err(Cause::ConnectTimeout);
         }
         match first_tried_ns {
             Some(first_ns) if begun.is_ok() => client.record.started_ns = first_ns,

@@ -38,6 +38,8 @@ pub(crate) struct Growth {
     halved_ns: Option<u64>,
     /// When a client last got in; 0: none has.
     usable_ns: u64,
+    /// Since when a unix socket's backlog has had no room.
+    full_ns: Option<u64>,
     /// Clients that went unanswered: how often, and when they first tried.
     unanswered: HashMap<u32, (u32, u64)>,
     /// When each attempt ends at the latest, oldest first: client, its attempt, deadline.
@@ -67,6 +69,7 @@ impl Growth {
             window: under_way_max.into(),
             halved_ns: None,
             usable_ns: 0,
+            full_ns: None,
             unanswered: HashMap::new(),
             deadlines: VecDeque::new(),
         }
@@ -85,6 +88,7 @@ impl Growth {
 
     /// The attempt of `client` has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
+        self.full_ns = None;
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 
@@ -95,6 +99,13 @@ impl Growth {
         self.under_way -= 1;
         self.begun -= 1;
         self.not_before_ns = now_ns + FULL_PAUSE_NS;
+        self.full_ns.get_or_insert(now_ns);
+    }
+
+    /// Whether a unix socket's backlog may be full: a server that has made no room in it for as long as a client has to connect
+    /// is waited for no longer.
+    pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
+        self.full_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < self.timeout_ns)
     }
 
     /// A client became usable.
@@ -244,6 +255,21 @@ mod tests {
         assert_eq!(growth.poll_expired(2_099), None);
         assert_eq!(growth.poll_expired(2_100), Some((3, 1)));
         assert_eq!(growth.poll_expired(2_100), None);
+    }
+
+    #[test]
+    fn a_backlog_without_room_is_waited_for_as_long_as_a_client_has() {
+        let mut growth = growth(None, 9);
+        let refuse = |growth: &mut Growth, now_ns| {
+            let client = growth.poll_client(now_ns).expect("it is time");
+            growth.handle_full(client, now_ns);
+        };
+        refuse(&mut growth, 100);
+        assert!(growth.may_wait_for_room(2_099) && !growth.may_wait_for_room(2_100));
+        growth.handle_begun(3, 1, 2_100);
+        assert!(growth.may_wait_for_room(9_000), "there was room");
+        refuse(&mut growth, 100 + FULL_PAUSE_NS);
+        assert!(growth.may_wait_for_room(2_099 + FULL_PAUSE_NS));
     }
 
     #[test]

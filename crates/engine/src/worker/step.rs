@@ -42,7 +42,8 @@ impl Worker {
             }
         }
         while let Some(client) = growth.poll_client(now_ns) {
-            match self.clients.connect_first(client, growth.first_tried_ns(client), now_ns) {
+            let (first_ns, may_wait) = (growth.first_tried_ns(client), growth.may_wait_for_room(now_ns));
+            match self.clients.connect_first(client, first_ns, may_wait, now_ns) {
                 Begun::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
                 Begun::Full => growth.handle_full(client, now_ns),
                 Begun::Failed => growth.handle_end(),
