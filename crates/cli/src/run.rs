@@ -55,7 +55,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
 
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
 
-    if desk.run.scenario == Scenario::Idle {
+    if desk.run.scenario == Scenario::Idle && desk.run.steps.iter().any(|step| step.usable > Some(0)) {
         weight::weigh(crew.watch(), keeps_windows, &mut desk.run.verdict);
     }
     if plan.flap.is_some() {

@@ -28,6 +28,10 @@ fn why_not(found: Growth, readings: Option<usize>, before: Before) -> Option<Str
     let why = match (found, readings) {
         (Growth::Seen(_), _) => return None,
         (_, None) => "the server's process cannot be observed from this machine".into(),
+        (Growth::Unknown, Some(readings @ 3..)) => format!(
+            "the {readings} readings of the server's memory were all made beside the same number of clients: use more \
+             clients, or a lower --connect-rate"
+        ),
         (Growth::Unknown, Some(readings)) => format!(
             "there {} of the server's memory while they connected, and it takes three: use more clients, or a lower \
              --connect-rate",
@@ -68,6 +72,7 @@ mod tests {
             (Growth::Unknown, None, "cannot be observed from this machine"),
             (Growth::Unknown, Some(0), "there was no reading"),
             (Growth::Unknown, Some(2), "there were 2 readings"),
+            (Growth::Unknown, Some(57), "all made beside the same number of clients"),
             (Growth::Unseen, Some(9), "is not seen to grow"),
             (Growth::Reconnected, Some(9), "up to 16,384 connections before"),
             (Growth::Reused, Some(9), "has needed 64.0 MiB of memory before"),

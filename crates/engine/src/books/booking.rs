@@ -238,6 +238,9 @@ impl Booking<'_> {
             let late = Entry::new(Kind::Receive, self.now_ns, self.client).bytes(bytes);
             return self.ledger.meter.note_detailed(late, "slow");
         }
+        if self.record.state != State::Usable && !self.record.is_away {
+            return; // the rest of what it takes to be there is still to come, and nobody's books have it due before
+        }
         let mut absence = None;
         if stamp.sent_ns() < self.record.since_ns || self.record.is_away {
             match self.ledger.step.absences.due(self.record, stamp.sent_ns()) {

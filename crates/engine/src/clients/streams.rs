@@ -102,18 +102,20 @@ impl Output {
         self.bytes.iter().map(Vec::len).sum::<usize>() as u32
     }
 
-    /// Sends everything said so far.
+    /// Sends everything said so far. Nothing of it is left for another client, also where one of the streams fails.
     #[inline]
     pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {
+        let mut written = Ok(());
         for (stream, bytes) in self.bytes.iter_mut().enumerate() {
             if bytes.is_empty() {
                 continue;
             }
-            let written = streams.get(stream as StreamId).map_or(Ok(()), |link| link.write(bytes, scratch));
+            if let (Ok(()), Some(link)) = (&written, streams.get(stream as StreamId)) {
+                written = link.write(bytes, scratch);
+            }
             bytes.clear();
-            written?;
         }
-        Ok(())
+        written
     }
 }
 

@@ -112,7 +112,7 @@ impl Ledger {
     /// takes its place.
     fn handle_gone(&mut self, record: &mut Record, workload: Workload) {
         let unacknowledged = std::mem::take(&mut record.unacknowledged);
-        if self.step.terms.is_none() || self.step.has_returns() {
+        if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
         }
         let gone = &mut self.meter.gone;
