@@ -5,11 +5,13 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::support::black_hole::BlackHole;
+use crate::support::endpoint::endpoint;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
@@ -106,6 +108,27 @@ fn those_who_are_away_miss_what_is_published_and_nobody_else() {
     assert_eq!(recovered + lost, offline, "{outcome}");
     assert!(recovered * 10 < offline, "{outcome}");
     assert_eq!(expected + offline, 400 * PER_ROOM, "{outcome}");
+}
+
+/// It takes its time over each message, says that it has it, and does nothing with it: whoever loses its connection meanwhile has no
+/// part in that.
+#[test]
+fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
+    let server = Server::start(&[]);
+    let (application, _taken) = endpoint(|_| {
+        thread::sleep(Duration::from_millis(300));
+        ("200 OK", "{}".into())
+    });
+    let url = format!("ws://{}/ws", server.address);
+    let publish = format!("http://{application}/publish");
+    let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--no-store"]);
+    command.args(["--clients", "5", "--rate", "3", "--duration", "5s", "--drain-timeout", "2s"]);
+    let outcome = run(command.args(["--flap", "300ms..600ms:200ms", "--publish-url", &publish]), WITHIN);
+    let results = outcome.json();
+    let lost = ["missing", "lost_offline"].map(|name| sum_of(&results, name));
+    let due = ["expected", "offline_due"].map(|name| sum_of(&results, name));
+    assert_eq!((sum_of(&results, "sent"), lost, errors_of(&results, "cut_off")), (15, due, 0), "{outcome}");
+    assert_eq!(due.iter().sum::<u64>(), 15 * 5, "{outcome}");
 }
 
 #[test]

@@ -102,8 +102,9 @@ impl Worker {
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
-        let ledger =
-            Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms)).of_flapping(plan.flap.is_some());
+        let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
+            .of_flapping(plan.flap.is_some())
+            .of_spoken_for(plan.publishing.is_some());
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
             let shared = shared.of_publishers(&of_them)?;
             let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));

@@ -31,6 +31,8 @@ pub(crate) struct Ledger {
     pub(crate) stays: Option<Box<Stays>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,
+    /// Others say what these clients have to say: it does not end with their connections.
+    are_spoken_for: bool,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
     /// Clients usable now.
@@ -50,13 +52,31 @@ impl Ledger {
         let stays = Stays::of(&rooms).map(Box::new);
         let has_leavers = stays.is_some();
         let (step, freed, seating) = (Step::new(idle, has_leavers), Vec::new(), Seating::new(rooms, segment));
-        let (was_heeded, relayed, usable, slow) = (false, None, 0, 0);
-        Self { segment, seating, step, meter, stays, has_leavers, was_heeded, usable, slow, relayed, freed }
+        let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
+        Self {
+            segment,
+            seating,
+            step,
+            meter,
+            stays,
+            has_leavers,
+            are_spoken_for,
+            was_heeded,
+            usable,
+            slow,
+            relayed,
+            freed,
+        }
     }
 
     /// The same, of clients that may lose their connections and come back.
     pub(crate) fn of_flapping(self, is_flapping: bool) -> Self {
         Self { has_leavers: self.has_leavers || is_flapping, ..self }
+    }
+
+    /// The same, of clients that may have others speak for them.
+    pub(crate) fn of_spoken_for(self, are_spoken_for: bool) -> Self {
+        Self { are_spoken_for, ..self }
     }
 
     /// The same, of clients that say what is others': they are to be told what becomes of it.

@@ -99,10 +99,7 @@ impl Ledger {
         }
         self.handle_absence(client, record, None, now_ns);
         self.handle_gone(record, workload);
-        let awaited = std::mem::take(&mut record.awaiting);
-        for since_ns in awaited.iter() {
-            self.give_up(client, since_ns, now_ns);
-        }
+        self.give_up_own(client, record, now_ns);
         if self.step.has_storm() {
             record.lost_ns = now_ns;
         }
@@ -110,15 +107,15 @@ impl Ledger {
 
     /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless another
     /// takes its place.
-    fn handle_gone(&mut self, record: &mut Record, workload: Workload) {
-        let unacknowledged = std::mem::take(&mut record.unacknowledged);
+    fn handle_gone(&mut self, record: &Record, workload: Workload) {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
         }
         let gone = &mut self.meter.gone;
         gone.answers += match workload {
             Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
-            Workload::Broadcast => u64::from(unacknowledged),
+            Workload::Broadcast if self.are_spoken_for => 0,
+            Workload::Broadcast => u64::from(record.unacknowledged),
         };
         if !record.is_slow {
             gone.receivers += 1;
@@ -141,9 +138,11 @@ impl Ledger {
             had += of_kind;
         }
         let (own, step) = (self.segment.number(client), &mut self.step);
-        let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
-        for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
-            sent.times.is_cut_off = true;
+        if !self.are_spoken_for {
+            let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
+            for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
+                sent.times.is_cut_off = true;
+            }
         }
         step.absences.begin(own, record, cut, had, now_ns);
         self.handle_unusable(client, record, from_ns);
@@ -153,6 +152,14 @@ impl Ledger {
     pub(crate) fn handle_cut(&mut self, client: u32, record: &mut Record, cut: Cut, now_ns: u64) {
         self.meter.counts.cut += 1;
         self.handle_absence(client, record, Some(cut), now_ns);
+        self.give_up_own(client, record, now_ns);
+    }
+
+    /// Nobody waits any more for the answers to what a client has said over its connection, which is over.
+    fn give_up_own(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+        if self.are_spoken_for {
+            return;
+        }
         record.unacknowledged = 0;
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
