@@ -210,6 +210,8 @@ impl Booking<'_> {
     fn ack(&mut self, stamp: Stamp, number: u32, bytes: u32) {
         let is_own = self.is_own(stamp);
         match self.ledger.step.sent.get_mut(number as usize) {
+            // Its author waited for it no longer.
+            Some(sent) if is_own && sent.client == self.client && sent.is_excused => return,
             Some(sent) if is_own && sent.client == self.client => {
                 if std::mem::replace(&mut sent.acknowledged, true) {
                     // A dialect without acknowledgements: the second own copy is counted as a copy already.

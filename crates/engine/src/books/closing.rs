@@ -79,7 +79,7 @@ fn charge_unanswered<C: AsMut<Record>>(
         }
     };
     let sent = std::mem::take(&mut ledger.step.sent);
-    for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged) {
+    for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
         let due_ns = sent.times.intended_ns;
         let record = clients[sent.client as usize].as_mut();
         let is_charged = awaits && record.awaiting.remove(due_ns, 1) == 0;
@@ -205,6 +205,10 @@ pub(super) mod tests {
         };
         broadcast(&mut ledger);
         assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));
+        let mut leaver = Record { state: State::Usable, ..Record::default() };
+        ledger.handle_sending(0, 1, &mut leaver, Workload::Broadcast, MS, MS);
+        ledger.handle_parting(1, &mut leaver, Workload::Broadcast, 2 * MS);
+        assert_eq!(ledger.unheeded(6 * S), Some(0), "who leaves without an answer has had none");
         ledger.step.sent[0].acknowledged = true;
         assert_eq!(ledger.unheeded(6 * S), None);
         let order = ledger.step.order;

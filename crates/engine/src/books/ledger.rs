@@ -193,7 +193,7 @@ impl Ledger {
                 SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_outside: false };
             let kind = self.seating.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
-            step.sent.push(Sent { client, acknowledged: false, times });
+            step.sent.push(Sent { client, acknowledged: false, is_excused: false, times });
             record.unacknowledged += 1;
         }
         if step.awaits() {

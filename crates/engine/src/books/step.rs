@@ -68,6 +68,8 @@ pub(crate) struct Step {
 pub(crate) struct Sent {
     pub(crate) client: u32,
     pub(crate) acknowledged: bool,
+    /// Its sender has left and waits for no answer.
+    pub(crate) is_excused: bool,
     pub(crate) times: SentBroadcast,
 }
 

@@ -196,9 +196,10 @@ impl Ledger {
                 record.unacknowledged = 0;
                 // What it waits for was sent a moment ago.
                 let latest = self.step.sent.iter_mut().rev();
-                let own = latest.filter(|sent| sent.client == client && !sent.acknowledged);
+                let own =
+                    latest.filter(|sent| sent.client == client && !sent.acknowledged && !sent.is_excused);
                 for sent in own.take(awaited.iter().count()) {
-                    sent.acknowledged = true;
+                    sent.is_excused = true;
                 }
                 if !record.is_slow {
                     let (from_ns, received) = (record.since_ns, record.copies);
