@@ -7,8 +7,8 @@ use net::tls::{ServerSide, Tls};
 
 use crate::backlog::Batch;
 use crate::faults::ClientFaults;
-use crate::group::Membership;
 use crate::link::{Link, Way};
+use crate::memberships::Memberships;
 
 /// Unsent bytes above which a connection is not read: who does not take its answers may not ask for more.
 const UNREAD_ABOVE_BYTES: usize = 64 << 10;
@@ -40,7 +40,7 @@ pub(crate) struct Connection {
     pub(crate) tls: Option<Tls<ServerSide>>,
     pub(crate) is_upgraded: bool,
     /// The rooms it is in.
-    pub(crate) memberships: Vec<Membership>,
+    pub(crate) memberships: Memberships,
     /// The token of the session that holds its request, and will answer when there is something to say; or that it has
     /// taken over.
     pub(crate) held_by: Option<u64>,
@@ -70,7 +70,7 @@ impl Connection {
             session: wire::Server::new(),
             tls,
             is_upgraded: false,
-            memberships: Vec::new(),
+            memberships: Memberships::default(),
             held_by: None,
             faults: None,
             phase: Phase::Fresh,

@@ -56,6 +56,15 @@ pub(crate) struct Membership {
     pub(crate) slot: u32,
 }
 
+/// A member that has been given the place of one that left: it is to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub(crate) key: u32,
+    pub(crate) place: Membership,
+    /// Whether the key is a session's.
+    pub(crate) is_session: bool,
+}
+
 impl Groups {
     /// Those of a worker that is one of several.
     pub(crate) fn of_one_worker(roster: Option<Arc<Roster>>) -> Groups {
@@ -81,16 +90,16 @@ impl Groups {
         Membership { group: group as u32, slot: (members.len() - 1) as u32 }
     }
 
-    /// Ends a membership. Another member may take its slot: the answer is that member's key, which is to be given
-    /// the old membership.
-    pub(crate) fn leave(&mut self, membership: Membership) -> Option<u32> {
-        let Group { room, members, .. } = &mut self.list[membership.group as usize];
+    /// Ends a membership. Another member may be given its place.
+    pub(crate) fn leave(&mut self, place: Membership) -> Option<Moved> {
+        let Group { room, members, .. } = &mut self.list[place.group as usize];
         if let Some(roster) = &self.roster {
             roster.leave(*room);
         }
-        members.swap_remove(membership.slot as usize);
-        let moved = members.get(membership.slot as usize).copied();
-        self.forget_if_empty(membership.group as usize);
+        members.swap_remove(place.slot as usize);
+        let is_session = room.is_of_sessions();
+        let moved = members.get(place.slot as usize).map(|&key| Moved { key, place, is_session });
+        self.forget_if_empty(place.group as usize);
         moved
     }
 
@@ -127,11 +136,6 @@ impl Groups {
     /// The room of a group.
     pub(crate) fn room(&self, group: usize) -> Room {
         self.list[group].room
-    }
-
-    /// Whether the members of a group are sessions.
-    pub(crate) fn is_of_sessions(&self, group: u32) -> bool {
-        self.list[group as usize].room.is_of_sessions()
     }
 
     /// A group with broadcasts; each is given once.
@@ -213,7 +217,7 @@ mod tests {
     fn leaving_moves_the_last_member_into_the_gap() {
         let mut groups = Groups::default();
         let places: Vec<Membership> = (10..13).map(|key| groups.join(room(1), key)).collect();
-        assert_eq!(groups.leave(places[0]), Some(12));
+        assert_eq!(groups.leave(places[0]).map(|moved| (moved.key, moved.place)), Some((12, places[0])));
         assert_eq!(groups.list[0].members, [12, 11]);
         assert_eq!(groups.leave(places[1]), None, "the last one leaves no gap");
         assert_eq!(groups.leave(places[0]), None);
@@ -262,7 +266,7 @@ mod tests {
         let mut recipients = Vec::new();
         assert_eq!(groups.detach_delivery(group, Vec::new(), &mut recipients), (b"ab".to_vec(), 2));
         assert_eq!((&recipients[..], groups.batched_bytes()), (&[5, 6][..], 0));
-        assert_eq!(groups.leave(places[0]), Some(6));
+        assert_eq!(groups.leave(places[0]).map(|moved| moved.key), Some(6));
         groups.push(room(1), 1, b"c");
         assert_eq!(groups.leave(places[0]), None);
         recipients.clear();

@@ -13,6 +13,7 @@ mod group;
 mod held;
 mod link;
 mod mailbox;
+mod memberships;
 mod mesh;
 mod options;
 mod roster;

@@ -6,8 +6,8 @@ use slab::Slab;
 use wire::{ServerConfig, Session, SessionRequest};
 
 use crate::connection::NEVER_NS;
-use crate::group::Membership;
 use crate::held::{Held, Share};
+use crate::memberships::Memberships;
 
 /// A session and what concerns it outside of it.
 pub(crate) struct Entry {
@@ -17,7 +17,7 @@ pub(crate) struct Entry {
     pub(crate) serial: u32,
     /// The token of the connection whose request it holds.
     pub(crate) held: Option<u64>,
-    pub(crate) memberships: Vec<Membership>,
+    pub(crate) memberships: Memberships,
     /// The time of the entry in the timers that counts.
     pub(crate) timer_ns: u64,
     /// What waits for the client to ask for it.
@@ -51,7 +51,7 @@ impl Sessions {
             name: name.clone(),
             serial,
             held: None,
-            memberships: Vec::new(),
+            memberships: Memberships::default(),
             timer_ns: NEVER_NS,
             queued: held.share(),
         };
@@ -75,10 +75,5 @@ impl Sessions {
     /// The key of a session that is still the one with this serial.
     pub(crate) fn check(&self, key: usize, serial: u32) -> Option<usize> {
         self.list.get(key).filter(|entry| entry.serial == serial).map(|_| key)
-    }
-
-    /// The places of a session that exists.
-    pub(crate) fn memberships(&mut self, key: usize) -> &mut Vec<Membership> {
-        &mut self.list[key].memberships
     }
 }

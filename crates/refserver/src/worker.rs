@@ -26,9 +26,10 @@ use wire::SessionRequest;
 use crate::board::{Board, Figures, Notice, PUBLISH_AFTER_NS};
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::faults::{self, Line};
-use crate::group::{Groups, Membership, Parcel};
+use crate::group::{Groups, Moved, Parcel};
 use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
+use crate::memberships::Memberships;
 use crate::mesh::Mesh;
 use crate::options::Options;
 use crate::roster::Roster;
@@ -365,27 +366,26 @@ impl Worker {
     fn part(&mut self, key: usize) {
         let connection = &mut self.connections[key];
         self.bereft.extend(connection.held_by.take());
-        let places = std::mem::take(&mut connection.memberships);
-        self.leave_rooms(places);
+        let memberships = std::mem::take(&mut connection.memberships);
+        self.leave_rooms(memberships);
     }
 
-    fn leave_rooms(&mut self, places: Vec<Membership>) {
-        for place in places {
-            let is_of_sessions = self.groups.is_of_sessions(place.group);
-            if let Some(other) = self.groups.leave(place) {
-                self.handle_moved(other, place, is_of_sessions);
+    fn leave_rooms(&mut self, memberships: Memberships) {
+        for place in memberships.into_places() {
+            if let Some(moved) = self.groups.leave(place) {
+                self.handle_moved(moved);
             }
         }
     }
 
     /// Another member's leaving has given this one its place.
-    fn handle_moved(&mut self, key: u32, place: Membership, is_of_sessions: bool) {
-        let places = match is_of_sessions {
-            true => self.sessions.memberships(key as usize),
+    fn handle_moved(&mut self, moved: Moved) {
+        let Moved { key, place, is_session } = moved;
+        let memberships = match is_session {
+            true => &mut self.sessions.get(key as usize).memberships,
             false => &mut self.connections[key as usize].memberships,
         };
-        let own = places.iter_mut().find(|own| own.group == place.group);
-        *own.expect("a member knows its place") = place;
+        memberships.handle_moved(place);
     }
 }
 

@@ -329,6 +329,24 @@ fn who_comes_back_right_behind_a_broadcast_is_sent_it_once() {
     assert_eq!((heard.matches("before").count(), heard.matches("behind").count()), (0, 1), "{heard}");
 }
 
+/// All in one request, which the server handles in one call of the session.
+#[test]
+fn who_leaves_and_comes_back_in_one_request_is_in_the_room_once() {
+    let server = Running::with(|_| {});
+    let mut client = server.connect();
+    let path = open_polling(&mut client);
+    let (join, leave) = (r#"42["join","a"]"#, r#"42["leave","a"]"#);
+    for packets in [&["41", "40", "41"][..], &["40"], &[join, leave, join], &[leave]] {
+        request(&mut client, &path, &packets.join("\x1e"));
+        assert_eq!(answer(&mut client).1, "ok");
+    }
+    request(&mut client, &path, r#"42["broadcast",1]"#);
+    assert_eq!(answer(&mut client).1, "ok");
+    hear_polled(&mut client, &path, r#"42["broadcast",1]"#);
+    let stats = server.finish();
+    assert_eq!((stats.broadcasts, stats.copies), (1, 1));
+}
+
 #[test]
 fn a_poll_that_is_held_may_outlast_the_handshakes_deadline() {
     const DEADLINE: Duration = Duration::from_secs(1);

@@ -95,7 +95,7 @@ impl Worker {
                 }
             }
             Trick::Leak(token, bytes) => {
-                let groups = |key: usize| self.connections[key].memberships.iter().map(|place| place.group);
+                let groups = |key: usize| self.connections[key].memberships.groups();
                 let is_in = |group: u32| groups(token as u32 as usize).any(|own| own == group);
                 let outsider = self.stranger_to(token, |key| !groups(key).any(is_in));
                 if let Some(outsider) = outsider {

@@ -215,18 +215,10 @@ impl Worker {
                 *is_upgraded = true;
                 *client_faults = faults.as_ref().map(|line| line.client());
             }
-            // Who lingers there is there already.
-            ServerEvent::Joined { room }
-                if faults.is_some()
-                    && memberships.iter().any(|place| groups.find(room) == Some(place.group)) => {}
-            ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
+            ServerEvent::Joined { room } => memberships.join(groups, room, key as u32),
             ServerEvent::Left { .. } if faults.as_mut().is_some_and(|line| line.lingers()) => {}
-            ServerEvent::Left { room } => {
-                let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
-                // A server that stops has removed all clients from all rooms.
-                let place = at.map(|at| memberships.swap_remove(at));
-                moved.extend(place.and_then(|place| Some((groups.leave(place)?, place))));
-            }
+            // A server that stops has removed all clients from all rooms: then there is nothing to leave.
+            ServerEvent::Left { room } => moved.extend(memberships.leave(groups, room)),
             ServerEvent::Echoed { .. } => {
                 stats.echoes += 1;
                 verdict.echoed = true;
@@ -260,8 +252,8 @@ impl Worker {
         } else if connection.session.is_amid_request() {
             connection.handle_begun(self.now_ns + self.options.handshake_timeout_ns);
         }
-        for (other, place) in moved {
-            self.handle_moved(other, place, false);
+        for other in moved {
+            self.handle_moved(other);
         }
         if verdict.echoed {
             self.send_echoes(key, &output);

@@ -170,10 +170,10 @@ impl Worker {
 
     /// Sends every member of a group its batch.
     fn deliver(&mut self, group: usize) {
-        if self.groups.is_of_sessions(group as u32) {
+        let room = self.groups.room(group);
+        if room.is_of_sessions() {
             return self.deliver_to_sessions(group);
         }
-        let room = self.groups.room(group);
         if !room.is_of_readers() {
             return self.deliver_by(group, |worker, key, batch| worker.send_batch(key, batch));
         }

@@ -156,13 +156,10 @@ impl Worker {
         let rng = &mut self.rng;
         let mut io = SessionIo { request: &mut to_request, held: &mut to_held, rng, is_answered: false };
         let (groups, stats, memberships) = (&mut self.groups, &mut self.stats, &mut entry.memberships);
-        let mut left = Vec::new();
+        let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
-            ServerEvent::Joined { room } => memberships.push(groups.join(room, key as u32)),
-            ServerEvent::Left { room } => {
-                let at = memberships.iter().position(|place| groups.find(room) == Some(place.group));
-                left.extend(at.map(|at| memberships.swap_remove(at)));
-            }
+            ServerEvent::Joined { room } => memberships.join(groups, room, key as u32),
+            ServerEvent::Left { room } => moved.extend(memberships.leave(groups, room)),
             ServerEvent::Echoed { .. } => stats.echoes += 1,
             ServerEvent::Broadcast { room, frame } => {
                 stats.broadcasts += 1;
@@ -198,7 +195,9 @@ impl Worker {
         };
         let is_answered = io.is_answered;
         let held = if is_answered { entry.held.take() } else { entry.held };
-        self.leave_rooms(left);
+        for other in moved {
+            self.handle_moved(other);
+        }
         match held.and_then(|token| self.find(token)) {
             Some(connection) => {
                 self.answer(connection, to_held, if is_answered { Answer::Whole } else { Answer::Held });
