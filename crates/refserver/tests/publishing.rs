@@ -196,6 +196,25 @@ fn nobody_hears_what_is_said_to_an_empty_room_or_is_no_json() {
 }
 
 #[test]
+fn who_joins_the_room_of_its_path_is_in_it_once_and_stays() {
+    let server = Running::with(|_| {});
+    let says = &[r#"{"type":"join","room":"7","payload":1}"#, r#"{"type":"leave","room":"7"}"#];
+    for says in [&says[..1], says] {
+        let mut member = join(&server, &Member { says, told: says.len(), ..MEMBERS[0] });
+        let mut publisher = server.connect();
+        assert_eq!(request(&mut publisher, "POST", "/publish/7", BODY).1, r#"{"members":1}"#);
+        assert_eq!(read_texts(&mut member, 1), [MEMBERS[0].hears]);
+        let broadcast = r#"{"type":"broadcast","room":"7","payload":2}"#;
+        member.write_all(&frame(TEXT, broadcast.as_bytes())).unwrap();
+        assert_eq!(read_texts(&mut member, 2)[0], broadcast);
+        assert_silent(&mut member);
+        member.write_all(&frame(CLOSE, &[])).unwrap();
+        assert_eq!(member.read_to_end(&mut Vec::new()).unwrap(), 2);
+    }
+    assert_eq!(server.finish().copies, 4);
+}
+
+#[test]
 fn the_name_of_a_room_may_need_escapes() {
     let server = Running::with(|_| {});
     let target = "/ws?room=a%20b";

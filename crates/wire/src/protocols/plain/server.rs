@@ -8,6 +8,8 @@
 //! >> {"type":"broadcast","room":"NAME","payload":P}       to those in it, as without a room; from outside it, nothing
 //! >> {"type":"leave","room":"NAME"}                       << {"type":"left","room":"NAME"}
 //! ```
+//!
+//! The room of its path is one that a connection has joined before it says anything, and that it does not leave.
 
 use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
@@ -125,7 +127,7 @@ impl Server {
     }
 
     fn is_in(&self, room: Room) -> bool {
-        self.joined.as_ref().is_some_and(|joined| joined.contains(&room))
+        room == self.own_room() || self.joined.as_ref().is_some_and(|joined| joined.contains(&room))
     }
 
     /// The connection joins a room, or leaves it: as often as it likes.
@@ -133,8 +135,10 @@ impl Server {
     fn handle_move<I: Io>(&mut self, link: &mut ServerLink<'_, I>, message: &[u8], on: &mut impl Tells) {
         let Some((joins, name)) = json::recognise_move(message) else { return };
         let room = room_named(name);
+        let is_own = room == self.own_room();
         let joined = self.joined.get_or_insert_default();
         match joined.iter().position(|&other| other == room) {
+            _ if is_own => {}
             None if joins && joined.len() < JOINED_MAX => {
                 joined.push(room);
                 // Before it hears of itself.
