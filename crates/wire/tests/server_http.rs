@@ -1,6 +1,6 @@
 //! The server role against requests: upgrades, plain ones, and every way to get them wrong.
 
-use wire::{Failure, HttpReason, ServerConfig};
+use wire::{Failure, Gate, HttpReason, ServerConfig};
 
 use crate::common::*;
 
@@ -29,6 +29,18 @@ fn the_handshake_of_rfc_6455() {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
     );
+}
+
+#[test]
+fn no_websocket_passes_a_gate_by_a_path_that_is_open() {
+    let gates = [Gate { login: true, jwt: None }, Gate { login: false, jwt: Some("sesame".into()) }];
+    for gate in gates {
+        let cfg = ServerConfig { gate, ..ServerConfig::default() };
+        assert_eq!(status(&cfg, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 200);
+        for path in ["/", "/login", "/metrics", "/upload", "/?token=e30.e30.forged", "http://h"] {
+            assert_eq!(status(&cfg, &request("").replace("/chat", path)), 401, "{path}");
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::http::request::Request;
 pub(crate) use form::Form;
 use form::PATH;
 
-/// What is there for everybody.
+/// What is there for everybody, over plain requests: a WebSocket may be opened at any path.
 const OPEN: [&str; 4] = ["/", PATH, "/metrics", "/upload"];
 /// What a token is called in a query, beside the names that protocols give it.
 const TOKENS: [&str; 2] = ["token", "access_token"];
@@ -31,7 +31,7 @@ pub struct Gate {
 impl Gate {
     /// Whether a request may have what it asks for, at this second of the wall clock.
     pub(crate) fn admits(&self, request: &Request<'_>, unix_s: u64) -> bool {
-        let is_open = || OPEN.contains(&request.path());
+        let is_open = || OPEN.contains(&request.path()) && !request.wants_websocket();
         let has_token =
             |key: &Secret| tokens(request).any(|token| token::is_valid(token, key.reveal(), unix_s));
         (!self.login || form::is_logged_in(&request.fields) || is_open())
