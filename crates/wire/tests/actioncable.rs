@@ -180,6 +180,37 @@ fn several_subscriptions_of_which_the_first_counts() {
     );
 }
 
+/// As Rails and Go's encoding/json write them, for which pages of HTML are dangerous places.
+#[test]
+fn messages_count_however_a_server_escapes_what_they_came_through() {
+    let settings = Settings::default().with("subscriptions", 2).with("channel-params", r#"{"room":"a&<b>"}"#);
+    let cfg = Config::new(of(settings.into())).unwrap();
+    let identifier = |more: &str| {
+        format!(r#"{{\"channel\":\"BenchmarkChannel\",\"room\":\"a\u0026\u003cb\u003e\"{more}}}"#)
+    };
+    let (first, second) = (identifier(""), identifier(r#",\"id\":2"#));
+    let confirm =
+        |identifier: &str| format!(r#"{{"identifier":"{identifier}","type":"confirm_subscription"}}"#);
+    let said = |identifier: &str, action: &str| {
+        let payload = payload(1, "");
+        format!(r#"{{"identifier":"{identifier}","message":{{"action":"{action}","payload":{payload}}}}}"#)
+    };
+    let confirmed = [WELCOME, &confirm(&first), &confirm(&second)];
+    let heard = [said(&second, "broadcast"), said(&first, "broadcast"), said(&first, "echo")];
+    let heard: Vec<&str> = heard.iter().map(String::as_str).collect();
+    let outcome = receive_all(&cfg, "", &texts(&[&confirmed[..], &heard].concat()));
+    let [
+        Event::Usable,
+        Event::Beside { .. },
+        Event::Message { role: copy, .. },
+        Event::Message { role: echo, .. },
+    ] = outcome.events[..]
+    else {
+        panic!("{:?}", outcome.events)
+    };
+    assert_eq!((copy, echo), (Role::Copy, Role::Echo));
+}
+
 #[test]
 fn what_others_have_subscribed_to_is_not_ours() {
     let cfg = Config::new(of(Settings::default().with("subscriptions", 2).into())).unwrap();

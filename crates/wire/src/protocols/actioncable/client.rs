@@ -296,8 +296,23 @@ fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) 
     if counted.len() == all.len() {
         return false;
     }
-    let is_counted = |identifier| {
-        counted.iter().any(|own| memmem::find(&own.filled(&link.filling()), identifier).is_some())
-    };
-    members(payload, ["identifier"]).is_some_and(|[identifier]| !is_counted(identifier))
+    let Some([identifier]) = members(payload, ["identifier"]) else { return false };
+    let filling = link.filling();
+    let otherwise = string(identifier).filter(|inside| is_escaped_otherwise(inside));
+    !counted.iter().any(|own| {
+        let own = own.filled(&filling);
+        memmem::find(&own, identifier).is_some()
+            || otherwise.is_some_and(|inside| is_identifier_of(&own, inside))
+    })
+}
+
+/// Whether a string has escapes that identifiers, as we write them, have no need of: where it has none, equal ones have equal bytes.
+fn is_escaped_otherwise(inside: &[u8]) -> bool {
+    let mut bytes = inside.iter();
+    while bytes.by_ref().any(|&byte| byte == b'\\') {
+        if !matches!(bytes.next(), Some(b'"' | b'\\')) {
+            return true;
+        }
+    }
+    false
 }
