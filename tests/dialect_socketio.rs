@@ -1,6 +1,8 @@
 //! Socket.IO with programs that others wrote: throng's server against the official client, the last of its predecessor
 //! and that of Python; the generator against socket.io, of this version and of the one before.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -106,6 +108,27 @@ fn drive(url: &str, eio: &str) {
         exact::broadcast(url, &flags);
         exact::broadcast(url, &[&flags[..], &["--ack", "callback", "--binary"]].concat());
     }
+}
+
+#[test]
+fn a_body_may_be_as_large_as_the_handshake_says() {
+    let server = Server::start(&["--socketio-max-payload", "4000000"]);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let path = "/socket.io/?EIO=4&transport=polling";
+    let mut ask = |request: String| {
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = [0; 1024];
+        let length = stream.read(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer[..length]).into_owned()
+    };
+    let handshake = ask(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    let sid = handshake.split('"').skip_while(|word| *word != "sid").nth(2).expect("a handshake");
+    assert!(handshake.contains(r#""maxPayload":4000000"#), "{handshake}");
+    let body = format!(r#"40/custom,{{"padding":"{}"}}"#, "x".repeat(2_000_000));
+    let length = body.len();
+    let post = format!("POST {path}&sid={sid} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
+    let answer = ask(post);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Facts {
     pub flags: &'static [Flag],
     /// What its servers can choose.
     pub server_flags: &'static [Flag],
+    /// The one of these that says how large the body of a request to its servers may be.
+    pub body_flag: Option<&'static Flag>,
     /// The form of the benchmark's messages where nothing is around them.
     pub form: Form,
     /// Whether there are broadcasts.
@@ -66,6 +68,7 @@ impl Facts {
         backoff: Backoff::USUAL,
         flags: &[],
         server_flags: &[],
+        body_flag: None,
         form: Form::Json,
         can_broadcast: true,
         has_callbacks: false,

@@ -35,6 +35,14 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
+    /// The same, where bodies may be as large as the server of any protocol was told to take them, and says that it does.
+    pub fn with_room_for_bodies(mut self) -> ServerConfig {
+        let flags = DialectId::ALL.iter().filter_map(|dialect| dialect.facts().body_flag);
+        let largest = flags.map(|flag| self.settings.amount(flag)).max();
+        self.limits.body_bytes_max = self.limits.body_bytes_max.max(largest.unwrap_or(0));
+        self
+    }
+
     /// The second of the wall clock.
     pub(crate) fn unix_s(&self, now_ns: u64) -> u64 {
         now_ns.wrapping_add(self.unix_minus_now_ns) / 1_000_000_000

@@ -1,7 +1,7 @@
 //! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions recorded
 //! between socket.io 4.8 and its client.
 
-use wire::Settings;
+use wire::{Failure, Settings};
 
 use crate::common::world::World;
 use crate::common::*;
@@ -262,6 +262,20 @@ fn sessions_end() {
     session.start_poll();
     assert_eq!(session.answer(session.polls), None, "a body too large is refused, and that is all");
     assert_eq!(world.sessions(), 1);
+}
+
+#[test]
+fn a_body_may_be_as_large_as_the_handshake_says() {
+    const BYTES: usize = 4 << 20;
+    let mut world = world();
+    world.cfg.settings = Settings::default().with("socketio-max-payload", BYTES as u64);
+    world.cfg = std::mem::take(&mut world.cfg).with_room_for_bodies();
+    let mut session = Session::connected(&mut world);
+    let event = |bytes| format!(r#"42["x","{}"]"#, "x".repeat(bytes - 10));
+    assert_eq!(session.push(&event(BYTES)), (200, "ok".into()));
+    let length = BYTES + 1;
+    let request = format!("POST {} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n", session.path);
+    assert_eq!(session.world.send(session.pushes, request.as_bytes()), Err(Failure::BodyTooLarge));
 }
 
 #[test]

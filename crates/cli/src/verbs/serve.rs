@@ -221,7 +221,8 @@ impl Serve {
                 history: history::of(self.history, self.fault.clone()),
                 settings: self.dialects.settings(),
                 ..wire::ServerConfig::default()
-            },
+            }
+            .with_room_for_bodies(),
             backlog_bytes_max: size("--max-backlog", self.max_backlog)?,
             backlog_total_bytes_max: size("--max-backlog-total", self.max_backlog_total)?,
             slow_policy: match self.slow {

@@ -220,7 +220,7 @@ impl Asked {
 
     /// Keeps what comes in before the answer is written: as much as one request may have.
     fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
-        let room = cfg.limits.head_bytes_max as u64 + cfg.limits.body_bytes_max;
+        let room = cfg.limits.body_bytes_max.saturating_add(cfg.limits.head_bytes_max as u64);
         if (self.waiting.len() + input.len()) as u64 > room {
             return Err(Failure::BodyTooLarge);
         }

@@ -53,6 +53,7 @@ pub(super) static FACTS: Facts = Facts {
     },
     flags: &[TRANSPORT, NAMESPACE, AUTH, EIO, BINARY],
     server_flags: &[PING_INTERVAL, PING_TIMEOUT, CONNECT_TIMEOUT, MAX_PAYLOAD],
+    body_flag: Some(&MAX_PAYLOAD),
     has_callbacks: true,
     app: Some(AppRules {
         has_events: true,
