@@ -142,6 +142,15 @@ fn namespaces_are_left_one_by_one() {
 }
 
 #[test]
+fn who_says_goodbye_is_in_no_room_behind_it() {
+    let goodbye = ["40", "40/custom", "1", r#"42["join","a"]"#, "40"];
+    let outcome = serve_at(&config(), PATH, "", &masked_texts(&goodbye));
+    assert!(outcome.result.is_ok() && outcome.out.ends_with(&plain(0x88, b"")));
+    let rooms = [room(1, "/"), room(1, "/custom")];
+    assert_eq!(outcome.events, [rooms.map(Happened::Joined), rooms.map(Happened::Left)].concat());
+}
+
+#[test]
 fn the_sample_servers_events() {
     let attached =
         |text: &str| [masked_texts(&[text]), masked(0x82, &[1, 2, 3]), masked(0x82, &[4, 5, 6])].concat();

@@ -333,6 +333,23 @@ fn a_websocket_in_a_hurry() {
 }
 
 #[test]
+fn behind_a_goodbye_nothing_is_heard_or_said() {
+    let mut world = world();
+    let mut session = Session::connected(&mut world);
+    let (teller, _) = session.websocket();
+    let join = r#"42["join","a"]"#;
+    session.tell(teller, &["2probe", "5", join]);
+    for words in [&["2probe", "5", join, "1"][..], &["2probe", "5", "1", join]] {
+        let mut session = Session::connected(&mut world);
+        let (socket, _) = session.websocket();
+        session.world.send(socket, &masked_texts(words)).unwrap();
+        assert!(session.world.take(socket).ends_with(&plain(0x88, b"")));
+        world.send(teller, &masked_texts(&[r#"42["broadcast",1]"#])).unwrap();
+        assert_eq!(world.take(socket), [], "{words:?}");
+    }
+}
+
+#[test]
 fn websockets_that_do_not_take_over() {
     let mut world = world();
     for messages in [&["5"][..], &["2"], &["42[\"message\"]"], &["2probe", "2probe"], &["2probe", "6"]] {

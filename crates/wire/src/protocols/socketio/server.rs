@@ -163,7 +163,7 @@ impl ServerProtocol for Server {
 }
 
 impl Connection {
-    /// Takes a message.
+    /// Takes a message; behind a close, none.
     fn handle<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
@@ -171,6 +171,9 @@ impl Connection {
         message: &[u8],
         on: &mut impl Tells,
     ) -> Result<(), Failure> {
+        if link.sender.is_closed() {
+            return Ok(());
+        }
         let side = match &mut self.stage {
             Stage::Live(side) => side,
             Stage::Candidate(candidate) => {
@@ -189,6 +192,8 @@ impl Connection {
             return side.handle_attachment(attachment, frames, on);
         }
         if side.handle_text(now_ns, message, frames, on)? == Next::Close {
+            // Broadcasts would come behind the close frame (RFC 6455 §5.5.1).
+            side.part(frames, on);
             link.sender.close(link.io, NO_CODE);
         }
         Ok(())
