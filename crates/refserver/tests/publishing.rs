@@ -215,6 +215,21 @@ fn who_joins_the_room_of_its_path_is_in_it_once_and_stays() {
 }
 
 #[test]
+fn a_session_that_is_given_up_is_a_member_no_more() {
+    let server = Running::with(|_| {});
+    let (mut silent, mut publisher) = (server.connect(), server.connect());
+    let mut ask = || request(&mut silent, "POST", "/sockjs/0/s/xhr?room=7", "").1;
+    assert_eq!(ask(), "o\n");
+    // A session keeps a megabyte for who does not ask.
+    let payload = format!("\"{}\"", "x".repeat(100_000));
+    let members: Vec<String> =
+        (0..20).map(|_| request(&mut publisher, "POST", "/publish/7", &payload).1).collect();
+    assert_eq!(members[0], r#"{"members":1}"#);
+    assert_eq!(members[19], r#"{"members":0}"#);
+    assert_eq!(ask(), "c[1008,\"Too many messages waiting\"]\n");
+}
+
+#[test]
 fn the_name_of_a_room_may_need_escapes() {
     let server = Running::with(|_| {});
     let target = "/ws?room=a%20b";

@@ -155,7 +155,12 @@ impl ServerSession for NoSession {
         match self.0 {}
     }
 
-    fn handle_broadcast<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _frames: &[u8]) {
+    fn handle_broadcast<I: Io>(
+        &mut self,
+        _link: &mut SessionLink<'_, I>,
+        _frames: &[u8],
+        _on: &mut impl Tells,
+    ) {
         match self.0 {}
     }
 
@@ -171,7 +176,7 @@ impl ServerSession for NoSession {
         match self.0 {}
     }
 
-    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>) {
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         match self.0 {}
     }
 

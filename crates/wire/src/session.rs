@@ -149,7 +149,7 @@ pub(crate) trait ServerSession: fmt::Debug {
     fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
 
     /// Messages for everyone in a room, end to end as they were given to [`ServerEvent::Broadcast`].
-    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, frames: &[u8]);
+    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, frames: &[u8], on: &mut impl Tells);
 
     /// When to be woken.
     fn poll_timeout(&self) -> Option<u64>;
@@ -161,7 +161,7 @@ pub(crate) trait ServerSession: fmt::Debug {
     fn queued_bytes(&self) -> usize;
 
     /// They are too many: the session ends, and its client is told when it asks.
-    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>);
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
 
     /// Whether it may be forgotten.
     fn is_over(&self) -> bool;

@@ -181,7 +181,7 @@ impl Worker {
                 None
             }
             SessionCall::Broadcast(frames) => {
-                session.handle_broadcast(now_ns, frames, &mut io);
+                session.handle_broadcast(now_ns, frames, &mut io, &mut on);
                 None
             }
             SessionCall::Timeout => {
@@ -189,7 +189,7 @@ impl Worker {
                 None
             }
             SessionCall::GiveUp => {
-                session.give_up(now_ns, &mut io);
+                session.give_up(now_ns, &mut io, &mut on);
                 None
             }
         };

@@ -245,9 +245,15 @@ impl Session {
     }
 
     /// Broadcasts of a room that the session has joined: frames, end to end. What cannot be sent now is kept.
-    pub fn handle_broadcast(&mut self, now_ns: u64, frames: &[u8], io: &mut impl Io) {
+    pub fn handle_broadcast(
+        &mut self,
+        now_ns: u64,
+        frames: &[u8],
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
         let link = &mut SessionLink { now_ns, io };
-        of_any!(&mut self.state, session => session.handle_broadcast(link, frames));
+        of_any!(&mut self.state, session => session.handle_broadcast(link, frames, on));
     }
 
     /// When the session wants to be woken, if ever: nanoseconds on the clock of `now_ns`.
@@ -267,9 +273,9 @@ impl Session {
     }
 
     /// They are too many: the session ends, and its client is told when it asks.
-    pub fn give_up(&mut self, now_ns: u64, io: &mut impl Io) {
+    pub fn give_up(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
         let link = &mut SessionLink { now_ns, io };
-        of_any!(&mut self.state, session => session.give_up(link));
+        of_any!(&mut self.state, session => session.give_up(link, on));
     }
 
     /// Whether it may be forgotten. Until then its name is taken.

@@ -210,7 +210,7 @@ impl World {
                 answer = Some((at, session.handle_request(now_ns, request, &mut io, &mut on)));
             }
             Verb::Lost => session.handle_lost(now_ns, &mut io, &mut on),
-            Verb::Broadcast(frames) => session.handle_broadcast(now_ns, frames, &mut io),
+            Verb::Broadcast(frames) => session.handle_broadcast(now_ns, frames, &mut io, &mut on),
             Verb::Timeout => session.handle_timeout(now_ns, &mut io, &mut on),
         }
         let is_over = session.is_over();

@@ -335,7 +335,12 @@ impl ServerSession for Session {
         self.phase = Phase::Over;
     }
 
-    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, packets: &[u8]) {
+    fn handle_broadcast<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        packets: &[u8],
+        _on: &mut impl Tells,
+    ) {
         self.queued.extend_from_slice(packets);
         self.flush(link);
     }
@@ -369,7 +374,7 @@ impl ServerSession for Session {
         self.queued.len()
     }
 
-    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
         self.end(link);
     }
 

@@ -4,7 +4,7 @@
 //! new --a request to receive: o--> open
 //! open --messages; a request to receive--> answered, or held until there are some
 //! held --h, every 25 seconds--> held, or answered with it
-//! open --the service closes; the connection held is gone--> closed: every request gets the reason
+//! open --the service closes; the connection held is gone; too much waits--> closed: every request gets the reason
 //! open, closed --nothing held for 5 seconds--> over
 //! ```
 
@@ -132,13 +132,19 @@ impl Session {
             _ => request.head.write_whole(out, 204, Some(TEXT), b""),
         }
         if array.len() > end + 1 {
-            self.deliver(link, &array[end..], array.len() - end);
+            self.deliver(link, &array[end..], array.len() - end, on);
         }
     }
 
     /// Sends strings, each with a comma before it, or keeps them until the client asks; so many bytes of them it has brought
     /// about itself.
-    fn deliver<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8], own_bytes: usize) {
+    fn deliver<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        strings: &[u8],
+        own_bytes: usize,
+        on: &mut impl Tells,
+    ) {
         if self.phase != Phase::Open {
             return;
         }
@@ -148,7 +154,7 @@ impl Session {
         self.queued.extend_from_slice(strings);
         self.own_bytes += own_bytes;
         if is_too_much(self.queued.len(), self.own_bytes) {
-            self.give_up(link);
+            self.give_up(link, on);
         }
     }
 
@@ -227,8 +233,13 @@ impl ServerSession for Session {
         self.wait_for_request(link);
     }
 
-    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, strings: &[u8]) {
-        self.deliver(link, strings, 0);
+    fn handle_broadcast<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        strings: &[u8],
+        on: &mut impl Tells,
+    ) {
+        self.deliver(link, strings, 0, on);
     }
 
     fn poll_timeout(&self) -> Option<u64> {
@@ -252,8 +263,8 @@ impl ServerSession for Session {
         self.queued.len()
     }
 
-    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>) {
-        self.forget_queued();
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
+        self.leave(on);
         self.phase = Phase::Closed(TOO_SLOW);
     }
 
