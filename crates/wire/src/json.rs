@@ -120,6 +120,24 @@ pub(crate) fn escape(out: &mut Vec<u8>, plain: &[u8]) {
     }
 }
 
+/// A value, which is JSON, without the blanks that say nothing.
+pub(crate) fn without_blanks(value: &[u8]) -> Vec<u8> {
+    let (mut plain, mut is_in_string) = (Vec::with_capacity(value.len()), false);
+    let mut bytes = value.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' if !is_in_string => continue,
+            b'"' => is_in_string = !is_in_string,
+            _ => {}
+        }
+        plain.push(byte);
+        if byte == b'\\' {
+            plain.extend(bytes.next());
+        }
+    }
+    plain
+}
+
 /// Appends a number in decimal.
 #[inline]
 pub(crate) fn extend_decimal(out: &mut Vec<u8>, value: u64) {
@@ -155,6 +173,13 @@ mod tests {
         assert_eq!(got, [&b"null"[..], br#""9""#, b"[ ]", b"{}"]);
         assert!(object(b"{}", |_, _| panic!("it is empty")).is_some());
         assert!(array(b"[ ]", |_| panic!("it is empty")).is_some());
+    }
+
+    #[test]
+    fn blanks_say_nothing_but_in_strings() {
+        let value = br#"{ "a b" : [ 1 ,"\" c" ],"d\\":"x y" , "e" : null}"#;
+        assert_eq!(without_blanks(value), br#"{"a b":[1,"\" c"],"d\\":"x y","e":null}"#);
+        assert_eq!(without_blanks(b"[\n\t1,\r\n2]"), b"[1,2]");
     }
 
     #[test]

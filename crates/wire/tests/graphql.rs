@@ -219,9 +219,27 @@ fn the_server_answers_as_the_recorded_one() {
         [request(OFFER).replace("/chat", "/graphql").into_bytes(), masked_texts(&[INIT, SUBSCRIBE_BARE])];
     server.handle_input(&cfg, 0, 0, &bytes.concat(), &mut io, &mut |_| {}).unwrap();
     let mut copies = Vec::new();
-    // A room has a name for each set of variables, here none.
-    server.put_copies(Room::of_readers(DialectId::Graphql, b""), &texts(&[&payload(7)]), &mut copies);
+    // A room has a name for each set of variables, here an empty one.
+    server.put_copies(Room::of_readers(DialectId::Graphql, b"{}"), &texts(&[&payload(7)]), &mut copies);
     assert_eq!(said(&copies), [COPY.replace('@', &payload(7))]);
+}
+
+#[test]
+fn equal_variables_are_one_room_however_they_are_written() {
+    let room = |variables: &[u8]| Room::of_readers(DialectId::Graphql, variables);
+    for (variables, name) in [
+        ("", "{}"),
+        (r#","variables":null"#, "{}"),
+        (r#","variables":{}"#, "{}"),
+        (r#","variables": { }"#, "{}"),
+        (r#","variables":{ "room" : "a b" }"#, r#"{"room":"a b"}"#),
+        (r#","variables":{"room":"a b"}"#, r#"{"room":"a b"}"#),
+        (r#","variables":{"room":"ab"}"#, r#"{"room":"ab"}"#),
+    ] {
+        let subscribe = SUBSCRIBE_BARE.replace("}}", &format!("{variables}}}}}"));
+        let outcome = serve_graphql(&[INIT, &subscribe]);
+        assert_eq!(outcome.events, [Happened::Joined(room(name.as_bytes()))], "{subscribe}");
+    }
 }
 
 #[test]

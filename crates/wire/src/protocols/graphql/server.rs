@@ -11,7 +11,7 @@ use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{self, Io};
-use crate::json::{members, string};
+use crate::json::{self, members, string};
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
@@ -105,11 +105,11 @@ impl ServerProtocol for Server {
         }
     }
 
-    /// For those whose subscription has the room as its one variable, written as clients do: without blanks.
+    /// For those whose subscription has the room as its one variable.
     fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
         for name in said.names() {
             let variables = [br#"{"room":"#, &name[..], b"}"].concat();
-            publication::tell(Room::of_readers(DialectId::Graphql, &variables), &[said.payload], on);
+            publication::tell(room_of(&variables), &[said.payload], on);
         }
     }
 }
@@ -137,7 +137,6 @@ impl Connection {
         let Some((Some(document), variables)) = asked else { return Err(link.refuse(4400, INVALID)) };
         let field = field_of(document);
         let [payload] = members(variables, ["payload"]).unwrap_or_default();
-        let room_of = |variables| Room::of_readers(DialectId::Graphql, variables);
         let value = match field {
             b"messages" if self.may_subscribe(room_of(variables)) => {
                 let room = room_of(variables);
@@ -167,6 +166,16 @@ impl Connection {
         link.say(&[br#"{"id":""#, packet.id, br#"","type":"complete"}"#]);
         Ok(())
     }
+}
+
+/// The room of a set of variables, however it is written: none are an empty set (GraphQL over HTTP, "Request Parameters"), and
+/// blanks between them say nothing.
+fn room_of(variables: &[u8]) -> Room {
+    let name = match variables {
+        b"" | b"null" => b"{}".to_vec(),
+        _ => json::without_blanks(variables),
+    };
+    Room::of_readers(DialectId::Graphql, &name)
 }
 
 /// The first field of a document, after its kind, name and variables; this server's have no more than one.
