@@ -89,8 +89,11 @@ fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
     if uri.starts_with('/') || (uri == "*" && method == "OPTIONS") {
         return Some(uri);
     }
-    let scheme = uri.get(..7)?;
-    let rest = scheme.eq_ignore_ascii_case("http://").then(|| &uri[7..])?;
+    // Whether there is TLS is not seen here: either scheme is taken for the connection's own.
+    let (scheme, rest) = uri.split_once("://")?;
+    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        return None;
+    }
     let authority = rest.find(['/', '?']).unwrap_or(rest.len());
     if !is_host(&rest.as_bytes()[..authority]) {
         return None;
@@ -192,6 +195,8 @@ mod tests {
             ("GET /a?b HTTP/1.1", "/a?b"),
             ("GET http://h:80/a HTTP/1.1", "/a"),
             ("GET HTTP://h HTTP/1.1", "/"),
+            ("GET https://h:443/a?b HTTP/1.1", "/a?b"),
+            ("GET Https://h HTTP/1.1", "/"),
             ("GET http://h?b HTTP/1.1", "?b"),
             ("OPTIONS * HTTP/1.1", "*"),
         ] {
@@ -208,6 +213,9 @@ mod tests {
             ("GET * HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET http://u@h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET httpss://h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET ws://h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("GET https:/h HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET /\u{e9} HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", StartLine),
             ("GET /\r\n\r\n", StartLine),
