@@ -347,6 +347,10 @@ fn behind_a_goodbye_nothing_is_heard_or_said() {
         world.send(teller, &masked_texts(&[r#"42["broadcast",1]"#])).unwrap();
         assert_eq!(world.take(socket), [], "{words:?}");
     }
+    let mut session = Session::connected(&mut world);
+    session.push("1");
+    session.world.send(teller, &masked_texts(&[r#"42["broadcast",2]"#])).unwrap();
+    assert_eq!(session.poll(), (200, "6".into()), "over requests");
 }
 
 #[test]

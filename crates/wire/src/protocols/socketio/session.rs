@@ -188,6 +188,9 @@ impl Session {
             }
             Ok(())
         })?;
+        if next == Next::Close {
+            side.part(queue, on);
+        }
         self.own_bytes += self.queued.len() - queued_bytes;
         Ok(next)
     }
