@@ -92,7 +92,7 @@ bench-dialects:
 bench-fleet:
 	python3 bench/fleet.py
 
-# The fuzz targets are built once, and each runs for 20 seconds with the same seed: two minutes on two CPUs.
+# The fuzz targets are built once, and each runs for 5 seconds with the same seed: three minutes on two CPUs, most of it the compiler's.
 fuzz-check:
 	fuzz/run.py --same 5
 

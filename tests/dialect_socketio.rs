@@ -112,6 +112,7 @@ fn drive(url: &str, eio: &str) {
 
 #[test]
 fn a_body_may_be_as_large_as_the_handshake_says() {
+    let _alone = alone();
     let server = Server::start(&["--socketio-max-payload", "4000000"]);
     let mut stream = TcpStream::connect(server.address).unwrap();
     let path = "/socket.io/?EIO=4&transport=polling";
@@ -133,6 +134,7 @@ fn a_body_may_be_as_large_as_the_handshake_says() {
 
 #[test]
 fn refusals_are_told_apart() {
+    let _alone = alone();
     let server = Server::start(&["--origin", "http://good.example", "--socketio-max-payload", "300"]);
     let url = format!("http://{}", server.address);
     for (path, flags, error) in [

@@ -77,6 +77,7 @@ fn text_ends_with_what_it_comes_to() {
 
 #[test]
 fn no_clients_are_no_question() {
+    let _alone = alone();
     let outcome = run(&mut throng(["doctor", "--clients", "0"]), RUN_MAX);
     assert_eq!(outcome.code, Some(2), "{outcome}");
     assert!(outcome.stderr.contains("--clients"), "{outcome}");
