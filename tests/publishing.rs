@@ -131,6 +131,36 @@ fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
     assert_eq!(due.iter().sum::<u64>(), 15 * 5, "{outcome}");
 }
 
+/// The answer is the application's, and comes whether or not the message's author is still there.
+#[test]
+fn what_an_application_answers_is_measured_also_if_its_author_has_left() {
+    let server = Server::start(&[]);
+    let (application, _taken) = endpoint(|_| {
+        thread::sleep(Duration::from_millis(150));
+        ("200 OK", "{}".into())
+    });
+    let url = format!("ws://{}/ws", server.address);
+    let publish = format!("http://{application}/publish");
+    let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--no-store"]);
+    command.args([
+        "--clients",
+        "5",
+        "--rate",
+        "5",
+        "--duration",
+        "4s",
+        "--drain-timeout",
+        "2s",
+        "--publish-connections",
+        "1",
+    ]);
+    let outcome = run(command.args(["--churn", "100%/s", "--publish-url", &publish]), WITHIN);
+    let step = &outcome.json()["steps"][0];
+    assert_eq!(step["rtt"]["count"], 20, "{outcome}");
+    assert!(step["rtt"]["min_ms"].as_f64() >= Some(150.0), "{outcome}");
+    assert!(step["rates"]["achieved_per_s"].as_f64() > Some(4.5), "{outcome}");
+}
+
 #[test]
 fn an_application_that_does_not_publish_is_named_and_why() {
     let server = Server::start(&[]);

@@ -244,7 +244,9 @@ impl Worker {
         if publishers.handle_ready(event, &mut self.clients) {
             self.leave_unfinished(event);
         }
-        self.pump(clock::monotonic_ns());
+        if !self.is_behind {
+            self.pump(clock::monotonic_ns());
+        }
     }
 
     /// Draws the conclusions from a client's turn. True: it has more to read.

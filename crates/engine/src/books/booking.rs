@@ -49,6 +49,13 @@ impl Booking<'_> {
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
     }
 
+    /// The application has taken a message of this client, whatever has become of its own connection.
+    pub(crate) fn published(&mut self, stamp: Stamp, bytes: u32) {
+        self.ledger.meter.received_bytes += u64::from(bytes);
+        self.message(Role::Ack, stamp, bytes);
+        self.finish();
+    }
+
     /// Books one event.
     pub(crate) fn handle(&mut self, event: Event) {
         match event {

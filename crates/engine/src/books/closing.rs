@@ -89,7 +89,9 @@ fn charge_unanswered<C: AsMut<Record>>(
     let senders = std::mem::take(&mut ledger.step.senders);
     for (place, &index) in senders.iter().enumerate() {
         let record = clients[index as usize].as_mut();
-        let mut awaited = record.awaiting.iter();
+        // Charged with that: whoever loses its connection before the next step is not charged again in that one.
+        let awaiting = std::mem::take(&mut record.awaiting);
+        let mut awaited = awaiting.iter();
         for number in record.echoes.missing() {
             charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
         }

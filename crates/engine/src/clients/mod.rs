@@ -15,7 +15,7 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
-use wire::{Acks, Fate, Role, Sending, Stamp};
+use wire::{Acks, Fate, Sending, Stamp};
 
 use crate::books::{Alike, Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
@@ -379,8 +379,7 @@ impl Clients {
             end: &mut None,
             alike: Alike::default(),
         };
-        booking.handle(wire::Event::Message { role: Role::Ack, stamp, bytes });
-        booking.finish();
+        booking.published(stamp, bytes);
     }
 
     /// A client's message could not be said.

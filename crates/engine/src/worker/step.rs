@@ -130,7 +130,7 @@ impl Worker {
             if reserve::is_given_up() {
                 return;
             }
-            let room = self.clients.ledger.step.room();
+            let (room, is_open) = (self.clients.ledger.step.room(), !pace.is_closed());
             let takes = |client, messages| if self.clients.may_speak(client) { messages } else { 0 };
             let next = match renewal {
                 None => self.batch.gather(pace, now_ns, room, takes),
@@ -139,7 +139,13 @@ impl Worker {
                     self.batch.gather(pace, now_ns, room, takes)
                 }
             };
-            if self.send_batch(now_ns) || self.clients.ledger.has_news() {
+            let was_unsent = self.send_batch(now_ns);
+            // What a closed loop has under way is bounded by its slots, and what has become due in an open one by nothing: first what
+            // has arrived meanwhile, and the time that it is by then.
+            if is_open && room > 0 && next.is_none() {
+                return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
+            }
+            if was_unsent || self.clients.ledger.has_news() {
                 continue; // what was freed or lost in between may have another turn
             }
             match next {
@@ -151,10 +157,7 @@ impl Worker {
                     });
                     return self.start_draining(now_ns);
                 }
-                // First what has arrived meanwhile, and the time that it is by then.
-                None | Some(Next::Send { .. }) => {
-                    return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
-                }
+                None | Some(Next::Send { .. }) => {}
                 Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
                 // All clients are gone, and none is expected back.
                 Some(Next::Wait)

@@ -186,20 +186,13 @@ impl Ledger {
     ) {
         // Another takes its place, who was never there.
         record.was_usable = false;
-        let awaited = std::mem::take(&mut record.awaiting);
-        for since_ns in awaited.iter() {
-            self.give_up(client, since_ns, now_ns);
-        }
+        let awaited = record.awaiting.iter().count();
+        self.give_up_own(client, record, now_ns);
         match workload {
             Workload::Echo => self.meter.counts.in_flight += record.echoes.abandon(),
             Workload::Broadcast => {
-                record.unacknowledged = 0;
-                // What it waits for was sent a moment ago.
-                let latest = self.step.sent.iter_mut().rev();
-                let own =
-                    latest.filter(|sent| sent.client == client && !sent.acknowledged && !sent.is_excused);
-                for sent in own.take(awaited.iter().count()) {
-                    sent.is_excused = true;
+                if !self.are_spoken_for {
+                    self.excuse_from_answers(client, awaited);
                 }
                 if !record.is_slow {
                     let (from_ns, received) = (record.since_ns, record.copies);
@@ -210,6 +203,15 @@ impl Ledger {
         }
         self.handle_unusable(client, record, now_ns);
         self.meter.counts.left += 1;
+    }
+
+    /// Whoever has left waits no more for so many answers, to what it sent a moment ago.
+    fn excuse_from_answers(&mut self, client: u32, messages: usize) {
+        let latest = self.step.sent.iter_mut().rev();
+        let own = latest.filter(|sent| sent.client == client && !sent.acknowledged && !sent.is_excused);
+        for sent in own.take(messages) {
+            sent.is_excused = true;
+        }
     }
 
     /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays missing.
