@@ -72,12 +72,12 @@ fn a_rate_that_was_answered_only_in_the_drain_was_not_achieved() {
 #[test]
 fn what_went_out_after_the_window_was_not_sent_at_the_rate() {
     // Also where turns come to a client that has lost its connection.
-    for (fault, sent) in [("seed=0", 1_000_000), ("kill=1@0", 950_000)] {
+    for (fault, sent) in [("seed=0", 100_000), ("kill=1@0", 95_000)] {
         let server = Server::start(&["--fault", fault]);
-        let outcome = outcome(&server, "echo --clients 20 --rate 20M -d 50ms --threads 1");
+        let outcome = outcome(&server, "echo --clients 20 --rate 4M -d 25ms --threads 1");
         let step = step(&outcome);
         let of = |name| sum_of(&outcome.json(), name);
-        assert!((sent..=sent + 10_000).contains(&of("sent")) && of("sent") <= 1_000_000, "{outcome}");
+        assert!((sent..=100_000).contains(&of("sent")), "{outcome}");
         assert!(rate(&step, "sent_per_s") < 0.9 * rate(&step, "asked_per_s"), "{outcome}");
         let median =
             |name: &str| step[name]["p50_ms"].as_f64().unwrap_or_else(|| panic!("no {name}: {outcome}"));

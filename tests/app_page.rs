@@ -118,15 +118,15 @@ fn its_commands_run_as_printed() {
             ["3000", "3335", "3337", "3338", "3340", "3341", "4000"].map(|port| format!("127.0.0.1:{port}"));
         let line = ports.iter().fold(line, |line, port| line.replace(port.as_str(), "127.0.0.1:9"));
         let outcome = run_in(folder.path(), &line, &[]);
-        let expected = if is_ours { 0 } else { 1 };
-        assert_eq!(outcome.code, Some(expected), "{line}: {outcome}");
         if is_ours {
             ran += 1;
+            outcome.assert_held();
             let results = outcome.json();
             assert!(sum_of(&results, "connected") > 0, "{line}: {outcome}");
             assert_eq!(sum_of(&results, "expected"), sum_of(&results, "received"), "{line}: {outcome}");
         } else {
             read += 1;
+            assert_eq!(outcome.code, Some(1), "{line}: {outcome}");
         }
     }
     assert!(ran >= 7 && read >= 5, "{ran} were run, and {read} read");

@@ -12,15 +12,21 @@ use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 const RUN_MAX: Duration = Duration::from_secs(60);
 
 /// A run with these words after the URL.
+fn ran(server: &Server, verb: &str, flags: &str) -> Outcome {
+    let url = if verb == "http" { server.url().replacen("ws", "http", 1) } else { server.url() };
+    run(throng([verb, &url, "--format", "json", "--quiet"]).args(flags.split_whitespace()), RUN_MAX)
+}
+
+/// One that held.
 fn outcome(server: &Server, verb: &str, flags: &str) -> Outcome {
-    outcome_that_ends(0, server, verb, flags)
+    let outcome = ran(server, verb, flags);
+    outcome.assert_held();
+    outcome
 }
 
 /// A run that ends with this code.
 fn outcome_that_ends(code: i32, server: &Server, verb: &str, flags: &str) -> Outcome {
-    let url = if verb == "http" { server.url().replacen("ws", "http", 1) } else { server.url() };
-    let outcome =
-        run(throng([verb, &url, "--format", "json", "--quiet"]).args(flags.split_whitespace()), RUN_MAX);
+    let outcome = ran(server, verb, flags);
     assert_eq!(outcome.code, Some(code), "{outcome}");
     outcome
 }

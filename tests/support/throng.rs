@@ -86,6 +86,23 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
+    /// Panics unless the run held. A busy machine may be slower than the rate that was asked for; then nothing else has broken.
+    pub fn assert_held(&self) {
+        if self.code == Some(0) {
+            return;
+        }
+        assert_eq!(self.code, Some(3), "{self}");
+        let results = self.json();
+        let steps = results["steps"].as_array().unwrap_or_else(|| panic!("no steps: {self}"));
+        let limits = steps.iter().flat_map(|step| ["limits", "standing"].map(|name| step[name].as_array()));
+        let broken = limits.flatten().flatten().filter(|limit| limit["passed"] == false);
+        let names: Vec<&str> = broken.filter_map(|limit| limit["limit"].as_str()).collect();
+        assert!(
+            !names.is_empty() && names.iter().all(|name| name.starts_with("rate>=")),
+            "{names:?}: {self}"
+        );
+    }
+
     /// Panics unless the run could not connect one of its clients, says that this error was why, and gives a result that
     /// a script can read all the same.
     pub fn assert_no_server(&self, error: &str, clients: u64) {
