@@ -94,13 +94,13 @@ impl Outcome {
         assert_eq!(self.code, Some(3), "{self}");
         let results = self.json();
         let steps = results["steps"].as_array().unwrap_or_else(|| panic!("no steps: {self}"));
-        let limits = steps.iter().flat_map(|step| ["limits", "standing"].map(|name| step[name].as_array()));
-        let broken = limits.flatten().flatten().filter(|limit| limit["passed"] == false);
-        let names: Vec<&str> = broken.filter_map(|limit| limit["limit"].as_str()).collect();
-        assert!(
-            !names.is_empty() && names.iter().all(|name| name.starts_with("rate>=")),
-            "{names:?}: {self}"
-        );
+        let limits = |name| steps.iter().filter_map(move |step: &Value| step[name].as_array()).flatten();
+        let broken = |name| limits(name).filter(|limit| limit["passed"] == false);
+        assert_eq!(broken("limits").count(), 0, "{self}");
+        for limit in broken("standing") {
+            let (name, percent) = (limit["limit"].as_str(), limit["actual"].as_f64());
+            assert!(name == Some("rate>=99%") && percent > Some(25.0), "{limit}: {self}");
+        }
     }
 
     /// Panics unless the run could not connect one of its clients, says that this error was why, and gives a result that

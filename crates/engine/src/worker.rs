@@ -335,7 +335,7 @@ impl Worker {
             }
             self.reporter.report_due(&mut self.clients.ledger, now_ns);
         }
-        if self.clients.ledger.has_news() {
+        if !self.is_behind && self.clients.ledger.has_news() {
             self.pump(now_ns);
         }
     }

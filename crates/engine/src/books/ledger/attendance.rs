@@ -176,7 +176,7 @@ impl Ledger {
     }
 
     /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received nor missing, and
-    /// the answers it waited for count as at least so late.
+    /// the answers it waited for count as at least so late, unless others bring them.
     pub(crate) fn handle_parting(
         &mut self,
         client: u32,
