@@ -300,6 +300,9 @@ fn a_server_that_died_unnoticed_was_not_measured() {
     assert_eq!(start().finish(), None, "it was asked to stop");
     let server = start();
     let pid = Pid::from_raw(server.pid() as i32).unwrap();
+    // With its own child, its trap is set.
+    let children = || fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid()));
+    assert!(wait_until(RUN_MAX, || children().is_ok_and(|pids| !pids.is_empty())), "it starts nothing");
     kill_process(pid, Signal::INT).unwrap();
     let state = || fs::read_to_string(format!("/proc/{}/cmdline", server.pid())).unwrap_or_default();
     assert!(wait_until(RUN_MAX, || state().is_empty()), "it goes on");
