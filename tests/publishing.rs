@@ -18,6 +18,7 @@ use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
+const APPLICATION_TAKES: Duration = Duration::from_millis(150);
 const CLIENTS: u64 = 20;
 const PER_ROOM: u64 = 5;
 const MESSAGES: u64 = 50;
@@ -110,55 +111,39 @@ fn those_who_are_away_miss_what_is_published_and_nobody_else() {
     assert_eq!(expected + offline, 400 * PER_ROOM, "{outcome}");
 }
 
-/// It takes its time over each message, says that it has it, and does nothing with it: whoever loses its connection meanwhile has no
-/// part in that.
-#[test]
-fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
+/// Twenty messages of five clients, who come and go as `how` says. The application takes its time over each, says that it has it, and
+/// does nothing with it.
+fn broadcast_to_nobody(how: [&str; 2]) -> Outcome {
     let server = Server::start(&[]);
     let (application, _taken) = endpoint(|_| {
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(APPLICATION_TAKES);
         ("200 OK", "{}".into())
     });
-    let url = format!("ws://{}/ws", server.address);
-    let publish = format!("http://{application}/publish");
+    let (url, publish) = (format!("ws://{}/ws", server.address), format!("http://{application}/publish"));
     let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--no-store"]);
-    command.args(["--clients", "5", "--rate", "3", "--duration", "5s", "--drain-timeout", "2s"]);
-    let outcome = run(command.args(["--flap", "300ms..600ms:200ms", "--publish-url", &publish]), WITHIN);
+    let load = "--clients 5 --rate 4 --duration 5s --drain-timeout 2s --publish-connections 1 --publish-url";
+    run(command.args(load.split(' ')).arg(publish).args(how), WITHIN)
+}
+
+/// Whoever loses its connection meanwhile has no part in that.
+#[test]
+fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
+    let outcome = broadcast_to_nobody(["--flap", "300ms..600ms:200ms"]);
     let results = outcome.json();
     let lost = ["missing", "lost_offline"].map(|name| sum_of(&results, name));
     let due = ["expected", "offline_due"].map(|name| sum_of(&results, name));
-    assert_eq!((sum_of(&results, "sent"), lost, errors_of(&results, "cut_off")), (15, due, 0), "{outcome}");
-    assert_eq!(due.iter().sum::<u64>(), 15 * 5, "{outcome}");
+    assert_eq!((sum_of(&results, "sent"), lost, errors_of(&results, "cut_off")), (20, due, 0), "{outcome}");
+    assert_eq!(due.iter().sum::<u64>(), 20 * 5, "{outcome}");
 }
 
 /// The answer is the application's, and comes whether or not the message's author is still there.
 #[test]
 fn what_an_application_answers_is_measured_also_if_its_author_has_left() {
-    let server = Server::start(&[]);
-    let (application, _taken) = endpoint(|_| {
-        thread::sleep(Duration::from_millis(150));
-        ("200 OK", "{}".into())
-    });
-    let url = format!("ws://{}/ws", server.address);
-    let publish = format!("http://{application}/publish");
-    let mut command = throng(["broadcast", &url, "--format", "json", "--quiet", "--no-store"]);
-    command.args([
-        "--clients",
-        "5",
-        "--rate",
-        "5",
-        "--duration",
-        "4s",
-        "--drain-timeout",
-        "2s",
-        "--publish-connections",
-        "1",
-    ]);
-    let outcome = run(command.args(["--churn", "100%/s", "--publish-url", &publish]), WITHIN);
+    let outcome = broadcast_to_nobody(["--churn", "100%/s"]);
     let step = &outcome.json()["steps"][0];
     assert_eq!(step["rtt"]["count"], 20, "{outcome}");
-    assert!(step["rtt"]["min_ms"].as_f64() >= Some(150.0), "{outcome}");
-    assert!(step["rates"]["achieved_per_s"].as_f64() > Some(4.5), "{outcome}");
+    assert!(step["rtt"]["min_ms"].as_f64() >= Some(APPLICATION_TAKES.as_millis() as f64), "{outcome}");
+    assert!(step["rates"]["achieved_per_s"].as_f64() > Some(3.6), "{outcome}");
 }
 
 #[test]
