@@ -82,7 +82,6 @@ pub(crate) struct Broadcasts {
     highest: HashMap<(Chain, u32), u32>,
     /// By kind and room, where anybody may leave.
     by_room: Option<HashMap<(u16, u32), Said>>,
-    newest_ns: Option<u64>,
     spare: Vec<Vec<u64>>,
 }
 
@@ -164,9 +163,9 @@ impl Broadcasts {
         excused
     }
 
-    /// When the newest broadcast was sent that has come to any client here.
-    pub(crate) fn newest_ns(&self) -> Option<u64> {
-        self.newest_ns
+    /// When the newest broadcast of a room was sent that has come to any client here, where anybody may leave.
+    pub(crate) fn newest_ns(&self, kind: u16, room: u32) -> Option<u64> {
+        self.by_room.as_ref()?.get(&(kind, room))?.last().map(|&(sent_ns, ..)| sent_ns)
     }
 
     /// How many clients here have a message of `worker`, and when the last of them got it.
@@ -198,7 +197,6 @@ impl Broadcasts {
     /// Makes the tally at the first copy, and links it into its sender's chain.
     fn open(&mut self, origin: Origin, seats: u32, timed: Timed) {
         let Origin { worker, client, kind, room, number, sent_ns, .. } = origin;
-        self.newest_ns = self.newest_ns.max(Some(sent_ns));
         if let Some(by_room) = &mut self.by_room {
             by_room.entry((kind, room)).or_default().insert((sent_ns, worker, number));
         }

@@ -127,6 +127,7 @@ pub(super) mod tests {
         ledger.start_step(order, clients);
         ledger.usable = clients;
         let terms = Terms {
+            begin_ns: 0,
             window_end_ns: u64::MAX,
             is_closed: true,
             awaits: true,
@@ -135,7 +136,7 @@ pub(super) mod tests {
             is_flapping: false,
         };
         let all: Vec<u32> = (0..clients).collect();
-        ledger.start_load(terms, &all, all.clone(), 0);
+        ledger.start_load(terms, &all, all.clone());
         ledger
     }
 

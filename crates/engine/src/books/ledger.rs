@@ -112,14 +112,14 @@ impl Ledger {
         self.seating.start_step(order.clients, clients);
     }
 
-    /// The load of the step begins at `at_ns`, on these terms: due to these clients, and sent by those in turn.
-    pub(crate) fn start_load(&mut self, terms: Terms, present: &[u32], senders: Vec<u32>, at_ns: u64) {
+    /// The load of the step begins on these terms: due to these clients, and sent by those in turn.
+    pub(crate) fn start_load(&mut self, terms: Terms, present: &[u32], senders: Vec<u32>) {
         self.meter.counts.slow += u64::from(self.slow);
         self.step.attendance = self.absences(present);
         self.step.senders = senders;
         self.step.terms = Some(terms);
         self.freed.clear();
-        self.meter.start_load(at_ns);
+        self.meter.start_load(terms.begin_ns);
     }
 
     /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one kind there is.)

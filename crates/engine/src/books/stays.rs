@@ -7,8 +7,8 @@
 //!
 //! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on the way out it is due once
 //! or not at all: the server may have known of the visitor, or not. They are at the door from what may have been under way when they
-//! asked, [`OVERTAKE_NS`] before; and on the way out from what they may have left under way: the latest message that came to anybody here
-//! stood as far behind what was sent before. Outside, nothing is due, and
+//! asked, [`OVERTAKE_NS`] before; and on the way out from what they may have left under way: the latest message of the room that came to
+//! anybody here stood as far behind what was sent before. Outside, nothing is due, and
 //! what comes to somebody who is outside has leaked.
 
 use load::Rooms;
@@ -198,19 +198,12 @@ impl Stays {
         self.latest(client, kind).is_some_and(Stay::is_waiting)
     }
 
-    /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent that came to anybody
-    /// here. `None`: it is not inside.
-    pub(crate) fn leave(
-        &mut self,
-        client: u32,
-        kind: u16,
-        newest_ns: Option<u64>,
-        now_ns: u64,
-    ) -> Option<u64> {
+    /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent in its room that came to
+    /// anybody here. `None`: it is not inside.
+    pub(crate) fn leave(&mut self, client: u32, kind: u16, newest_ns: u64, now_ns: u64) -> Option<u64> {
         let stay = self.latest_mut(client, kind);
         let stay = stay.filter(|stay| stay.until_ns == u64::MAX && stay.from_ns != u64::MAX)?;
-        let newest_ns = newest_ns.unwrap_or(now_ns).min(now_ns);
-        let until_ns = newest_ns.saturating_sub(OVERTAKE_NS).max(stay.from_ns);
+        let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(stay.from_ns);
         stay.end(until_ns, now_ns);
         self.inside[client as usize] &= !(1 << kind);
         Some(until_ns)
@@ -305,7 +298,7 @@ mod tests {
         assert_eq!((stays.enter(1, 0, 12 * S), stays.take_entered()), (None, vec![1]));
         assert!(stays.is_in(1, 0) && stays.may_speak(1, 0));
         // The newest that anybody has was sent at 19.5 s.
-        assert_eq!(stays.leave(1, 0, Some(19 * S + S / 2), 20 * S), Some(18 * S + S / 2));
+        assert_eq!(stays.leave(1, 0, 19 * S + S / 2, 20 * S), Some(18 * S + S / 2));
         assert!(!stays.is_in(1, 0));
         let stood = |stays: &Stays, sent_ns, now_ns| stays.stood(1, 0, sent_ns, now_ns);
         for (sent_ns, expected) in [
@@ -334,7 +327,7 @@ mod tests {
         assert!(stays.waiting() == [(0, 7)] && stays.is_at_door(0, 0) && !stays.is_at_door(1, 0));
         let turned = [12, 12].map(|s| stays.turn_away(0, 0, s * S));
         assert!(turned == [Some(7), None] && !stays.is_at(0, 0));
-        assert_eq!(stays.leave(0, 0, None, 13 * S), None);
+        assert_eq!(stays.leave(0, 0, 13 * S, 13 * S), None);
         assert_eq!(stays.stood(0, 0, 11 * S, 13 * S), Stood::Passing);
         assert_eq!(stays.stood(0, 0, 13 * S, 13 * S), Stood::Outside);
     }

@@ -25,6 +25,8 @@ pub(crate) fn numbers_behind(number: u32) -> u32 {
 /// What the books of a step are to be kept by: known when its load begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
+    /// When the load begins.
+    pub(crate) begin_ns: u64,
     /// What arrives after this moment arrives after the window; late, unless the loop is closed.
     pub(crate) window_end_ns: u64,
     /// Answers decide what is sent: the last of them come after the end by the nature of the loop.

@@ -93,6 +93,7 @@ impl Worker {
         let here = (self.clients.count(), &*present);
         let unrest = Unrest::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
         let terms = Terms {
+            begin_ns: at_ns,
             window_end_ns,
             is_closed: pace.is_closed(),
             awaits: pace.awaits(),
@@ -100,7 +101,7 @@ impl Worker {
             has_churn: unrest.as_ref().is_some_and(|unrest| unrest.is_churn() || unrest.is_renewal()),
             is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
         };
-        self.clients.ledger.start_load(terms, &present, senders, at_ns);
+        self.clients.ledger.start_load(terms, &present, senders);
         if let Some(visits) = &mut self.visits {
             visits.start(&present, at_ns);
         }

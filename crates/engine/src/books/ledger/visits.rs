@@ -12,6 +12,9 @@ use crate::books::stays::Stood;
 use crate::books::step::Sent;
 use crate::messages::SentBroadcast;
 
+/// So long after a load began may a room's first message still be under way.
+const YOUNG_NS: u64 = 10_000_000_000;
+
 impl Ledger {
     /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
     pub(super) fn is_in(&self, client: u32, kind: u16) -> bool {
@@ -123,7 +126,7 @@ impl Ledger {
 
     /// A client leaves its room of this kind.
     pub(crate) fn handle_leaving(&mut self, client: u32, kind: u16, now_ns: u64) {
-        let newest_ns = self.step.broadcasts.newest_ns();
+        let newest_ns = self.newest_in_room(client, kind, now_ns);
         let Some(stays) = &mut self.stays else { return };
         match stays.leave(client, kind, newest_ns, now_ns) {
             Some(until_ns) => {
@@ -136,6 +139,16 @@ impl Ledger {
                 }
             }
         }
+    }
+
+    /// When the newest message was sent in a client's room of this kind that has come to anybody here. Where nothing has, a server may
+    /// have all of a young load under way; an old one it leaves out.
+    fn newest_in_room(&self, client: u32, kind: u16, now_ns: u64) -> u64 {
+        let room = self.seating.floors()[usize::from(kind)].room(self.segment.number(client));
+        let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);
+        let is_young = now_ns < begun_ns.saturating_add(YOUNG_NS);
+        let of_none = if is_young { begun_ns } else { now_ns };
+        self.step.broadcasts.newest_ns(kind, room).unwrap_or(of_none)
     }
 
     /// The books are about to be closed: who is still at a door has no answer.
