@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use crate::event::Kind;
 use crate::stamp::Stamp;
 
-/// Most messages of one client that an answer is waited for: beyond it the oldest has none.
-const PENDING_MAX: usize = 1024;
+/// Most messages of one client that an answer is waited for: beyond it the oldest has none. It is far above what a client has under
+/// way at a server that answers, so that none of its answers is taken for an unknown one.
+const PENDING_MAX: usize = 1 << 16;
 
 /// Messages without their answer, oldest first.
 #[derive(Debug, Default)]
@@ -54,7 +55,7 @@ mod tests {
         for number in 0..PENDING_MAX as u32 + 2 {
             pending.push(u64::from(number), Kind::Echo, stamp(number));
         }
-        assert_eq!((pending.take(1), pending.take(5000)), (None, None));
+        assert_eq!((pending.take(1), pending.take(1 << 20)), (None, None));
         assert_eq!(pending.take(3), Some((Kind::Echo, stamp(3))));
         assert_eq!(pending.take(2), Some((Kind::Echo, stamp(2))));
         assert_eq!(pending.take(3), None);

@@ -184,6 +184,24 @@ fn acknowledgements_when_they_are_asked_for() {
     assert_eq!(opened.hear(0, &[r#"42/admin,12["what?"]"#]), ["43/admin,12[]"]);
 }
 
+/// As with a picture in a chat: what the server makes of a message has an attachment of its own, and its id where it was.
+#[test]
+fn messages_beside_attachments() {
+    let cfg = of(DialectOptions { ack: Ack::Callback, ..DialectOptions::default() });
+    let mut opened = Opened::new(&cfg);
+    opened.hear(0, &[OPEN, CONNECTED]);
+    opened.send(Kind::Broadcast, 4);
+    opened.events.clear();
+    let copy = format!(r#"451-["broadcast",{{"_placeholder":true,"num":0}},{}]"#, payload(4));
+    let answer =
+        format!(r#"462-9[{},{{"_placeholder":true,"num":0}},{{"_placeholder":true,"num":1}}]"#, payload(4));
+    let attachment = plain(0x82, &[7; 40]);
+    let frames = [&texts(&[&copy])[..], &attachment, &texts(&[&answer]), &attachment, &attachment].concat();
+    opened.hear_bytes(0, &frames).unwrap();
+    let message = |role, text: &str| Event::Message { role, stamp: stamp(4), bytes: text.len() as u32 };
+    assert_eq!(opened.events, [message(Role::Copy, &copy), message(Role::Ack, &answer)]);
+}
+
 #[test]
 fn payloads_as_attachments() {
     for (eio, before) in [(4, ""), (3, "04")] {

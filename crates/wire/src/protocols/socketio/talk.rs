@@ -191,14 +191,18 @@ impl Talk {
                 if let (PacketKind::Event, Some(id)) = (packet.kind, packet.id) {
                     say(Said::Packet(&acknowledgement(packet.namespace, id)));
                 }
-                match packet.attachments {
-                    Some(count @ 1..) => {
-                        self.attachments = count;
-                        if let Some(held) = &mut self.held {
-                            held.awaited = Awaited::of(says).filter(|_| is_own);
-                        }
+                self.attachments = packet.attachments.unwrap_or(0);
+                let found = found_in(pending, &packet, text);
+                // Where the packet itself does not tell which message it is, the first attachment may.
+                if self.attachments > 0 && found == Found::None {
+                    if let Some(held) = &mut self.held {
+                        held.awaited = Awaited::of(says).filter(|_| is_own);
                     }
-                    _ => handle_event(pending, &packet, says, is_own, (text, bytes), on),
+                } else if is_own {
+                    on.hear(Carried::text(text, bytes, found, says, open));
+                } else if found != Found::None {
+                    // What other namespaces say is none of our business, unless it is a message of ours.
+                    on.hear(Carried::Event(Event::Beside { bytes }));
                 }
             }
             _ => return Err(Failure::BadMessage),
@@ -273,24 +277,11 @@ fn note_offset(resumption: &mut Resumption, event: &[u8]) {
     }
 }
 
-/// An event or an acknowledgement without attachments. What other namespaces say is none of our business, unless it
-/// is a message of ours.
-fn handle_event<'a>(
-    pending: &mut Option<&mut Pending>,
-    packet: &Packet<'_>,
-    says: Says<'a>,
-    is_own: bool,
-    (text, bytes): (&'a [u8], u32),
-    on: &mut impl Hears,
-) {
-    let numbered =
-        packet.id.filter(|_| packet.kind == PacketKind::Ack).and_then(|id| pending::take(pending, id));
-    let found = stamp::find(text).or(numbered.map(|(_, stamp)| stamp));
-    if is_own {
-        on.hear(Carried::text(text, bytes, found, says, open));
-    } else if found != Found::None {
-        on.hear(Carried::Event(Event::Beside { bytes }));
-    }
+/// Which message a packet is: by the id in it, or by the number that an acknowledgement has.
+fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]) -> Found {
+    let number = packet.id.filter(|_| packet.kind == PacketKind::Ack);
+    let numbered = number.and_then(|number| pending::take(pending, number));
+    stamp::find(text).or(numbered.map(|(_, stamp)| stamp))
 }
 
 /// The number of a message that has one: that of a measured one says which it is.
