@@ -2,7 +2,8 @@
 //! each protocol, and against notifications on FastAPI and Redis (examples/fastapi-notifications), which share no code with it.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -144,6 +145,29 @@ fn what_an_application_answers_is_measured_also_if_its_author_has_left() {
     assert_eq!(step["rtt"]["count"], 20, "{outcome}");
     assert!(step["rtt"]["min_ms"].as_f64() >= Some(APPLICATION_TAKES.as_millis() as f64), "{outcome}");
     assert!(step["rates"]["achieved_per_s"].as_f64() > Some(3.6), "{outcome}");
+}
+
+/// Everybody has every message, and whoever asked for it is told that it failed.
+#[test]
+fn an_application_that_fails_in_its_answers_does_not_hold_the_load() {
+    let server = Server::start(&[]);
+    let publisher = server.address;
+    let (application, _taken) = endpoint(move |request| {
+        let mut stream = TcpStream::connect(publisher).unwrap();
+        let head = format!("{} HTTP/1.1\r\nHost: {publisher}\r\nConnection: close", request.line);
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", request.body.len()).unwrap();
+        stream.write_all(&request.body).unwrap();
+        stream.read_to_end(&mut Vec::new()).unwrap();
+        ("500 Internal Server Error", "{}".into())
+    });
+    let url = format!("ws://{}/ws?room={{room}}", server.address);
+    let publish = format!("http://{application}/publish/{{room}}");
+    let load = ["--rate", "10", "--duration", "2s", "--publish-connections", "1", "--publish-url", &publish];
+    let outcome = broadcast(&url, &load);
+    let [missing, unacknowledged] = ["missing", "unacknowledged"].map(|name| sum_of(&outcome.json(), name));
+    assert_eq!((outcome.code, missing, unacknowledged), (Some(3), 0, 20), "{outcome}");
+    let said = "all 20 messages not acknowledged: requests to publish failed (";
+    assert!(outcome.json()["verdict"]["how_much"].to_string().contains(said), "{outcome}");
 }
 
 #[test]

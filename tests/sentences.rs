@@ -193,11 +193,12 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 30] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
     ("/$defs/counts/properties/seen", "tests/visits.rs"),
     ("/$defs/counts/properties/unseen", "tests/visits.rs"),
+    ("/$defs/counts/properties/unacknowledged", "tests/publishing.rs"),
     ("/$defs/counts/properties/visits", "tests/visits.rs"),
     ("/$defs/counts/properties/nobody_to_send", "tests/flap.rs: one client that flaps"),
     ("/$defs/counts/properties/not_back", "tests/shapes.rs: storms"),

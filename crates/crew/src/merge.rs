@@ -332,6 +332,9 @@ impl Merge {
         let outstanding = counts.expected - counts.received;
         counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
         counts.missing = outstanding - counts.in_flight;
+        if interrupted {
+            counts.unacknowledged = 0;
+        }
         audience
     }
 
@@ -436,6 +439,9 @@ fn accounted(counted: Counts, due: Due, of_lost: u64, interrupted: bool) -> Coun
     let outstanding = counts.expected - counts.received;
     counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
     counts.missing = outstanding - counts.in_flight;
+    if interrupted {
+        counts.unacknowledged = 0;
+    }
     counts.offline_due = counts.recovered.max(due.offline);
     counts.lost_offline = counts.offline_due - counts.recovered;
     counts

@@ -157,21 +157,23 @@ mod tests {
     fn a_limit_is_a_case_and_a_step_a_suite() {
         assert_snapshot!(junit(&limited()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites name="throng broadcast node-ws" tests="12" failures="5" skipped="0" errors="0" time="40.000">
-          <testsuite name="1,000 clients" tests="6" failures="0" errors="0" skipped="0" time="20.000">
+        <testsuites name="throng broadcast node-ws" tests="14" failures="5" skipped="0" errors="0" time="40.000">
+          <testsuite name="1,000 clients" tests="7" failures="0" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"/>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="unusable==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="unacknowledged==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="wrong==0" time="20.000"/>
           </testsuite>
-          <testsuite name="4,000 clients" tests="6" failures="5" errors="0" skipped="0" time="20.000">
+          <testsuite name="4,000 clients" tests="7" failures="5" errors="0" skipped="0" time="20.000">
             <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
             <testcase classname="throng.broadcast" name="unusable==0" time="20.000"><failure message="was 20">20 of 4,000 clients did not become usable (refused)</failure></testcase>
             <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
+            <testcase classname="throng.broadcast" name="unacknowledged==0" time="20.000"/>
             <testcase classname="throng.broadcast" name="wrong==0" time="20.000"><failure message="was 3">3 of 397,513 copies wrong</failure></testcase>
             <system-out>p95 rests on 100 samples; 200 are needed
         </system-out>
@@ -185,7 +187,7 @@ mod tests {
         let mut run = limited();
         run.verdict.capacity = sample::search_run().verdict.capacity;
         let xml = junit(&run);
-        assert!(xml.contains("tests=\"12\" failures=\"0\" skipped=\"5\""), "{xml}");
+        assert!(xml.contains("tests=\"14\" failures=\"0\" skipped=\"5\""), "{xml}");
         assert!(xml.contains("<skipped message=\"was 6.40s: a search goes on until it breaks\"/>"), "{xml}");
     }
 

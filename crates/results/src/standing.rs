@@ -13,13 +13,14 @@ use crate::{LimitOutcome, Step, Unit};
 const RATE_PERCENT_MIN: f64 = 99.0;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
-/// that were not let in, what was lost, what was wrong, and how much was too much.
-pub(crate) const FIGURES: [Figure; 8] = [
+/// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
+pub(crate) const FIGURES: [Figure; 9] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
     Figure::Counted(Counted::Count(Count::JoinFailures)),
     Figure::Counted(Counted::Count(Count::NotBack)),
     Figure::Counted(Counted::Count(Count::Missing)),
+    Figure::Counted(Counted::Count(Count::Unacknowledged)),
     Figure::Counted(Counted::Count(Count::Unseen)),
     Figure::Counted(Counted::Wrong),
     RATE,
@@ -103,6 +104,7 @@ mod tests {
             "disconnects==0",
             "join_failures==0",
             "missing==0",
+            "unacknowledged==0",
             "unseen==0",
             "wrong==0",
             "rate>=99%",

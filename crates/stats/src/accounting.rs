@@ -21,6 +21,8 @@ pub enum CountOf {
 /// All that could have been counted, where a count is a share of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
+    /// Messages sent.
+    Sent,
     /// The deliveries that were due.
     Expected,
     /// Those that came.
@@ -116,6 +118,13 @@ table! {
     /// Those that never came.
     lost_offline: LostOffline =
         CountFacts { is_rare: true, is_of_crew: true, share_of: Some(Whole::OfflineDue), ..MESSAGES },
+    /// Broadcasts that the server took no notice of to those who said them, as it was to.
+    unacknowledged: Unacknowledged = CountFacts {
+        is_rare: true,
+        share_of: Some(Whole::Sent),
+        words: Some("not acknowledged"),
+        ..MESSAGES
+    },
     /// Messages that are not what was sent.
     corrupt: Corrupt = trouble("corrupt", Whole::Came),
     /// Messages of an open loop that waited because every connection they could go on was busy.

@@ -1,24 +1,28 @@
 //! How the books of a step are closed: whatever is still open is charged, and what remains is reported.
 
 use load::Segment;
+use stats::Count;
+use wire::Acks;
 
 use crate::books::ledger::Ledger;
-use crate::books::record::Record;
-use crate::messages::Settled;
+use crate::books::record::{Record, State};
+use crate::messages::{SentBroadcast, Settled};
 
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the caller's to
-/// take. `due_ns` says when a message was due, by its sender's place among the senders and its number, where that is known
-/// without having been kept.
+/// take. `acks` says which broadcasts the server acknowledges. `due_ns` says when a message was due, by its sender's place among the
+/// senders and its number, where that is known without having been kept.
 pub(crate) fn close<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
     segment: Segment,
+    acks: Acks,
     due_ns: impl Fn(usize, u32) -> Option<u64>,
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
     ledger.close_doors(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
+    count_unacknowledged(ledger, clients, acks);
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let sent = ledger.sent();
     let step = &mut ledger.step;
@@ -57,6 +61,22 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
             ledger.meter.counts.not_back += 1;
         }
     }
+}
+
+/// Counts the broadcasts whose acknowledgement the server owes: to who is still there as it was when it sent them, or was not needed
+/// for that.
+fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], acks: Acks) {
+    let sent = std::mem::take(&mut ledger.step.sent);
+    for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
+        let SentBroadcast { sent_ns, is_cut_off, .. } = message.times;
+        let record = clients[message.client as usize].as_mut();
+        let is_there = record.state == State::Usable && record.since_ns <= sent_ns && !is_cut_off;
+        let kind = ledger.kind_of(message.client, number);
+        if acks.has(kind) && (is_there && !ledger.is_outside(number, message) || ledger.are_spoken_for) {
+            ledger.count(Count::Unacknowledged, kind, message.client);
+        }
+    }
+    ledger.step.sent = sent;
 }
 
 /// A message without an answer counts as late as it is by now: it never drops out of the distribution.
@@ -152,7 +172,7 @@ pub(super) mod tests {
         }
         ledger.give_up_overdue(0, &mut records[0], 2 * MS, 3 * MS);
         assert_eq!(ledger.freed, [(0, 1)]);
-        let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 5 * MS);
+        let settled = close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
         assert_eq!(settled.unanswered, 2);
         let rtt = &ledger.meter.figures.rtt;
         assert_eq!(rtt.count(), 2, "one when it was given up, one now");
@@ -164,9 +184,20 @@ pub(super) mod tests {
         let (mut ledger, mut records) = (ledger(1, None), records(1));
         let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
-        let settled = close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
+        let settled = close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
         assert_eq!((number, settled.unanswered, settled.sent.len()), (0, 0, 0));
         assert_eq!((ledger.step.messages_sent, ledger.meter.errors.get("unsent").unwrap().count), (0, 1));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_owed_to_who_is_still_there() {
+        let (mut ledger, mut records) = (ledger(3, None), records(3));
+        for client in 0..3 {
+            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Broadcast, MS, MS);
+        }
+        (ledger.step.sent[0].acknowledged, records[1].state) = (true, State::Vacant);
+        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
+        assert_eq!(ledger.meter.counts.unacknowledged, 1, "the third's alone");
     }
 
     /// In the next step's books it would be more than was sent in that.
@@ -175,7 +206,7 @@ pub(super) mod tests {
         let (mut ledger, mut records) = (ledger(1, None), records(1));
         let (number, stamp) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         assert_eq!(ledger.step.number(stamp.seq), Some(number));
-        close(&mut ledger, &mut records, ALONE, |_, _| None, 2 * MS);
+        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 2 * MS);
         assert_eq!(ledger.step.number(stamp.seq), None);
         let next = StepOrder { index: ledger.step.order.index + 1, ..ledger.step.order };
         for _ in 0..2 {
@@ -226,7 +257,7 @@ pub(super) mod tests {
         ledger.handle_struck(0, &mut records[0], 10 * MS);
         ledger.handle_struck(1, &mut records[1], 30 * MS);
         ledger.handle_usable(0, &mut records[0], 15 * MS);
-        close(&mut ledger, &mut records, ALONE, |_, _| None, 40 * MS);
+        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 40 * MS);
         let recovery = &ledger.meter.figures.recovery;
         assert_eq!((recovery.count(), ledger.meter.counts.not_back), (2, 1));
         assert!(recovery.max_ns() >= 29 * MS, "from the storm on, not from its own loss");

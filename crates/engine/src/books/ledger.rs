@@ -32,7 +32,7 @@ pub(crate) struct Ledger {
     /// Clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,
     /// Others say what these clients have to say: it does not end with their connections.
-    are_spoken_for: bool,
+    pub(super) are_spoken_for: bool,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
     /// Clients usable now.

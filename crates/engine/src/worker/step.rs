@@ -258,9 +258,10 @@ impl Worker {
         if let Some(publishers) = &mut self.publishers {
             publishers.end_step();
         }
+        let acks = self.clients.shared.acks();
         let (ledger, clients) = self.clients.books();
         ledger.meter.counts.connecting += connecting;
-        let settled = books::close(ledger, clients, self.segment, due_ns, now_ns);
+        let settled = books::close(ledger, clients, self.segment, acks, due_ns, now_ns);
         ledger.meter.flush_events();
         self.reporter.hand_over();
         let delta = ledger.meter.take(now_ns, ledger.usable);

@@ -133,6 +133,11 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
                 unpublished(step).unwrap_or_else(|| own_copies(step).to_owned())
             ))
         }
+        Figure::Counted(Counted::Count(Count::Unacknowledged)) => {
+            let messages = part(counts.unacknowledged, counts.sent, "messages")?;
+            let why = unpublished(step).filter(|_| counts.missing == 0).unwrap_or_default();
+            Some(format!("{messages} not acknowledged{why}"))
+        }
         Figure::Counted(Counted::Wrong) => Some(format!(
             "{} wrong{}",
             part(step.wrong(), step.came(), due(scenario, step))?,

@@ -129,6 +129,9 @@ impl Figure {
             Figure::Counted(Counted::Count(Count::LostOffline)) => {
                 scenario.timed().any(|known| known == Timed::Replay)
             }
+            Figure::Counted(Counted::Count(Count::Unacknowledged)) => {
+                scenario.timed().any(|known| known == Timed::Delivery)
+            }
             Figure::Counted(Counted::Count(Count::JoinFailures | Count::Unseen)) => {
                 scenario.timed().any(|known| known == Timed::Join)
             }
@@ -314,6 +317,7 @@ impl Counted {
 
 fn all_of(whole: Whole, step: &Step) -> u64 {
     match whole {
+        Whole::Sent => step.counts.sent,
         Whole::Expected => step.counts.expected,
         Whole::Received => step.counts.received,
         Whole::Came => step.came(),

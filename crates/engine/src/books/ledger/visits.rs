@@ -182,15 +182,17 @@ impl Ledger {
         step.announcements.heard.excuse(kind, room, place, from_ns, |_, _| true);
     }
 
+    /// Whether the sender of a message was not in the room, as far as that is counted.
+    pub(crate) fn is_outside(&self, number: u32, sent: &Sent) -> bool {
+        let Some(stays) = &self.stays else { return false };
+        let room = self.seating.say(self.kind_of(sent.client, number)).room;
+        stays.stood(sent.client, room, sent.times.sent_ns, u64::MAX) != Stood::Inside
+    }
+
     /// What was sent in the step, as the crew is told of it.
     pub(crate) fn sent(&self) -> Vec<SentBroadcast> {
-        let is_outside = |number: u32, sent: &Sent| {
-            let Some(stays) = &self.stays else { return false };
-            let room = self.seating.say(self.kind_of(sent.client, number)).room;
-            stays.stood(sent.client, room, sent.times.sent_ns, u64::MAX) != Stood::Inside
-        };
         let told = |(number, sent): (u32, &Sent)| SentBroadcast {
-            is_outside: is_outside(number, sent),
+            is_outside: self.is_outside(number, sent),
             ..sent.times
         };
         (0..).zip(&self.step.sent).map(told).collect()

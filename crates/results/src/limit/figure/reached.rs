@@ -39,6 +39,7 @@ fn worst() -> Step {
         seen_due: 50,
         seen: 40,
         unseen: 10,
+        unacknowledged: 4,
         not_back: 8,
         tls_resumed: 70,
         ..Counts::default()
