@@ -45,18 +45,22 @@ impl Remarks {
     }
 }
 
-/// Who broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs.
+/// Who broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs. Whoever has
+/// a flaw of its own is nobody's measure.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [Remarks]) {
     let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
     let reached =
         |(_, runs): &(&str, Vec<Run>)| runs.iter().filter(is_own).filter_map(|run| figure.clients(run)).min();
     let reached: Vec<Option<u64>> = runs.iter().map(reached).collect();
     // The yardstick is not among those that are compared.
-    let others = runs.iter().zip(&reached).filter(|((name, _), _)| *name != REFERENCE_NAME);
-    let Some(most) = others.filter_map(|(_, reached)| reached.as_ref()).max() else { return };
+    let is_compared =
+        |((name, _), said): (&(&str, Vec<Run>), &Remarks)| *name != REFERENCE_NAME && said.flaw.is_none();
+    let are_compared = runs.iter().zip(&*said).map(is_compared);
+    let others = reached.iter().zip(are_compared).filter(|(_, is_compared)| *is_compared);
+    let Some(most) = others.filter_map(|(reached, _)| *reached).max() else { return };
     for (said, own) in said.iter_mut().zip(&reached) {
-        if let Some(own) = own.filter(|own| own < most) {
-            let few = format!("a figure of {}, and others' of {}", clients(own), count(*most));
+        if let Some(own) = own.filter(|own| *own < most) {
+            let few = format!("a figure of {}, and others' of {}", clients(own), count(most));
             said.flaw = Some(said.flaw.take().map_or(few.clone(), |flaw| format!("{flaw}; {few}")));
         }
     }
@@ -262,11 +266,15 @@ mod tests {
         };
         let few = vec![run(vec![step(1_000, 0), step(2_000, 9)]), run(vec![step(1_000, 0), step(2_000, 0)])];
         let walked = |last| vec![run(vec![step(1_000, 0), step(last, 0)])];
-        let runs = [("few", few), ("many", walked(2_000)), (REFERENCE_NAME, walked(3_000))];
-        let mut said = [Remarks::default(), Remarks::default(), Remarks::default()];
+        let runs =
+            [("few", few), ("many", walked(2_000)), ("dead", walked(4_000)), (REFERENCE_NAME, walked(3_000))];
+        let died = || Some("1 of 2 failed".to_owned());
+        let flawed = |flaw| Remarks { flaw, ..Remarks::default() };
+        let mut said = [None, None, died(), None].map(flawed);
         hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
         let flaws = said.map(|said| said.flaw);
-        assert_eq!(flaws, [Some("a figure of 1,000 clients, and others' of 2,000".to_owned()), None, None]);
+        let few = "a figure of 1,000 clients, and others' of 2,000".to_owned();
+        assert_eq!(flaws, [Some(few), None, died(), None], "who died takes nobody's place");
     }
 
     #[test]
