@@ -23,8 +23,13 @@ pub struct Mistake {
 impl Mistake {
     /// The file cannot be read at all.
     pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        Self::of_file(path, format!("{}: {error}", path.display()), None)
+    }
+
+    /// The file as a whole is wrong, whatever it says.
+    pub(crate) fn of_file(path: &Path, message: String, help: Option<String>) -> Self {
         let file = Arc::new(NamedSource::new(path.display().to_string(), String::new()));
-        Self { message: format!("{}: {error}", path.display()), file, place: None, help: None }
+        Self { message, file, place: None, help }
     }
 
     /// One line for a table: the file's line number, and what is wrong.

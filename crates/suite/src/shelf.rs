@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{self, REFERENCE_NAME, Readers, Target};
+use crate::manifest::{self, CONTROL_NAME, REFERENCE_NAME, Readers, Target};
 use crate::mistake::Mistake;
 
 /// Every target of a folder, the reference server first.
@@ -32,12 +32,33 @@ impl Shelf {
             if name == REFERENCE_NAME {
                 continue; // part of this program
             }
-            match Target::of_folder(&folder, readers) {
+            let targets = Target::of_folder(&folder, readers);
+            match targets.and_then(|targets| shelf.with_names_of_their_own(&folder, targets)) {
                 Ok(targets) => shelf.targets.extend(targets),
                 Err(mistake) => shelf.mistakes.push((name, mistake)),
             }
         }
         Ok(shelf)
+    }
+
+    /// The targets of a folder, whose names have to be theirs alone: by them everything is kept.
+    fn with_names_of_their_own(&self, folder: &Path, targets: Vec<Target>) -> Result<Vec<Target>, Mistake> {
+        for target in &targets {
+            let taken = |by: String| {
+                let help = Some("rename the folder or the variant".to_owned());
+                Mistake::of_file(&folder.join(manifest::FILE_NAME), format!("{} is {by}", target.name), help)
+            };
+            if target.name == CONTROL_NAME {
+                return Err(taken(format!(
+                    "the name of {REFERENCE_NAME} where it is measured a second time"
+                )));
+            }
+            if let Some(other) = self.targets.iter().find(|other| other.name == target.name) {
+                let folder = other.folder.file_name().unwrap_or_default().to_string_lossy();
+                return Err(taken(format!("the name of a target in {folder} already")));
+            }
+        }
+        Ok(targets)
     }
 
     /// The target of that name; or, given a folder's name, all its variants.
@@ -59,4 +80,31 @@ pub const SUITES_FOLDER: &str = "suites";
 /// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it.
 pub fn find_folder(name: &str, from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_targets_have_one_name() {
+        let shelf = tempfile::tempdir().unwrap();
+        let manifest = include_str!("../../../targets/node-ws/target.toml");
+        for (name, variant) in [("a", "b-c"), ("a-b", "c"), ("throng", "x"), (CONTROL_NAME, "x")] {
+            let folder = shelf.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let text = manifest.replace("variants.cluster", &format!("variants.{variant}"));
+            fs::write(folder.join(manifest::FILE_NAME), text).unwrap();
+        }
+        let shelf = Shelf::read(shelf.path(), Readers::INDIFFERENT).unwrap();
+        let names: Vec<&str> = shelf.targets.iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(names, [REFERENCE_NAME, "a", "a-b-c"]);
+        let mistakes: Vec<(&str, String)> =
+            shelf.mistakes.iter().map(|(folder, mistake)| (folder.as_str(), mistake.line())).collect();
+        let expected = [
+            ("a-b", "a-b-c is the name of a target in a already"),
+            (CONTROL_NAME, "throng-control is the name of throng where it is measured a second time"),
+        ];
+        assert_eq!(mistakes, expected.map(|(folder, line)| (folder, line.to_owned())));
+    }
 }

@@ -185,6 +185,11 @@ impl Shootout {
         self.check_pins(host)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
         let named = chosen::named(&suite, &shelf, self.targets.as_deref())?;
+        if named.is_empty() {
+            for (folder, mistake) in &shelf.mistakes {
+                stderr::line(format_args!("{folder} is left out: {}", mistake.line()));
+            }
+        }
         let left_out = chosen::left_out(&suite, &named);
         if self.targets.is_some() {
             chosen::refuse_in_vain(&suite, &named, &left_out)?;
