@@ -153,20 +153,26 @@ fn a_log_does_not_fill_the_disk() {
 
 #[test]
 fn nothing_outlives_throng_however_it_ends() {
-    for signal in [Signal::INT, Signal::KILL] {
+    let (told, never) = ("echo 1.2.3", "exec sleep 300");
+    for (signal, version) in
+        [(Signal::INT, told), (Signal::KILL, told), (Signal::INT, never), (Signal::KILL, never)]
+    {
         let folder = target("sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
+        let path = folder.path().join("sh-none/target.toml");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace(told, version)).unwrap();
         let mut command = throng(["targets", "start", "sh-none", "--targets-dir"]);
         let mut process = Process::start(command.arg(folder.path()));
         assert!(wait_until(RUN_MAX, || is_running(folder.path())), "it does not start");
-        assert!(wait_until(RUN_MAX, || folder.path().join("sh-none/server.log").exists()));
+        let is_asked = version == never;
+        assert!(wait_until(RUN_MAX, || is_asked || folder.path().join("sh-none/server.log").exists()));
         process.signal(signal);
-        let status = process.wait(RUN_MAX).expect("throng ends");
+        let status = process.wait(RUN_MAX / 2).expect("throng ends, and waits for no version");
         if signal == Signal::INT {
             assert_eq!(status.code(), Some(130));
         }
         assert!(
             wait_until(RUN_MAX, || !is_running(folder.path())),
-            "something outlives throng after {signal:?}"
+            "something outlives throng after {signal:?}: {version}"
         );
     }
 }

@@ -30,6 +30,8 @@ const READS_PER_LOOK: usize = 32;
 const ANSWER_POLL: Duration = Duration::from_millis(2);
 /// How often a running step is looked at.
 const POLL: Duration = Duration::from_millis(20);
+/// What is told of a line that a program says: it goes into tables.
+const SAID_CHARS_MAX: usize = 300;
 /// The end of a log, in which its last line is.
 const LOG_TAIL_BYTES: u64 = 16 << 10;
 
@@ -161,8 +163,8 @@ impl Tools<'_> {
         command
     }
 
-    /// Nothing is begun once the user has had enough.
-    fn may_begin(&self, stage: Stage) -> Result<(), Trouble> {
+    /// Nothing is begun or waited for once the user has had enough.
+    fn may_go_on(&self, stage: Stage) -> Result<(), Trouble> {
         match (self.is_interrupted)() {
             true => Err(Trouble::new(stage, "interrupted")),
             false => Ok(()),
@@ -176,9 +178,10 @@ impl Tools<'_> {
 /// One is not there, or the user has had enough.
 pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     for requirement in &target.requires {
-        tools.may_begin(Stage::Requires)?;
-        let found = output(&requirement.command, &target.folder).is_ok_and(|output| output.is_success);
+        tools.may_go_on(Stage::Requires)?;
+        let found = output(&requirement.command, &target.folder, tools).is_ok_and(|output| output.is_success);
         if !found {
+            tools.may_go_on(Stage::Requires)?; // what was cut short says nothing
             let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
             return Err(Trouble::new(Stage::Requires, reason));
         }
@@ -229,17 +232,18 @@ pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> 
 /// # Errors
 /// The command fails, or says something else. No version, no number.
 pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
-    tools.may_begin(Stage::Version)?;
+    tools.may_go_on(Stage::Version)?;
     let trouble = |reason: String| Trouble::new(Stage::Version, reason);
     let throng = tools.throng.to_string_lossy();
     let command: Vec<String> =
         target.version.command.iter().map(|word| word.replace("{throng}", &throng)).collect();
-    let output =
-        output(&command, &target.folder).map_err(|error| trouble(format!("{}: {error}", command[0])))?;
+    let output = output(&command, &target.folder, tools)
+        .map_err(|error| trouble(format!("{}: {error}", command[0])))?;
     let found = target.version.regex.captures(output.text.trim());
     match found {
         Some(found) if output.is_success => Ok(printable(found.get(1).unwrap_or(found.get_match()).as_str())),
         _ => {
+            tools.may_go_on(Stage::Version)?; // what was cut short says nothing
             let said = last_line_of(output.text.as_bytes()).unwrap_or_else(|| "nothing".to_owned());
             Err(trouble(format!("{} does not tell it; it said: {said}", command.join(" "))))
         }
@@ -257,7 +261,7 @@ fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 
 /// Runs a step to its end.
 fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
-    tools.may_begin(stage)?;
+    tools.may_go_on(stage)?;
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
     if !net::walls::are_available() {
         NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));
@@ -308,9 +312,10 @@ struct Output {
     text: String,
 }
 
-/// Runs a short command to its end; a program in the folder comes before one on the PATH. What it leaves in the
-/// background is killed and not waited for: it may hold the command's output open.
-fn output(words: &[String], folder: &Path) -> io::Result<Output> {
+/// Runs a short command to its end, which is also that of this program, and comes at once when the user has had enough; a
+/// program in the folder comes before one on the PATH. What it leaves in the background is killed and not waited for: it
+/// may hold the command's output open.
+fn output(words: &[String], folder: &Path, tools: &Tools<'_>) -> io::Result<Output> {
     let built = folder.join(&words[0]);
     let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
     let mut command = Command::new(program);
@@ -319,7 +324,8 @@ fn output(words: &[String], folder: &Path) -> io::Result<Output> {
     let limit = Instant::now() + ANSWER_MAX;
     let (stdout, stdout_end) = net::pipe::nonblocking()?;
     let (stderr, stderr_end) = net::pipe::nonblocking()?;
-    let mut child = command.stdout(stdout_end).stderr(stderr_end).spawn()?;
+    command.stdout(stdout_end).stderr(stderr_end);
+    let mut child = signals::kill_with_parent(&mut command).spawn()?;
     drop(command); // and with it our ends of the pipes
     let mut said = [(stdout, Vec::new()), (stderr, Vec::new())];
     let mut read = || {
@@ -332,7 +338,7 @@ fn output(words: &[String], folder: &Path) -> io::Result<Output> {
         read(); // after it has ended, all that it wrote is there
         match status {
             Some(status) => break status.success(),
-            None if Instant::now() > limit => break false,
+            None if Instant::now() > limit || (tools.is_interrupted)() => break false,
             None => std::thread::sleep(ANSWER_POLL),
         }
     };
@@ -361,13 +367,63 @@ pub(crate) fn last_line(log: &Path) -> Option<String> {
     last_line_of(file)
 }
 
-/// What a program says, fit for a terminal.
+/// What a program says, fit for a terminal and a table.
 fn printable(said: &str) -> String {
-    said.trim().chars().filter(|c| !c.is_control()).collect()
+    let mut said = said.trim().chars().filter(|c| !c.is_control());
+    let kept: String = said.by_ref().take(SAID_CHARS_MAX).collect();
+    if said.next().is_some() { kept + "…" } else { kept }
 }
 
 pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
     let lines = BufReader::new(text).split(b'\n').map_while(Result::ok);
     let said = lines.map(|line| printable(&String::from_utf8_lossy(&line))).filter(|line| !line.is_empty());
     said.last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Requirement;
+
+    /// One that is asked for its version so.
+    fn target(command: &[&str]) -> Target {
+        let mut target = Target::reference();
+        target.version.command = command.iter().map(|word| (*word).to_owned()).collect();
+        target
+    }
+
+    fn tools(is_interrupted: &(dyn Fn() -> bool + Sync)) -> Tools<'_> {
+        let (guard_verb, words_verb) = ("", "");
+        Tools {
+            throng: "/bin/sh".into(),
+            guard_verb,
+            words_verb,
+            host: Ipv4Addr::LOCALHOST,
+            is_interrupted,
+            say: &|_| {},
+        }
+    }
+
+    #[test]
+    fn who_has_had_enough_waits_for_no_answer() {
+        let start = Instant::now();
+        let is_interrupted = || start.elapsed() > Duration::from_millis(100);
+        let mut target = target(&["sleep", "50"]);
+        let asked = version(&target, &tools(&is_interrupted)).unwrap_err();
+        assert_eq!(asked, Trouble::new(Stage::Version, "interrupted"));
+        let (start, command) = (Instant::now(), target.version.command.clone());
+        let is_interrupted = || start.elapsed() > Duration::from_millis(100);
+        target.requires = vec![Requirement { command, missing: "sleep".to_owned() }];
+        let looked = look_for_requirements(&target, &tools(&is_interrupted)).unwrap_err();
+        assert_eq!(looked, Trouble::new(Stage::Requires, "interrupted"), "it may be there");
+        assert!(start.elapsed() < ANSWER_MAX / 2, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn of_a_line_without_end_the_beginning_is_told() {
+        let long = "é".repeat(SAID_CHARS_MAX + 1);
+        let told = last_line_of(long.as_bytes()).unwrap();
+        assert_eq!(told, "é".repeat(SAID_CHARS_MAX) + "…");
+        assert_eq!(last_line_of(&long.as_bytes()[2..]).unwrap().chars().count(), SAID_CHARS_MAX);
+    }
 }
