@@ -4,6 +4,9 @@ use std::fmt;
 
 use results::units;
 
+/// In which a time is told, the largest first that it is a multiple of; others are told in nanoseconds.
+const TIMES: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+
 /// A flag that is not as the suite asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortened {
@@ -35,10 +38,12 @@ pub(super) fn shorten(value: &str, scale: f64) -> String {
         return shortened(count as f64).to_string();
     }
     match (units::duration_ns(value), units::count(value)) {
-        (Ok(ns), _) => match shortened(ns as f64 / 1e6) {
-            ms if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),
-            ms => format!("{ms}ms"),
-        },
+        (Ok(ns), _) => {
+            let ns = shortened(ns as f64);
+            let (unit, size) =
+                TIMES.into_iter().find(|(_, size)| ns.is_multiple_of(*size)).unwrap_or(("ns", 1));
+            format!("{}{unit}", ns / size)
+        }
         (_, Ok(count)) => shortened(count as f64).to_string(),
         _ => value.to_owned(), // the command line says what is wrong with it
     }
@@ -61,7 +66,10 @@ mod tests {
         for (value, scale, expected) in [
             ("5m", 0.1, "30s"),
             ("5s", 0.3, "1500ms"),
-            ("1ms", 0.1, "1ms"),
+            ("1ms", 0.1, "100us"),
+            ("700us", 0.5, "350us"),
+            ("25us", 0.01, "250ns"),
+            ("1ns", 0.1, "1ns"),
             ("20k", 0.1, "2000"),
             ("3", 0.1, "1"),
             ("0", 0.1, "0"),
