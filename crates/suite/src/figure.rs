@@ -29,6 +29,17 @@ enum Of {
     SafeRatePerCore,
 }
 
+impl Of {
+    /// Whether runs of the verb can have it.
+    fn is_of(&self, verb: Scenario) -> bool {
+        match self {
+            Of::Step(_) | Of::Capacity => true,
+            Of::Memory | Of::ClientsPerGib => verb == Scenario::Idle,
+            Of::SafeRate | Of::SafeRatePerCore => verb.facts().sweeps,
+        }
+    }
+}
+
 const OF_RUNS: [(&str, Of); 5] = [
     ("capacity", Of::Capacity),
     ("memory_per_client", Of::Memory),
@@ -42,11 +53,11 @@ const GIB: f64 = (1u64 << 30) as f64;
 impl Figure {
     /// The figure of that name, in a verb's results; what there is otherwise.
     pub(crate) fn parse(name: &str, verb: Scenario) -> Result<Figure, String> {
-        let of_run = OF_RUNS.into_iter().find(|(known, _)| *known == name).map(|(_, of)| of);
-        let of = match of_run {
-            Some(of) => of,
+        let of_runs = OF_RUNS.into_iter().filter(|(_, of)| of.is_of(verb));
+        let of = match of_runs.clone().find(|(known, _)| *known == name) {
+            Some((_, of)) => of,
             None => Of::Step(StepFigure::parse(name, verb).map_err(|error| {
-                let of_runs: Vec<&str> = OF_RUNS.iter().map(|(name, _)| *name).collect();
+                let of_runs: Vec<&str> = of_runs.map(|(name, _)| name).collect();
                 format!("{error}; and, of whole runs, {}", of_runs.join(", "))
             })?),
         };
@@ -191,7 +202,20 @@ mod tests {
         assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().show(12_000.0), "12,000");
         let delivered = Figure::parse("delivered", Scenario::Broadcast).unwrap();
         assert_eq!([88.049, 99.999, 100.0].map(|percent| delivered.show(percent)), ["88.04", "99.99", "100"]);
-        assert!(Figure::parse("rtt.p95", Scenario::Idle).unwrap_err().contains("memory_per_client"));
+    }
+
+    #[test]
+    fn figures_of_whole_runs_are_of_the_verbs_that_have_them() {
+        let told = |name| Scenario::ALL.into_iter().filter(move |verb| Figure::parse(name, *verb).is_ok());
+        for name in ["memory_per_client", "clients_per_gib"] {
+            assert!(told(name).eq([Scenario::Idle]), "{name}");
+        }
+        for name in ["safe_rate", "safe_rate_per_core"] {
+            assert!(told(name).eq([Scenario::Saturate]), "{name}");
+        }
+        assert!(told("capacity").eq(Scenario::ALL));
+        let others = Figure::parse("safe_rate", Scenario::Idle).unwrap_err();
+        assert!(others.ends_with("of whole runs, capacity, memory_per_client, clients_per_gib"), "{others}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod check;
 mod enclosure;
 mod figure;
 pub mod guard;
+pub mod layout;
 pub mod manifest;
 pub mod measure;
 mod mistake;

@@ -26,6 +26,8 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 const MEASURED: [i32; 3] = [0, 3, 4];
 /// The one with which a generator ends in order that has nothing to show, as where nobody lets it in.
 const COULD_NOT: i32 = 1;
+/// The one with which it refuses its command line.
+const BAD_USAGE: i32 = 2;
 /// The one with which it says that it is at fault itself: an agent of its fleet was lost, or there was no memory.
 const GENERATOR_FAILED: i32 = 6;
 
@@ -62,7 +64,7 @@ pub fn measure(
         return results::file::read(&stdout)
             .map_err(|error| trouble(format!("the generator's results: {error}")));
     }
-    let said = setup::last_line_of(stderr.as_bytes());
+    let said = last_words(status, &stderr);
     Err(match status.code() {
         Some(COULD_NOT) => Trouble::new(Stage::Measure, said.unwrap_or_else(|| status.to_string())),
         Some(GENERATOR_FAILED) => trouble(said.unwrap_or_else(|| status.to_string())),
@@ -125,6 +127,13 @@ fn finish(collected: &Receiver<Vec<u8>>) -> String {
     String::from_utf8_lossy(&collected.recv_timeout(LAST_WORDS_MAX).unwrap_or_default()).into_owned()
 }
 
+/// What a generator said last, or what is wrong with its command line, which comes before the usage.
+fn last_words(status: ExitStatus, stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines().filter(|_| status.code() == Some(BAD_USAGE));
+    let wrong = lines.find(|line| line.starts_with("error:"));
+    setup::last_line_of(wrong.unwrap_or(stderr).as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -150,6 +159,8 @@ mod tests {
         for (script, said) in [
             ("echo no more memory >&2; kill -9 $$", "signal: 9 (SIGKILL); it said: no more memory"),
             ("exit 101", "exit status: 101"),
+            ("printf 'error: no --x\\n\\nUsage: throng\\n' >&2; exit 2", "; it said: error: no --x"),
+            ("echo error: no file >&2; echo throng: --app: no >&2; exit 101", "; it said: throng: --app: no"),
             ("echo could not go on: agent a was lost >&2; exit 6", "could not go on: agent a was lost"),
             ("echo no results", "the generator's results: this is not a results file"),
         ] {

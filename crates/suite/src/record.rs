@@ -7,6 +7,7 @@
 //! SCENARIO/TARGET-N.log      what the server said
 //! results.jsonl.gz           results files that were packed, in place of the files
 //! report.md                  the tables
+//! report.html                the page
 //! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -19,6 +20,7 @@ use results::Run;
 use thiserror::Error;
 
 use crate::archive::Archive;
+use crate::layout::{CELLS, HEAD, PACKED, TABLES};
 use crate::schedule::Cell;
 use crate::setup::Trouble;
 
@@ -28,10 +30,6 @@ pub use head::{About, Entry, Head, LeftOut, Receipt};
 
 /// The version of the folder's form.
 pub const SCHEMA: u32 = 1;
-
-const HEAD: &str = "shootout.json";
-const CELLS: &str = "cells.jsonl";
-const PACKED: &str = "results.jsonl.gz";
 
 /// One measurement as it went, before it is kept.
 #[derive(Debug)]
@@ -312,7 +310,7 @@ impl Record {
     /// # Errors
     /// They cannot be written.
     pub fn write_report(&self, markdown: &str) -> Result<PathBuf, RecordError> {
-        let path = self.folder.join("report.md");
+        let path = self.folder.join(TABLES);
         replace(&path, markdown)?;
         Ok(path)
     }

@@ -12,6 +12,7 @@ use wire::DialectId;
 use super::scenario::{CheckFlags, Published, Scenario, Suite};
 use super::shorten::{Shortened, shorten};
 use crate::figure::Figure;
+use crate::layout;
 use crate::manifest::{Ability, dialect, flag_value, time};
 use crate::mistake::{Mistake, Source};
 
@@ -87,20 +88,41 @@ struct FilePublished {
 /// Flags that are the shootout's own business.
 const OWN: &[&str] = &[
     "dialect",
+    "protocol",
+    "server-type",
+    "also",
     "socket",
+    "socketPath",
+    "insecure",
+    "ca",
     "server-pid",
     "scrape",
     "seed",
     "pin",
     "format",
     "out",
+    "resume",
     "store",
     "no-store",
     "stream",
     "quiet",
+    "tui",
     "strict",
     "github",
     "events",
+    "fleet",
+    "agents",
+    "where",
+    "fleet-wait",
+    "on-agent-loss",
+    "fleet-key",
+    "target-agent",
+    "nats",
+    "creds",
+    "nkey",
+    "nats-ca",
+    "nats-cert",
+    "nats-key",
 ];
 
 /// The suite of the text.
@@ -222,14 +244,19 @@ fn scenario(
     })
 }
 
-/// The name becomes part of file names.
+/// The name becomes that of a folder, beside the record's own files.
 fn check_name(source: &Source<'_>, name: &Spanned<String>) -> Result<(), Mistake> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if !name.get_ref().is_empty() && name.get_ref().chars().all(is_fine) {
+    let text = name.get_ref().as_str();
+    let help = if text.is_empty() || text.starts_with('.') || !text.chars().all(is_fine) {
+        "letters, digits, '-', '_' and '.', which it must not begin with: it becomes part of file names"
+    } else if layout::FILES.contains(&text) {
+        "a shootout has a file of its own with that name"
+    } else {
         return Ok(());
-    }
-    let help = Some("letters, digits, '-', '_' and '.': it becomes part of file names".to_owned());
-    Err(source.mistake(name.span(), format!("{:?} is not a name for a scenario", name.get_ref()), help))
+    };
+    let message = format!("{text:?} is not a name for a scenario");
+    Err(source.mistake(name.span(), message, Some(help.to_owned())))
 }
 
 fn figure(source: &Source<'_>, name: &Spanned<String>, verb: results::Scenario) -> Result<Figure, Mistake> {

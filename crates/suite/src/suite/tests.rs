@@ -88,6 +88,15 @@ fn mistakes_are_underlined() {
         ("\"10s\"", "10", "invalid type: integer `10`", "10"),
         ("name = \"http\"", "name = \"echo\"", "there are two scenarios \"echo\"", "\"echo\""),
         ("name = \"http\"", "name = \"../http\"", "\"../http\" is not a name for a scenario", "\"../http\""),
+        ("name = \"http\"", "name = \"..\"", "\"..\" is not a name for a scenario", "\"..\""),
+        (
+            "name = \"http\"",
+            "name = \"report.md\"",
+            "\"report.md\" is not a name for a scenario",
+            "\"report.md\"",
+        ),
+        ("\"rtt.p95\"", "\"safe_rate\"", "there is no figure \"safe_rate\"", "\"safe_rate\""),
+        ("text = true", "tui = true", "the shootout itself sets tui", "tui"),
         (
             "[[scenario]]\nname = \"http\"",
             "[scenario.published]\nfile = \"then.csv\"\ncolumn = \"p95_s\"\n[[scenario]]\nname = \"http\"",

@@ -123,7 +123,11 @@ fn mistake(error: &clap::Error, flags: &[(String, String)]) -> FlagMistake {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
+    use suite::Suite;
+
     use super::*;
+    use crate::fleet_args::FleetArgs;
 
     fn flags(flags: &[(&str, &str)]) -> Vec<(String, String)> {
         flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -136,6 +140,20 @@ mod tests {
         assert_eq!(words(DialectId::Socketio), ["--eio=3", "--token=x"]);
         assert_eq!(words(DialectId::Phoenix), ["--token=x", "--vsn=1.0.0"]);
         assert_eq!(words(DialectId::Raw), ["--token=x"]);
+    }
+
+    #[test]
+    fn flags_that_are_the_shootout_s_are_no_suite_s() {
+        let own = FleetArgs::augment_args(Command::new("throng"));
+        let of_fleets = own.get_arguments().filter_map(|argument| argument.get_long());
+        for flag in of_fleets.chain(["tui", "resume", "protocol", "socketPath", "insecure"]) {
+            let text = format!(
+                "title = \"\"\ncooldown = \"1s\"\n[[scenario]]\nname = \"a\"\nverb = \"echo\"\nsupports = []\n\
+                 flags = {{ {flag} = \"1\" }}\nfigures = [\"rate\"]"
+            );
+            let refused = Suite::parse(Path::new("a.toml"), &text, 1.0, &|_, _| Ok(())).unwrap_err();
+            assert_eq!(refused.to_string(), format!("the shootout itself sets {flag}"));
+        }
     }
 
     #[test]

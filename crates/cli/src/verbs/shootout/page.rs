@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use net::files::{self, Readers};
 use report::{Curve, Page, Published, Question, Row, Server, Shootout, Source};
 use results::Run;
+use suite::layout::PAGE;
 use suite::manifest::CONTROL_NAME;
 use suite::record::{Entry, Head, Receipt, Record, RecordError};
 use suite::section::{self, Section};
@@ -36,7 +37,7 @@ pub(crate) fn write(
     for section in sections {
         write_runs(record, section)?;
     }
-    let path = record.folder().join("report.html");
+    let path = record.folder().join(PAGE);
     write_ranking(&path, suite, record, sections, Readers::Owner)?;
     Ok(Some(path))
 }

@@ -1,0 +1,15 @@
+//! The names of what is in a shootout's own folder, beside a folder for each scenario.
+
+/// What was run where.
+pub(crate) const HEAD: &str = "shootout.json";
+/// A line for each measurement.
+pub(crate) const CELLS: &str = "cells.jsonl";
+/// Results files that were packed.
+pub(crate) const PACKED: &str = "results.jsonl.gz";
+/// The tables.
+pub(crate) const TABLES: &str = "report.md";
+/// The page with all rankings.
+pub const PAGE: &str = "report.html";
+
+/// All of them: no scenario may be called so.
+pub(crate) const FILES: [&str; 5] = [HEAD, CELLS, PACKED, TABLES, PAGE];
