@@ -144,7 +144,9 @@ fn what_cannot_be_done_is_said_before_the_gate() {
 #[test]
 fn a_shootout_goes_on_after_the_last_that_was_finished() {
     let arena = arena_with(SERVE);
-    let mut command = throng(["shootout", "tiny", "--scale", "0.2", "--out", "kept"]);
+    fs::rename(arena.path("targets"), arena.path("servers")).unwrap();
+    let mut command =
+        throng(["shootout", "tiny", "--scale", "0.2", "--out", "kept", "--targets-dir", "servers"]);
     let mut process = Process::start(command.current_dir(arena.folder()));
     let done =
         || fs::read_to_string(arena.path("kept/cells.jsonl")).is_ok_and(|text| text.lines().count() >= 2);
@@ -154,6 +156,18 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     assert_eq!(status.code(), Some(130));
     let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
     assert!(before.lines().count() < 6, "it was interrupted");
+    let page = fs::read_to_string(arena.path("kept/report.html")).unwrap();
+    assert!(page.contains("--targets-dir servers"), "the page says where its targets are");
+    for (flags, said) in [
+        (
+            ["--fleet", "nats://127.0.0.1:1"].as_slice(),
+            "the load came from this machine, and would come from a fleet now",
+        ),
+        (&["--targets-dir", "targets"], "targets: "),
+    ] {
+        let other = shootout(&arena, &[&["--resume", "kept"], flags].concat());
+        assert!(other.code != Some(0) && other.stderr.contains(said), "{other}");
+    }
     // What a crash in the middle of a line leaves.
     fs::write(arena.path("kept/cells.jsonl"), format!("{before}{{\"scenario\":\"ec")).unwrap();
     let (first, others) = before.split_once('\n').unwrap();
@@ -179,9 +193,14 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
         "then is there still"
     );
 
-    fs::write(arena.path("targets/sh-copy/version"), "2.0").unwrap();
+    fs::write(arena.path("servers/sh-copy/version"), "2.0").unwrap();
     let other = shootout(&arena, &["--resume", "kept"]);
     assert!(other.code == Some(2) && other.stderr.contains("sh-copy was 1.0 and is 2.0 now"), "{other}");
+    let path = arena.path("servers/sh-copy/target.toml");
+    let manifest = fs::read_to_string(&path).unwrap();
+    fs::write(&path, manifest.replace("\"serve.sh\"", "\"./serve.sh\"")).unwrap();
+    let other = shootout(&arena, &["--resume", "kept"]);
+    assert!(other.code == Some(2) && other.stderr.contains("THRONG={throng} sh ./serve.sh` and"), "{other}");
 }
 
 /// The processes whose working directory is in the arena, without the dead that nobody has asked about.

@@ -65,10 +65,10 @@ pub(crate) struct FleetArgs {
     pub(crate) fleet: Option<Secret>,
     /// Number of agents [default: all that are free]
     #[arg(long, value_name = "N", requires = "fleet", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Fleet")]
-    agents: Option<u16>,
+    pub(crate) agents: Option<u16>,
     /// Only agents with this label, e.g. zone=a
     #[arg(long = "where", value_name = "KEY=VALUE", requires = "fleet", value_parser = label, help_heading = "Fleet")]
-    labels: Vec<(String, String)>,
+    pub(crate) labels: Vec<(String, String)>,
     /// Wait this long for agents
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Fleet")]
     fleet_wait: u64,

@@ -26,7 +26,7 @@ use crate::setup::Trouble;
 
 mod head;
 
-pub use head::{About, Entry, Head, LeftOut, Receipt};
+pub use head::{About, Entry, Generator, Head, LeftOut, Receipt};
 
 /// The version of the folder's form.
 pub const SCHEMA: u32 = 1;

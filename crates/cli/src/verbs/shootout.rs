@@ -1,6 +1,7 @@
 //! `throng shootout`: a suite over all targets that can do it, end to end.
 
 mod chosen;
+mod conditions;
 mod flags;
 mod forecast;
 mod gate;
@@ -24,6 +25,7 @@ use results::format::counted;
 use results::units;
 use suite::recap::Finished;
 use suite::record::{Claim, Head, Receipt, SCHEMA};
+use suite::schedule;
 use suite::section::{self, Section};
 use suite::suite::QUICK;
 use suite::summary;
@@ -156,8 +158,9 @@ impl Shootout {
         }
         if is_interrupted() {
             stderr::line(format_args!(
-                "Interrupted: throng shootout --resume {} goes on.",
-                record.folder().display()
+                "Interrupted: throng shootout --resume {} goes on{}.",
+                record.folder().display(),
+                conditions::besides(&record.head)
             ));
             return Ok(Exit::Interrupted);
         }
@@ -174,13 +177,7 @@ impl Shootout {
         let scale = self.scale.unwrap_or(1.0);
         let mut suite = read_suite(&path, &text, scale)?;
         if host.is_elsewhere() {
-            let left_out = chosen::leave_out_local(&mut suite);
-            for (name, why) in &left_out {
-                stderr::line(format_args!("{name} is left out: {why}"));
-            }
-            if let (true, Some((_, why))) = (suite.scenarios.is_empty(), left_out.first()) {
-                return Err(Failure::usage("--target-agent", why));
-            }
+            chosen::keep_what_reaches(&mut suite)?;
         }
         self.check_pins(host)?;
         let shelf = targets::shelf(self.targets_dir.as_deref())?;
@@ -210,6 +207,8 @@ impl Shootout {
         if (tools.is_interrupted)() {
             return Err(Failure::interrupted());
         }
+        let seed = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+        let in_round = schedule::round(&suite, &passed.iter().collect::<Vec<_>>(), 1, seed).len();
         let head = Head {
             schema: SCHEMA,
             suite: suite.name.clone(),
@@ -220,10 +219,13 @@ impl Shootout {
             repeats_max,
             budget_s: budget.map(|budget| budget.as_secs_f64()),
             has_control: suite.control,
-            seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+            seed,
             no_install: self.no_install,
             pin: self.pin.clone(),
             server_pin: self.server_pin.clone(),
+            targets_dir: self.targets_dir.as_deref().map(kept::from_here),
+            generator: Some(conditions::generator(&self.fleet)),
+            in_round: Some(in_round),
             target_agent: self.fleet.target_agent.clone(),
             throng: env!("CARGO_PKG_VERSION").to_owned(),
             started: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -269,34 +271,24 @@ impl Shootout {
             stderr::line(format_args!("throng: measured again, because it is damaged: {what}"));
         }
         let head = &record.head;
-        if head.target_agent != self.fleet.target_agent {
-            let at = |agent: &Option<String>| agent.clone().unwrap_or_else(|| "this machine".to_owned());
-            let (was, is) = (at(&head.target_agent), at(&self.fleet.target_agent));
-            let problem =
-                format!("the servers ran on {was}, and would run on {is} now: pass the same --target-agent");
-            return Err(Failure::usage("--resume", problem));
-        }
+        conditions::check_machines(head, &self.fleet)?;
         let suite = kept_suite(head)?;
-        let shelf = targets::shelf(self.targets_dir.as_deref())?;
+        let shelf = targets::shelf(self.targets_dir.as_deref().or(head.targets_dir.as_deref()))?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
         let control = Target::control();
         let mut wanted = Vec::new();
         for receipt in known.clone() {
-            if receipt.target == control.name {
-                wanted.push(&control);
-            } else {
-                wanted.extend(targets::find(&shelf, &receipt.target)?);
-            }
+            let found = match receipt.target == control.name {
+                true => vec![&control],
+                false => targets::find(&shelf, &receipt.target)?,
+            };
+            found.iter().try_for_each(|target| conditions::check_manifest(receipt, target))?;
+            wanted.extend(found);
         }
         let (passed, receipts) = gate::pass(&wanted, head.no_install, host, tools);
         for receipt in known {
-            let now = receipts.iter().find(|now| now.target == receipt.target);
-            if let Some(now) = now.filter(|now| now.trouble.is_none() && now.version != receipt.version) {
-                let version = |version: &Option<String>| version.clone().unwrap_or_default();
-                let (was, is) = (version(&receipt.version), version(&now.version));
-                let problem = format!("{} was {was} and is {is} now: start a new shootout", receipt.target);
-                return Err(Failure::usage("--resume", problem));
-            }
+            let mut now = receipts.iter().filter(|now| now.target == receipt.target);
+            now.try_for_each(|now| conditions::check_version(receipt, now))?;
         }
         Ok((suite, record, passed))
     }

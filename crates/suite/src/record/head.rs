@@ -1,7 +1,10 @@
 //! What the files of a shootout's folder hold, beside results.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
+use results::format::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Target;
@@ -40,6 +43,15 @@ pub struct Head {
     pub pin: Option<String>,
     /// The CPUs of the servers, if they were pinned.
     pub server_pin: Option<String>,
+    /// The folder with the targets, if it was named.
+    #[serde(default)]
+    pub targets_dir: Option<PathBuf>,
+    /// Where the load came from; not known of older shootouts.
+    #[serde(default)]
+    pub generator: Option<Generator>,
+    /// How many measurements a round has that every target has; not known of older shootouts.
+    #[serde(default)]
+    pub in_round: Option<usize>,
     /// The target agent that ran the servers, if they did not run on this machine.
     #[serde(default)]
     pub target_agent: Option<String>,
@@ -57,6 +69,33 @@ pub struct Head {
     /// Which named targets have no part in which scenarios.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+}
+
+/// What made the load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generator {
+    /// The machine of the shootout.
+    Here,
+    /// The agents of a fleet.
+    Fleet {
+        /// So many, if it was said.
+        agents: Option<u16>,
+        /// Those with these labels.
+        labels: BTreeMap<String, String>,
+    },
+}
+
+impl fmt::Display for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Generator::Fleet { agents, labels } = self else { return f.write_str("this machine") };
+        match agents {
+            Some(agents) => write!(f, "a fleet of {}", counted(u64::from(*agents), "agent"))?,
+            None => f.write_str("a fleet")?,
+        }
+        let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if labels.is_empty() { Ok(()) } else { write!(f, " with {}", labels.join(", ")) }
+    }
 }
 
 /// A target that was named, by the command line or by the suite, and cannot do a scenario.

@@ -5,6 +5,7 @@ use suite::record::LeftOut;
 use suite::{Scenario, Shelf, Suite, Target};
 
 use crate::exit::Failure;
+use crate::stderr;
 use crate::verbs::targets;
 
 /// The targets that the command line names, or else the suite; none: all that can do anything.
@@ -27,6 +28,18 @@ pub(super) fn leave_out_local(suite: &mut Suite) -> Vec<(String, &'static str)> 
     };
     let local = suite.scenarios.extract_if(.., |scenario| scenario.unix || scenario.tls);
     local.map(|scenario| (scenario.name.clone(), why(&scenario))).collect()
+}
+
+/// The same, said; of a suite of nothing else there is nothing left to measure.
+pub(super) fn keep_what_reaches(suite: &mut Suite) -> Result<(), Failure> {
+    let left_out = leave_out_local(suite);
+    for (name, why) in &left_out {
+        stderr::line(format_args!("{name} is left out: {why}"));
+    }
+    match left_out.first() {
+        Some((_, why)) if suite.scenarios.is_empty() => Err(Failure::usage("--target-agent", why)),
+        _ => Ok(()),
+    }
 }
 
 /// Which of them have no part in which scenarios.

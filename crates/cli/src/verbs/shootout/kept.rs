@@ -24,7 +24,8 @@ pub(super) fn read_suite(path: &Path, text: &str, scale: f64) -> Result<Suite, F
 /// The path from here, where it is below: it is kept, and results are shared.
 pub(super) fn from_here(path: &Path) -> PathBuf {
     let here = env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).to_owned()
+    let below = path.strip_prefix(&here).ok().filter(|below| !below.as_os_str().is_empty());
+    below.unwrap_or(path).to_owned()
 }
 
 /// The suite of a shootout, as far as it could be had of servers where they ran.

@@ -8,7 +8,7 @@ use report::{Curve, Page, Published, Question, Row, Server, Shootout, Source};
 use results::Run;
 use suite::layout::PAGE;
 use suite::manifest::CONTROL_NAME;
-use suite::record::{Entry, Head, Receipt, Record, RecordError};
+use suite::record::{Entry, Generator, Head, Receipt, Record, RecordError};
 use suite::section::{self, Section};
 use suite::standing::Standing;
 use suite::suite::QUICK;
@@ -153,6 +153,14 @@ fn command(head: &Head, targets: &[String]) -> String {
     flag("--scale", (head.scale != 1.0).then(|| head.scale.to_string()));
     flag("--repeats", (head.repeats >= head.repeats_max).then(|| head.repeats.to_string()));
     flag("--budget", head.budget_s.map(|budget_s| format!("{budget_s}s")));
+    flag("--targets-dir", head.targets_dir.as_ref().map(|folder| folder.display().to_string()));
+    if let Some(Generator::Fleet { agents, labels }) = &head.generator {
+        flag("--fleet", Some("URL".to_owned()));
+        flag("--agents", agents.map(|agents| agents.to_string()));
+        for (key, value) in labels {
+            flag("--where", Some(format!("{key}={value}")));
+        }
+    }
     flag("--target-agent", head.target_agent.clone());
     flag("--nats", head.target_agent.as_ref().map(|_| "URL".to_owned()));
     flag("--pin", head.pin.clone());
