@@ -85,7 +85,11 @@ fn everything_is_measured_ranked_and_kept() {
     let row = report.lines().find(|line| line.contains("sh-copy")).expect("its row");
     assert!(row.contains("| 1,234 |"), "then stands beside now: {row}");
 
+    fs::create_dir(arena.path("newer")).unwrap();
+    let newer = fs::read_to_string(arena.path("kept/shootout.json")).unwrap();
+    fs::write(arena.path("newer/shootout.json"), newer.replace("\"schema\": 1,", "\"schema\": 2,")).unwrap();
     let recap = shootout(&arena, &["--recap", ".", "--format", "md"]);
+    assert!(recap.stderr.contains("throng: left out: ./newer has schema 2"), "{recap}");
     assert_eq!(recap.code, Some(0), "{recap}");
     assert!(
         recap.stdout.contains("| place | target | rtt.p50 ms | × throng | then (p50_ms) | remarks |"),
@@ -155,7 +159,10 @@ fn a_shootout_goes_on_after_the_last_that_was_finished() {
     let status = process.wait(RUN_MAX).expect("it ends");
     assert_eq!(status.code(), Some(130));
     let before = fs::read_to_string(arena.path("kept/cells.jsonl")).unwrap();
-    assert!(before.lines().count() < 6, "it was interrupted");
+    let made = before.lines().count();
+    assert!(made < 6, "it was interrupted");
+    let report = fs::read_to_string(arena.path("kept/report.md")).unwrap();
+    assert!(report.contains(&format!("\n- Interrupted: {made} of 6 measurements\n")), "{report}");
     let page = fs::read_to_string(arena.path("kept/report.html")).unwrap();
     assert!(page.contains("--targets-dir servers"), "the page says where its targets are");
     for (flags, said) in [

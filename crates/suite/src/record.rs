@@ -10,7 +10,7 @@
 //! report.html                the page
 //! ```
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirEntry, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +25,8 @@ use crate::schedule::Cell;
 use crate::setup::Trouble;
 
 mod head;
+#[cfg(test)]
+mod tests;
 
 pub use head::{About, Entry, Generator, Head, LeftOut, Receipt};
 
@@ -77,10 +79,10 @@ pub enum RecordError {
         error: serde_json::Error,
     },
     /// Written by a newer throng.
-    #[error(
-        "the folder has schema {found}; this throng reads {SCHEMA}: use the throng that wrote it, or newer"
-    )]
+    #[error("{path} has schema {found}; this throng reads {SCHEMA}: use the throng that wrote it, or newer")]
     Newer {
+        /// The folder.
+        path: String,
         /// The folder's schema.
         found: u32,
     },
@@ -162,7 +164,7 @@ impl Record {
         let head: Head = serde_json::from_str(&text)
             .map_err(|error| RecordError::Shape { path: path.display().to_string(), error })?;
         if head.schema > SCHEMA {
-            return Err(RecordError::Newer { found: head.schema });
+            return Err(RecordError::Newer { path: folder.display().to_string(), found: head.schema });
         }
         let path = folder.join(CELLS);
         // A line that was cut off may end within a character.
@@ -174,8 +176,8 @@ impl Record {
         Ok(Record { folder: folder.to_owned(), packed, head, entries, lock: None })
     }
 
-    /// Opens it to go on. A measurement whose line or results file is damaged counts as not made; what is damaged comes
-    /// with it, in words.
+    /// Opens it to go on. A measurement whose line or results file is damaged counts as not made, and so does one whose load
+    /// was lost; why each is to be made again comes with it, in words.
     ///
     /// # Errors
     /// As [`Record::open`]; it cannot be written to, or somebody else does.
@@ -186,19 +188,27 @@ impl Record {
         let path = folder.join(CELLS);
         let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
         let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
-        let mut damaged = Vec::new();
+        let mut again = Vec::new();
         if lines > record.entries.len() {
-            damaged.push(format!("{}: {} cut off", path.display(), lines - record.entries.len()));
+            again.push(format!(
+                "it is damaged: {}: {} cut off",
+                path.display(),
+                lines - record.entries.len()
+            ));
         }
         for entry in std::mem::take(&mut record.entries) {
-            match record.read(&entry) {
-                Err(error) if entry.trouble.is_none() => damaged.push(error.to_string()),
+            match (&entry.trouble, record.read(&entry)) {
+                (None, Err(error)) => again.push(format!("it is damaged: {error}")),
+                (Some(trouble), _) if !trouble.is_of_target() => again.push(format!(
+                    "the server had no part in its failure: {}, {}, round {}: {trouble}",
+                    entry.scenario, entry.target, entry.repeat
+                )),
                 _ => record.entries.push(entry),
             }
         }
-        // Without the broken lines, so that the next one does not continue the last.
+        // Without those lines, so that the next one does not continue one that was cut off.
         replace(&path, &record.entries.iter().map(line).collect::<String>())?;
-        Ok((record, damaged))
+        Ok((record, again))
     }
 
     /// The folders of shootouts that this is or contains, in the order of their names.
@@ -210,8 +220,9 @@ impl Record {
             return Ok(vec![folder.to_owned()]);
         }
         let entries = fs::read_dir(folder).map_err(|error| io_error(folder, error))?;
-        let mut below: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        below.retain(|path| path.is_dir());
+        // Not those that links lead to: these may lead back.
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mut below: Vec<PathBuf> = entries.flatten().filter(is_folder).map(|entry| entry.path()).collect();
         below.sort();
         let found: Result<Vec<_>, _> = below.iter().map(|path| Record::find(path)).collect();
         Ok(found?.concat())

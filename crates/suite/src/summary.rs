@@ -7,7 +7,7 @@ use results::format::counted;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
-use crate::record::Record;
+use crate::record::{Generator, Record};
 use crate::section::{Section, with_interval};
 use crate::standing::Control;
 use crate::suite::Suite;
@@ -111,12 +111,16 @@ pub fn facts(record: &Record) -> Vec<String> {
             format!("on CPUs {} and {}", cpus(pin), cpus(server_pin))
         }
     };
+    let fleet = head.generator.as_ref().filter(|generator| **generator != Generator::Here);
+    let load = fleet.map_or(String::new(), |fleet| format!(", and the load comes from {fleet}"));
     facts.push(match &head.target_agent {
-        Some(agent) => format!("Servers run under the target agent {agent}, {pinned}"),
+        Some(agent) => format!("Servers run under the target agent {agent}{load}, {pinned}"),
+        None if fleet.is_some() => format!("Servers run on this machine{load}, {pinned}"),
         None => format!("Generator and server share this machine, {pinned}"),
     });
     facts.push(match rounds(record) {
-        (_, 0 | 1) => {
+        (_, 0) => "No measurement was finished".to_owned(),
+        (_, 1) => {
             "One round: nothing is known of what varies from run to run, so who is ahead cannot be told".to_owned()
         }
         (least, most) => {
@@ -129,7 +133,8 @@ pub fn facts(record: &Record) -> Vec<String> {
             )
         }
     });
-    let again: usize = record.entries.iter().map(|entry| entry.noise_percent.len().saturating_sub(1)).sum();
+    facts.extend(interrupted(record));
+    let again = record.entries.iter().filter(|entry| entry.noise_percent.len() > 1).count();
     if again > 0 {
         facts.push(format!(
             "Measured again because other programs had more than {}% of the CPU: {}",
@@ -138,6 +143,17 @@ pub fn facts(record: &Record) -> Vec<String> {
         ));
     }
     facts
+}
+
+/// How far the rounds came that every target has, where one of them is not whole.
+fn interrupted(record: &Record) -> Option<String> {
+    let head = &record.head;
+    let begun = record.entries.iter().map(|entry| entry.repeat).max().unwrap_or(1);
+    // Where there is a time to end in, it may have been up after any round.
+    let rounds = if head.budget_s.is_some() { begun.min(head.repeats) } else { head.repeats };
+    let made = record.entries.iter().filter(|entry| entry.repeat <= rounds).count();
+    let all = head.in_round? * rounds as usize;
+    (made < all).then(|| format!("Interrupted: {made} of {all} measurements"))
 }
 
 /// How many rounds those targets have that were measured least often, and most often.
@@ -194,4 +210,65 @@ pub fn left_out(record: &Record) -> Vec<(String, String)> {
         .iter()
         .map(|out| (format!("{} in {}", out.target, out.scenario), format!("it {}", out.why)));
     whole.chain(in_part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Claim, Entry, Head};
+
+    /// One that took so many tries.
+    fn entry(target: &str, repeat: u32, tries: usize) -> Entry {
+        Entry { target: target.to_owned(), repeat, noise_percent: vec![0.0; tries], ..Entry::default() }
+    }
+
+    #[test]
+    fn what_is_not_whole_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
+        let told = |record: &Record, what: &str| {
+            facts(record).into_iter().find_map(|fact| fact.strip_prefix(what).map(str::to_owned))
+        };
+        assert_eq!(told(&record, "No measurement was finished").as_deref(), Some(""));
+        assert_eq!(told(&record, "Interrupted: "), None, "it does not say how many there were to be");
+        record.head.in_round = Some(2);
+        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("0 of 6 measurements"));
+        for repeat in 1..=3 {
+            record.entries.push(entry("a", repeat, 3));
+            assert_eq!(told(&record, "Interrupted: "), Some(format!("{} of 6 measurements", 2 * repeat - 1)));
+            record.entries.push(entry("b", repeat, 1));
+        }
+        assert_eq!(told(&record, "Interrupted: "), None);
+        let again = told(&record, "Measured again because other programs had more than 10% of the CPU: ");
+        assert_eq!(again.as_deref(), Some("3 measurements"), "however often each");
+        record.entries.truncate(4);
+        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("4 of 6 measurements"));
+        record.head.budget_s = Some(60.0);
+        assert_eq!(told(&record, "Interrupted: "), None, "its time was up");
+        record.entries.truncate(3);
+        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("3 of 4 measurements"));
+    }
+
+    #[test]
+    fn where_the_load_came_from_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
+        let mut told = |generator| {
+            record.head.generator = generator;
+            facts(&record).remove(2)
+        };
+        for here in [None, Some(Generator::Here)] {
+            assert_eq!(told(here), "Generator and server share this machine, not pinned");
+        }
+        let labels = [("zone".to_owned(), "a".to_owned())].into();
+        assert_eq!(
+            told(Some(Generator::Fleet { agents: Some(2), labels })),
+            "Servers run on this machine, and the load comes from a fleet of 2 agents with zone=a, not pinned"
+        );
+        record.head.target_agent = Some("rack-7".to_owned());
+        assert_eq!(
+            facts(&record)[2],
+            "Servers run under the target agent rack-7, and the load comes from a fleet of 2 agents with zone=a, not pinned"
+        );
+    }
 }

@@ -262,13 +262,13 @@ impl Shootout {
         host: &Host,
         tools: &Tools<'_>,
     ) -> Result<(Suite, Record, Vec<Target>), Failure> {
-        let (mut record, damaged) =
+        let (mut record, again) =
             Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
         if let Some(budget) = self.budget {
             record.set_budget(Duration::from_nanos(budget)).map_err(could_not_keep)?;
         }
-        for what in damaged {
-            stderr::line(format_args!("throng: measured again, because it is damaged: {what}"));
+        for why in again {
+            stderr::line(format_args!("throng: measured again, because {why}"));
         }
         let head = &record.head;
         conditions::check_machines(head, &self.fleet)?;

@@ -71,6 +71,18 @@ pub struct Head {
     pub left_out: Vec<LeftOut>,
 }
 
+#[cfg(test)]
+impl Head {
+    /// What older shootouts kept, of three rounds, and nothing else.
+    pub(crate) fn blank() -> Head {
+        let head = serde_json::json!({
+            "schema": super::SCHEMA, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
+            "seed": 7, "pin": null, "server_pin": null, "throng": "0.1.0", "started": "", "machine": [], "receipts": [],
+        });
+        serde_json::from_value(head).unwrap()
+    }
+}
+
 /// What made the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

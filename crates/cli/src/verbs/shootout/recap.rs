@@ -8,6 +8,7 @@ use suite::{Record, section};
 
 use super::kept::{as_json, could_not_read, kept_suite};
 use crate::exit::Failure;
+use crate::stderr;
 use crate::verbs::targets::rows::Format;
 
 /// The newest shootout of each suite in a folder, in the order of the suites' names.
@@ -15,7 +16,14 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
     let refused = |error| Failure::usage("--recap", error);
     let mut newest: BTreeMap<String, Record> = BTreeMap::new();
     for found in Record::find(folder).map_err(refused)? {
-        let record = Record::open(&found).map_err(refused)?;
+        let record = match Record::open(&found) {
+            Ok(record) => record,
+            // The others are not to be missing for it.
+            Err(error) => {
+                stderr::line(format_args!("throng: left out: {error}"));
+                continue;
+            }
+        };
         let suite = record.head.suite.clone();
         if newest.get(&suite).is_none_or(|known| known.head.started < record.head.started) {
             newest.insert(suite, record);

@@ -1,0 +1,62 @@
+//! What of a shootout's folder counts, and which folders are some.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::setup::Stage;
+
+fn record(folder: &Path) -> Record {
+    Record::create(Claim::make(folder).unwrap(), Head::blank()).unwrap()
+}
+
+fn cell(target: &str, repeat: u32) -> Cell {
+    Cell { scenario: "echo".to_owned(), target: target.to_owned(), dialect: None, repeat }
+}
+
+fn outcome(result: Result<Run, Trouble>) -> Outcome {
+    Outcome { command: Vec::new(), result, took_s: 1.0, noise_percent: Vec::new() }
+}
+
+#[test]
+fn what_the_server_had_no_part_in_is_measured_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = record(folder.path());
+    kept.log(&cell("fine", 1)).unwrap(); // which makes the scenario's folder
+    kept.add(&cell("lost", 1), outcome(Err(Trouble::new(Stage::Load, "signal: 9")))).unwrap();
+    kept.add(&cell("dead", 1), outcome(Err(Trouble::new(Stage::Measure, "it exited with 7")))).unwrap();
+    kept.add(&cell("fine", 1), outcome(Ok(Run::default()))).unwrap();
+    kept.add(&cell("torn", 1), outcome(Ok(Run::default()))).unwrap();
+    let torn = folder.path().join("echo/torn-1.json");
+    fs::write(&torn, "{").unwrap();
+    drop(kept);
+    let (record, again) = Record::reopen(folder.path()).unwrap();
+    let made = ["lost", "dead", "fine", "torn"].map(|target| record.has(&cell(target, 1)));
+    assert_eq!(made, [false, true, true, false]);
+    let [lost, damaged] = &again[..] else { panic!("{again:?}") };
+    assert_eq!(lost, "the server had no part in its failure: echo, lost, round 1: load: signal: 9");
+    assert!(damaged.starts_with(&format!("it is damaged: {}: ", torn.display())), "{damaged}");
+    assert_eq!(Record::open(folder.path()).unwrap().entries.len(), 2);
+}
+
+#[test]
+fn a_folder_of_a_newer_throng_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    drop(record(&path));
+    write_head(&path, &Head { schema: SCHEMA + 1, ..Head::blank() }).unwrap();
+    let error = Record::open(&path).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{} has schema 2; this throng reads 1", path.display())), "{error}");
+}
+
+#[test]
+fn links_lead_to_no_shootouts() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["b", "a"] {
+        symlink(".", folder.path().join(format!("here-{name}"))).unwrap();
+        drop(record(&folder.path().join("below").join(name)));
+    }
+    let found = Record::find(folder.path()).unwrap();
+    assert_eq!(found, ["below/a", "below/b"].map(|below| folder.path().join(below)));
+    symlink("below/a", folder.path().join("named")).unwrap();
+    assert_eq!(Record::find(&folder.path().join("named")).unwrap().len(), 1, "but the one that is named");
+}
