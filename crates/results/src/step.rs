@@ -361,9 +361,9 @@ pub struct FleetAgent {
     pub name: String,
     /// Its threads.
     pub workers: u32,
-    /// The coordinator's clock minus its own, as measured last.
+    /// The coordinator's clock minus its own, as the step ran on it.
     pub clock_offset_ns: Option<i64>,
-    /// How wrong that may be: so wrong may a delivery be from another agent's client to one of its.
+    /// How wrong that may have become by the end of the step: so wrong may a delivery be from another agent's client to one of its.
     pub clock_error_ns: Option<u64>,
     /// How it was lost; what it had reported by then is in the figures.
     pub lost: Option<String>,

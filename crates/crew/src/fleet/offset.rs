@@ -25,6 +25,8 @@ pub struct Offset {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanges {
     samples: VecDeque<(u64, Offset)>,
+    /// What the other end was last told to add to its clock.
+    applied_ns: Option<i64>,
 }
 
 impl Exchanges {
@@ -43,8 +45,21 @@ impl Exchanges {
         self.samples.len()
     }
 
+    /// What the other end is to add to its clock from now on: the best that is known.
+    pub(crate) fn apply(&mut self, now_ns: u64) -> Option<i64> {
+        self.applied_ns = self.best(now_ns).map(|best| best.offset_ns);
+        self.applied_ns
+    }
+
+    /// What the other end adds to its clock, and how wrong that may have become by `now_ns`; before it adds anything, the best.
+    pub(crate) fn applied(&self, now_ns: u64) -> Option<Offset> {
+        let best = self.best(now_ns)?;
+        let offset_ns = self.applied_ns.unwrap_or(best.offset_ns);
+        Some(Offset { offset_ns, error_ns: best.error_ns + best.offset_ns.abs_diff(offset_ns) })
+    }
+
     /// The best of them, as of `now_ns`.
-    pub(crate) fn best(&self, now_ns: u64) -> Option<Offset> {
+    fn best(&self, now_ns: u64) -> Option<Offset> {
         let aged = self.samples.iter().map(|&(at_ns, sample)| {
             let drift_ns = (now_ns.saturating_sub(at_ns) as f64 * DRIFT_PER_NS) as u64;
             Offset { error_ns: sample.error_ns + drift_ns, ..sample }
@@ -81,5 +96,27 @@ mod tests {
         exchanges.add(60_000_000_000, 60_000_000_000, 60_002_000_000);
         assert_eq!(exchanges.best(200).unwrap().error_ns, 100);
         assert_eq!(exchanges.best(60_002_000_000).unwrap().error_ns, 1_000_000, "a minute of drift is more");
+    }
+
+    #[test]
+    fn an_offset_that_stays_applied_errs_by_what_the_clocks_drift_apart() {
+        const MINUTE_NS: u64 = 60_000_000_000;
+        let mut exchanges = Exchanges::default();
+        assert_eq!((exchanges.apply(0), exchanges.applied(0)), (None, None), "nothing is known yet");
+        // The other clock gains 10 µs a second; each way takes 50 µs.
+        let exchange = |exchanges: &mut Exchanges, at_ns: u64| {
+            exchanges.add(at_ns, at_ns + 50_000 + at_ns / 100_000, at_ns + 100_000);
+            exchanges.applied(at_ns + 100_000).unwrap()
+        };
+        let first = exchange(&mut exchanges, 0);
+        assert_eq!(first, Offset { offset_ns: 0, error_ns: 50_000 });
+        assert_eq!(exchanges.apply(100_000), Some(0));
+        for minute in 1..30 {
+            exchange(&mut exchanges, minute * MINUTE_NS);
+        }
+        let last = exchange(&mut exchanges, 30 * MINUTE_NS);
+        assert_eq!(last, Offset { offset_ns: 0, error_ns: 18_050_000 }, "the step still runs on the first");
+        assert_eq!(exchanges.apply(30 * MINUTE_NS), Some(-18_000_000));
+        assert_eq!(exchanges.applied(30 * MINUTE_NS).unwrap().error_ns, 50_000, "the next does not");
     }
 }

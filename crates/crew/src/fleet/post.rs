@@ -25,7 +25,7 @@ pub struct AgentState {
     pub workers: Range<u16>,
     /// Clients that its processes may have.
     pub clients_max: u64,
-    /// Its clock.
+    /// What it adds to its clock, and how wrong that may be by now.
     pub offset: Option<Offset>,
     /// Memory of its processes.
     pub rss_bytes: u64,
@@ -94,8 +94,8 @@ impl Post {
         }
     }
 
-    pub(super) fn brief(&self, plan: &Plan, now_ns: u64) -> Brief {
-        let offset_ns = self.exchanges.best(now_ns).map_or(0, |offset| offset.offset_ns);
+    pub(super) fn brief(&mut self, plan: &Plan, now_ns: u64) -> Brief {
+        let offset_ns = self.exchanges.apply(now_ns).unwrap_or(0);
         Brief {
             plan: plan.part(&self.segments),
             segments: self.segments.clone(),

@@ -124,12 +124,13 @@ impl Relay {
             }
             return;
         }
-        for post in self.posts.iter_mut().filter(|post| post.phase != Phase::Lost) {
+        for (index, post) in self.posts.iter_mut().enumerate().filter(|(_, post)| post.phase != Phase::Lost) {
             match &order {
                 Order::Command(command) => {
-                    if let (Command::Step(_), Some(offset)) = (command, post.exchanges.best(now_ns)) {
-                        let offset_ns = offset.offset_ns;
+                    if let (Command::Step(_), Some(offset_ns)) = (command, post.exchanges.apply(now_ns)) {
                         post.link.send(&Down::Command(Command::Clock { offset_ns }));
+                        let mut states = self.states.lock().expect("nobody panics with it");
+                        states[index].offset = post.exchanges.applied(now_ns);
                     }
                     post.link.send(&Down::Command(command.clone()));
                 }
@@ -186,7 +187,7 @@ impl Relay {
             post.exchanges.add(sent_ns, here_ns, now_ns);
         }
         let mut states = self.states.lock().expect("nobody panics with it");
-        states[index].offset = post.exchanges.best(now_ns);
+        states[index].offset = post.exchanges.applied(now_ns);
         states[index].rss_bytes = rss_bytes;
     }
 
@@ -203,7 +204,8 @@ impl Relay {
                 continue;
             }
             if post.phase == Phase::Met && post.exchanges.count() >= EXCHANGES_MIN {
-                post.link.send(&Down::Brief(Box::new(post.brief(&self.plan, now_ns))));
+                let brief = post.brief(&self.plan, now_ns);
+                post.link.send(&Down::Brief(Box::new(brief)));
                 post.phase = Phase::Briefed;
             }
             // Thousands of agents are met at the pace at which they answer.
