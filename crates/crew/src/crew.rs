@@ -204,7 +204,8 @@ impl Crew {
                 }
                 _ => None,
             })?;
-        let slow: u64 = grown.values().map(|[_, slow, _]| slow).sum();
+        let receivers =
+            grown.iter().map(|(worker, [usable, slow, _])| (*worker, usable.saturating_sub(*slow))).collect();
         self.usable = grown.values().map(|[usable, ..]| usable).sum();
         self.reached = grown.values().map(|[.., reached]| reached).sum();
         let grown_ns = clock::monotonic_ns();
@@ -229,7 +230,7 @@ impl Crew {
         let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
         merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
         let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
-        let mut drain = Drain::new(self.cast.clone(), self.draining, sent, self.usable - slow, now_ns);
+        let mut drain = Drain::new(self.cast.clone(), self.draining, sent, receivers, now_ns);
         let mut patience = Patience::new(now_ns);
         while !observer.is_interrupted() {
             let time_ns = patience.time_ns(merge.heard_ns(), clock::monotonic_ns());

@@ -41,8 +41,8 @@ pub(crate) struct Drain {
     draining: Draining,
     /// Messages that each worker sent.
     sent: BTreeMap<u16, u64>,
-    /// Clients to which broadcasts are due.
-    receivers: u64,
+    /// Clients to which broadcasts are due, by worker.
+    receivers: BTreeMap<u16, u64>,
     began_ns: u64,
     /// Where the window was closed.
     closed_ns: Option<u64>,
@@ -59,7 +59,7 @@ impl Drain {
         cast: Cast,
         draining: Draining,
         sent: BTreeMap<u16, u64>,
-        receivers: u64,
+        receivers: BTreeMap<u16, u64>,
         now_ns: u64,
     ) -> Self {
         Self {
@@ -103,22 +103,21 @@ impl Drain {
             self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));
         let time_ns = self.draining.timeout_ns.saturating_add(self.cast.away_ns.unwrap_or(0));
         let may_end = match self.cast.away_ns {
-            Some(_) => is_quiet && present >= self.receivers,
+            Some(_) => is_quiet && present >= of_present(merge, &self.receivers),
             None => is_quiet || self.is_all_in(merge),
         };
         may_end || now_ns.saturating_sub(self.began_ns) > time_ns
     }
 
     fn is_all_in(&self, merge: &Merge) -> bool {
-        let sent = self.sent.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, sent)| sent);
-        let sent: u64 = sent.sum();
+        let sent = of_present(merge, &self.sent);
         let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
         match self.cast.workload {
             Workload::Echo => arrived.saturating_add(gone.answers) >= sent,
             // To whom a message was due the books will tell.
             Workload::Broadcast if !self.cast.rooms.visits().is_empty() => false,
             Workload::Broadcast => {
-                let receivers = self.receivers.saturating_sub(gone.receivers);
+                let receivers = of_present(merge, &self.receivers).saturating_sub(gone.receivers);
                 let due = if self.cast.rooms.is_one() {
                     let hearers =
                         receivers.saturating_sub(u64::from(!self.cast.rooms.says()[0].hears_itself()));
@@ -134,6 +133,11 @@ impl Drain {
             }
         }
     }
+}
+
+/// What workers have together whose agents are not lost.
+fn of_present(merge: &Merge, of_workers: &BTreeMap<u16, u64>) -> u64 {
+    of_workers.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, of_worker)| of_worker).sum()
 }
 
 /// How long no answer may be expected, by how long the longest took.
@@ -176,7 +180,7 @@ mod tests {
 
     fn drain(workload: Workload, sent: [(u16, u64); 2]) -> Drain {
         let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
-        Drain::new(cast(workload), draining, BTreeMap::from(sent), 4, 1_000 * MS)
+        Drain::new(cast(workload), draining, BTreeMap::from(sent), [(0, 2), (1, 2)].into(), 1_000 * MS)
     }
 
     fn delta(worker: u16, sent: u64, received: u64, acks: u64) -> Delta {
@@ -293,5 +297,19 @@ mod tests {
         merge.lose(1..2);
         assert!(!drain.is_over(&merge, 3_000 * MS));
         assert!(drain.is_over(&merge, 3_001 * MS));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_lost_agents_clients_to_come_back() {
+        let workload = Workload::Broadcast;
+        let (mut merge, mut drain) = (merge(workload), drain(workload, [(0, 10), (1, 10)]));
+        drain.cast.away_ns = Some(5_000 * MS);
+        merge.add(&Delta { usable: 2, ..delta(0, 10, 30, 10) });
+        merge.add(&Delta { usable: 1, ..delta(1, 10, 30, 10) });
+        assert_eq!(drain.poll(&merge, 1_000 * MS), Next::Wait);
+        assert!(!drain.is_over(&merge, 9_000 * MS), "one is away");
+        merge.lose(1..2);
+        assert_eq!(drain.poll(&merge, 9_000 * MS), Next::Wait, "there is news");
+        assert!(drain.is_over(&merge, 11_001 * MS));
     }
 }

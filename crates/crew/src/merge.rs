@@ -30,12 +30,28 @@ struct Grown {
     connected: u64,
 }
 
+/// What is known to have been due because it came.
+#[derive(Clone, Copy, Default)]
+struct Come {
+    /// Copies.
+    copies: u64,
+    /// Copies that clients were sent again after they had been away.
+    recovered: u64,
+}
+
+impl Come {
+    fn add(&mut self, counts: &Counts) {
+        self.copies += certain(counts);
+        self.recovered += counts.recovered;
+    }
+}
+
 /// What one worker has counted.
 #[derive(Default)]
 struct Account {
     counts: Counts,
-    /// Of each kind of messages, where there are several, what was received and is known to have been due.
-    received_of_says: Vec<u64>,
+    /// Of each kind of messages, where there are several.
+    of_says: Vec<Come>,
     gone: Gone,
     held: Held,
 }
@@ -43,9 +59,9 @@ struct Account {
 impl Account {
     fn add(&mut self, delta: &Delta) {
         self.counts.merge(&delta.counts);
-        self.received_of_says.resize(self.received_of_says.len().max(delta.says.len()), 0);
-        for (received, say) in self.received_of_says.iter_mut().zip(&delta.says) {
-            *received += certain(&say.counts);
+        self.of_says.resize(self.of_says.len().max(delta.says.len()), Come::default());
+        for (come, say) in self.of_says.iter_mut().zip(&delta.says) {
+            come.add(&say.counts);
         }
         self.gone.merge(&delta.gone);
         self.held.merge(&delta.held);
@@ -315,18 +331,20 @@ impl Merge {
             Workload::Echo => {
                 let waiting: u64 = self.present().map(|account| account.held.waiting()).sum();
                 counts.expected = counts.sent + waiting - self.echoes_of_lost();
+                counts.in_flight = self.present().map(|account| account.counts.in_flight).sum();
             }
             Workload::Broadcast => {
                 audience = Audience::of(&self.people, &self.settled, now_ns);
                 counts.expected = audience.due.copies + counts.in_passing + self.copies_of_lost();
                 counts.in_flight = audience.due.left_behind;
-                counts.offline_due = counts.recovered.max(audience.away.due);
+                let recovered_of_lost: u64 = self.counts_of_lost().map(|counts| counts.recovered).sum();
+                counts.offline_due = counts.recovered.max(audience.away.due + recovered_of_lost);
                 counts.lost_offline = counts.offline_due - counts.recovered;
                 (counts.seen_due, counts.seen) = audience.presence;
                 counts.unseen = counts.seen_due - counts.seen;
             }
         }
-        counts.connecting += self.connecting_of_lost();
+        counts.connecting += self.connecting_without_books();
         // A worker that was lost cannot tell what it sent.
         counts.expected = counts.expected.max(counts.received);
         let outstanding = counts.expected - counts.received;
@@ -340,7 +358,7 @@ impl Merge {
 
     /// What each kind of messages came to, where there are several. What is `of_all` is known of all of them together.
     fn says(&self, audience: &Audience, of_all: &Counts, interrupted: bool) -> Vec<SayFigures> {
-        let of_lost = self.copies_of_lost_by_say();
+        let of_lost = self.of_lost_by_say();
         let rooms = &self.people.rooms;
         let mut says: Vec<SayFigures> = Vec::new();
         for (kind, delta) in self.totals.says.iter().enumerate() {
@@ -373,7 +391,7 @@ impl Merge {
             people: casting.people(place, self.people.clients).into(),
             counts: {
                 let due = audience.of_roles.get(place).copied().unwrap_or_default();
-                accounted(delta.counts, due, 0, interrupted)
+                accounted(delta.counts, due, Come::default(), interrupted)
             },
             handshake: delta.handshake.clone(),
             rtt: delta.rtt.clone(),
@@ -395,31 +413,34 @@ impl Merge {
         to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
     }
 
-    /// The same by kind of messages.
-    fn copies_of_lost_by_say(&self) -> Vec<u64> {
-        let mut copies = vec![0; self.people.rooms.says().len()];
+    /// The same by kind of messages, and what came to lost agents again.
+    fn of_lost_by_say(&self) -> Vec<Come> {
+        let mut of_lost = vec![Come::default(); self.people.rooms.says().len()];
         for account in self.lost.iter().filter_map(|worker| self.accounts.get(worker)) {
-            for (copies, received) in copies.iter_mut().zip(&account.received_of_says) {
-                *copies += received;
+            for (of_say, come) in of_lost.iter_mut().zip(&account.of_says) {
+                of_say.copies += come.copies;
+                of_say.recovered += come.recovered;
             }
         }
         let mix = self.people.rooms.mix(self.people.workers);
         for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
             if self.lost.contains(&tally.worker) {
                 let kind = mix.kind(tally.worker, tally.client, engine::seq(self.order.index, tally.number));
-                copies[kind] += u64::from(tally.received);
+                of_lost[kind].copies += u64::from(tally.received);
             }
         }
-        copies
+        of_lost
     }
 
-    /// Connections that were under way at lost agents: neither usable nor failed.
-    fn connecting_of_lost(&self) -> u64 {
+    /// Connections that were under way at workers that never closed their books: neither usable nor failed.
+    fn connecting_without_books(&self) -> u64 {
+        let settled: HashSet<u16> = self.settled.iter().map(|settled| settled.worker).collect();
         let under_way = |counts: &Counts| {
             let ended = counts.connected + counts.connect_timeouts + counts.connect_failures;
             counts.connects.saturating_sub(ended + counts.connecting)
         };
-        self.counts_of_lost().map(under_way).sum()
+        let without_books = self.accounts.iter().filter(|(worker, _)| !settled.contains(worker));
+        without_books.map(|(_, account)| under_way(&account.counts)).sum()
     }
 
     fn counts_of_lost(&self) -> impl Iterator<Item = &Counts> {
@@ -432,17 +453,17 @@ fn certain(counts: &Counts) -> u64 {
     counts.received.saturating_sub(counts.in_passing)
 }
 
-/// What was counted of a part of the messages, with what was due of it, and so much to and from agents that were lost.
-fn accounted(counted: Counts, due: Due, of_lost: u64, interrupted: bool) -> Counts {
+/// What was counted of a part of the messages, with what was due of it, and what came to and from agents that were lost.
+fn accounted(counted: Counts, due: Due, of_lost: Come, interrupted: bool) -> Counts {
     let mut counts = counted;
-    counts.expected = (due.copies + counts.in_passing + of_lost).max(counts.received);
+    counts.expected = (due.copies + counts.in_passing + of_lost.copies).max(counts.received);
     let outstanding = counts.expected - counts.received;
     counts.in_flight = if interrupted { outstanding } else { due.left_behind.min(outstanding) };
     counts.missing = outstanding - counts.in_flight;
     if interrupted {
         counts.unacknowledged = 0;
     }
-    counts.offline_due = counts.recovered.max(due.offline);
+    counts.offline_due = counts.recovered.max(due.offline + of_lost.recovered);
     counts.lost_offline = counts.offline_due - counts.recovered;
     counts
 }

@@ -1,5 +1,5 @@
 use super::*;
-use engine::{BroadcastTally, SentBroadcast, Usage};
+use engine::{Absence, BroadcastTally, SentBroadcast, Usage};
 use load::{Load, Schedule, Until};
 
 fn cast(workload: Workload) -> Cast {
@@ -36,6 +36,71 @@ fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
     let step = merge.finish(1_000, false);
     assert_eq!((step.counts.expected, step.counts.received, step.counts.missing), (10, 9, 1));
     assert_eq!(step.counts.check(), Ok(()));
+}
+
+#[test]
+fn what_left_with_a_lost_agents_clients_makes_up_for_no_loss_of_the_others() {
+    let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
+    let order = StepOrder { index: 0, clients: 5, load, warmup: false };
+    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+    merge.start(0, 100);
+    let delta = |worker, sent, received, in_flight| {
+        let counts = Counts { sent, received, in_flight, ..Counts::default() };
+        Delta { worker, at_ns: 205, counts, ..Delta::default() }
+    };
+    merge.add(&delta(1, 50, 30, 20));
+    merge.lose(1..2);
+    merge.close_books(Settled { delta: delta(0, 100, 87, 3), ..Settled::default() });
+    let counts = merge.finish(1_000, false).counts;
+    assert_eq!((counts.expected, counts.in_flight, counts.missing), (130, 3, 10));
+    assert_eq!(counts.check(), Ok(()));
+}
+
+#[test]
+fn what_a_lost_agents_clients_were_sent_again_makes_up_for_no_loss_of_the_others() {
+    let mut merge = merge(Vec::new());
+    let delta = |worker, recovered| {
+        let counts = Counts { recovered, ..Counts::default() };
+        Delta { worker, at_ns: 205, counts, ..Delta::default() }
+    };
+    merge.add(&delta(1, 5));
+    merge.lose(1..2);
+    // Of three messages that were sent while a client of the other agent was away, it was sent one again.
+    let said = |sent_ns| SentBroadcast {
+        client: 0,
+        intended_ns: sent_ns,
+        sent_ns,
+        is_cut_off: false,
+        is_outside: false,
+    };
+    let absence = Absence {
+        client: 2,
+        from_ns: 150,
+        cut_ns: 150,
+        to_ns: 400,
+        cut: None,
+        had: 0,
+        recovered: 1,
+        is_under_load: true,
+    };
+    let (sent, absences) = ([200, 210, 220].map(said).to_vec(), vec![absence]);
+    merge.close_books(Settled { delta: delta(0, 1), sent, absences, ..Settled::default() });
+    let counts = merge.finish(1_000, false).counts;
+    assert_eq!((counts.offline_due, counts.recovered, counts.lost_offline), (5 + 3, 5 + 1, 2));
+    assert_eq!(counts.check(), Ok(()));
+}
+
+#[test]
+fn connections_that_were_under_way_at_a_worker_without_books_were_that() {
+    let counts = Counts { connects: 42, connected: 40, connect_failures: 1, ..Counts::default() };
+    let mut merge = merge(Vec::new());
+    merge.add(&Delta { worker: 1, at_ns: 205, counts, ..Delta::default() });
+    let under_way = Counts { connects: 2, connecting: 2, ..Counts::default() };
+    let delta = Delta { counts: under_way, ..Delta::default() };
+    merge.close_books(Settled { delta, ..Settled::default() });
+    let counts = merge.finish(1_000, true).counts;
+    assert_eq!((counts.connects, counts.connecting), (44, 1 + 2));
+    assert_eq!(counts.check(), Ok(()));
 }
 
 /// The busiest worker's CPU in a step that loads for a second, and drains for two more: what arrived until then,
