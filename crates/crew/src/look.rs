@@ -1,9 +1,11 @@
 //! One look at a server's process tree, on this machine or on another.
 
+use std::io;
+
 use net::affinity;
 use net::cgroup::quota::{CpuQuota, Throttling};
 use net::clock;
-use net::proc::{ProcessTree, Service, ThreadTotals};
+use net::proc::{ProcessTree, Service, ThreadTotals, Usage};
 use serde::{Deserialize, Serialize};
 
 /// What a server has used so far, and has now. Times are totals that never go backwards.
@@ -56,7 +58,8 @@ pub(crate) struct ThreadLook {
 pub(crate) struct Eyes {
     tree: ProcessTree,
     quota: Option<CpuQuota>,
-    latest: Look,
+    cores: f64,
+    latest: Option<Look>,
 }
 
 impl Eyes {
@@ -65,21 +68,35 @@ impl Eyes {
         let quota = CpuQuota::of(server.head());
         let cores = affinity::cpus_of(server.head()).max(1) as f64;
         let cores = quota.as_ref().map_or(cores, |quota| quota.cores.min(cores));
-        Self { tree: ProcessTree::of(&server.pids()), quota, latest: Look { cores, ..Look::default() } }
+        Self { tree: ProcessTree::of(&server.pids()), quota, cores, latest: None }
     }
 
-    /// Looks. A server that has ended keeps the values seen last.
-    pub(crate) fn look(&mut self, whole: bool) -> Look {
-        let Ok(usage) = self.tree.sample() else {
-            self.latest.has_ended = true;
-            self.latest.whole = None;
-            return self.latest.clone();
+    /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there are none.
+    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
+        let sampled = self.tree.sample();
+        self.handle_sampled(sampled, whole)
+    }
+
+    fn handle_sampled(&mut self, sampled: io::Result<Usage>, whole: bool) -> Option<Look> {
+        let latest = match sampled {
+            Ok(usage) => self.look_of(&usage, whole),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let latest = self.latest.take().unwrap_or(Look { cores: self.cores, ..Look::default() });
+                Look { has_ended: true, whole: None, ..latest }
+            }
+            // That we have no files left, say, is no end of the server's.
+            Err(_) => Look { whole: None, ..self.latest.take()? },
         };
+        self.latest = Some(latest);
+        self.latest.clone()
+    }
+
+    fn look_of(&mut self, usage: &Usage, whole: bool) -> Look {
         let past = if whole { self.tree.past() } else { None };
         let quota = self.quota.as_ref().and_then(CpuQuota::throttling);
-        self.latest = Look {
+        Look {
             at_ns: clock::own_monotonic_ns(),
-            cores: self.latest.cores,
+            cores: self.cores,
             has_ended: false,
             cpu_ns: usage.user_ns + usage.system_ns,
             switches: usage.voluntary_switches + usage.involuntary_switches,
@@ -95,8 +112,7 @@ impl Eyes {
                 fds_peak: past.map(|past| past.fds_peak),
                 threads: self.tree.threads().into_iter().map(ThreadLook::from).collect(),
             }),
-        };
-        self.latest.clone()
+        }
     }
 
     /// Its processes, as of the last look.
@@ -121,5 +137,23 @@ impl From<ThreadTotals> for ThreadLook {
     fn from(totals: ThreadTotals) -> Self {
         let ThreadTotals { pid, tid, name, user_ns, system_ns, run_queue_wait_ns } = totals;
         Self { pid, tid, name, user_ns, system_ns, run_queue_wait_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_be_looked_at_has_not_ended() {
+        let mut eyes = Eyes::on(&Service::of(std::process::id()));
+        let no_files = || io::Error::other("too many open files");
+        assert_eq!(eyes.handle_sampled(Err(no_files()), true), None, "nothing was seen yet");
+        let seen = eyes.look(true).unwrap();
+        assert!(seen.rss_bytes > 0 && seen.whole.is_some());
+        let last = Look { whole: None, ..seen };
+        assert_eq!(eyes.handle_sampled(Err(no_files()), true), Some(last.clone()));
+        let ended = eyes.handle_sampled(Err(io::ErrorKind::NotFound.into()), true);
+        assert_eq!(ended, Some(Look { has_ended: true, ..last }));
     }
 }

@@ -216,7 +216,7 @@ impl ServerWatch {
     /// `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
         let server = match &mut self.server {
-            Some(Sight::Here(eyes)) => Some(eyes.look(whole)),
+            Some(Sight::Here(eyes)) => eyes.look(whole),
             Some(Sight::There(eyes)) => eyes.look(whole),
             None => None,
         };

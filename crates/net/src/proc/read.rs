@@ -1,7 +1,9 @@
 //! One read each, into one buffer: the small files of `/proc/<pid>`.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+
+use rustix::io::Errno;
 
 /// The largest of the files, `status`, has about 1.5 KB.
 const FILE_BYTES_MAX: usize = 8192;
@@ -28,45 +30,44 @@ impl Reader {
     }
 
     /// A process that has ended, or a zombie, has none.
-    pub(super) fn stat(&mut self, pid: u32) -> Option<Stat> {
-        parse_stat(self.text(&format!("/proc/{pid}/stat"))?)
+    pub(super) fn stat(&mut self, pid: u32) -> io::Result<Option<Stat>> {
+        Ok(self.text(&format!("/proc/{pid}/stat"))?.and_then(parse_stat))
     }
 
     /// A process, its name as the kernel has it (15 bytes at most), and whether it is the kernel's own.
     pub(super) fn program(&mut self, pid: u32) -> Option<(String, bool, Stat)> {
-        let text = self.text(&format!("/proc/{pid}/stat"))?;
+        let text = self.text(&format!("/proc/{pid}/stat")).ok()??;
         Some((parse_name(text)?.to_owned(), is_kernel(text)?, parse_stat(text)?))
     }
 
     pub(super) fn thread_stat(&mut self, pid: u32, tid: u32) -> Option<Stat> {
-        parse_stat(self.text(&format!("/proc/{pid}/task/{tid}/stat"))?)
+        parse_stat(self.text(&format!("/proc/{pid}/task/{tid}/stat")).ok()??)
     }
 
     /// Time on a CPU and time waiting for one, nanoseconds.
-    pub(super) fn schedstat(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)> {
-        let mut fields = self.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?.split_ascii_whitespace();
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    pub(super) fn schedstat(&mut self, pid: u32, tid: u32) -> io::Result<Option<(u64, u64)>> {
+        Ok(self.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?.and_then(first_two))
     }
 
     /// Voluntary and involuntary context switches.
-    pub(super) fn switches(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)> {
-        parse_switches(self.text(&format!("/proc/{pid}/task/{tid}/status"))?)
+    pub(super) fn switches(&mut self, pid: u32, tid: u32) -> io::Result<Option<(u64, u64)>> {
+        Ok(self.text(&format!("/proc/{pid}/task/{tid}/status"))?.and_then(parse_switches))
     }
 
     pub(super) fn name(&mut self, pid: u32, tid: u32) -> Option<String> {
-        Some(self.text(&format!("/proc/{pid}/task/{tid}/comm"))?.trim_end().to_owned())
+        Some(self.text(&format!("/proc/{pid}/task/{tid}/comm")).ok()??.trim_end().to_owned())
     }
 
     /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never shrinks.
     pub(super) fn past(&mut self, pid: u32) -> Option<(u64, u64)> {
-        parse_past(self.text(&format!("/proc/{pid}/status"))?)
+        parse_past(self.text(&format!("/proc/{pid}/status")).ok()??)
     }
 
     /// Resident pages, and those of them that are a file's or shared (proc_pid_statm(5)). What `stat` says of the first lags
     /// behind by up to 64 pages for each CPU.
-    pub(super) fn resident_pages(&mut self, pid: u32) -> Option<(u64, u64)> {
-        let mut fields = self.text(&format!("/proc/{pid}/statm"))?.split_ascii_whitespace().skip(1);
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    pub(super) fn resident_pages(&mut self, pid: u32) -> io::Result<Option<(u64, u64)>> {
+        let text = self.text(&format!("/proc/{pid}/statm"))?;
+        Ok(text.and_then(|text| first_two(text.split_once(' ')?.1)))
     }
 
     /// Open descriptors. Linux 6.2 and later tell the number as the directory's size; before, they are listed.
@@ -78,10 +79,25 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, path: &str) -> Option<&str> {
-        let read = File::open(path).ok()?.read(&mut self.buffer[..]).ok()?;
-        std::str::from_utf8(&self.buffer[..read]).ok()
+    /// `None`: there is no such process, or nobody else may read that of it.
+    fn text(&mut self, path: &str) -> io::Result<Option<&str>> {
+        match File::open(path).and_then(|mut file| file.read(&mut self.buffer[..])) {
+            Ok(read) => Ok(std::str::from_utf8(&self.buffer[..read]).ok()),
+            Err(error) if is_of_process(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// Whether that a file of a process cannot be read says something of the process. That we have no files left, say, does not.
+pub(super) fn is_of_process(error: &io::Error) -> bool {
+    let of_process = [Errno::NOENT, Errno::SRCH, Errno::ACCESS, Errno::PERM];
+    Errno::from_io_error(error).is_some_and(|errno| of_process.contains(&errno))
+}
+
+fn first_two(text: &str) -> Option<(u64, u64)> {
+    let mut fields = text.split_ascii_whitespace();
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 /// The name, the second field, may hold anything, also spaces and parentheses: the fields after it are counted
@@ -146,6 +162,16 @@ mod tests {
         for end in 0..LINE.find(" 555").expect("the last that is read") {
             assert_eq!(parse_stat(&LINE[..end]), None, "{end}");
         }
+    }
+
+    #[test]
+    fn who_has_no_files_left_has_seen_no_process_end() {
+        let is = |errno: Errno| is_of_process(&errno.into());
+        assert!(is(Errno::NOENT) && is(Errno::SRCH) && is(Errno::ACCESS));
+        assert!(!is(Errno::MFILE) && !is(Errno::NFILE) && !is(Errno::NOMEM));
+        let mut reader = Reader::new();
+        assert_eq!(reader.text("/proc/self/no_such_file").unwrap(), None);
+        assert!(reader.text("/proc/self").is_err(), "what cannot be read for a reason of its own");
     }
 
     #[test]

@@ -41,8 +41,7 @@ impl Service {
         if listening.is_empty() {
             return Ok(None);
         }
-        let mut reader = Reader::new();
-        let stats = processes::pids()?.into_iter().filter_map(|pid| Some((pid, reader.stat(pid)?))).collect();
+        let stats = processes::stats(&mut Reader::new())?;
         Ok(Some(found(&Processes { stats, own: std::process::id() }, &listening, program)))
     }
 

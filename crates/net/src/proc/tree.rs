@@ -118,6 +118,47 @@ struct Thread {
     involuntary: u64,
 }
 
+impl Thread {
+    /// As it is now; `None`: it has ended. A thread that has not run since the `last` sample costs one small read: servers
+    /// with a thread per client have thousands of those.
+    fn read(reader: &mut Reader, pid: u32, tid: u32, last: Thread) -> io::Result<Option<Self>> {
+        let Some((run_ns, wait_ns)) = reader.schedstat(pid, tid)? else { return Ok(None) };
+        if run_ns == last.run_ns && run_ns > 0 {
+            return Ok(Some(last));
+        }
+        let switches = reader.switches(pid, tid)?;
+        Ok(switches.map(|(voluntary, involuntary)| Self { run_ns, wait_ns, voluntary, involuntary }))
+    }
+}
+
+/// What is read of a process for one sample.
+struct Reading {
+    stat: Stat,
+    resident_pages: u64,
+    file_pages: u64,
+    fds: Option<u32>,
+    tids: u32,
+    threads: HashMap<u32, Thread>,
+}
+
+impl Reading {
+    /// Of a process that the `last` sample may have known.
+    fn of(reader: &mut Reader, pid: u32, stat: Stat, last: Option<&Process>) -> io::Result<Self> {
+        let last = last.filter(|last| last.stat.start_ticks == stat.start_ticks).map(|last| &last.threads);
+        let (resident_pages, file_pages) = reader.resident_pages(pid)?.unwrap_or_default();
+        let tids = processes::tids(pid)?;
+        let mut threads = HashMap::with_capacity(tids.len());
+        for &tid in &tids {
+            let last = last.and_then(|threads| threads.get(&tid)).copied().unwrap_or_default();
+            if let Some(thread) = Thread::read(reader, pid, tid, last)? {
+                threads.insert(tid, thread);
+            }
+        }
+        let (fds, tids) = (reader.fds(pid), tids.len() as u32);
+        Ok(Self { stat, resident_pages, file_pages, fds, tids, threads })
+    }
+}
+
 impl ProcessTree {
     /// Follows `pid`. Whether it exists shows at the first sample.
     pub fn new(pid: u32) -> ProcessTree {
@@ -135,17 +176,19 @@ impl ProcessTree {
         }
     }
 
-    /// Reads the tree now. Cheap enough for a few times a second. [`io::ErrorKind::NotFound`] when every process
-    /// of it has ended.
+    /// Reads the tree now. Cheap enough for a few times a second. Nothing is counted unless all of it could be read.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] when every process of it has ended; any other when they cannot be looked at now.
     pub fn sample(&mut self) -> io::Result<Usage> {
-        let stats = self.members()?;
-        if stats.is_empty() {
+        let readings = self.read()?;
+        if readings.is_empty() {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!("all of {:?} has ended", self.roots),
             ));
         }
-        self.count_ended(&stats);
+        self.count_ended(&readings);
         let totals = std::mem::take(&mut self.totals);
         self.totals = Usage {
             fds: Some(0),
@@ -157,8 +200,8 @@ impl ProcessTree {
             ..totals
         };
         let mut busiest = (0, 0, 0);
-        for (pid, stat) in stats {
-            self.count_process(pid, stat, &mut busiest);
+        for (pid, reading) in readings {
+            self.count_process(pid, reading, &mut busiest);
         }
         let (cpu_ns, pid, tid) = busiest;
         if self.sampled && cpu_ns > 0 {
@@ -169,13 +212,20 @@ impl ProcessTree {
         Ok(self.totals.clone())
     }
 
+    /// Everything of the tree that a sample is made of.
+    fn read(&mut self) -> io::Result<HashMap<u32, Reading>> {
+        let members = self.members()?;
+        let mut read =
+            |(pid, stat)| Ok((pid, Reading::of(&mut self.reader, pid, stat, self.processes.get(&pid))?));
+        members.into_iter().map(&mut read).collect()
+    }
+
     /// The processes of the tree that live now: the roots, those followed already (if their pid has not been given
     /// to another since), and children of any of these.
     fn members(&mut self) -> io::Result<HashMap<u32, Stat>> {
         let mut others = HashMap::new();
         let mut members = HashMap::new();
-        for pid in processes::pids()? {
-            let Some(stat) = self.reader.stat(pid) else { continue };
+        for (pid, stat) in processes::stats(&mut self.reader)? {
             let followed = match self.processes.get(&pid) {
                 Some(known) => known.stat.start_ticks == stat.start_ticks,
                 None => self.roots.contains(&pid) && !self.sampled,
@@ -202,9 +252,9 @@ impl ProcessTree {
     /// Forgets processes that ended, and adds what children used beyond what was seen of them: that is in their
     /// parent's `cutime`, but only once it has waited for them, perhaps many samples later. Until then the parent
     /// owes what was seen.
-    fn count_ended(&mut self, now: &HashMap<u32, Stat>) {
+    fn count_ended(&mut self, now: &HashMap<u32, Reading>) {
         let is_alive = |pid: u32, process: &Process| {
-            now.get(&pid).is_some_and(|stat| stat.start_ticks == process.stat.start_ticks)
+            now.get(&pid).is_some_and(|reading| reading.stat.start_ticks == process.stat.start_ticks)
         };
         let (mut alive, ended): (HashMap<u32, Process>, HashMap<u32, Process>) =
             self.processes.drain().partition(|(pid, process)| is_alive(*pid, process));
@@ -219,7 +269,7 @@ impl ProcessTree {
             }
         }
         for (pid, process) in &mut alive {
-            let (stat, last) = (&now[pid], &process.stat);
+            let (stat, last) = (&now[pid].stat, &process.stat);
             let user =
                 repay(&mut process.owed_user_ticks, stat.children_user_ticks - last.children_user_ticks);
             let system = repay(
@@ -233,7 +283,8 @@ impl ProcessTree {
     }
 
     /// Adds what a live process used since the last sample, or, if it is new, since it started.
-    fn count_process(&mut self, pid: u32, stat: Stat, busiest: &mut (u64, u32, u32)) {
+    fn count_process(&mut self, pid: u32, reading: Reading, busiest: &mut (u64, u32, u32)) {
+        let Reading { stat, resident_pages, file_pages, fds, tids, threads } = reading;
         let process = self.processes.remove(&pid);
         let (user, system) = match &process {
             // The kernel splits the exact total by a sampled ratio, so that one of the two may lag for a tick.
@@ -249,48 +300,22 @@ impl ProcessTree {
         self.totals.user_ns += user * TICK_NS;
         self.totals.system_ns += system * TICK_NS;
         let page_bytes = rustix::param::page_size() as u64;
-        let (resident_pages, file_pages) = self.reader.resident_pages(pid).unwrap_or_default();
         self.totals.rss_bytes += resident_pages * page_bytes;
         self.totals.file_bytes += file_pages * page_bytes;
-        self.totals.fds = self.totals.fds.zip(self.reader.fds(pid)).map(|(sum, fds)| sum + fds);
+        self.totals.fds = self.totals.fds.zip(fds).map(|(sum, fds)| sum + fds);
         self.totals.processes += 1;
+        self.totals.threads += tids;
         let (last, owed_user_ticks, owed_system_ticks) = process
             .map(|process| (process.threads, process.owed_user_ticks, process.owed_system_ticks))
             .unwrap_or_default();
-        let threads = self.count_threads(pid, &last, busiest);
-        self.processes.insert(pid, Process { stat, threads, owed_user_ticks, owed_system_ticks });
-    }
-
-    fn count_threads(
-        &mut self,
-        pid: u32,
-        last: &HashMap<u32, Thread>,
-        busiest: &mut (u64, u32, u32),
-    ) -> HashMap<u32, Thread> {
-        let tids = processes::ids(&format!("/proc/{pid}/task")).unwrap_or_default();
-        self.totals.threads += tids.len() as u32;
-        let mut threads = HashMap::with_capacity(tids.len());
-        for tid in tids {
+        for (&tid, now) in &threads {
             let last = last.get(&tid).copied().unwrap_or_default();
-            let Some(now) = self.read_thread(pid, tid, last) else { continue };
             *busiest = (*busiest).max((now.run_ns.saturating_sub(last.run_ns), pid, tid));
             self.totals.run_queue_wait_ns += now.wait_ns.saturating_sub(last.wait_ns);
             self.totals.voluntary_switches += now.voluntary.saturating_sub(last.voluntary);
             self.totals.involuntary_switches += now.involuntary.saturating_sub(last.involuntary);
-            threads.insert(tid, now);
         }
-        threads
-    }
-
-    /// A thread that has not run since the last sample costs one small read: servers with a thread per client
-    /// have thousands of those.
-    fn read_thread(&mut self, pid: u32, tid: u32, last: Thread) -> Option<Thread> {
-        let (run_ns, wait_ns) = self.reader.schedstat(pid, tid)?;
-        if run_ns == last.run_ns && run_ns > 0 {
-            return Some(last);
-        }
-        let (voluntary, involuntary) = self.reader.switches(pid, tid)?;
-        Some(Thread { run_ns, wait_ns, voluntary, involuntary })
+        self.processes.insert(pid, Process { stat, threads, owed_user_ticks, owed_system_ticks });
     }
 
     /// What the processes of the last sample have been since they started. `None` where none may be read.

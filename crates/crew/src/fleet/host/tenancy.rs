@@ -130,7 +130,7 @@ impl Work for Tenancy {
     }
 
     fn look(&mut self, is_whole: bool) -> Option<Look> {
-        Some(self.eyes.as_mut()?.look(is_whole))
+        self.eyes.as_mut()?.look(is_whole)
     }
 }
 
