@@ -161,7 +161,7 @@ pub struct Packet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Content {
     Beat { sent_ns: u64 },
-    Answer { sent_ns: u64, here_ns: u64, rss_bytes: u64 },
+    Answer { sent_ns: u64, here_ns: u64, rss_bytes: Option<u64> },
     Ack,
     Part { number: u32, last: bool, bytes: Vec<u8> },
 }

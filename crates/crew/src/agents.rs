@@ -60,11 +60,23 @@ impl Agents {
         }
     }
 
-    /// Memory of all of the generator's processes.
-    pub(crate) fn rss_bytes(&self) -> u64 {
+    /// Memory of all of the generator's processes that are there; `None`: it cannot be read.
+    pub(crate) fn rss_bytes(&self) -> Option<u64> {
         match self {
             Self::Local(local) => local.rss_bytes(),
-            Self::Fleet { fleet, .. } => fleet.states().iter().map(|agent| agent.rss_bytes).sum(),
+            Self::Fleet { fleet, lost, .. } => {
+                let states = fleet.states();
+                let present = states.iter().filter(|agent| !lost.contains_key(&agent.name));
+                present.map(|agent| agent.rss_bytes).sum()
+            }
+        }
+    }
+
+    /// Whether all are there that were at the beginning.
+    pub(crate) fn are_all_there(&self) -> bool {
+        match self {
+            Self::Local(_) => true,
+            Self::Fleet { lost, .. } => lost.is_empty(),
         }
     }
 

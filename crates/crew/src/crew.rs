@@ -54,10 +54,10 @@ pub struct Crew {
     connecting: Connecting,
     draining: Draining,
     epoch_ns: u64,
-    /// Memory of the generator's processes before the first client, in bytes.
-    rss_before: u64,
+    /// Memory of the generator's processes before the first client, in bytes, if it can be read.
+    rss_before: Option<u64>,
     /// The same when the clients of the step were there, and how many were usable then.
-    rss_grown: u64,
+    rss_grown: Option<u64>,
     /// What the kernel's memory grew by meanwhile, if that is known.
     kernel_grown: Option<u64>,
     usable: u64,
@@ -126,7 +126,7 @@ impl Crew {
             connecting: plan.connecting.clone(),
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
-            rss_grown: 0,
+            rss_grown: None,
             kernel_grown: None,
             usable: 0,
             reached: 0,
@@ -172,9 +172,8 @@ impl Crew {
         self.muster.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
         generator.throttled_percent = throttled_percent;
-        generator.rss_bytes_peak = Some(self.muster.agents.rss_bytes().max(self.rss_grown));
-        let grown_bytes = self.rss_grown.saturating_sub(self.rss_before);
-        generator.bytes_per_client = (self.usable > 0).then(|| grown_bytes as f64 / self.usable as f64);
+        generator.rss_bytes_peak = self.muster.agents.rss_bytes().max(self.rss_grown);
+        generator.bytes_per_client = self.bytes_per_client();
         if step.is_brief() {
             step.forget_cpu();
         }
@@ -191,7 +190,7 @@ impl Crew {
         order: StepOrder,
         observer: &mut dyn Observer,
     ) -> Result<(), Error> {
-        (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, 0, None);
+        (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, None, None);
         self.was_loaded = false;
         self.watch.start();
         let kernel_before = kernel_bytes();
@@ -263,6 +262,13 @@ impl Crew {
         }
         self.watch.start();
         Ok(idle)
+    }
+
+    /// What a client takes of the generator's memory. What lost agents had is part of it, and not known apart.
+    fn bytes_per_client(&self) -> Option<f64> {
+        let grown = self.rss_grown.zip(self.rss_before).map(|(is, was)| is.saturating_sub(was));
+        let is_known = self.usable > 0 && self.muster.agents.are_all_there();
+        grown.filter(|_| is_known).map(|bytes| bytes as f64 / self.usable as f64)
     }
 
     /// Puts what the target says of itself onto the timeline of each step.

@@ -81,11 +81,15 @@ impl Local {
         }
     }
 
-    /// Memory of the processes.
-    pub(crate) fn rss_bytes(&self) -> u64 {
-        let of = |child: &Child| ProcessTree::new(child.pid()).sample().map_or(0, |usage| usage.rss_bytes);
+    /// Memory of the processes; `None`: it cannot be read.
+    pub(crate) fn rss_bytes(&self) -> Option<u64> {
+        let of = |child: &Child| match ProcessTree::new(child.pid()).sample() {
+            Ok(usage) => Some(usage.rss_bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
+            Err(_) => None,
+        };
         match self {
-            Self::Here(_) => net::proc::self_rss_bytes().unwrap_or(0),
+            Self::Here(_) => net::proc::self_rss_bytes().ok(),
             Self::Children(children) => children.iter().map(of).sum(),
         }
     }

@@ -84,9 +84,9 @@ pub(super) trait Work {
         self.link().pump(bus, now_ns).await;
     }
 
-    /// Memory of its processes that is load.
-    fn rss_bytes(&self) -> u64 {
-        0
+    /// Memory of its processes that is load, if it can be read.
+    fn rss_bytes(&self) -> Option<u64> {
+        None
     }
 
     /// What its server uses, if it has one: the whole, or what is quick to find out.

@@ -46,8 +46,8 @@ pub(crate) struct Packet {
 pub(crate) enum Content {
     /// The coordinator is there; sent at this time of its clock.
     Beat { sent_ns: u64 },
-    /// An agent's answer to that, with its own clock's time and its memory.
-    Answer { sent_ns: u64, here_ns: u64, rss_bytes: u64 },
+    /// An agent's answer to that, with its own clock's time, and its memory if that can be read.
+    Answer { sent_ns: u64, here_ns: u64, rss_bytes: Option<u64> },
     /// Nothing but what the packet acknowledges.
     Ack,
     /// Part of a message.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// What must be the same at both ends: the program's version, and that of the messages.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 
 /// Where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";

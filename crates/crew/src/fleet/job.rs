@@ -225,8 +225,8 @@ impl Work for Job<'_> {
     }
 
     /// The workers' processes, this one included.
-    fn rss_bytes(&self) -> u64 {
-        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().unwrap_or(0), Local::rss_bytes)
+    fn rss_bytes(&self) -> Option<u64> {
+        self.local.as_ref().map_or_else(|| net::proc::self_rss_bytes().ok(), Local::rss_bytes)
     }
 }
 

@@ -27,8 +27,8 @@ pub struct AgentState {
     pub clients_max: u64,
     /// What it adds to its clock, and how wrong that may be by now.
     pub offset: Option<Offset>,
-    /// Memory of its processes.
-    pub rss_bytes: u64,
+    /// Memory of its processes, if it can be read.
+    pub rss_bytes: Option<u64>,
 }
 
 /// How far an agent has come.

@@ -122,7 +122,8 @@ impl Simulated {
         let Some(link) = &mut self.link else { return false };
         match link.handle::<Down>(payload, clock::monotonic_ns()).expect("sense") {
             Incoming::Beat(Content::Beat { sent_ns }) => {
-                let answer = Content::Answer { sent_ns, here_ns: clock::monotonic_ns(), rss_bytes: 1 << 20 };
+                let answer =
+                    Content::Answer { sent_ns, here_ns: clock::monotonic_ns(), rss_bytes: Some(1 << 20) };
                 link.put(&self.bus, answer).await;
             }
             Incoming::Message(Down::Brief(brief)) => {
