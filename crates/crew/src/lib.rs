@@ -47,5 +47,5 @@ pub use observer::{Observer, Progress};
 pub use replay::replay;
 pub use scrape::{Metrics, Scrape};
 pub use sweep::Sweep;
-pub use threads::Threads;
+pub use threads::{FILES_PER_WORKER, Threads};
 pub use watch::ServerWatch;

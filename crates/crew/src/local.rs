@@ -9,11 +9,42 @@ use load::{Plan, Segment};
 use net::proc::ProcessTree;
 
 use crate::child::Child;
-use crate::threads::Threads;
+use crate::threads::{FILES_PER_WORKER, Threads};
 
 /// Reports of child processes that wait to be added up. When this many do, the children's pipes fill, and the
 /// children put by what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
+
+/// What a process has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// Files for workers and their clients.
+    files: u64,
+}
+
+impl Capacity {
+    /// Of a process that has room for so many clients beside so many workers.
+    pub(crate) fn of(clients: u32, workers: u16) -> Self {
+        Self { files: u64::from(clients) + FILES_PER_WORKER * u64::from(workers) }
+    }
+
+    /// How many processes these workers need where each has so many clients: at most one for each.
+    pub(crate) fn processes(self, workers: usize, clients_of_each: u64) -> usize {
+        let together = self.files / (clients_of_each + FILES_PER_WORKER);
+        workers.div_ceil(together.clamp(1, workers as u64) as usize)
+    }
+
+    /// The most clients that these workers may have, of which each has as many, spread over so many processes.
+    pub(crate) fn clients_max(self, workers: usize, processes: usize) -> u64 {
+        let of_each = self.files / together(workers, processes) as u64;
+        of_each.saturating_sub(FILES_PER_WORKER) * workers as u64
+    }
+}
+
+/// Workers in the largest of so many processes.
+fn together(workers: usize, processes: usize) -> usize {
+    workers.div_ceil(processes).max(1)
+}
 
 /// Workers on this machine.
 pub(crate) enum Local {
@@ -40,7 +71,7 @@ impl Local {
             return Ok((Self::Here(threads), reports));
         }
         let (sender, reports) = mpsc::sync_channel(REPORTS_WAITING_MAX);
-        let threads = segments.len().div_ceil(processes).max(1);
+        let threads = together(segments.len(), processes);
         let start = |(k, segments): (usize, &[Segment])| {
             let mut cpus = cpus.to_vec();
             let turn = (k * threads).checked_rem(cpus.len()).unwrap_or(0);
@@ -103,5 +134,38 @@ impl Drop for Local {
                 child.close();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processes of four and of eight workers, and the most clients in one of them.
+    fn spread(workers: usize, clients: u64) -> (usize, u64) {
+        let (capacity, of_each) = (Capacity::of(960, workers as u16), clients.div_ceil(workers as u64));
+        let processes = capacity.processes(workers, of_each);
+        assert_eq!(workers.div_ceil(together(workers, processes)), processes, "as many as are started");
+        let clients_max = capacity.clients_max(workers, processes);
+        assert!(clients_max >= clients || processes == workers, "{clients_max} of {clients}");
+        (processes, together(workers, processes) as u64 * of_each)
+    }
+
+    #[test]
+    fn no_process_has_more_clients_than_it_has_files_for() {
+        assert_eq!(spread(4, 960), (1, 960));
+        assert_eq!(spread(4, 1_000), (2, 500));
+        assert_eq!(spread(4, 2_500), (4, 625), "two processes would have 1,250 each");
+        assert_eq!(spread(8, 2_400), (3, 900));
+        assert_eq!(spread(8, 7_000), (8, 875));
+        assert_eq!(Capacity::of(960, 4).clients_max(4, 4), 4 * 966, "fewer workers leave more files");
+        assert_eq!(
+            Capacity::of(960, 4).clients_max(4, 3),
+            4 * 482,
+            "of three processes, two would have two workers"
+        );
+        // More than there is room for.
+        assert_eq!(Capacity::of(960, 4).processes(4, 5_000), 4);
+        assert_eq!(Capacity::of(1, 4).clients_max(4, 1), 0);
     }
 }

@@ -10,6 +10,9 @@ use engine::{Command, Report, Worker};
 use load::{Plan, Segment};
 use net::poll::Waker;
 
+/// Files that a worker needs besides its clients': its poller and its waker.
+pub const FILES_PER_WORKER: u64 = 2;
+
 /// Workers on threads of this process.
 pub struct Threads {
     workers: Vec<Handle>,

@@ -9,6 +9,8 @@ use std::net::Ipv4Addr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::local::Capacity;
+
 /// What must be the same at both ends: the program's version, and that of the messages.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 
@@ -130,6 +132,11 @@ impl Hello {
             && self.host.iter().all(|host| {
                 host.machine.len() <= MACHINE_BYTES_MAX && !host.machine.contains(|c: char| c.is_control())
             })
+    }
+
+    /// What each of its processes has room for.
+    pub(crate) fn capacity(&self) -> Capacity {
+        Capacity::of(self.clients_per_process, self.threads)
     }
 
     /// Whether it has all of these labels.

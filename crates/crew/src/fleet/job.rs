@@ -16,7 +16,7 @@ use super::link::Link;
 use super::policy::Policy;
 use super::talk::{Brief, Down, Up};
 use super::{Error, sense};
-use crate::local::Local;
+use crate::local::{Capacity, Local};
 
 /// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
@@ -62,7 +62,7 @@ struct Job<'a> {
     local: Option<Local>,
     /// Its workers' parts of the run, and the clients that they may have together.
     segments: Vec<Segment>,
-    clients_max: u32,
+    clients_max: u64,
     /// By worker.
     deltas: BTreeMap<u16, Delta>,
     bundled_ns: u64,
@@ -124,7 +124,8 @@ impl<'a> Job<'a> {
             .name("reports".into())
             .spawn(move || outbox.iter().try_for_each(|report| sender.blocking_send(report)))?;
         self.local = Some(local);
-        self.clients_max = self.means.clients_per_process.saturating_mul((*processes).into());
+        let capacity = Capacity::of(self.means.clients_per_process, self.means.threads);
+        self.clients_max = capacity.clients_max(segments.len(), (*processes).into());
         self.segments.clone_from(segments);
         Ok(())
     }

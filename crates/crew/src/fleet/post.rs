@@ -50,21 +50,47 @@ pub(super) struct Post {
     /// The last beat has not been answered yet.
     pub(super) awaits_answer: bool,
     pub(super) segments: Vec<Segment>,
-    processes: u16,
+    processes: usize,
+}
+
+/// Every agent's part of the run, by how many workers each has.
+///
+/// # Errors
+/// There would be more workers than a run can have.
+pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Vec<Segment>>, Error> {
+    let all = u16::try_from(workers.clone().map(u32::from).sum::<u32>());
+    let all = all.map_err(|_| Error::Agents("more than 65,535 workers in all".into()))?;
+    let mut first = 0;
+    let part = |workers| {
+        let own = first..first + workers;
+        first = own.end;
+        own.map(|worker| Segment { worker, workers: all }).collect()
+    };
+    Ok(workers.map(part).collect())
+}
+
+/// Checks that an agent can be sent its part of people's data.
+///
+/// # Errors
+/// It is too much.
+pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Result<(), Error> {
+    let bytes = plan.part(segments).speech.people.rows.bytes();
+    if bytes <= ROWS_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::Agents(format!(
+        "people's data takes {} MiB for the clients of {agent} alone, and an agent is sent at most {} MiB: use more agents, \
+         fewer columns, or columns made of {{person.id}}",
+        bytes >> 20,
+        ROWS_BYTES_MAX >> 20
+    )))
 }
 
 impl Post {
-    pub(super) fn new(
-        hello: Hello,
-        link: Link,
-        own: Range<u16>,
-        workers: u16,
-        clients_max: Option<u64>,
-    ) -> Self {
-        let segments: Vec<Segment> = own.map(|worker| Segment { worker, workers }).collect();
-        let share = clients_max.unwrap_or(0).div_ceil(workers.max(1).into()) * segments.len() as u64;
-        let processes = share.div_ceil(hello.clients_per_process.into()).clamp(1, segments.len() as u64);
-        let processes = processes as u16;
+    /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is known.
+    pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
+        let of_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
+        let processes = hello.capacity().processes(segments.len(), of_each);
         Self {
             hello,
             link,
@@ -89,7 +115,7 @@ impl Post {
         AgentState {
             name: self.hello.name.clone(),
             workers: first..first + self.segments.len() as u16,
-            clients_max: u64::from(self.hello.clients_per_process) * u64::from(self.processes),
+            clients_max: self.hello.capacity().clients_max(self.segments.len(), self.processes),
             ..AgentState::default()
         }
     }
@@ -99,24 +125,9 @@ impl Post {
         Brief {
             plan: plan.part(&self.segments),
             segments: self.segments.clone(),
-            processes: self.processes,
+            processes: self.processes as u16,
             offset_ns,
         }
-    }
-
-    /// Whether its part of people's data can be sent.
-    pub(super) fn check_rows(&self, plan: &Plan) -> Result<(), Error> {
-        let bytes = plan.part(&self.segments).speech.people.rows.bytes();
-        if bytes <= ROWS_BYTES_MAX {
-            return Ok(());
-        }
-        Err(Error::Agents(format!(
-            "people's data takes {} MiB for the clients of {} alone, and an agent is sent at most {} MiB: use more agents, \
-             fewer columns, or columns made of {{person.id}}",
-            bytes >> 20,
-            self.hello.name,
-            ROWS_BYTES_MAX >> 20
-        )))
     }
 
     pub(super) fn is_own(&self, worker: u16) -> bool {
@@ -133,5 +144,19 @@ impl Post {
             }
             _ => report.worker().is_some_and(|worker| self.is_own(worker)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_its_own_part_of_all_workers() {
+        let segment = |worker| Segment { worker, workers: 3 };
+        let of = |workers: &[u16]| parts(workers.iter().copied());
+        assert_eq!(of(&[2, 1]).unwrap(), [vec![segment(0), segment(1)], vec![segment(2)]]);
+        assert!(of(&[1_024; 63]).is_ok());
+        assert!(of(&[1_024; 64]).unwrap_err().to_string().contains("more than 65,535 workers"));
     }
 }

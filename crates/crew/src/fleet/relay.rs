@@ -19,9 +19,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::Error;
 use super::bus::{Bus, Content};
 use super::gather::{self, Gathering};
-use super::intro::{self, Hello};
+use super::intro;
 use super::link::Incoming;
-use super::post::{AgentState, Phase, Post};
+use super::post::{self, AgentState, Phase, Post};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay looks around, and how often it beats until it knows a clock.
@@ -57,7 +57,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Finds and claims the agents.
+    /// Finds the agents, and claims them once nothing speaks against the run.
     pub(super) async fn begin(
         wanted: &Gathering,
         plan: Plan,
@@ -67,6 +67,11 @@ impl Relay {
     ) -> Result<(Self, Subscriber), Error> {
         let bus = Bus::connect(&wanted.nats).await?;
         let agents = gather::find(&bus, wanted).await?;
+        let parts = post::parts(agents.iter().map(|hello| wanted.threads.unwrap_or(hello.threads)))?;
+        for (hello, part) in agents.iter().zip(&parts) {
+            post::check_rows(&plan, &hello.name, part)?;
+        }
+        let workers = parts[0][0].workers;
         let run = intro::unique();
         let ups = bus.subscribe(format!("throng.run.{run}.*")).await?;
         let (claimed, refusal) = gather::claim(&bus, &run, &agents, wanted.key.as_ref()).await;
@@ -81,19 +86,11 @@ impl Relay {
             let _ = bus.flush().await;
             return Err(error);
         }
-        let threads = |hello: &Hello| wanted.threads.unwrap_or(hello.threads);
-        let workers = agents.iter().map(|hello| u32::from(threads(hello))).sum::<u32>();
-        let workers =
-            u16::try_from(workers).map_err(|_| Error::Agents("more than 65,535 workers in all".into()))?;
-        let mut first = 0;
-        let posts = agents.into_iter().zip(claimed).map(|(hello, claimed)| {
-            let own = first..first + threads(&hello);
-            first = own.end;
+        let posts = agents.into_iter().zip(claimed).zip(parts).map(|((hello, claimed), part)| {
             let link = claimed.expect("nobody refused").link(&bus, &hello, now_ns);
-            Post::new(hello, link, own, workers, wanted.clients_max)
+            Post::new(hello, link, part, wanted.clients_max)
         });
         let posts: Vec<Post> = posts.collect();
-        posts.iter().try_for_each(|post| post.check_rows(&plan))?;
         *states.lock().expect("nobody panics with it") = posts.iter().map(Post::state).collect();
         let (waiting, started) = (VecDeque::new(), Some(started));
         Ok((Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None }, ups))

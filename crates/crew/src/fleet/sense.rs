@@ -94,12 +94,12 @@ fn is_flap(flap: &Flap) -> bool {
 }
 
 /// Whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.
-pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u32) -> bool {
+pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64) -> bool {
     match command {
         Command::Step(order) => {
             let share = |segment: &Segment| u64::from(segment.share(order.clients));
             let (most, all) = (segments.iter().map(share).max(), segments.iter().map(share).sum::<u64>());
-            all <= clients_max.into() && is_load(&order.load, most.unwrap_or(0))
+            all <= clients_max && is_load(&order.load, most.unwrap_or(0))
         }
         Command::Go { at_ns } => *at_ns <= CLOCK_NS_MAX,
         Command::Clock { offset_ns } => is_offset(*offset_ns),
