@@ -39,7 +39,9 @@ fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
 #[test]
 fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
     let _alone = alone();
-    let outcome = doctor_with_files(1_064, "--clients 100000 --format json");
+    // A thousand clients in each process, beside its threads' files and others.
+    let cpus = net::affinity::available_cpus().unwrap().len() as u64;
+    let outcome = doctor_with_files(1_000 + 64 + 2 * cpus, "--clients 100000 --format json");
     let results = outcome.json();
     assert_eq!(results["processes"], 100, "{outcome}");
     assert_eq!(results["source_addresses"], 10, "{outcome}");

@@ -278,7 +278,13 @@ fn what_cannot_be_asked_of_a_fleet_is_said() {
         (vec!["echo", "--fleet", "nats://127.0.0.1:1"], 2, "URL: name a server that the agents can reach"),
         (vec!["echo", "ws://h/", "--agents", "2"], 2, "--fleet"),
         (vec!["echo", "ws://h/", "--fleet", "x", "--where", "zone"], 2, "KEY=VALUE"),
+        (
+            vec!["echo", "ws://127.0.0.1:9/", "--fleet", "nats://127.0.0.1:1", "--threads", "2000"],
+            2,
+            "an agent has at most 1,024",
+        ),
         (vec!["agent", "--nats", "nats://127.0.0.1:1", "--name", "a b"], 2, "letters, digits"),
+        (vec!["agent", "--nats", "nats://127.0.0.1:1", "--pin", "999"], 2, "there is no CPU 999 here"),
         (vec!["agent", "--nats", "nats://127.0.0.1:1"], 1, "cannot connect to NATS at nats://127.0.0.1:1"),
     ];
     for (arguments, code, said) in cases {

@@ -112,6 +112,15 @@ fn more_clients_than_one_process_may_have_files() {
     assert_eq!(sum_of(&results, "connected"), 100, "{split}");
     assert_eq!(sum_of(&results, "received"), sum_of(&results, "expected"), "{split}");
 
+    // Forty threads need files, too.
+    let echo = echo(&server.url(), 190, "1s");
+    let threads =
+        run(under("prlimit", &["--nofile=256:256", "--"], &echo).args(["--threads", "40"]), RUN_MAX);
+    let results = threads.json();
+    let came = (sum_of(&results, "connected"), errors_of(&results, "too_many_files"));
+    assert_eq!(came, (190, 0), "{threads}");
+    assert!(results["steps"][0]["generator"]["rss_bytes_peak"].as_u64() > Some(0), "{threads}");
+
     let alone = limited(&["--processes", "1"]);
     assert_eq!(alone.code, BAD_USAGE, "{alone}");
     assert!(alone.stderr.contains("--processes") && alone.stderr.contains("ulimit -n"), "{alone}");

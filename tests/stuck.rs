@@ -153,11 +153,11 @@ fn a_coordinator_that_stands_still(phase: Phase) {
 fn an_agent_that_stands_still(phase: Phase, is_its_child: bool) {
     let Some(bus) = Bus::start() else { return };
     let agent = |name| {
-        // With files for ten clients in a process, each has two.
+        // With files for ten clients in a process of two threads, each has two.
         let flags =
             ["agent", "--nats", &bus.url, "--threads", "2", "--name", name, "--allow", "127.0.0.0/8:*"];
         let agent = throng(flags);
-        Process::start(&mut under("prlimit", &["--nofile=74:74", "--"], &agent))
+        Process::start(&mut under("prlimit", &["--nofile=78:78", "--"], &agent))
     };
     let agents = ["a", "b"].map(agent);
     bus.await_agents(2);

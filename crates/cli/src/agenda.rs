@@ -41,7 +41,7 @@ impl Agenda {
         shape: &Shape,
         clients_max_of_fleet: Option<u64>,
     ) -> Result<Self, Failure> {
-        let here = processes::clients_per_process()? * u64::from(shape.processes);
+        let here = processes::clients_per_process(shape.threads)? * u64::from(shape.processes);
         let clients_max = clients_max_of_fleet.unwrap_or(here);
         let remedy = if args.fleet.fleet.is_some() { "more --agents" } else { "--processes" };
         match course.first_clients().map(u64::from) {

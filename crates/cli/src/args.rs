@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
-use crew::fleet::Gathering;
+use crew::fleet::{Gathering, WORKERS_MAX};
 use crew::http::Source;
 use report::Words;
 use results::units;
@@ -213,12 +213,14 @@ impl RunArgs {
     pub(crate) fn gathering(&self, clients: u64) -> Result<Option<Gathering>, Failure> {
         let Some(gathering) = self.fleet.gathering(self.threads, Some(clients)) else { return Ok(None) };
         let own = "name a server that the agents can reach; throng's own server would be on this machine";
-        let here = [
+        let are_too_many = self.threads.is_some_and(|threads| threads > WORKERS_MAX);
+        let wrong = [
             (self.url.is_none(), "URL", own),
             (self.pin.is_some(), "--pin", "pin a fleet at its agents: throng agent --pin"),
             (self.processes.is_some(), "--processes", "agents start as many as they need"),
+            (are_too_many, "--threads", "an agent has at most 1,024; more agents have more"),
         ];
-        match here.into_iter().find(|(wrong, ..)| *wrong) {
+        match wrong.into_iter().find(|(wrong, ..)| *wrong) {
             Some((_, flag, problem)) => Err(Failure::usage(flag, problem)),
             None => Ok(Some(gathering)),
         }

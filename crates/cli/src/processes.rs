@@ -1,24 +1,36 @@
 //! How many processes and threads a run takes, at both ends.
 
-use crew::Shape;
+use crew::{FILES_PER_WORKER, Shape};
 use net::{affinity, limits};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
 
-/// Files that a process needs besides its clients'.
+/// Files that a process needs besides its threads' and its clients'.
 pub(crate) const OTHER_FILES: u64 = 64;
+/// No process is given more threads, unless the user says so.
+const THREADS_MAX: usize = 1_024;
 
-/// How many clients one process may have.
-pub(crate) fn clients_per_process() -> Result<u64, Failure> {
+/// How many clients one process of so many threads may have.
+pub(crate) fn clients_per_process(threads: u16) -> Result<u64, Failure> {
     let files =
         limits::raise_nofile().map_err(|e| Failure::of_generator("raise the limit on open files", e))?;
-    Ok(clients_with_files(files))
+    Ok(clients_with_files(files, threads.into()))
 }
 
-/// How many clients a process may have that may have this many files open.
-pub(crate) fn clients_with_files(files: u64) -> u64 {
-    files.saturating_sub(OTHER_FILES).max(1)
+/// How many clients a process of so many threads may have that may have this many files open.
+pub(crate) fn clients_with_files(files: u64, threads: u64) -> u64 {
+    files.saturating_sub(OTHER_FILES + FILES_PER_WORKER * threads).max(1)
+}
+
+/// Threads of a process that has all CPUs for itself.
+pub(crate) fn threads_of_all_cpus() -> Result<u16, Failure> {
+    Ok(threads_on(available_cpus()?.len()))
+}
+
+/// Threads on so many CPUs.
+pub(crate) fn threads_on(cpus: usize) -> u16 {
+    cpus.clamp(1, THREADS_MAX) as u16
 }
 
 /// Processes that throng's own server needs for this many clients. The kernel deals connections out among them at
@@ -49,14 +61,23 @@ pub(crate) fn cpus_of_here(flag: &str, list: &str) -> Result<Vec<usize>, Failure
     }
 }
 
-/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too.
+/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too. A fleet's
+/// are those of its agents, and limits of this machine are none of theirs.
 pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result<Shape, Failure> {
+    if args.fleet.fleet.is_some() {
+        return Ok(Shape { processes: 1, threads: 1, cpus: Vec::new(), clients });
+    }
     let available = available_cpus()?;
     let cpus = match &args.pin {
         Some(list) => cpus_of_here("--pin", list)?,
         None => Vec::new(),
     };
-    let needed = clients.max(1).div_ceil(clients_per_process()?);
+    let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
+    let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
+    let threads_of_each =
+        |processes: u16| args.threads.unwrap_or_else(|| threads_on(cores / usize::from(processes)));
+    let most = threads_of_each(args.processes.unwrap_or(1));
+    let needed = clients.max(1).div_ceil(clients_per_process(most)?);
     let needed =
         u16::try_from(needed).map_err(|_| Failure::usage("--clients", "too many for 65,535 processes"))?;
     let processes = args.processes.unwrap_or(needed).max(1);
@@ -64,11 +85,47 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         let problem = format!("{clients} clients need {needed} processes here (ulimit -n)");
         return Err(Failure::usage("--processes", problem));
     }
-    let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
-    let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
-    let threads = args.threads.unwrap_or_else(|| (cores / usize::from(processes)).clamp(1, 1024) as u16);
+    let threads = threads_of_each(processes);
     if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
         return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
     }
     Ok(Shape { processes, threads, cpus, clients })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+
+    fn args(flags: &[&str]) -> RunArgs {
+        let words = ["throng", "ws://10.0.0.7/ws"].into_iter().chain(flags.iter().copied());
+        let matches = RunArgs::augment_args(Command::new("throng")).get_matches_from(words);
+        RunArgs::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn a_fleet_is_held_to_no_limit_of_this_machine() {
+        const MANY: u64 = 1_000_000_000;
+        assert!(shape(&args(&["--threads", "68"]), MANY, false).is_err());
+        let fleet = args(&["--threads", "68", "--fleet", "nats://10.0.0.1:4222"]);
+        assert_eq!(shape(&fleet, MANY, false).unwrap().clients, MANY);
+        assert_eq!(fleet.gathering(MANY).unwrap().unwrap().threads, Some(68));
+        let fleet = args(&["--threads", "2000", "--fleet", "nats://10.0.0.1:4222"]);
+        let Err(failure) = fleet.gathering(MANY) else { panic!("no agent takes that") };
+        assert!(failure.to_string().contains("an agent has at most 1,024"), "{failure}");
+    }
+
+    #[test]
+    fn threads_take_files_from_clients() {
+        assert_eq!(clients_with_files(256, 1), 256 - OTHER_FILES - 2);
+        assert_eq!(clients_with_files(256, 40), 256 - OTHER_FILES - 80);
+        assert_eq!(clients_with_files(256, 1_000), 1);
+        let of = |threads: &str| {
+            let here = clients_per_process(threads.parse().unwrap()).unwrap();
+            let shape = shape(&args(&["--threads", threads]), here + 1, false).unwrap();
+            (shape.processes, shape.threads.to_string() == threads)
+        };
+        assert_eq!((of("1"), of("40")), ((2, true), (2, true)));
+    }
 }

@@ -61,15 +61,18 @@ impl Ask {
 
 /// Processes that throng will use.
 pub(crate) fn processes(facts: &Facts, ask: &Ask) -> u64 {
-    ask.clients.div_ceil(processes::clients_with_files(facts.nofile_hard)).max(1)
+    ask.clients.div_ceil(clients_per_process(facts)).max(1)
+}
+
+/// As a process has that has all CPUs for itself.
+fn clients_per_process(facts: &Facts) -> u64 {
+    processes::clients_with_files(facts.nofile_hard, facts.cpus)
 }
 
 /// Processes of throng's own server, if it is that one.
 pub(super) fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
     match ask.server {
-        Place::BuiltIn => {
-            processes::server_processes(ask.clients, processes::clients_with_files(facts.nofile_hard))
-        }
+        Place::BuiltIn => processes::server_processes(ask.clients, clients_per_process(facts)),
         Place::Here | Place::HereNotYet | Place::Elsewhere => 0,
     }
 }

@@ -69,7 +69,7 @@ fn low(facts: &Facts, ask: &Ask) -> Vec<(&'static str, String)> {
 #[test]
 fn a_million_clients_take_51_processes_100_addresses_and_9_gb() {
     let (facts, here) = (facts(), Ask { server: Place::Here, ..ask(1_000_000) });
-    assert_eq!(processes(&facts, &here), 51, "of 19,936 clients each");
+    assert_eq!(processes(&facts, &here), 51, "of 19,920 clients each");
     assert_eq!(here.addresses(), 100);
     let bytes = memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, &here);
     assert_eq!(bytes, 1e6 * (8.0 * KIB + 500.0) + 51.0 * f64::from(8 << 20));
@@ -94,8 +94,8 @@ fn the_built_in_server_has_processes_of_its_own_and_to_spare() {
     let facts = facts();
     let needed = |clients| row(&rows(&facts, &ask(clients)), "open files: server").needed.clone();
     assert_eq!(needed(1_000_000), "56 processes");
-    assert_eq!(needed(19_936), "1 process");
-    assert_eq!(needed(19_937), "2 processes");
+    assert_eq!(needed(19_920), "1 process");
+    assert_eq!(needed(19_921), "2 processes");
 }
 
 #[test]

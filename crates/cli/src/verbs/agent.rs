@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use crew::fleet::{self, AgentKey, AgentOptions, HostHello, Means, Nats, Policy, Rule, host, label, name};
-use net::affinity;
+use crew::fleet::{
+    self, AgentKey, AgentOptions, HostHello, Means, Nats, Policy, Rule, WORKERS_MAX, host, label, name,
+};
 use net::machine::Machine;
 use secret::Secret;
 
@@ -54,7 +55,7 @@ pub(crate) struct Agent {
     #[arg(long, value_name = "KEY")]
     agent_key: Option<AgentKey>,
     /// Worker threads [default: one per CPU]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(WORKERS_MAX)))]
     threads: Option<u16>,
     /// Pin worker threads to these CPUs, e.g. 1-3
     #[arg(long, value_name = "CPUS")]
@@ -103,14 +104,16 @@ impl Agent {
         if let Some((flag, _)) = role_target.into_iter().find(|(_, given)| *given) {
             return Err(Failure::usage(flag, "only with --role target"));
         }
-        let cpus = match &self.pin {
-            Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
-            None => affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?,
+        let cpus = self.pin.as_deref().map(|list| processes::cpus_of_here("--pin", list)).transpose()?;
+        let threads = match (self.threads, &cpus) {
+            (Some(threads), _) => threads,
+            (None, Some(cpus)) => processes::threads_on(cpus.len()),
+            (None, None) => processes::threads_of_all_cpus()?,
         };
         let means = Means {
-            threads: self.threads.unwrap_or(cpus.len().clamp(1, 1_024) as u16),
-            cpus: if self.pin.is_some() { cpus } else { Vec::new() },
-            clients_per_process: u32::try_from(processes::clients_per_process()?).unwrap_or(u32::MAX),
+            threads,
+            cpus: cpus.unwrap_or_default(),
+            clients_per_process: u32::try_from(processes::clients_per_process(threads)?).unwrap_or(u32::MAX),
             policy: Policy { allowed: self.allow.clone() },
             child: &hidden::child,
         };

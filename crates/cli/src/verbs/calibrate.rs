@@ -58,8 +58,9 @@ impl Calibrate {
         let split = Split::new()?;
         say(&split.describe())?;
         let connects = self.duration / (1_000_000_000 / CONNECTS_PER_S);
-        let connects =
-            connects.clamp(CONNECTS_MIN, CONNECTS_MAX).min(processes::clients_per_process()?) as u32;
+        let connects = connects
+            .clamp(CONNECTS_MIN, CONNECTS_MAX)
+            .min(processes::clients_per_process(split.threads())?) as u32;
         let hold = Load::Hold { duration_ns: HOLD_NS };
         let until = Until::Elapsed { duration_ns: self.duration };
         let closed = |concurrency| Load::Closed { concurrency, per_client: 1, until };

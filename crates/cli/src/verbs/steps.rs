@@ -203,7 +203,8 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
 
 /// By default, as far as one process goes.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
-    args.max_clients.map_or_else(processes::clients_per_process, Ok)
+    let of_one = || processes::clients_per_process(processes::threads_of_all_cpus()?);
+    args.max_clients.map_or_else(of_one, Ok)
 }
 
 /// The closed loop of the flags, with websocket-bench's defaults, in which a client may have so many messages under way.

@@ -17,6 +17,9 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 /// Where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
 
+/// No agent has more workers.
+pub const WORKERS_MAX: u16 = 1_024;
+
 /// The longest introduction that is read.
 const INTRODUCTION_BYTES_MAX: usize = 16 << 10;
 /// The longest name or label.
@@ -127,7 +130,7 @@ impl Hello {
             && self.version.len() <= NAME_BYTES_MAX
             && !self.version.contains(char::is_control)
             && !self.id.contains('.')
-            && (1..=1_024).contains(&self.threads)
+            && (1..=WORKERS_MAX).contains(&self.threads)
             && self.clients_per_process > 0
             && self.host.iter().all(|host| {
                 host.machine.len() <= MACHINE_BYTES_MAX && !host.machine.contains(|c: char| c.is_control())

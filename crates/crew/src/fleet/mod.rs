@@ -51,7 +51,7 @@ pub use coordinator::Fleet;
 pub use error::Error;
 pub use gather::{Gathering, agents, stop};
 pub use host::FarEyes;
-pub use intro::{Hello, HostHello, Labels, Lock, VERSION, label, name};
+pub use intro::{Hello, HostHello, Labels, Lock, VERSION, WORKERS_MAX, label, name};
 pub use job::{Means, serve};
 pub use offset::Offset;
 pub use policy::{Policy, Rule};

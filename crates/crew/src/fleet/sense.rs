@@ -8,6 +8,7 @@ use engine::Command;
 use load::{Casting, Connecting, Flap, Load, Plan, Publishing, Rooms, Segment, Speech, Storm};
 use net::clock;
 
+use super::intro::WORKERS_MAX;
 use super::talk::Brief;
 
 /// No step, pause or patience is longer: a year.
@@ -16,8 +17,6 @@ const TIME_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
 const CLOCK_NS_MAX: u64 = 1 << 62;
 /// No rate is higher.
 const RATE_PER_S_MAX: f64 = 1e9;
-/// No agent has more workers, and none of them a process of its own but one.
-const WORKERS_MAX: usize = 1_024;
 /// The largest message, and the largest payload.
 const MESSAGE_BYTES_MAX: u32 = 1 << 30;
 /// Connections over which messages are published.
@@ -30,7 +29,7 @@ pub(super) fn is_brief(brief: &Brief) -> bool {
     let Brief { plan, segments, processes, offset_ns } = brief;
     let workers = segments.first().map_or(0, |segment| segment.workers);
     let is_part = |segment: &Segment| segment.workers == workers && segment.worker < workers;
-    (1..=WORKERS_MAX).contains(&segments.len())
+    (1..=usize::from(WORKERS_MAX)).contains(&segments.len())
         && segments.iter().all(is_part)
         && segments.is_sorted_by(|a, b| a.worker < b.worker)
         && (1..=segments.len()).contains(&(*processes).into())
