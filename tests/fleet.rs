@@ -2,9 +2,11 @@
 //! goes away. Here they are processes of this machine, with NATS on a free port of the loopback address; beside them is
 //! `fleet_networks.rs`, where each has a network of its own.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crew::http::{Patience, Source};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -73,14 +75,25 @@ fn agents_with_fewer_clients_than_threads_hold_nobody_up() {
 
 #[test]
 fn nobody_has_to_wait_for_agents() {
-    let Some(bus) = Bus::start() else { return };
+    let told_at = support::free_address();
+    let Some(bus) = Bus::start_with("", &["-m", &told_at.port().to_string()]) else { return };
     let server = Server::start(&[]);
     let mut command = load(&bus, &server, "echo", "--clients 1 --agents 3 --fleet-wait 60s");
     let process = Process::start(&mut command);
     std::thread::sleep(Duration::from_secs(2));
+    let calls = messages_taken_in(told_at);
+    assert!((2..100).contains(&calls), "{calls} calls in two seconds");
     assert!(process.signal(Signal::INT), "it does not wait");
     let outcome = finish(process, Duration::from_secs(10));
     assert_eq!(outcome.code, Some(130), "{outcome}");
+}
+
+/// What this NATS has taken in so far.
+fn messages_taken_in(told_at: SocketAddr) -> u64 {
+    let source = Source { host: told_at.ip().to_string(), port: told_at.port(), path: "/varz".into() };
+    let patience = Patience { word: RUN_MAX, answer: RUN_MAX };
+    let told: Value = serde_json::from_slice(&source.get(patience).expect("NATS tells").body).unwrap();
+    told["in_msgs"].as_u64().unwrap_or_else(|| panic!("no count in {told}"))
 }
 
 #[test]

@@ -104,6 +104,16 @@ fn servers_under_an_agent_are_measured_like_local_ones() {
 }
 
 #[test]
+fn nobody_has_to_wait_for_a_target_agent() {
+    let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
+    let process = Process::start(&mut shootout(&bus, &arena, "nobody", &["--fleet-wait", "60s"]));
+    thread::sleep(Duration::from_secs(2));
+    assert!(process.signal(Signal::INT), "it does not wait");
+    let outcome = finish(process, Duration::from_secs(20));
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+}
+
+#[test]
 fn load_may_come_from_the_fleet() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let _loader = bus.agent(&["--name", "loader", "--threads", "1"]);

@@ -133,7 +133,7 @@ impl Shootout {
         let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
-        let mut host = Host::of(&self.fleet)?;
+        let mut host = Host::of(&self.fleet, &is_interrupted)?;
         let (suite, mut record, selected) = match &self.resume {
             Some(folder) => self.resumed(folder, &host, &tools)?,
             None => self.begun(&host, &tools)?,

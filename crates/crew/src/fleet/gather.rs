@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nkeys::XKey;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::Error;
 use super::access::Nats;
@@ -18,6 +19,8 @@ use super::seal::{FleetKey, Seal};
 
 /// Agents that are there answer within this.
 const CALL_TIME: Duration = Duration::from_millis(700);
+/// Between two calls for agents that are waited for: without any agent, NATS says so at once.
+const CALL_INTERVAL: Duration = Duration::from_millis(100);
 /// Agents answer a claim within this, or do not work for us.
 const CLAIM_TIME: Duration = Duration::from_secs(2);
 
@@ -117,6 +120,7 @@ pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Er
         if Instant::now() >= until {
             return Err(Error::Agents(too_few(&found, free.len(), wanted)));
         }
+        sleep(CALL_INTERVAL).await;
     }
 }
 
@@ -164,6 +168,7 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
         if Instant::now() >= until {
             break why;
         }
+        sleep(CALL_INTERVAL).await;
     };
     Err(Error::Agents(why))
 }

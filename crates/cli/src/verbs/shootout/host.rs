@@ -38,11 +38,13 @@ enum Process<'a> {
 
 impl Host {
     /// The target agent of the flags, claimed for as long as this lives; without one, this machine.
-    pub(super) fn of(args: &FleetArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &FleetArgs, is_interrupted: &dyn Fn() -> bool) -> Result<Self, Failure> {
         let claim = |(name, nats): (&str, Nats)| {
-            let remote = Remote::claim(&nats, name, args.wait(), args.key());
-            let remote =
-                remote.map_err(|error| Failure::could_not(format!("have {name} run the servers"), error))?;
+            let remote = Remote::claim(&nats, name, args.wait(), args.key(), is_interrupted);
+            let remote = remote.map_err(|error| match is_interrupted() {
+                true => Failure::interrupted(),
+                false => Failure::could_not(format!("have {name} run the servers"), error),
+            })?;
             Ok(Agent { nats, key: args.key().cloned(), remote })
         };
         Ok(Self { agent: args.host()?.map(claim).transpose()?, words: args.words() })
@@ -85,7 +87,8 @@ impl Host {
             return Ok(Running { process: Process::Here(Box::new(server)), words });
         };
         if let Some(lost) = agent.remote.lost() {
-            let again = Remote::claim(&agent.nats, &agent.remote.name, Duration::ZERO, agent.key.as_ref());
+            let (name, key) = (&agent.remote.name, agent.key.as_ref());
+            let again = Remote::claim(&agent.nats, name, Duration::ZERO, key, tools.is_interrupted);
             agent.remote = again.map_err(|why| Trouble::new(Stage::Load, format!("{lost}; {why}")))?;
         }
         let running =

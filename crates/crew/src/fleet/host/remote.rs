@@ -56,10 +56,24 @@ impl Remote {
     /// Finds the agent, waiting for it as long as allowed, and claims it; the key signs its orders, if it wants that.
     ///
     /// # Errors
-    /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for somebody else.
-    pub fn claim(nats: &Nats, agent: &str, wait: Duration, key: Option<&FleetKey>) -> Result<Self, Error> {
+    /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for somebody else;
+    /// the user does not want to wait for it.
+    pub fn claim(
+        nats: &Nats,
+        agent: &str,
+        wait: Duration,
+        key: Option<&FleetKey>,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
         let runtime = bus::runtime()?;
-        let (relay, ups, hello) = runtime.block_on(Relay::begin(nats, agent, wait, key))?;
+        let begin = async {
+            tokio::select! {
+                begun = Relay::begin(nats, agent, wait, key) => begun,
+                // If it has been claimed by now, it is free by its lease.
+                () = until(is_interrupted) => Err(Error::Agents("interrupted before the agent was there".into())),
+            }
+        };
+        let (relay, ups, hello) = runtime.block_on(begin)?;
         let host = hello.host.expect("a target agent");
         let (orders, inbox) = unbounded_channel();
         let (outbox, answers) = mpsc::channel();
@@ -171,6 +185,13 @@ impl Drop for Remote {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// Until this is so.
+async fn until(is_so: &dyn Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(POLL).await;
     }
 }
 
