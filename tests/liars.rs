@@ -273,7 +273,7 @@ fn an_agent_begins_nothing_that_cannot_be_meant() {
         stage.front.await_agents(2);
         let outcome = run(&mut stage.echo(&stage.front, "--agents 2"), RUN_MAX);
         assert!(bridge.lies() > 0 && outcome.code == Some(6), "{k}\n{outcome}");
-        assert!(outcome.stderr.contains("no word from it for 3 s"), "{k}\n{outcome}");
+        assert!(outcome.stderr.contains("it left: its coordinator talks nonsense"), "{k}\n{outcome}");
     }
     stage.assert_is_as_before("after all of them");
     stage.end();

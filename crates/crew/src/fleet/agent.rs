@@ -25,10 +25,17 @@ use crate::look::Look;
 /// How often an agent looks around.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Why an agent is free whose coordinator asks for what cannot be meant.
-pub(super) const NONSENSE: &str = "its coordinator talks nonsense";
-/// Why an agent is free whose coordinator needs it no more.
-pub(super) const DONE: &str = "done";
+/// Why an agent leaves a coordinator that asks for what cannot be meant.
+const NONSENSE: &str = "its coordinator talks nonsense";
+
+/// Why there is no more to do for a coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// It needs the agent no more.
+    Done,
+    /// It asks for what cannot be meant.
+    Nonsense,
+}
 
 /// What every agent is.
 pub struct AgentOptions<'a> {
@@ -65,7 +72,7 @@ pub(super) trait Work {
     ///
     /// # Errors
     /// Why there is no more to do.
-    fn handle_order(&mut self, order: Self::Order) -> Result<(), &'static str>;
+    fn handle_order(&mut self, order: Self::Order) -> Result<(), Over>;
 
     /// Waits for what there is to tell.
     async fn next_news(&mut self) -> Option<Self::News>;
@@ -187,12 +194,12 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
                 work.link().put(&self.reception.bus, answer).await;
             }
             Ok(Incoming::Beat(_)) => {}
-            Ok(Incoming::Message(order)) => {
-                if let Err(why) = work.handle_order(order) {
-                    self.free(why);
-                }
-            }
-            Err(_) => self.free(NONSENSE),
+            Ok(Incoming::Message(order)) => match work.handle_order(order) {
+                Ok(()) => {}
+                Err(Over::Done) => self.free("done"),
+                Err(Over::Nonsense) => self.leave(NONSENSE).await,
+            },
+            Err(_) => self.leave(NONSENSE).await,
         }
     }
 

@@ -9,7 +9,7 @@ use engine::{Delta, Report};
 use load::Segment;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use super::agent::{self, AgentOptions, DONE, NONSENSE, Work};
+use super::agent::{self, AgentOptions, Over, Work};
 use super::backlog::Backlog;
 use super::bus::Bus;
 use super::link::Link;
@@ -91,10 +91,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn handle_brief(&mut self, brief: &Brief) -> Result<(), &'static str> {
-        let first = brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(NONSENSE)?;
+    fn handle_brief(&mut self, brief: &Brief) -> Result<(), Over> {
+        let first = brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(Over::Nonsense)?;
         if self.local.is_some() {
-            return Err(NONSENSE);
+            return Err(Over::Nonsense);
         }
         let begun = match self.means.policy.refusal(&brief.plan) {
             Some(why) => {
@@ -150,19 +150,19 @@ impl Work for Job<'_> {
         &mut self.link
     }
 
-    fn handle_order(&mut self, order: Down) -> Result<(), &'static str> {
+    fn handle_order(&mut self, order: Down) -> Result<(), Over> {
         match order {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
                 if !sense::is_command(&command, &self.segments, self.clients_max) {
-                    return Err(NONSENSE);
+                    return Err(Over::Nonsense);
                 }
                 if let Some(local) = &mut self.local {
                     local.send(&command);
                 }
                 Ok(())
             }
-            Down::Release => Err(DONE),
+            Down::Release => Err(Over::Done),
         }
     }
 
