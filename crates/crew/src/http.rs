@@ -2,7 +2,7 @@
 //! collector and serves a page of them. Connections that are measured are the engine's, and never come here.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use httparse::Status;
@@ -69,9 +69,8 @@ impl Source {
         let Request { method, fields, body } = request;
         let failed = |error: io::Error| error.to_string();
         let Self { host, port, path } = self;
-        let mut addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
-        let address = addresses.next().ok_or("the name has no address")?;
-        let mut stream = TcpStream::connect_timeout(&address, patience.word).map_err(failed)?;
+        let addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
+        let mut stream = connect(addresses, patience.word)?;
         be_patient(&stream, patience.word).map_err(failed)?;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n");
@@ -84,6 +83,18 @@ impl Source {
         stream.write_all(&[head.as_bytes(), body].concat()).map_err(failed)?;
         answer(&read(&mut stream, patience.answer).map_err(failed)?)
     }
+}
+
+/// Connects to the first of a name's addresses at which somebody listens.
+fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> Result<TcpStream, String> {
+    let mut why = "the name has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, patience) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
 }
 
 /// Answers the one request of a connection: with the body that `page` has for its path and query, or else that there is
@@ -269,6 +280,18 @@ mod tests {
             assert!((200..300).contains(&answer.status), "{answer:?}");
             assert!(start.elapsed() < PATIENCE.word / 2, "it was known to be all");
         }
+    }
+
+    #[test]
+    fn a_name_is_reached_at_any_of_its_addresses() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let closed = TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap();
+        let reached = connect([closed, address].into_iter(), PATIENCE.word).unwrap();
+        assert_eq!(reached.peer_addr().unwrap(), address);
+        let why = connect([closed].into_iter(), PATIENCE.word).unwrap_err();
+        assert!(why.contains("refused"), "{why}");
+        assert!(connect([].into_iter(), PATIENCE.word).unwrap_err().contains("no address"));
     }
 
     #[test]
