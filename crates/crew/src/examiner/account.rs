@@ -78,8 +78,8 @@ impl Account {
         }
         // A message is sent, or waits for its connection, or had nobody to send it.
         let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
-        if asked > bounds.sent || held.sent > held.kept || self.acks.max(counts.unacknowledged) > counts.sent
-        {
+        let is_too_many = asked.max(counts.unacknowledged) > bounds.sent;
+        if is_too_many || held.sent > held.kept || self.acks > counts.sent {
             return Err("more messages than were to be sent");
         }
         let part = [counts.late, counts.in_passing, tail.received, self.answers, gone.copies];

@@ -134,7 +134,9 @@ fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
             ))
         }
         Figure::Counted(Counted::Count(Count::Unacknowledged)) => {
-            let messages = part(counts.unacknowledged, counts.sent, "messages")?;
+            // A request to publish may have failed before it was sent.
+            let asked = counts.sent.max(counts.unacknowledged);
+            let messages = part(counts.unacknowledged, asked, "messages")?;
             let why = unpublished(step).filter(|_| counts.missing == 0).unwrap_or_default();
             Some(format!("{messages} not acknowledged{why}"))
         }
