@@ -17,10 +17,22 @@ pub enum Readers {
 }
 
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
-/// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)).
+/// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)). What others
+/// may read can be wherever the user likes: behind a link the file is replaced, and a pipe or a device is written to.
 pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Readers) -> io::Result<()> {
+    let contents = contents.as_ref();
+    match (readers, fs::canonicalize(path)) {
+        (Readers::Owner, _) => replace_name(path, contents, readers),
+        (Readers::AsUsual, Ok(real)) if real.is_file() => replace_name(&real, contents, readers),
+        // Nothing has that name yet, or a link leads to nothing.
+        (Readers::AsUsual, Err(_)) if !path.is_symlink() => replace_name(path, contents, readers),
+        (Readers::AsUsual, _) => File::create(path)?.write_all(contents),
+    }
+}
+
+fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
     let beside = beside(path);
-    let written = write_through(&beside, contents.as_ref(), readers).and_then(|()| fs::rename(&beside, path));
+    let written = write_through(&beside, contents, readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // Half a file is of no use to anybody; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
@@ -55,6 +67,11 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::thread;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -72,5 +89,30 @@ mod tests {
         fs::create_dir_all(occupied.join("full")).unwrap();
         replace(&occupied, "four", Readers::Owner).unwrap_err();
         assert!(!beside(&occupied).exists(), "half a file is left");
+    }
+    #[test]
+    fn a_link_stays_and_so_does_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for is_there in [false, true] {
+            let (file, link) = (at(&format!("file-{is_there}")), at(&format!("link-{is_there}")));
+            symlink(file.file_name().unwrap(), &link).unwrap();
+            if is_there {
+                fs::write(&file, "old").unwrap();
+            }
+            replace(&link, "new", Readers::AsUsual).unwrap();
+            assert!(link.is_symlink() && fs::read(&file).unwrap() == b"new", "there before: {is_there}");
+        }
+
+        let pipe = at("pipe");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        let reader = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        replace(&pipe, "page", Readers::AsUsual).unwrap();
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(reader.join().unwrap(), b"page");
+        replace(folder.path(), "page", Readers::AsUsual).unwrap_err();
     }
 }
