@@ -68,6 +68,15 @@ fn a_rate_that_was_answered_only_in_the_drain_was_not_achieved() {
     assert_eq!(outcome.code, Some(3), "the limit breaks\n{outcome}");
 }
 
+#[test]
+fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
+    let server = Server::start(&["--fault", "delay=1s"]);
+    let outcome =
+        outcome(&server, "echo --clients 20 --rate 200 -d 3s --limit rate>=198/s --limit rate>=99%");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(rate(&step(&outcome), "achieved_per_s"), 200.0, "{outcome}");
+}
+
 /// More than any generator sends: the server hears of it late, and answers at once.
 #[test]
 fn what_went_out_after_the_window_was_not_sent_at_the_rate() {

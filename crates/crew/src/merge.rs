@@ -299,12 +299,13 @@ impl Merge {
         let duration_ns = if self.is_loading() { window.length_ns(now_ns, interrupted) } else { 0 };
         let connects_per_s = per_s(grown.connected, grown.to_ns - grown.from_ns).filter(|rate| *rate > 0.0);
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
+        let achieved_if_kept = window.achieved_if_kept(duration_ns);
         let mut totals = self.totals;
         for at_ns in unheard_ns {
             totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
         }
         let generator = self.costs.generator_use(&seconds, totals.loop_lag);
-        Step {
+        let mut step = Step {
             clients: self.order.clients.into(),
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
             duration_ns,
@@ -321,7 +322,11 @@ impl Merge {
             connecting: self.connecting,
             series: seconds,
             ..Step::default()
+        };
+        if step.keeps_rate() {
+            step.rates.achieved_per_s = achieved_if_kept;
         }
+        step
     }
 
     /// Fills in what was due and what is missing, and gives what is known of broadcasts beside.

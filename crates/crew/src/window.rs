@@ -91,7 +91,12 @@ impl Window<'_> {
         }
     }
 
-    /// The rates over `length_ns`, except those that `rates` has already.
+    /// What was achieved of a rate that was kept: however long the last answers take, it is no part of it.
+    pub(crate) fn achieved_if_kept(&self, length_ns: u64) -> Option<f64> {
+        per_s(self.completed(), length_ns)
+    }
+
+    /// The rates over `length_ns`, except those that `rates` has already. That an open loop kept its rate is not known yet.
     pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
         let sends = match *self.load {
             Load::Hold { .. } => false,

@@ -249,6 +249,11 @@ impl Step {
         Some((percent * 1e6).round() / 1e6)
     }
 
+    /// Whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
+    pub fn keeps_rate(&self) -> bool {
+        self.kept_percent().is_some_and(|kept| kept >= 99.0)
+    }
+
     /// Messages a second that the schedule asked for while there was somebody to send them; `None` in a closed loop.
     pub(crate) fn due_per_s(&self) -> Option<f64> {
         let schedule_s = self.duration_ns.max(1) as f64 / 1e9;
@@ -387,7 +392,7 @@ pub struct Warmup {
 pub struct Rates {
     /// Messages the schedule asked for; `None` in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// Messages completed per second of the window, or of the time until the last where an open loop was overloaded.
+    /// Messages completed per second of the window, or of the time until the last where an open loop did not keep its rate.
     pub achieved_per_s: Option<f64>,
     /// Messages sent in the window.
     pub sent_per_s: Option<f64>,

@@ -1,6 +1,7 @@
 use super::*;
 use engine::{Absence, BroadcastTally, SentBroadcast, Usage};
 use load::{Load, Schedule, Until};
+use stats::Packed;
 
 fn cast(workload: Workload) -> Cast {
     Cast { workload, rooms: Arc::default(), workers: 2, away_ns: None }
@@ -148,4 +149,36 @@ fn what_an_interruption_left_open_is_not_lost() {
     assert_eq!((step.counts.missing, step.counts.in_flight), (0, 3));
     let step = merge(vec![books()]).finish(1_000, false);
     assert_eq!((step.counts.missing, step.counts.in_flight), (3, 0));
+}
+
+/// Twenty messages in two seconds, each answered so long after it was due.
+fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
+    const MS: u64 = 1_000_000;
+    let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2_000 * MS };
+    let order = StepOrder { index: 0, clients: 5, load, warmup: false };
+    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+    merge.start(0, 0);
+    let (mut answers, mut rtt) = (Delta { at_ns: 20_000 * MS, ..Delta::default() }, Histogram::new());
+    for k in 0..20 {
+        let latency_ns = answered_after_ms(k) * MS;
+        let at_ns = k * 100 * MS + latency_ns;
+        rtt.record_ns(latency_ns);
+        answers.last_arrival_ns = answers.last_arrival_ns.max(at_ns);
+        (answers.counts.sent, answers.counts.received) = (k + 1, k + 1);
+        let is_late = u64::from(at_ns > 2_000 * MS);
+        answers.counts.late += is_late;
+        answers.tail.received += is_late;
+    }
+    answers.figures.rtt = Packed::from(&rtt);
+    answers.figures.service = answers.figures.rtt.clone();
+    merge.add(&answers);
+    merge.end_load(2_000 * MS);
+    merge.finish(20_000 * MS, false).rates.achieved_per_s
+}
+
+#[test]
+fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
+    assert_eq!(achieved_per_s(|_| 1), Some(10.0));
+    assert_eq!(achieved_per_s(|_| 1_000), Some(10.0), "all by the same");
+    assert_eq!(achieved_per_s(|k| 200 * k), Some(20.0 / 5.7), "a queue grows: until the last answer");
 }

@@ -45,7 +45,7 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<String> {
 
 /// A schedule that was kept was carried; what is in doubt then is how fast.
 fn limited(step: &Step) -> Option<String> {
-    let is_carried = step.has_passed() && step.kept_percent().is_some_and(|kept| kept >= 99.0);
+    let is_carried = step.has_passed() && step.keeps_rate();
     Some(match step.bottleneck.as_ref()?.bottleneck {
         Bottleneck::Generator | Bottleneck::Machine if is_carried && lag::mark(step).is_some() => {
             return None;
