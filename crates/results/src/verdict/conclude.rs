@@ -1,9 +1,9 @@
 //! What the steps of a run say together.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use super::doubts::doubts;
-use crate::judgement::{Finding, LimitOutcome};
+use crate::judgement::{Bottleneck, Finding, LimitOutcome};
 use crate::levels;
 use crate::run::Verdict;
 use crate::step::Step;
@@ -39,6 +39,7 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
 
 /// Of the steps that did not pass, the one with the fewest clients: in a search that found a capacity, among those beyond it,
 /// since below it others have overruled them; of a sweep, the lowest rate that was too much where most was delivered, if any was.
+/// Where that load was measured several times, the first one with what held back [most of them](usual).
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
     let broken = || steps.iter().filter(|step| !step.has_passed());
     let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());
@@ -52,7 +53,19 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     }
     let found = verdict.capacity.filter(|capacity| capacity.doubt().is_none());
     let is_beyond = |step: &&Step| found.is_none_or(|capacity| step.clients >= capacity.clients);
-    broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))
+    let lightest = broken().filter(is_beyond).min_by(|a, b| by_weight(a, b))?;
+    usual(broken().filter(is_beyond).filter(|step| by_weight(step, lightest).is_eq()).collect())
+}
+
+/// Of steps of one load the first with their most frequent bottleneck, whatever order they ran in; in doubt, with one that is not
+/// the server.
+fn usual(steps: Vec<&Step>) -> Option<&Step> {
+    let who = |step: &Step| step.bottleneck.as_ref().map(|finding| finding.bottleneck);
+    let rarity = |step: &&&Step| {
+        let times = steps.iter().filter(|other| who(other) == who(step)).count();
+        (Reverse(times), who(step) == Some(Bottleneck::Server))
+    };
+    steps.iter().min_by_key(rarity).copied()
 }
 
 /// What held the run back: where it first broke, or else at the last of its whole steps.

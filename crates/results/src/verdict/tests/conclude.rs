@@ -60,3 +60,30 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
     let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
     assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
 }
+
+#[test]
+fn of_a_load_that_was_measured_several_times_most_decide() {
+    let step = |(at, bottleneck): (usize, Bottleneck)| Step {
+        clients: 43,
+        limits: vec![LimitOutcome {
+            limit: "p95<1ms".into(),
+            passed: false,
+            actual: Some(2.0),
+            at_least: false,
+            unit: Unit::Ms,
+        }],
+        bottleneck: Some(Finding { bottleneck, reason: at.to_string() }),
+        ..Step::default()
+    };
+    let said = |who: &[Bottleneck]| {
+        let steps: Vec<Step> = who.iter().copied().enumerate().map(step).collect();
+        let found = conclude(&steps).bottleneck.unwrap();
+        (found.bottleneck, found.reason)
+    };
+    let (server, machine) = (Bottleneck::Server, Bottleneck::Machine);
+    assert_eq!(said(&[server, machine, machine]), (machine, "1".into()));
+    assert_eq!(said(&[machine, machine, server]), (machine, "0".into()));
+    assert_eq!(said(&[server, machine, server]), (server, "0".into()));
+    assert_eq!(said(&[server, machine]), (machine, "1".into()), "in doubt, not the server");
+    assert_eq!(said(&[machine, server]), (machine, "0".into()));
+}
