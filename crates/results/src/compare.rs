@@ -188,26 +188,28 @@ fn one_run_each(
     let is_broadcast = [a, b].iter().any(|step| !step.figures.delivery.is_empty());
     let value = in_series(if is_broadcast { Timed::Delivery } else { Timed::Rtt }, figure)?;
     let series = |step: &Step| -> Option<Vec<f64>> {
-        // The last row may be shorter than a second.
-        let rows = step.series.split_last()?.1;
-        rows.iter().map(value).collect()
+        let mut values: Vec<Option<f64>> = step.window().map(|(row, ns)| value(row, ns)).collect();
+        // What is seen of the server is of a second that has passed: the last has none.
+        let _ = values.pop_if(|value| value.is_none());
+        values.into_iter().collect()
     };
     let (a, b) = (series(a)?, series(b)?);
     let of = |value, series| Single { value, series };
     compare::single(of(of_a, &a), of(of_b, &b), better, kind)
 }
 
-/// How a figure is read from a second, in its unit, where the series has it. `timed`: what its percentiles are of.
-fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second) -> Option<f64>> {
+/// How a figure is read from a row that took so many ns, in its unit, where the series has it. `timed`: what its percentiles
+/// are of.
+fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second, u64) -> Option<f64>> {
     fn ms(ns: Option<u64>) -> Option<f64> {
         ns.map(|ns| ns as f64 / 1e6)
     }
-    let value: fn(&Second) -> Option<f64> = match figure {
-        Figure::Timed(of, Statistic::Quantile(0.5)) if of == timed => |row| ms(row.p50_ns),
-        Figure::Timed(of, Statistic::Quantile(0.95)) if of == timed => |row| ms(row.p95_ns),
-        Figure::Timed(of, Statistic::Quantile(0.99)) if of == timed => |row| ms(row.p99_ns),
-        Figure::Rate(Rate::Received) => |row| Some(row.received as f64),
-        Figure::Gauge(Gauge::ServerCpu) => |row| row.server_cpu_percent,
+    let value: fn(&Second, u64) -> Option<f64> = match figure {
+        Figure::Timed(of, Statistic::Quantile(0.5)) if of == timed => |row, _| ms(row.p50_ns),
+        Figure::Timed(of, Statistic::Quantile(0.95)) if of == timed => |row, _| ms(row.p95_ns),
+        Figure::Timed(of, Statistic::Quantile(0.99)) if of == timed => |row, _| ms(row.p99_ns),
+        Figure::Rate(Rate::Received) => |row, ns| Some(row.received as f64 / (ns as f64 / 1e9)),
+        Figure::Gauge(Gauge::ServerCpu) => |row, _| row.server_cpu_percent,
         _ => return None,
     };
     Some(value)

@@ -33,5 +33,5 @@ pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
 pub use scenario::Scenario;
 pub use step::{
     CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup,
-    is_of_answers,
+    is_of_answers, with_lengths,
 };

@@ -315,11 +315,18 @@ impl Step {
         if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery }
     }
 
+    /// The rows of its window, and how long each took in ns. Rows of which most lies behind that are left out: nothing is sent in
+    /// them, and what is still missing may not come.
+    pub fn window(&self) -> impl Iterator<Item = (&Second, u64)> {
+        let end_ns = self.start_ns + self.duration_ns;
+        with_lengths(&self.series, self.start_ns).filter(move |(row, ns)| row.t_ns - ns / 2 < end_ns)
+    }
+
     /// The 95% interval, in ns, of the quantile `q` over the step, which holds that: by batch means of its value each
-    /// second. `None` when the series is too short, or has seconds without samples.
+    /// second of the window. `None` when that is too short, or has seconds without samples.
     pub fn interval_ns(&self, q: f64, of_second: impl Fn(&Second) -> Option<u64>) -> Option<Interval> {
         let values: Option<Vec<f64>> =
-            self.series.iter().map(|row| of_second(row).map(|ns| ns as f64)).collect();
+            self.window().map(|(row, _)| of_second(row).map(|ns| ns as f64)).collect();
         let main = self.main_of_series();
         let whole = (!main.is_empty()).then(|| main.quantile_ns(q) as f64)?;
         let Interval { low, high } = stats::interval::of_series(&values?, whole)?;
@@ -402,7 +409,16 @@ pub struct Rates {
     pub connects_per_s: Option<f64>,
 }
 
-/// One second of a step; the last row may be shorter.
+/// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are not of a second.
+pub fn with_lengths(rows: &[Second], start_ns: u64) -> impl Iterator<Item = (&Second, u64)> {
+    rows.iter().scan(start_ns, |from_ns, row| {
+        let length_ns = row.t_ns.saturating_sub(*from_ns).max(1);
+        *from_ns = row.t_ns;
+        Some((row, length_ns))
+    })
+}
+
+/// One second of a step; a row is longer where the window has ended in it, and the last may be shorter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// End of the second, from the start of the run.

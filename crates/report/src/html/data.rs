@@ -201,12 +201,17 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
         }),
         absences: absences(step),
         ages: ages(step),
-        connecting: SeriesData::of(&step.connecting, rows_max),
-        series: match is_of_latency {
-            true => SeriesData::of(&step.series, rows_max),
-            false => SeriesData::of(&step.series, rows_max).without_latency(),
+        connecting: SeriesData::of(&step.connecting, began_to_connect_ns(step), rows_max),
+        series: match SeriesData::of(&step.series, step.start_ns, rows_max) {
+            series if is_of_latency => series,
+            series => series.without_latency(),
         },
     }
+}
+
+/// When the first of a step's clients connected, about, for a file does not say: a second before the first row, at the earliest.
+fn began_to_connect_ns(step: &Step) -> u64 {
+    step.connecting.first().map_or(0, |first| first.t_ns.saturating_sub(1_000_000_000))
 }
 
 /// What went wrong, by kind: failures as they were counted, and the messages that did not come or came wrong.

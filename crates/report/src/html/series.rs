@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::Second;
+use results::{Second, with_lengths};
 use serde::Serialize;
 
 use super::curve::{digits, ms};
@@ -46,12 +46,14 @@ pub(super) fn rows_per_step(steps: usize) -> usize {
 }
 
 impl SeriesData {
-    /// At most `rows_max` rows.
-    pub(super) fn of(rows: &[Second], rows_max: usize) -> Self {
+    /// At most `rows_max` rows, of those that follow one another from `start_ns` on.
+    pub(super) fn of(rows: &[Second], start_ns: u64, rows_max: usize) -> Self {
         let per_row = rows.len().div_ceil(rows_max).max(1);
         let mut data = SeriesData { per_row, ..SeriesData::default() };
+        let mut from_ns = start_ns;
         for rows in rows.chunks(per_row) {
-            data.add(rows);
+            data.add(rows, with_lengths(rows, from_ns).map(|(_, ns)| ns).sum());
+            from_ns = rows.last().map_or(from_ns, |row| row.t_ns);
         }
         let nothing = |column: &[Option<f64>]| column.iter().all(Option::is_none);
         if data.density.iter().all(Vec::is_empty) {
@@ -78,11 +80,11 @@ impl SeriesData {
         self
     }
 
-    /// Some rows as one: counts per second, times at their worst, CPU on average.
-    fn add(&mut self, rows: &[Second]) {
+    /// Some rows as one, which took so long: counts per second, times at their worst, CPU on average.
+    fn add(&mut self, rows: &[Second], length_ns: u64) {
         let last = rows.last().expect("a chunk has a row");
-        let n = rows.len() as f64;
-        let per_s = |of: fn(&Second) -> u64| digits(rows.iter().map(of).sum::<u64>() as f64 / n);
+        let seconds = length_ns as f64 / 1e9;
+        let per_s = |of: fn(&Second) -> u64| digits(rows.iter().map(of).sum::<u64>() as f64 / seconds);
         let worst = |of: fn(&Second) -> Option<u64>| rows.iter().filter_map(of).max().map(|ns| ms(ns as f64));
         let mean = |of: fn(&Second) -> Option<f64>| {
             let known: Vec<f64> = rows.iter().filter_map(of).collect();
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn long_series_keep_their_peaks() {
-        let data = SeriesData::of(&rows(100), 30);
+        let data = SeriesData::of(&rows(100), 0, 30);
         assert_eq!((data.per_row, data.t.len()), (4, 25));
         assert_eq!((data.t[0], data.sent[0], data.p99[0]), (4.0, 2.5, Some(4.0)));
         assert_eq!(data.p99[24], Some(100.0));
@@ -133,8 +135,15 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_left_out() {
-        let data = SeriesData::of(&rows(3), 30);
+        let data = SeriesData::of(&rows(3), 0, 30);
         assert_eq!((data.per_row, data.t.len(), data.server_cpu.len()), (1, 3, 0));
         assert_eq!(data.p50, [None, None, None]);
+    }
+    #[test]
+    fn counts_are_per_second_however_long_a_row_is() {
+        let row = |ms: u64, sent| Second { t_ns: ms * 1_000_000, sent, ..Second::default() };
+        let rows = [row(3_000, 200), row(4_500, 300), row(5_000, 10)];
+        assert_eq!(SeriesData::of(&rows, 2_000_000_000, 30).sent, [200.0, 200.0, 20.0]);
+        assert_eq!(SeriesData::of(&rows, 2_000_000_000, 2).sent, [200.0, 20.0]);
     }
 }

@@ -234,6 +234,25 @@ fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
 }
 
 #[test]
+fn what_comes_after_the_window_is_not_compared() {
+    let of = |ms, seed| {
+        let mut run = echo(ms, 20, seed);
+        run.steps[0].rates.received_per_s = Some(200.0);
+        // In the last row the window ends, and in the next nothing comes any more.
+        let series = &mut run.steps[0].series;
+        let last = series.last_mut().unwrap();
+        (last.t_ns, last.received) = (last.t_ns + 400_000_000, 280);
+        let quiet = Second { t_ns: last.t_ns + 1_000_000_000, ..Second::default() };
+        series.push(quiet);
+        run
+    };
+    let comparison = compare(&[of(5.0, 1)], &[of(25.0, 2)]);
+    assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
+    let rate = found(&comparison, "received_rate").found.expect("a series of its own");
+    assert!(rate.percent().unwrap().high < 101.0, "200/s in each, and what runs vary by: {rate:?}");
+}
+
+#[test]
 fn short_runs_need_repeats() {
     let comparison = compare(&[echo(5.0, 5, 1)], &[echo(50.0, 5, 2)]);
     let row = found(&comparison, "rtt.p95");
