@@ -23,13 +23,25 @@ fn echo(server: &Server, dir: &Path, name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The same with a mark.
-fn marked(file: &str) -> String {
+/// The same with a change, in a file of that name beside it.
+fn changed(file: &str, name: &str, change: impl FnOnce(&mut Value)) -> String {
     let mut found: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    found["verdict"]["trust"] = serde_json::json!(["limited by the generator"]);
-    let path = file.replace(".json", "-marked.json");
+    change(&mut found);
+    let path = file.replace(".json", &format!("-{name}.json"));
     std::fs::write(&path, found.to_string()).unwrap();
     path
+}
+
+/// The same with a mark.
+fn marked(file: &str) -> String {
+    changed(file, "marked", |found| {
+        found["verdict"]["trust"] = serde_json::json!(["limited by the generator"])
+    })
+}
+
+/// The same figures, as of another run.
+fn again(file: &str, id: &str) -> String {
+    changed(file, id, |found| found["id"] = id.into())
 }
 
 fn compare(arguments: &[&str]) -> Outcome {
@@ -65,6 +77,8 @@ fn repeats_of_a_slower_server_are_slower() {
     let (low, high) = (p50["interval_low"].as_f64().unwrap(), p50["interval_high"].as_f64().unwrap());
     assert!(low <= high && high > 1_000.0, "{p50}");
 
+    let unmeasured = compare(&[&a, &b, "--fail-if", "capacity worse", "--fail-if", "p50 slower by 5%"]);
+    assert_eq!(unmeasured.code, Some(3), "what was measured is told all the same: {unmeasured}");
     let kept = compare(&[&a, &b, "--fail-if", "p50 faster", "--fail-if", "missing worse"]);
     assert_eq!(kept.code, Some(0), "{kept}");
     assert!(kept.stderr.contains("rtt.p50 at 5 clients is not faster: between"), "{kept}");
@@ -87,11 +101,12 @@ fn repeats_of_a_slower_server_are_slower() {
 }
 
 #[test]
-fn a_run_and_itself_are_no_different() {
+fn the_same_figures_are_no_different() {
     let dir = tempfile::tempdir().unwrap();
     let file = echo(&Server::start(&[]), dir.path(), "a");
-    let same = format!("{file},{file}");
-    let outcome = compare(&[&same, &same, "--format", "csv", "--fail-if", "rate worse"]);
+    let side = |ids: [&str; 2]| ids.map(|id| again(&file, id)).join(",");
+    let (a, b) = (side(["1", "2"]), side(["3", "4"]));
+    let outcome = compare(&[&a, &b, "--format", "csv", "--fail-if", "rate worse"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let changes: Vec<&str> =
         outcome.stdout.lines().skip(1).map(|line| line.rsplit(',').nth(1).unwrap()).collect();
@@ -99,7 +114,7 @@ fn a_run_and_itself_are_no_different() {
     // A µs is much of a handshake, and so is one event of a few.
     let is_fair = |change: &&str| ["no difference", "cannot tell"].contains(change);
     assert!(changes.iter().all(is_fair) && changes.contains(&"no difference"), "{outcome}");
-    let text = compare(&[&same, &same]).stdout;
+    let text = compare(&[&a, &b]).stdout;
     assert!(text.contains("no difference larger than 0.1%"), "{text}");
 }
 
@@ -107,13 +122,21 @@ fn a_run_and_itself_are_no_different() {
 fn what_cannot_be_compared_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let file = echo(&Server::start(&[]), dir.path(), "a");
-    let untold = compare(&[&file, &file, "--fail-if", "p99 slower by 5%"]);
+    let other = again(&file, "other");
+    let untold = compare(&[&file, &other, "--fail-if", "p99 slower by 5%"]);
     assert_eq!(untold.code, Some(5), "{untold}");
     assert!(untold.stdout.contains("cannot tell: too few runs, or too short"), "{untold}");
-    assert_eq!(compare(&[&file, &file]).code, Some(0), "nothing was asked");
-    let unmeasured = compare(&[&file, &file, "--fail-if", "capacity worse"]);
-    assert_eq!(unmeasured.code, Some(1), "{unmeasured}");
+    assert_eq!(compare(&[&file, &other]).code, Some(0), "nothing was asked");
+    let unmeasured = compare(&[&file, &other, "--fail-if", "capacity worse", "--fail-if", "missing worse"]);
+    assert_eq!(unmeasured.code, Some(5), "{unmeasured}");
     assert!(unmeasured.stderr.contains("was not measured"), "{unmeasured}");
+    assert!(
+        unmeasured.stderr.contains("missing at 5 clients is not worse"),
+        "the next is told\n{unmeasured}"
+    );
+    let repeated = compare(&[&format!("{file},{file},{file}"), &other]);
+    assert!(repeated.stdout.contains(" more than once: it counts as one run"), "{repeated}");
+    assert!(repeated.stdout.contains("one run a side"), "{repeated}");
     let idle = dir.path().join("idle.json");
     let text =
         std::fs::read_to_string(&file).unwrap().replace("\"scenario\":\"echo\"", "\"scenario\":\"idle\"");
@@ -121,8 +144,9 @@ fn what_cannot_be_compared_is_said() {
     for (arguments, said) in [
         (&[file.as_str(), idle.to_str().unwrap()][..], "one scenario"),
         (&[&file], "<B>"),
-        (&[&file, &file, "--fail-if", "p99"], "is not a rule"),
-        (&[&file, &file, "--fail-if", "tea slower"], "\"tea\""),
+        (&[&file, &other, "--fail-if", "p99"], "is not a rule"),
+        (&[&file, &other, "--fail-if", "tea slower"], "\"tea\""),
+        (&[&other, &format!("{file},{other}")], "other is on both sides"),
     ] {
         let outcome = compare(arguments);
         assert_eq!(outcome.code, Some(2), "{outcome}");

@@ -10,6 +10,7 @@ use stats::Timed;
 use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 
 use crate::conclusion;
+use crate::format::counted;
 use crate::judgement::{Bottleneck, Unit};
 use crate::limit::{Figure, Gauge, Part, Rate, Statistic};
 use crate::run::Run;
@@ -36,7 +37,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
         notes: notes(a, b),
         in_doubt: [a, b].into_iter().all(is_doubtful),
     };
-    let mut alone = 0;
+    let mut alone: u64 = 0;
     for level in levels(a) {
         let (of_a, of_b) = (at(a, level), at(b, level));
         if of_b.is_empty() {
@@ -54,9 +55,10 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             comparison.rows.extend(rows.map(|row| Row { is_blind: is_blind && is_timed(&row), ..row }));
         }
     }
-    alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count();
+    alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count() as u64;
     if alone > 0 {
-        comparison.notes.push(format!("{alone} levels were measured on one side only and are left out"));
+        let (levels, were) = (counted(alone, "level"), if alone == 1 { "was" } else { "were" });
+        comparison.notes.push(format!("{levels} {were} measured on one side only and left out"));
     }
     if a.len().min(b.len()) < REPEATS_MIN as usize {
         comparison.notes.push(format!(

@@ -2,6 +2,7 @@
 
 mod rules;
 mod shootouts;
+mod sides;
 mod turns;
 
 use std::path::Path;
@@ -79,7 +80,7 @@ impl Compare {
             let runs: Vec<Vec<Run>> = references.map(|run| self.store.runs(run)).collect::<Result<_, _>>()?;
             Ok(runs.concat())
         };
-        let (a, b, is_interrupted) = match self.turns.take(&self.fail_if)? {
+        let (mut a, mut b, is_interrupted) = match self.turns.take(&self.fail_if)? {
             Some(Taken { a, b, is_interrupted }) => (a, b, is_interrupted),
             None => (read(&self.first, &self.a)?, read(&self.second, &self.b)?, false),
         };
@@ -91,11 +92,13 @@ impl Compare {
             );
             return Err(Failure::usage("A B", problem));
         }
+        let repeated = sides::tell_apart(&mut a, &mut b)?;
         let rules = rules::read(&self.fail_if, scenario)?;
-        let found = compare::compare(&a, &b);
+        let mut found = compare::compare(&a, &b);
+        found.notes.extend(repeated);
         let text = report::comparison(&found, &a, &b, self.format.into());
         output::print(&text)?;
-        let exit = rules::check(&rules, &found)?;
+        let exit = rules::check(&rules, &found);
         Ok(if is_interrupted { Exit::Interrupted } else { exit })
     }
 }

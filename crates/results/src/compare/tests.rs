@@ -272,7 +272,12 @@ fn only_the_same_level_is_compared() {
     b.environment = Environment { cpu: Some("another".into()), ..Environment::default() };
     let comparison = compare(&[a], &[b]);
     assert_eq!(comparison.rows, []);
-    assert_eq!(comparison.notes[0], "2 levels were measured on one side only and are left out");
+    assert_eq!(comparison.notes[0], "2 levels were measured on one side only and left out");
+    let mut more = echo(5.0, 5, 3);
+    more.steps.extend(echo(5.0, 5, 4).steps);
+    more.steps[1].clients = 11;
+    let comparison = compare(&[echo(5.0, 5, 1)], &[more]);
+    assert_eq!(comparison.notes[0], "1 level was measured on one side only and left out");
 }
 
 fn searched(clients: u64, low: u64, high: u64, at_least: bool) -> Run {

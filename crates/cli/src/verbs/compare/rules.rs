@@ -7,6 +7,8 @@ use stats::compare::Ruling;
 use crate::exit::{Exit, Failure};
 use crate::stderr;
 
+const UNMEASURED: &str = "cannot tell: its figure was not measured at any level that both sides have";
+
 /// What `--fail-if` says of runs of that scenario.
 pub(super) fn read(texts: &[String], scenario: Scenario) -> Result<Vec<Rule>, Failure> {
     let rule =
@@ -14,27 +16,22 @@ pub(super) fn read(texts: &[String], scenario: Scenario) -> Result<Vec<Rule>, Fa
     texts.iter().map(rule).collect()
 }
 
-/// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told.
-pub(super) fn check(rules: &[Rule], found: &Comparison) -> Result<Exit, Failure> {
+/// Says on standard error what became of each rule. One that is broken decides, then one that cannot be told, as where its
+/// figure was not measured.
+pub(super) fn check(rules: &[Rule], found: &Comparison) -> Exit {
     let mut exit = Exit::Fine;
     for rule in rules {
         let ruled = rule.check(found);
-        if ruled.is_empty() {
-            let why = "its figure was not measured at any level that both sides have";
-            return Err(Failure::could_not(format!("tell whether '{}'", rule.text()), why));
-        }
-        for ruled in &ruled {
-            stderr::line(format_args!(
-                "throng: {} (--fail-if '{}')",
-                report::ruling(rule, ruled),
-                rule.text()
-            ));
-            exit = match (exit, ruled.ruling) {
+        let unmeasured = ruled.is_empty().then(|| (UNMEASURED.to_owned(), Ruling::CannotTell));
+        let ruled = ruled.iter().map(|ruled| (report::ruling(rule, ruled), ruled.ruling));
+        for (said, ruling) in ruled.chain(unmeasured) {
+            stderr::line(format_args!("throng: {said} (--fail-if '{}')", rule.text()));
+            exit = match (exit, ruling) {
                 (_, Ruling::Broken) => Exit::LimitBroken,
                 (Exit::Fine, Ruling::CannotTell) => Exit::CannotTell,
                 (before, _) => before,
             };
         }
     }
-    Ok(exit)
+    exit
 }

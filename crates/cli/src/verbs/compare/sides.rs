@@ -1,0 +1,58 @@
+//! Which runs are held against each other: each once, and on one side only.
+
+use results::Run;
+
+use crate::exit::Failure;
+
+/// Leaves each run of both sides in its first place; what is to be said of those that were named again: a run is no repeat of
+/// itself.
+///
+/// # Errors
+/// A run is on both sides.
+pub(super) fn tell_apart(a: &mut Vec<Run>, b: &mut Vec<Run>) -> Result<Vec<String>, Failure> {
+    if let Some(run) = a.iter().find(|run| b.iter().any(|other| other.id == run.id)) {
+        return Err(Failure::usage("A B", format!("{} is on both sides, and it differs in nothing", run.id)));
+    }
+    let notes = [("A", a), ("B", b)].into_iter().flat_map(|(name, side)| {
+        let again = each_once(side);
+        again.into_iter().map(move |id| format!("{name} names {id} more than once: it counts as one run"))
+    });
+    Ok(notes.collect())
+}
+
+/// Drops the runs that are there already; which these were.
+fn each_once(side: &mut Vec<Run>) -> Vec<String> {
+    let (mut known, mut again): (Vec<String>, Vec<String>) = Default::default();
+    side.retain(|run| {
+        let is_new = !known.contains(&run.id);
+        let names = if is_new { &mut known } else { &mut again };
+        if !names.contains(&run.id) {
+            names.push(run.id.clone());
+        }
+        is_new
+    });
+    again
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(ids: &[&str]) -> Vec<Run> {
+        ids.iter().map(|id| Run { id: (*id).into(), ..Run::default() }).collect()
+    }
+
+    #[test]
+    fn a_run_is_no_repeat_of_itself() {
+        let (mut a, mut b) = (side(&["1", "2", "1", "1"]), side(&["3"]));
+        let notes = tell_apart(&mut a, &mut b).unwrap();
+        assert_eq!(notes, ["A names 1 more than once: it counts as one run"]);
+        assert_eq!((a, b), (side(&["1", "2"]), side(&["3"])));
+    }
+
+    #[test]
+    fn a_run_is_on_one_side_only() {
+        let refused = tell_apart(&mut side(&["1", "2"]), &mut side(&["3", "2"])).unwrap_err();
+        assert!(refused.is_usage() && refused.to_string().contains("2 is on both sides"), "{refused}");
+    }
+}
