@@ -22,6 +22,9 @@ const COLUMNS: &[Column] = &[
     Column::right("to", "interval_high"),
     Column::left("B is", "change"),
     Column::right("runs to tell", "runs_to_tell"),
+    // People read it as a sign before the value.
+    Column::unseen("a_at_least"),
+    Column::unseen("b_at_least"),
 ];
 
 /// From here on people think in times.
@@ -109,6 +112,8 @@ fn cells(row: &Row) -> Vec<Cell> {
         bound(row.difference().map(|interval| interval.high)),
         Cell::Said(word(row), said(row)),
         to_tell,
+        Cell::Flag(row.at_least[0], ""),
+        Cell::Flag(row.at_least[1], ""),
     ]
 }
 
@@ -253,12 +258,12 @@ mod tests {
     #[test]
     fn csv_is_for_programs() {
         assert_snapshot!(rendered(&found(), TableFormat::Csv), @r#"
-        clients,asked_per_s,figure,unit,a,b,difference,difference_percent,interval_low,interval_high,change,runs_to_tell
-        1000,5000,rtt.p99,ms,9,10.5,1.5,16.666666666666668,1.0829384479210928,1.9343125091407618,slower,
-        1000,5000,rtt.p50,ms,2.033333333333333,2.1,0.06666666666666687,3.2786885245901742,-0.8193223478692884,1.599253235324707,cannot tell,
-        1000,5000,received_rate,/s,4989.666666666667,4987.333333333333,-2.3333333333339397,-0.04676331084241979,-16.39072575785657,11.7637935205857,no difference,
-        1000,5000,recovery.p99,ms,900,5000,,,,,cannot tell,
-        1000,5000,server.rss,bytes,5000000,4000000,-1000000,-20,,,cannot tell,3
+        clients,asked_per_s,figure,unit,a,b,difference,difference_percent,interval_low,interval_high,change,runs_to_tell,a_at_least,b_at_least
+        1000,5000,rtt.p99,ms,9,10.5,1.5,16.666666666666668,1.0829384479210928,1.9343125091407618,slower,,false,false
+        1000,5000,rtt.p50,ms,2.033333333333333,2.1,0.06666666666666687,3.2786885245901742,-0.8193223478692884,1.599253235324707,cannot tell,,false,false
+        1000,5000,received_rate,/s,4989.666666666667,4987.333333333333,-2.3333333333339397,-0.04676331084241979,-16.39072575785657,11.7637935205857,no difference,,false,false
+        1000,5000,recovery.p99,ms,900,5000,,,,,cannot tell,,false,true
+        1000,5000,server.rss,bytes,5000000,4000000,-1000000,-20,,,cannot tell,3,false,false
         "#);
     }
 
@@ -279,8 +284,10 @@ mod tests {
           "figures": [
             {
               "a": 9,
+              "a_at_least": false,
               "asked_per_s": 5000,
               "b": 10.5,
+              "b_at_least": false,
               "change": "slower",
               "clients": 1000,
               "difference": 1.5,
@@ -292,8 +299,10 @@ mod tests {
             },
             {
               "a": 900,
+              "a_at_least": false,
               "asked_per_s": 5000,
               "b": 5000,
+              "b_at_least": true,
               "change": "cannot tell",
               "clients": 1000,
               "figure": "recovery.p99",

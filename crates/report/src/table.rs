@@ -17,7 +17,7 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What people read above it.
+    /// What people read above it; empty: it is for programs alone, and people read it in another.
     pub title: &'static str,
     /// What programs call it: the header in CSV, the key in JSON. Ends in the unit.
     pub key: &'static str,
@@ -64,6 +64,15 @@ impl Column {
     /// A column of numbers.
     pub const fn right(title: &'static str, key: &'static str) -> Self {
         Column { title, key, is_right: true }
+    }
+
+    /// A column for programs alone.
+    pub const fn unseen(key: &'static str) -> Self {
+        Column { title: "", key, is_right: false }
+    }
+
+    fn is_seen(&self) -> bool {
+        !self.title.is_empty()
     }
 }
 
@@ -157,7 +166,13 @@ impl Table {
         if self.rows.is_empty() {
             return String::new();
         }
-        columns::aligned(&self.lines(), |column| self.columns[column].is_right)
+        columns::aligned(&self.lines(), self.is_right())
+    }
+
+    /// Whether what people read in a column ends at the right.
+    fn is_right(&self) -> impl Fn(usize) -> bool {
+        let seen: Vec<Column> = self.columns.iter().copied().filter(Column::is_seen).collect();
+        move |column| seen[column].is_right
     }
 
     /// What people read, the titles first.
@@ -168,16 +183,20 @@ impl Table {
 
     /// What people read above each column.
     pub(crate) fn titles(&self) -> impl Iterator<Item = &'static str> {
-        self.columns.iter().map(|column| column.title)
+        self.columns.iter().filter(|column| column.is_seen()).map(|column| column.title)
     }
 
     /// What people read in each row.
     pub(crate) fn shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
-        self.rows.iter().map(|row| row.iter().map(Cell::shown).collect())
+        let shown = |row: &Vec<Cell>| {
+            let seen = self.columns.iter().zip(row).filter(|(column, _)| column.is_seen());
+            seen.map(|(_, cell)| cell.shown()).collect()
+        };
+        self.rows.iter().map(shown)
     }
 
     fn markdown(&self) -> String {
-        columns::markdown(&self.lines(), |column| self.columns[column].is_right)
+        columns::markdown(&self.lines(), self.is_right())
     }
 
     fn csv(&self) -> String {
@@ -198,6 +217,7 @@ mod tests {
             Column::left("target", "target"),
             Column::right("p99", "p99_ms"),
             Column::left("trusted", "trusted"),
+            Column::unseen("is_last"),
             Column::left("tags", "tags"),
         ];
         let mut table = Table::new(COLUMNS);
@@ -205,12 +225,14 @@ mod tests {
             Cell::Text("a | b, \"c\"\u{1b}[31m".into()),
             Cell::Number(1.5, "1.50ms".into()),
             Cell::Flag(false, "no"),
+            Cell::Flag(false, ""),
             Cell::Words(vec!["x".into(), "y".into()]),
         ]);
         table.add(vec![
             Cell::Text("plain".into()),
             Cell::Absent,
             Cell::Flag(true, "yes"),
+            Cell::Flag(true, ""),
             Cell::Words(Vec::new()),
         ]);
         table
@@ -234,13 +256,14 @@ mod tests {
     #[test]
     fn programs_read_values() {
         assert_snapshot!(table().render(TableFormat::Csv), @r#"
-        target,p99_ms,trusted,tags
-        "a | b, ""c""[31m",1.5,false,x y
-        plain,,true,
+        target,p99_ms,trusted,is_last,tags
+        "a | b, ""c""[31m",1.5,false,false,x y
+        plain,,true,true,
         "#);
         assert_snapshot!(table().render(TableFormat::Json), @r#"
         [
           {
+            "is_last": false,
             "p99_ms": 1.5,
             "tags": [
               "x",
@@ -250,6 +273,7 @@ mod tests {
             "trusted": false
           },
           {
+            "is_last": true,
             "tags": [],
             "target": "plain",
             "trusted": true
