@@ -50,8 +50,11 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
             format!("{whole:#}\n")
         }
         TableFormat::Text | TableFormat::Markdown => {
-            let bullet = if format == TableFormat::Text { "note  " } else { "- " };
-            let notes: String = found.notes.iter().map(|note| format!("{bullet}{note}\n")).collect();
+            let note = |note: &String| match format {
+                TableFormat::Markdown => format!("- {}\n", results::columns::escape(note)),
+                _ => format!("note  {}\n", format::printable(note)),
+            };
+            let notes: String = found.notes.iter().map(note).collect();
             let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
             let [a, b] = [("A", a), ("B", b)].map(|(name, side)| side_line(name, side, format));
             let is_empty = found.rows.iter().all(Row::is_nothing);
@@ -73,9 +76,9 @@ pub(crate) fn table(found: &Comparison) -> Table {
 fn side_line(name: &str, side: &[Run], format: TableFormat) -> String {
     let first = &side[0];
     let target = first.target.name.as_ref().unwrap_or(&first.target.url);
-    let target = format::printable(target);
     let ids: Vec<&str> = side.iter().map(|run| run.id.as_str()).collect();
     let line = format!("{}, {}, {target}: {}", first.scenario, first.dialect, ids.join(", "));
+    let line = format::printable(&line);
     match format {
         TableFormat::Markdown => format!("- **{name}** {}\n", results::columns::escape(&line)),
         _ => format!("{name}  {line}\n"),
@@ -251,7 +254,7 @@ mod tests {
         | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | cannot tell: a value is a lower bound | – |
         | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | cannot tell: too few runs, or too short | 3 a side |
 
-        - the CPU differs: i5 | i7
+        - the CPU differs: i5 \| i7
         "#);
     }
 

@@ -29,7 +29,7 @@ fn heading(run: &Run) -> String {
         escape(target),
         escape(&version),
         run.scenario,
-        run.dialect,
+        escape(&run.dialect),
         results::command_line(&run.command)
     )
 }
@@ -185,6 +185,11 @@ mod tests {
     fn foreign_text_cannot_break_the_table() {
         let mut run = sample::echo_run();
         run.target.name = Some("a|b<script>\nc".into());
-        assert!(markdown(&run).starts_with("## a\\|b&lt;script> c"), "{}", markdown(&run));
+        run.dialect = "x\n<img>".into();
+        assert!(
+            markdown(&run).starts_with("## a\\|b&lt;script> c: echo, x &lt;img>\n"),
+            "{}",
+            markdown(&run)
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! A row: a label, and fields that go over as many lines as they need, none of them broken where it need not be.
 
+use results::format::printable;
+
 use crate::style::{Colour, Style};
 
 /// No terminal is narrower: below that, lines are as long as they are.
@@ -20,9 +22,10 @@ impl Rows<'_> {
         self.painted(label, text, None)
     }
 
-    /// The same with the value in a colour.
+    /// The same with the value in a colour. Either may be a server's words, or those of a file.
     pub(super) fn painted(&self, label: &str, text: &str, colour: Option<Colour>) -> String {
         let Rows { style, indent, label: width } = self;
+        let (label, text) = (printable(label), &printable(text));
         let begin = indent + width;
         let folded = match style.columns.map(|columns| columns.max(COLUMNS_MIN)) {
             Some(columns) => fold(text, columns - begin),
@@ -103,5 +106,10 @@ mod tests {
         let url = "ws://chat.example.com/a/path/that/is/longer/than/a/line";
         assert_eq!(row(40, &format!("from {url} to")), format!("  mark  from\n        {url}\n        to"));
         assert_eq!(row(40, ""), "  mark");
+    }
+    #[test]
+    fn a_row_ends_where_it_should() {
+        let row = Rows { style: &Style::PLAIN, indent: 2, label: 6 }.row("a\nb", "one\n  mark  two\u{1b}[2J");
+        assert_eq!(row, "  a·b   one·  mark  two·[2J");
     }
 }

@@ -1,6 +1,6 @@
 //! What each kind of messages and the people of each role came to: what was due and what came of it, and how long that took.
 
-use results::format::{count, printable};
+use results::format::count;
 use results::{RoleFigures, SayFigures, Step};
 use stats::{Count, CountOf, Counts, Histogram, Timed};
 
@@ -12,9 +12,8 @@ const COLUMNS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 /// A label and a line for each of them; none where there is but one kind, and no role.
 pub(super) fn lines(step: &Step) -> Vec<(String, String)> {
     let open = step.open_samples(Timed::Rtt);
-    let says = step.says.iter().map(|say| (format!("say {}", printable(&say.name)), of_say(say, open)));
-    let roles =
-        step.roles.iter().map(|role| (format!("role {}", printable(&role.name)), of_role(role, open)));
+    let says = step.says.iter().map(|say| (format!("say {}", say.name), of_say(say, open)));
+    let roles = step.roles.iter().map(|role| (format!("role {}", role.name), of_role(role, open)));
     says.chain(roles).collect()
 }
 

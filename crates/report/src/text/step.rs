@@ -2,7 +2,7 @@
 //! its own, to the byte and in whole milliseconds, so that scripts that read it keep working.
 
 use results::conclusion;
-use results::format::{bytes, count, duration, printable, rate};
+use results::format::{bytes, count, duration, rate};
 use results::{Bottleneck, GeneratorUse, Rates, Scenario, ServerUse, Step};
 use stats::{Count, CountOf, Counts, Timed};
 
@@ -35,11 +35,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
         let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
-        let text = format!(
-            "{kind} {}, {first_s:.1}s to {last_s:.1}s: {}",
-            count(error.count),
-            printable(&error.example)
-        );
+        let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
         rows.painted("error", &text, Some(Colour::Yellow))
     }));
     lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
