@@ -138,7 +138,12 @@ fn every_step_is_in_the_store_before_the_next_begins() {
         let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
         assert!(list.stdout.contains("cut short"), "{list}");
         let show = run(throng(["runs", "show", "last", "--store"]).arg(&store), RUN_MAX);
-        assert!(show.stdout.contains("the run had not ended when this was written"), "{show}");
+        assert!(
+            show.stdout.contains("trust     the run had not ended when this was written"),
+            "first: {show}"
+        );
+        let junit = run(throng(["report", "last", "--junit", "--store"]).arg(&store), RUN_MAX);
+        assert!(junit.stdout.contains("<error message=\"the run had not ended: "), "{junit}");
     }
 }
 

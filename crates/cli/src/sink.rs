@@ -74,14 +74,15 @@ impl Sink {
     pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_steps(run.scenario, run.steps.last());
         let resume = if self.dir.is_some() { "; --resume goes on" } else { "" };
-        run.verdict.trust.push(TrustNote(format!("{UNENDED}{resume}")));
+        // Whatever else speaks against it, this is what its reader has to know.
+        run.verdict.trust.insert(0, TrustNote(format!("{UNENDED}{resume}")));
         let was_behind = self.behind.is_some();
         self.keep(run);
         if let Some(failure) = self.behind.as_ref().filter(|_| !was_behind) {
             stderr::line(format_args!("throng: {failure}; the run goes on"));
         }
         self.keeper.keep_so_far(run);
-        run.verdict.trust.pop();
+        run.verdict.trust.remove(0);
     }
 
     /// Prints steps where that is done as they end.

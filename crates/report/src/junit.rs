@@ -4,15 +4,16 @@
 //! `failure`, `skipped` and `system-out` in it.
 
 use results::conclusion;
-use results::format::{clients, count, printable};
+use results::format::{clients, count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
 /// is how a search finds its answer. A step without limits has one case, so that it is seen to have run. So has one in
 /// which no client got in or nothing was answered, and there the case is an error; and one that the user ended before its load
-/// began, where it is skipped.
+/// began, where it is skipped. A run that had not ended has a suite with an error more: of what did not run, nothing was kept.
 pub fn junit(run: &Run) -> String {
-    let suites: Vec<Suite> = run.steps.iter().map(|step| suite(run, step)).collect();
+    let suites = run.steps.iter().map(|step| suite(run, step));
+    let suites: Vec<Suite> = suites.chain(run.resume_after.map(|whole| unended(run, whole))).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
     let time_ns: u64 = run.steps.iter().map(|step| step.duration_ns).sum();
     format!(
@@ -32,6 +33,10 @@ fn title(run: &Run) -> String {
     format!("throng {} {}", run.scenario, run.target.name.as_ref().unwrap_or(&run.target.url))
 }
 
+fn class(run: &Run) -> String {
+    format!("throng.{}", run.scenario)
+}
+
 struct Suite {
     tests: usize,
     failures: usize,
@@ -45,7 +50,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
     let limits = || step.limits.iter().chain(&step.standing);
     let broken_limits = limits().filter(|limit| !limit.passed).count();
     let (failures, mut skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
-    let class = format!("throng.{}", run.scenario);
+    let class = class(run);
     let mut cases: String =
         limits().map(|limit| case(run.scenario, &class, step, limit, is_search)).collect();
     // A search may well go on until no client gets in.
@@ -74,6 +79,21 @@ fn suite(run: &Run, step: &Step) -> Suite {
         seconds(step.duration_ns),
     );
     Suite { tests, failures, skipped, errors, xml }
+}
+
+/// That a run was cut short, or is still under way, after so many whole steps.
+fn unended(run: &Run, whole: u32) -> Suite {
+    let case = format!(
+        "    <testcase classname=\"{}\" name=\"ended\" time=\"{}\"><error message=\"the run had not ended: {} measured\"/></testcase>\n",
+        escape(&class(run)),
+        seconds(0),
+        counted(whole.into(), "whole step"),
+    );
+    let xml = format!(
+        "  <testsuite name=\"the run\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"{}\">\n{case}  </testsuite>\n",
+        seconds(0),
+    );
+    Suite { tests: 1, failures: 0, skipped: 0, errors: 1, xml }
 }
 
 /// Why a step says nothing about the server: no client got in, or nothing came back.
@@ -227,6 +247,24 @@ mod tests {
         error(&run);
         run.steps.extend(sample::echo_run().steps);
         assert!(!junit(&run).contains("<error "), "a search may end like that: {}", junit(&run));
+    }
+
+    #[test]
+    fn a_run_that_had_not_ended_is_not_green() {
+        let mut run = sample::idle_run();
+        run.resume_after = Some(1);
+        assert_snapshot!(junit(&run), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="throng idle node-ws" tests="3" failures="0" skipped="0" errors="1" time="30.000">
+          <testsuite name="20,000 clients" tests="2" failures="0" errors="0" skipped="0" time="30.000">
+            <testcase classname="throng.idle" name="unusable==0" time="30.000"/>
+            <testcase classname="throng.idle" name="disconnects==0" time="30.000"/>
+          </testsuite>
+          <testsuite name="the run" tests="1" failures="0" errors="1" skipped="0" time="0.000">
+            <testcase classname="throng.idle" name="ended" time="0.000"><error message="the run had not ended: 1 whole step measured"/></testcase>
+          </testsuite>
+        </testsuites>
+        "#);
     }
 
     #[test]

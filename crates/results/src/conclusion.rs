@@ -141,12 +141,12 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
     })
 }
 
-/// All that was tried was held.
+/// All that was tried was held. More may have been to come.
 fn did_not_break(run: &Run) -> Option<Claim> {
     let tried = format!("not at {}, the most that was tried", most_tried(run));
     let finding = run.verdict.bottleneck.as_ref();
     let tone = match finding.map(|finding| finding.bottleneck) {
-        Some(Bottleneck::None) => Tone::Good,
+        Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
         _ => Tone::Doubt,
     };
     Some(Claim::new(tone, tried, finding.map(because).unwrap_or_default()).joined_by("; "))

@@ -77,3 +77,11 @@ fn what_had_not_come_when_the_user_ended_it_breaks_no_limit() {
         ("300 clients, none of 50 back after 300ms, 300 messages/s", Outcome::Held)
     );
 }
+
+#[test]
+fn a_run_that_has_not_ended_is_not_as_hoped() {
+    let mut run = run_of(Scenario::Echo, vec![step()]);
+    assert_eq!(conclude(&run).breaks.tone, Tone::Good);
+    run.resume_after = Some(1);
+    assert_eq!(conclude(&run).breaks.tone, Tone::Doubt);
+}
