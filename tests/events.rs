@@ -231,6 +231,11 @@ fn files_that_are_no_whole_logs() {
 
     let absent = run(throng(["events"]).arg(dir.path().join("none.parquet")), RUN_MAX);
     assert_eq!((absent.code, &*absent.stdout), (Some(1), ""), "{absent}");
+    let folder = run(throng(["events"]).arg(dir.path()), RUN_MAX);
+    assert!(
+        folder.code == Some(1) && !folder.stderr.contains("cut short"),
+        "no log was ever there: {folder}"
+    );
     // Found out before the load, not after it.
     let nowhere = run(echo(&server.url(), 2, "60s").arg("--events").arg(dir.path().join("no/dir")), RUN_MAX);
     assert_eq!(nowhere.code, Some(1), "{nowhere}");

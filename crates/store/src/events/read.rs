@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Once;
@@ -42,7 +43,7 @@ pub struct EventRow {
 /// # Errors
 /// The file cannot be read, is cut short or damaged, or is not an event log of this version.
 pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::result::Result<(), EventsError> {
-    let damaged = |error: ParquetError| EventsError::Damaged { path: path.into(), why: error.to_string() };
+    let damaged = |error: ParquetError| trouble(path, error);
     let file = File::open(path).map_err(|error| EventsError::Io { path: path.into(), error })?;
     let reader = sound(|| SerializedFileReader::new(file)).map_err(damaged)?;
     let foreign = |why: String| EventsError::Foreign { path: path.into(), why };
@@ -63,6 +64,17 @@ pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::resul
         }
     }
     Ok(())
+}
+
+/// What is wrong with a log. What the system says of reading it, as of a directory, says nothing of what it holds.
+fn trouble(path: &Path, error: ParquetError) -> EventsError {
+    let why = error.to_string();
+    let cause =
+        if let ParquetError::External(cause) = error { cause.downcast::<io::Error>().ok() } else { None };
+    match cause.filter(|error| error.raw_os_error().is_some()) {
+        Some(error) => EventsError::Io { path: path.into(), error: *error },
+        None => EventsError::Damaged { path: path.into(), why },
+    }
 }
 
 thread_local! {
