@@ -154,6 +154,10 @@ fn a_killed_agent_ends_the_run_or_does_not_and_is_named() {
     assert_eq!(went_on.code, Some(0), "{went_on}");
     let went_on_step = step(&went_on);
     assert_eq!(went_on_step["agents"], 1, "{went_on}");
+    assert!(
+        went_on_step["generator"]["bytes_per_client"].is_null(),
+        "what the dead had is unknown\n{went_on}"
+    );
     assert_eq!(count(&went_on_step, "missing"), 0, "nothing is due from the dead\n{went_on}");
     assert!(count(&went_on_step, "received") >= 1_600, "the survivor sent all of its part\n{went_on}");
     let marks = went_on_step["marks"].to_string();
@@ -197,6 +201,20 @@ fn an_agent_that_refuses_is_free_at_once() {
     let refused = run(&mut load(&bus, &server, "echo", "--clients 1 -s 10"), RUN_MAX);
     assert!(refused.stderr.contains("it may not load"), "{refused}");
     // Its lease would go on for 3 s; to ask takes 0.7 s.
+    let list = bus.list();
+    assert!(list.contains(" free"), "{list}");
+}
+
+#[test]
+fn an_agent_is_not_claimed_for_a_run_that_is_refused() {
+    let Some((bus, _agents)) = fleet(["a"]) else { return };
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let (people, row) = (folder.path().join("people.csv"), "x".repeat(1 << 20) + "\n");
+    std::fs::write(&people, format!("note\n{}", row.repeat(65))).unwrap();
+    let mut command = load(&bus, &server, "echo", "--clients 65 -s 65 --no-preflight --people");
+    let refused = run(command.arg(&people), RUN_MAX);
+    assert!(refused.stderr.contains("people's data takes 65 MiB"), "{refused}");
     let list = bus.list();
     assert!(list.contains(" free"), "{list}");
 }
