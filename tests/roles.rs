@@ -209,3 +209,46 @@ fn senders_of_the_command_line_are_refused_beside_roles() {
     assert_eq!(outcome.code, Some(2), "{outcome}");
     assert!(outcome.stderr.contains("--senders") && outcome.stderr.contains("[[role]]"), "{outcome}");
 }
+
+#[test]
+fn what_each_says_so_often_is_of_the_people_that_there_are() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let file = folder.path().join("app.toml");
+    // One of five speaks, and says five lines a second.
+    let each = APP.replace("rate = \"90/s\"", "every = \"200ms\"");
+    std::fs::write(&file, format!("{each}[load]\npeople = 20\n")).unwrap();
+    let (file, url) = (file.to_str().unwrap(), format!("ws://{}/socket/websocket", server.address));
+    let url = url.as_str();
+    let of_verb = |verb| vec![verb, url, "--app", file, "--clients", "40", "--rate", "50"];
+    for (words, sent) in [
+        (vec!["run", file, url], 2 * (20 + 10)),
+        (vec!["run", file, url, "--people", "40"], 2 * (40 + 10)),
+        (of_verb("broadcast"), 2 * 50),
+        (of_verb("audit"), 2 * 50),
+    ] {
+        let mut command = throng([]);
+        let outcome =
+            run(command.args(&words).args(["--duration", "2s", "--format", "json", "--quiet"]), RUN_MAX);
+        assert!(matches!(outcome.code, Some(0 | 3)), "{words:?}: {outcome}");
+        assert_eq!(sum_of(&outcome.json(), "sent"), sent, "{words:?}: {outcome}");
+    }
+}
+
+#[test]
+fn a_role_that_says_something_is_somebodys() {
+    let server = Server::start(&[]);
+    let (folder, url) = (tempfile::tempdir().unwrap(), format!("ws://{}/socket/websocket", server.address));
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, APP).unwrap();
+    let file = file.to_str().unwrap();
+    for words in [
+        vec!["run", file, &url, "--people", "2"],
+        vec!["broadcast", &url, "--app", file, "--initial-clients", "2", "--step-size", "20"],
+        vec!["saturate", &url, "--app", file, "--levels", "2,50"],
+    ] {
+        let outcome = run(throng([]).args(&words), RUN_MAX);
+        assert_eq!(outcome.code, Some(2), "{words:?}: {outcome}");
+        let said = "role speaker: 20% of 2 people is nobody; ask for 3 people or more";
+        assert!(outcome.stderr.contains(said), "{words:?}: {outcome}");
+    }
+}

@@ -44,9 +44,7 @@ pub(crate) fn plan(
 /// How clients lose their connections by these flags, and where they say nothing by the app's file.
 pub(crate) fn flapping(args: &RunArgs, flap: &FlapArgs) -> Result<FlapArgs, Failure> {
     let Some(file) = app_of(args) else { return Ok(flap.clone()) };
-    // Nothing of this depends on who shares a room.
-    let people = people::of_flags(&args.people_args, Division::ONE)?;
-    Ok(flap.or(app_file::read(file, people, app_file::ANY_NUMBER)?.flap))
+    Ok(flap.or(app_file::read_flap(file)?))
 }
 
 /// The app's file, if these flags name one.

@@ -234,10 +234,12 @@ fn what_each_says_so_often_is_more_of_more_people() {
     let rate = |people| parsed(&each, people).unwrap().usual.rate.unwrap();
     assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
     assert_eq!(rate(Some(10_000)), crate::rates::constant(100.0));
-    let unknown = parsed(&each, None).unwrap_err().to_string();
-    assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
     let with_load = format!("{each}[load]\npeople = 1000\n");
-    assert_eq!(parsed(&with_load, None).unwrap().usual.rate.unwrap(), crate::rates::constant(55.0));
+    for not_known in [None, ANY_NUMBER] {
+        let unknown = parsed(&each, not_known).unwrap_err().to_string();
+        assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
+        assert_eq!(parsed(&with_load, not_known).unwrap().usual.rate.unwrap(), crate::rates::constant(55.0));
+    }
 }
 
 #[test]

@@ -56,8 +56,6 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
-    /// How its clients lose their connections and come back, if they do.
-    pub(crate) flap: FlapArgs,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
@@ -66,7 +64,7 @@ pub(crate) struct Described {
     pub(crate) rooms: Option<Rooms>,
 }
 
-/// As many clients as there can be, for who reads a file without asking who shares a room.
+/// As many clients as there can be, for who reads a file without asking who shares a room: how many there are is not known.
 pub(crate) const ANY_NUMBER: Option<u64> = Some(u32::MAX as u64);
 
 /// Whether the value of `--dialect` names a file, as it may.
@@ -84,9 +82,26 @@ pub(crate) fn carriers() -> String {
 /// Reads a file. `given` are the people of the command line, if it has any; `clients_max`: the most that a step will have, if that
 /// is known.
 pub(crate) fn read(path: &Path, given: People, clients_max: Option<u64>) -> Result<Described, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")))?;
-    parse(path, &text, given, clients_max)
+    parse(path, &text_of(path)?, given, clients_max)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")))
+}
+
+/// What a file's `[flap]` says, and nothing else of it: that does not depend on how many clients there are.
+pub(crate) fn read_flap(path: &Path) -> Result<FlapArgs, Failure> {
+    let text = text_of(path)?;
+    let source = Source { path: Some(path), text: &text };
+    flap(&source, &file_of(&source)?)
+}
+
+/// What a file's `[load]` says, and nothing else of it: how many people there are comes before what they do.
+pub(crate) fn read_load(path: &Path) -> Result<Usual, Failure> {
+    let text = text_of(path)?;
+    let source = Source { path: Some(path), text: &text };
+    usual::usual(&source, &file_of(&source)?.load)
 }
 
 /// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all alike, and a check has
@@ -149,12 +164,15 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
 
 fn parse(path: &Path, text: &str, given: People, clients_max: Option<u64>) -> Result<Described, Failure> {
     let source = Source { path: Some(path), text };
-    let file: File = toml::from_str(text).map_err(|error| {
+    describe(&source, &file_of(&source)?, given, clients_max)
+}
+
+fn file_of(source: &Source<'_>) -> Result<File, Failure> {
+    toml::from_str(source.text).map_err(|error| {
         let message =
             error.message().replace("unknown field", "unknown key").replace("missing field", "missing key");
         source.error(error.span().unwrap_or(0..0), message)
-    })?;
-    describe(&source, &file, given, clients_max)
+    })
 }
 
 /// What a file says, put together and checked.
@@ -186,7 +204,8 @@ fn describe(
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
     let mut usual = usual::usual(source, &file.load)?;
-    let roles = roles::kinds(source, &file.role, &file.say, clients_max.or(usual.people), &mut usual)?;
+    let people_max = clients_max.filter(|_| clients_max != ANY_NUMBER).or(usual.people);
+    let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut usual)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
     let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }.app(
@@ -197,7 +216,7 @@ fn describe(
     )?;
     usual::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
-    let flap = file.flap.as_ref().map(|flap| flapping(source, flap.get_ref())).transpose()?;
+    flap(source, file)?;
     let connect = people::connect(source, file, names)?;
     let says_token = source.text.contains("{token}");
     people.roles = roles;
@@ -209,7 +228,6 @@ fn describe(
         people,
         connect,
         publish,
-        flap: flap.unwrap_or_default(),
         says_token,
         usual,
         rooms,
@@ -239,7 +257,8 @@ fn rooms_of(
     Ok(Some(rooms))
 }
 
-fn flapping(source: &Source<'_>, flap: &file::Flap) -> Result<FlapArgs, Failure> {
+fn flap(source: &Source<'_>, file: &File) -> Result<FlapArgs, Failure> {
+    let Some(flap) = file.flap.as_ref().map(Spanned::get_ref) else { return Ok(FlapArgs::default()) };
     let mut args =
         FlapArgs::of_times(flap.up.get_ref(), flap.away.as_ref().map(|away| away.get_ref().as_str()))
             .map_err(|problem| source.error(flap.up.span(), problem))?;

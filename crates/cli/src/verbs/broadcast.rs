@@ -2,7 +2,7 @@
 
 use clap::Args;
 use crew::{Course, Shape};
-use load::{Plan, Slow, Workload};
+use load::{Plan, Rooms, Slow, Workload};
 use results::Scenario;
 
 use crate::app_file::TellArgs;
@@ -66,6 +66,7 @@ impl Broadcast {
             talk.of(plan::telling(args, tells, &target, Workload::Broadcast, dialect, clients_max)?)?;
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
+        check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;
         check_acknowledged(&plan)?;
         run::run(Request {
             args,
@@ -122,6 +123,22 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
         100.0 * slow.share
     );
     Err(Failure::usage("--slow", problem))
+}
+
+/// Whether each role that says something has somebody who says it, in the smallest step already.
+pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
+    let casting = rooms.casting();
+    for (place, role) in rooms.roles().iter().enumerate().filter(|(_, role)| role.voice() > 0) {
+        let first = (0..).find(|&number| casting.role(number) == place).expect("each role has a place");
+        if u64::from(first) >= people {
+            let whole: u32 = rooms.roles().iter().map(|role| role.share).sum();
+            let percent = 100.0 * f64::from(role.share) / f64::from(whole);
+            let problem =
+                format!("{percent}% of {people} people is nobody; ask for {} people or more", first + 1);
+            return Err(Failure::usage(&format!("role {}", role.name), problem));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a sender that gets no copy of its own message hears of it otherwise.

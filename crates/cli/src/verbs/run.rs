@@ -71,7 +71,11 @@ impl Run {
         }
         // What its people do does not depend on who shares a room.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
-        let described = app_file::read(&file, people, app_file::ANY_NUMBER)?;
+        let known = match self.steps.go_on() {
+            true => app_file::ANY_NUMBER,
+            false => self.steps.clients.or(app_file::read_load(&file)?.people).or(Some(PEOPLE)),
+        };
+        let described = app_file::read(&file, people, known)?;
         let usual = described.usual;
         if self.run.limits.is_empty() {
             self.run.limits.clone_from(&usual.limits);
@@ -158,11 +162,7 @@ impl Run {
 
 /// The flags, and where they say nothing, what the file says, or what is usual.
 fn stepped(mut steps: StepArgs, usual: Usual, rate: Option<Rates>) -> StepArgs {
-    let goes_on = steps.search
-        || steps.step_size.is_some()
-        || steps.initial_clients.is_some()
-        || steps.total_steps.is_some();
-    if !goes_on {
+    if !steps.go_on() {
         steps.clients = steps.clients.or(usual.people).or(Some(PEOPLE));
     }
     let is_closed = steps.concurrent.is_some() || steps.sample_size.is_some();

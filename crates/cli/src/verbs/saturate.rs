@@ -76,6 +76,7 @@ impl Saturate {
         let plan =
             self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, Some(clients))?)?;
         broadcast::check_acknowledged(&plan)?;
+        broadcast::check_roles(&plan.rooms, self.levels.iter().min().copied().unwrap_or(0))?;
         run::run(Request {
             args,
             scenario: Scenario::Saturate,

@@ -77,6 +77,14 @@ pub(crate) struct StepArgs {
 }
 
 impl StepArgs {
+    /// Whether the number of clients goes on from step to step.
+    pub(crate) fn go_on(&self) -> bool {
+        self.search
+            || self.step_size.is_some()
+            || self.initial_clients.is_some()
+            || self.total_steps.is_some()
+    }
+
     /// The percentile that ends the steps.
     pub(crate) fn limit_percentile(&self) -> f64 {
         self.limit_percentile.unwrap_or(LIMIT_PERCENTILE)
@@ -120,15 +128,13 @@ pub(crate) enum Steps {
 impl Steps {
     /// What the flags ask for; `unasked` if they name neither clients nor steps.
     pub(crate) fn of(args: &StepArgs, unasked: Self) -> Result<Self, Failure> {
-        let stepped =
-            args.step_size.is_some() || args.initial_clients.is_some() || args.total_steps.is_some();
-        if args.clients.is_some() && (stepped || args.search) {
+        if args.clients.is_some() && args.go_on() {
             let problem = "is for a single step; with steps, use --initial-clients and --step-size";
             return Err(Failure::usage("--clients", problem));
         }
         let loop_without_clients =
             args.clients.is_none() && (args.concurrent.is_some() || args.sample_size.is_some());
-        let steps = match (args.search, stepped || loop_without_clients) {
+        let steps = match (args.search, args.go_on() || loop_without_clients) {
             (true, _) => Self::Search,
             (false, true) => Self::Walk,
             (false, false) if args.clients.is_none() => unasked,
@@ -158,6 +164,16 @@ impl Steps {
     /// The most clients that are known beforehand: of any step, or of the first where steps go on until a limit breaks.
     pub(crate) fn clients_known(&self, args: &StepArgs, default: u64) -> Result<u64, Failure> {
         Ok(self.clients_max(args, default)?.unwrap_or(first_and_by(args).0))
+    }
+
+    /// The clients of the first step, which has the fewest.
+    pub(crate) fn clients_min(&self, args: &StepArgs, default: u64) -> Result<u64, Failure> {
+        let (first, _) = first_and_by(args);
+        Ok(match self {
+            Self::Single => args.clients.unwrap_or(default),
+            Self::Walk => first,
+            Self::Search => first.min(search_max(args)?),
+        })
     }
 
     /// The course of steps.
