@@ -49,8 +49,9 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
-    pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64) -> Self {
+    /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer. `interrupted`: who was
+    /// away then would have come back.
+    pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64, interrupted: bool) -> Self {
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
         let unheard: HashSet<Name> = all_sent(books)
@@ -63,9 +64,9 @@ impl Audience {
             .map(|(_, sent)| sent.sent_ns)
             .collect();
         let said = Said::of(&hall, books, &unheard);
-        let (lacking, away) = (lacking(&said, books), Away::of(&said, books));
+        let (lacking, away) = (lacking(&said, books), Away::of(&said, books, interrupted));
         let mut of_says = apart_of_says(&hall, &lacking, &away, books);
-        let mut of_roles = apart_of_roles(&hall, &said, books);
+        let mut of_roles = apart_of_roles(&hall, &said, books, interrupted);
         let absent = absent(&people.rooms, books);
         let turnout = Turnout::of(&hall, books);
         let presence = presence(&turnout, books);
@@ -164,7 +165,7 @@ mod tests {
     fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
         let sender = books(0, &[(250, -1)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
         let other = books(1, &[], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
-        let audience = Audience::of(&together(5, 2), &[sender, other], 1_000);
+        let audience = Audience::of(&together(5, 2), &[sender, other], 1_000, false);
         assert_eq!((audience.due.copies, audience.due.left_behind), (9, 0));
         assert_eq!(audience.completion.count(), 2);
         assert_eq!(audience.completion.min_ns(), 60, "the other worker's last copy");
@@ -175,7 +176,7 @@ mod tests {
     fn what_was_sent_before_the_books_were_closed_is_charged_until_then() {
         let mut settled = books(0, &[], &[900, 1_200], &[]);
         settled.delta.at_ns = 1_500;
-        let completion = Audience::of(&together(2, 1), &[settled], 1_000).completion;
+        let completion = Audience::of(&together(2, 1), &[settled], 1_000, false).completion;
         assert_eq!((completion.min_ns(), completion.max_ns()), (300, 600));
     }
 
@@ -189,7 +190,7 @@ mod tests {
             &[tally(0, 0, 2, 120), tally(0, 1, 1, 220), tally(0, 2, 1, 320), tally(0, 3, 1, 420)],
         );
         settled.departures.push(Departure { client: 1, from_ns: 50, to_ns: 350, received: 1 });
-        let audience = Audience::of(&together(2, 1), &[settled], 1_000);
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000, false);
         assert_eq!((audience.due.copies, audience.due.left_behind), (7, 2));
         assert_eq!(audience.completion.max_ns(), 20, "complete without those who left");
     }
@@ -217,7 +218,7 @@ mod tests {
         settled.absences.push(absence);
         settled.had_of_says = vec![1];
         settled.recovered_by_age = vec![1];
-        let audience = Audience::of(&together(2, 1), &[settled.clone()], 1_000);
+        let audience = Audience::of(&together(2, 1), &[settled.clone()], 1_000, false);
         assert_eq!((audience.due.copies, audience.of_says[0].offline, audience.away.due), (7 + 3 + 1, 3, 3));
         assert_eq!(audience.completion.max_ns(), 600, "complete without who was away");
         let row = results::Absences {
@@ -236,8 +237,33 @@ mod tests {
         assert_eq!(audience.away.ages, [ages]);
         // The messages are client 0's: to others, nothing changes but that it is not counted.
         let others = People { rooms: Rooms::default().to_others().into(), ..together(2, 1) };
-        let audience = Audience::of(&others, &[settled], 1_000);
+        let audience = Audience::of(&others, &[settled], 1_000, false);
         assert_eq!((audience.due.copies, audience.away.due), (3 + 1, 3));
+    }
+
+    #[test]
+    fn nothing_is_lost_of_an_absence_that_the_user_broke_off() {
+        // Client 1 lost its connection at 380, and had one of what was sent since 300.
+        let mut settled = books(0, &[(300, -1)], &[100, 300, 350, 400], &[tally(0, 0, 2, 110)]);
+        settled.absences.push(engine::Absence {
+            client: 1,
+            from_ns: 300,
+            cut_ns: 380,
+            to_ns: u64::MAX,
+            cut: Some(load::Cut::Reset),
+            had: 1,
+            recovered: 0,
+            is_under_load: false,
+        });
+        settled.had_of_says = vec![1];
+        let account = |interrupted| {
+            let books = std::slice::from_ref(&settled);
+            let Audience { due, of_says, away, .. } =
+                Audience::of(&together(2, 1), books, 1_000, interrupted);
+            (due.copies, of_says[0].offline, away.due, away.absences.len())
+        };
+        assert_eq!(account(false), (2 + 3 + 1, 2, 2, 1));
+        assert_eq!(account(true), (2 + 3 + 1, 0, 0, 0));
     }
 
     #[test]
@@ -247,7 +273,7 @@ mod tests {
         let mut settled = books(0, &[(0, -2), (210, 1), (250, -1), (310, 1)], &[], &[]);
         settled.announced = vec![come(2, 200, false), come(3, 300, false), come(3, 290, true)];
         settled.heard = vec![tally(0, 0, 2, 220), tally(0, 1, 1, 330), tally(0, 2, 1, 330)];
-        let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000).presence;
+        let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000, false).presence;
         assert_eq!(presence(settled.clone()), (2 + 2, 2 + 1));
         // The slowest news took 30: who left then had heard, or would have.
         settled.attendance.push(engine::Attendance { at_ns: 330, ..settled.attendance[2] });
@@ -262,7 +288,7 @@ mod tests {
         // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
         let excused = BroadcastTally { worker: 0, client: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
-        let audience = Audience::of(&together(2, 1), &[settled], 1_000);
+        let audience = Audience::of(&together(2, 1), &[settled], 1_000, false);
         let completion = &audience.completion;
         assert_eq!((audience.due.copies, completion.count(), completion.max_ns()), (0, 1, 30));
     }
@@ -294,12 +320,12 @@ mod tests {
             attendance: vec![change(0, 1, -1)],
             ..Settled::default()
         };
-        let audience = Audience::of(&people, &[even.clone(), odd], 1_000);
+        let audience = Audience::of(&people, &[even.clone(), odd], 1_000, false);
         assert_eq!(audience.due.copies, 3 + 2 + 1);
         assert_eq!((audience.completion.min_ns(), audience.completion.max_ns()), (10, 30));
         let others = People { rooms: rooms.to_others().into(), ..people.clone() };
-        assert_eq!(Audience::of(&others, std::slice::from_ref(&even), 1_000).due.copies, 1);
-        let lost = Audience::of(&people, &[even], 1_000);
+        assert_eq!(Audience::of(&others, std::slice::from_ref(&even), 1_000, false).due.copies, 1);
+        let lost = Audience::of(&people, &[even], 1_000, false);
         assert_eq!(lost.due.copies, 2 + 1 + 1, "the people of a lost worker are nobody's");
     }
 }

@@ -339,7 +339,7 @@ impl Merge {
                 counts.in_flight = self.present().map(|account| account.counts.in_flight).sum();
             }
             Workload::Broadcast => {
-                audience = Audience::of(&self.people, &self.settled, now_ns);
+                audience = Audience::of(&self.people, &self.settled, now_ns, interrupted);
                 counts.expected = audience.due.copies + counts.in_passing + self.copies_of_lost();
                 counts.in_flight = audience.due.left_behind;
                 let recovered_of_lost: u64 = self.counts_of_lost().map(|counts| counts.recovered).sum();

@@ -40,8 +40,13 @@ pub(super) fn apart_of_says(
     of_says
 }
 
-/// The same of each role, by those of its clients; nothing without roles.
-pub(super) fn apart_of_roles(hall: &Hall<'_>, said: &Said<'_>, books: &[Settled]) -> Vec<Due> {
+/// The same of each role, by those of its clients; nothing without roles. `interrupted`: as in [`Away::of`].
+pub(super) fn apart_of_roles(
+    hall: &Hall<'_>,
+    said: &Said<'_>,
+    books: &[Settled],
+    interrupted: bool,
+) -> Vec<Due> {
     let mut of_roles = vec![Due::default(); hall.roles()];
     for settled in books.iter().filter(|_| hall.roles() > 0) {
         for departure in &settled.departures {
@@ -51,8 +56,11 @@ pub(super) fn apart_of_roles(hall: &Hall<'_>, said: &Said<'_>, books: &[Settled]
         }
         for absence in &settled.absences {
             let (of_role, had) = (&mut of_roles[hall.role_of(absence.client)], u64::from(absence.had));
-            let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;
             of_role.copies += had;
+            if interrupted && absence.to_ns == u64::MAX {
+                continue;
+            }
+            let sent = said.to(absence.client, absence.from_ns, absence.to_ns).count() as u64;
             of_role.offline += sent.saturating_sub(had);
         }
     }
