@@ -162,11 +162,14 @@ impl Crew {
         let settled = self.muster.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
-        (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
         step.interrupted = observer.is_interrupted().then_some(match self.was_loaded {
             true => Interrupted::Loading,
             false => Interrupted::Connecting,
         });
+        // Workers tell of those only when all have connected.
+        if !step.was_never_loaded() {
+            (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
+        }
         step.workers = self.muster.workers().len() as u32;
         step.server = server;
         self.muster.agents.describe(&mut step, machine, self.kernel_grown);

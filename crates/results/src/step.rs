@@ -24,7 +24,7 @@ pub fn is_of_answers(kind: &str) -> bool {
 pub struct Step {
     /// Clients asked for.
     pub clients: u64,
-    /// Of these, those that were usable when the load began.
+    /// Of these, those that were usable when the load began; `None`: it did not begin.
     pub usable: Option<u64>,
     /// Of these, those that became usable before the load began, whether they were still there then or not.
     pub reached: Option<u64>,
@@ -191,7 +191,9 @@ impl Step {
 
     /// How many of its clients were not usable at any time before the load began.
     fn absent(&self) -> u64 {
-        self.reached.or(self.usable).map_or(0, |reached| self.clients.saturating_sub(reached))
+        let reached = self.reached.or(self.usable);
+        let reached = reached.or(self.was_never_loaded().then_some(self.counts.connected));
+        reached.map_or(0, |reached| self.clients.saturating_sub(reached))
     }
 
     /// The usable connections that could be lost: including those of earlier steps.

@@ -14,7 +14,7 @@ fn what_the_user_ended_is_no_fault_of_the_servers() {
 
     let never_loaded = || {
         let mut step =
-            Step { clients: 5_000, usable: Some(20), interrupted: Some(Interrupted::Connecting), ..step() };
+            Step { clients: 5_000, usable: None, interrupted: Some(Interrupted::Connecting), ..step() };
         step.counts = Counts { connects: 40, connected: 20, connecting: 20, ..Counts::default() };
         step.duration_ns = 0;
         step.rates = Rates::default();

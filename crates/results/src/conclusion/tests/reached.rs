@@ -36,7 +36,7 @@ fn examples() -> Vec<Run> {
     busy.rates.asked_per_s = None;
     let mut short = kept(300);
     short.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
-    let unbegun = Step { interrupted: Some(Interrupted::Connecting), usable: Some(20), ..kept(300) };
+    let unbegun = Step { interrupted: Some(Interrupted::Connecting), usable: None, ..kept(300) };
     vec![
         Run::default(),
         search,
