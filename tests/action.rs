@@ -75,8 +75,9 @@ fn a_release_that_is_not_what_its_checksums_say_is_not_run() {
 fn a_broken_limit_fails_the_job_and_the_comment_is_written_anew() {
     let (repository, comments) = (Repository::new("").installed(), Comments::default());
     let run = |limit: &str| {
-        let command =
-            format!("throng echo ws://127.0.0.1:$PORT/ws --clients 3 --duration 300ms --limit '{limit}'");
+        let command = format!(
+            "throng echo ws://127.0.0.1:$PORT/ws --origin http://127.0.0.1:$PORT --clients 3 --duration 300ms --limit '{limit}'"
+        );
         let job = repository.job(&comments);
         let outcomes = job.action(&repository.inputs(&[("run", &command)]));
         repository.assert_stopped();
@@ -146,7 +147,7 @@ fn page(repository: &Repository) -> String {
     let changes = [
         ("3000", first.as_str()),
         ("4000", &second),
-        ("--clients 500", "--clients 5"),
+        ("--people 500", "--people 5"),
         ("--duration 20s", "--duration 500ms"),
         ("--budget 20m", "--budget 1ns"),
         ("p99<200ms", "p99<20s"),
@@ -194,7 +195,11 @@ fn the_page_s_jobs_run_as_printed() {
             };
             assert!(outcomes.iter().all(|outcome| outcome.code == Some(0)), "{}", said(&outcomes));
         }
-        assert!(job.file("summary").contains("/cable: echo, actioncable\n"), "{}", job.file("summary"));
+        assert!(
+            job.file("summary").contains("/cable: broadcast, app/actioncable\n"),
+            "{}",
+            job.file("summary")
+        );
     }
     assert!(comments.all()[0].contains("this branch (B) beside main (A)"), "{:?}", comments.all());
 }

@@ -83,7 +83,9 @@ fn every_documented_set_of_limits_breaks_when_the_server_crashes() {
 fn limits(document: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
     let text = fs::read_to_string(path).unwrap().replace("\\\n", " ");
-    let examples = text.lines().filter(|line| line.contains("throng echo ") && line.contains("--limit '"));
+    let examples = text.lines().filter(|line| {
+        ["throng echo ", "throng run "].iter().any(|verb| line.contains(verb)) && line.contains("--limit '")
+    });
     let of = |line: &str| line.split("--limit '").skip(1).map(until_quote).collect();
     examples.filter(|line| !line.contains('`')).map(of).collect()
 }

@@ -53,7 +53,11 @@ fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
             "",
             &["301 Moved Permanently, which leads to wss://other/ws"],
         ),
-        (|p| p.answer("404 Not Found").fin(), "--dialect actioncable", &["404 Not Found", "/cable"]),
+        (
+            |p| p.answer("404 Not Found").fin(),
+            "--dialect actioncable",
+            &["404 Not Found", "/cable", "--origin http://"],
+        ),
         (|p| p.answer("503 Service Unavailable").fin(), "", &["503 Service Unavailable"]),
         (
             |p| p.answer("400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port").fin(),

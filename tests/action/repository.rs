@@ -14,6 +14,9 @@ use crate::action::job::Job;
 use crate::support::throng::program;
 use crate::support::{free_address, is_listening};
 
+/// What its clients say.
+const APP: &str = include_str!("../../examples/apps/actioncable.toml");
+
 /// A repository with a server in it, as a pull request's job has it checked out.
 pub(crate) struct Repository {
     folder: TempDir,
@@ -22,9 +25,13 @@ pub(crate) struct Repository {
     pub(crate) port: u16,
 }
 
-/// How the repository's server is started, and what it does beside.
+/// How the repository's server is started, and what it does beside. Like Rails, it lets in who says that they come from its own pages.
 fn server(more: &str) -> String {
-    format!("#!/bin/sh\nexec {} serve --listen 127.0.0.1:$PORT {more}\n", program().to_string_lossy())
+    let program = program();
+    let program = program.to_string_lossy();
+    format!(
+        "#!/bin/sh\nexec {program} serve --listen 127.0.0.1:$PORT --origin http://127.0.0.1:$PORT {more}\n"
+    )
 }
 
 fn write_program(path: &Path, text: &str) {
@@ -50,6 +57,7 @@ impl Repository {
         git(&upstream, &["init", "--quiet", "--initial-branch", "main"]);
         write_program(&upstream.join("bin/rails"), &server(""));
         write_program(&upstream.join("bin/setup"), "#!/bin/sh\ntouch tmp-is-ready\n");
+        fs::write(upstream.join("app.toml"), APP).unwrap();
         git(&upstream, &["add", "."]);
         git(&upstream, &["commit", "--quiet", "-m", "A chat"]);
         git(folder.path(), &["clone", "--quiet", "upstream", "chat"]);
@@ -79,7 +87,7 @@ impl Repository {
             ("port", &port),
             (
                 "run",
-                "echo \"ws://127.0.0.1:$PORT/ws\" --clients 5 --rate 200 --duration 500ms --limit 'p50<20s'",
+                "echo \"ws://127.0.0.1:$PORT/ws\" --origin http://127.0.0.1:$PORT --clients 5 --rate 200 --duration 500ms --limit 'p50<20s'",
             ),
         ];
         usual.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -89,7 +97,7 @@ impl Repository {
         assert!(!is_listening_at(self.port) && !is_listening_at(self.port + 1), "a server is still there");
         let left = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().file_name());
         let left: Vec<_> = left.filter(|name| name != "load").collect();
-        assert_eq!(left.len(), 2, "the checkout is as it was: {left:?}");
+        assert_eq!(left.len(), 3, "the checkout is as it was: {left:?}");
     }
 }
 

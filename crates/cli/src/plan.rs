@@ -247,6 +247,7 @@ fn speech(
     if let Some(path) = described.connect.path.as_deref() {
         speech.path = opened(path, &target.path)?.into();
     }
+    speech.origin = speech.origin.or(described.connect.origin);
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();

@@ -123,9 +123,22 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
             let Facts { name, paths, .. } = plan.speech.dialect.facts();
             let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual));
             let usual = usual.map_or(String::new(), |path| format!(" {name} is usually at {path}"));
-            format!("; is the path right, and is there a WebSocket?{usual}")
+            format!("; is the path right, and is there a WebSocket?{usual}{}", unwelcome(plan, status))
         }
     }
+}
+
+/// What else is behind such a status where the protocol's servers refuse an origin with it.
+fn unwelcome(plan: &Plan, status: u16) -> String {
+    let Facts { name, origin_refusal, .. } = plan.speech.dialect.facts();
+    if status != *origin_refusal {
+        return String::new();
+    }
+    let scheme = if plan.tls.is_some() { "https" } else { "http" };
+    format!(
+        "; servers of {name} also answer {status} to an origin that they do not allow: --origin {scheme}://{}",
+        plan.speech.host
+    )
 }
 
 /// What may be behind an end without a word.

@@ -76,6 +76,7 @@ pub use outgoing::Outgoing;
 pub use people::People;
 pub use registry::relayed::can_carry;
 pub use registry::sessions::{Answer, Session, SessionRequest, Word};
+pub use request::is_sendable;
 pub use resumption::Resumption;
 pub use room::Room;
 pub use server::Server;

@@ -215,7 +215,7 @@ fn subprotocols(options: &Options) -> Result<Vec<Template>, BadOption> {
 }
 
 /// Whether a user may have this field in a request.
-pub(crate) fn is_sendable(name: &str, value: &[u8]) -> bool {
+pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     let is_reserved = RESERVED_FIELDS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
 }

@@ -142,6 +142,7 @@ pub(super) struct Login {
 #[serde(deny_unknown_fields)]
 pub(super) struct Connect {
     pub(super) path: Option<Spanned<String>>,
+    pub(super) origin: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, Spanned<String>>,
 }

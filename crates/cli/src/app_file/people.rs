@@ -15,17 +15,19 @@ use crate::people;
 use crate::secrets::given;
 
 /// Where an app's clients connect to, and what they say there.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Connect {
     /// Path and query.
     pub(crate) path: Option<String>,
+    /// Where clients say that they come from.
+    pub(crate) origin: Option<String>,
     pub(crate) headers: Vec<(String, Secret)>,
 }
 
 impl Connect {
     /// Whether it is where and what the command line says, and no more.
     pub(super) fn is_usual(&self) -> bool {
-        self.path.is_none() && self.headers.is_empty()
+        *self == Self::default()
     }
 }
 
@@ -137,14 +139,26 @@ pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result
             return Err(source.error(path.span(), "expected a path, which starts with /"));
         }
     }
-    for value in connect.headers.values() {
+    for (name, value) in &connect.headers {
         template(source, value, names)?;
+        if !wire::is_sendable(name, value.get_ref().as_bytes()) {
+            let problem = format!("{name:?} with that value cannot be a header of clients' requests");
+            return Err(source.error(value.span(), problem));
+        }
+    }
+    if let Some(origin) = connect.origin.as_ref().filter(|origin| !is_origin(origin.get_ref())) {
+        return Err(source.error(origin.span(), "expected an origin, such as https://chat.example.com"));
     }
     let headers = connect.headers.iter();
     Ok(Connect {
         path: connect.path.as_ref().map(|path| path.get_ref().clone()),
+        origin: connect.origin.as_ref().map(|origin| origin.get_ref().clone()),
         headers: headers.map(|(name, value)| (name.clone(), value.get_ref().as_str().into())).collect(),
     })
+}
+
+fn is_origin(text: &str) -> bool {
+    text.contains("://") && wire::is_sendable("X-Origin", text.as_bytes())
 }
 
 fn template(source: &Source<'_>, text: &Spanned<String>, names: &Names) -> Result<Template, Failure> {

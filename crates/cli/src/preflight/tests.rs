@@ -55,7 +55,12 @@ fn a_server_without_http_2_is_told_from_one_that_is_away() {
 fn the_usual_path_is_named_where_another_is_asked() {
     let plan = plan_for("ws://127.0.0.1:1/ws", "actioncable");
     let line = obstacle(&plan, false, &met(Some(("http_status", "")), Some(404), b"")).unwrap();
-    assert!(line.ends_with("actioncable is usually at /cable"), "{line}");
+    let (path, origin) = line.split_once("; servers").unwrap();
+    assert!(path.ends_with("actioncable is usually at /cable"), "{line}");
+    assert!(
+        origin.ends_with("404 to an origin that they do not allow: --origin http://127.0.0.1:1"),
+        "{line}"
+    );
 }
 
 #[test]
