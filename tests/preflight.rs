@@ -93,6 +93,31 @@ fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
 }
 
 #[test]
+fn an_opening_that_does_not_end_is_told_with_its_step() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    let app = |open: &str| {
+        let text = format!(
+            "open = [{open}]\n[broadcast]\nsend = '{{\"type\":\"broadcast\",\"payload\":\"{{id}}\"}}'\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        format!("--connect-timeout 500ms --app {}", file.display())
+    };
+    let of_type = |name: &str| format!("{{ expect = {{ json = {{ \"/type\" = \"{name}\" }} }} }}");
+    let join = r#"{ send = '{"type":"join","room":"a"}' }"#;
+    let flags = app(&format!("{join}, {}, {}", of_type("joined"), of_type("ready")));
+    let words = ["connect_timeout: ", "it was at step 3 of `open`", r#"{"type":"joined""#];
+    assert_stopped("broadcast", &server.url(), &flags, &words);
+
+    let outcome =
+        load("broadcast", &server.url(), &app(r#"{ wait = "400ms" }, { wait = "100ms" }"#), folder.path());
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    let said = "--connect-timeout: clients have 500ms to become usable, and `open` of app waits 500ms";
+    assert!(outcome.stderr.contains(said), "{outcome}");
+}
+
+#[test]
 fn a_server_out_of_reach_is_told_in_a_line() {
     let nobody = free_address();
     assert_stopped(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsPlan, Workload};
 use net::clock;
+use wire::app_file::OpenStep;
 use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
 
@@ -66,6 +67,7 @@ pub(crate) fn telling(
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
     let (speech, described) = speech(args, (tells, workload), target, dialect, (division, clients_max))?;
+    check_waits(args, &speech)?;
     let Spoken { publish, rooms } = described;
     if division != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
@@ -302,6 +304,20 @@ fn introduced(mut speech: Speech, says_token: bool) -> Result<Speech, Failure> {
     }
     check(&speech)?;
     Ok(speech)
+}
+
+/// Whether clients have more time to become usable than the opening of their app waits by itself.
+fn check_waits(args: &RunArgs, speech: &Speech) -> Result<(), Failure> {
+    let Some(app) = &speech.of_dialect.app else { return Ok(()) };
+    let waits = app.open.iter().map(|step| if let OpenStep::Wait(ns) = step { *ns } else { 0 });
+    let waits_ns = waits.fold(0, u64::saturating_add);
+    if waits_ns < args.connect_timeout {
+        return Ok(());
+    }
+    let [waits, timeout] = [waits_ns, args.connect_timeout].map(results::format::duration);
+    let problem =
+        format!("clients have {timeout} to become usable, and `open` of {} waits {waits}", app.name);
+    Err(Failure::usage("--connect-timeout", problem))
 }
 
 /// Whether clients can speak like this.

@@ -172,7 +172,7 @@ impl<'a> Probe<'a> {
 
     /// The failure in the words of a run's results.
     fn explain(&mut self, cause: Cause) -> Option<(String, String)> {
-        self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger);
+        self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger, &self.shared.wire);
         let error = self.ledger.meter.errors.get(cause.kind())?;
         Some((cause.kind().to_owned(), error.example.clone()))
     }

@@ -16,7 +16,7 @@ mod series;
 mod socket;
 mod tunnel;
 
-use crate::apps::{Given, Place};
+use crate::apps::{App, Given, Place};
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -421,6 +421,12 @@ impl Client {
     /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
     pub fn is_open(&self) -> bool {
         matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
+    }
+
+    /// The step of the app's own opening at which it is, from 1; `None`: at none.
+    pub fn opening_step(&self, cfg: &Config) -> Option<usize> {
+        let App::File(spoken) = &cfg.app else { return None };
+        spoken.opening_step(&self.speaker().place.as_ref()?.script)
     }
 
     /// Whether messages may be sent.

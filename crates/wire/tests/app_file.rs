@@ -109,6 +109,7 @@ fn the_opening_goes_step_by_step() {
     let cfg = config_of(chat());
     let (mut client, mut io) = opened(&cfg);
     assert!(io.out.is_empty() && !client.is_usable(), "the welcome comes first");
+    assert_eq!(client.opening_step(&cfg), Some(1));
     assert_eq!(events_of(&mut client, &cfg, 7, &mut io, &[WELCOME]), []);
     assert_eq!(said(&io.out), [r#"{"type":"login","user":"bob","client":3,"n":1}"#]);
     assert_eq!(client.poll_timeout(), Some(7 + SECOND_NS));
@@ -117,11 +118,11 @@ fn the_opening_goes_step_by_step() {
     assert!(io.out.is_empty());
     assert_eq!(wake(&mut client, &cfg, 7 + SECOND_NS, &mut io), []);
     assert_eq!(said(&io.out), [r#"{"type":"join","n":2}"#]);
-    assert_eq!(client.poll_timeout(), None);
+    assert_eq!((client.poll_timeout(), client.opening_step(&cfg)), (None, Some(5)));
     client.send(&cfg, 0, 1, Kind::Echo, stamp(1), &mut io);
     assert_eq!(said(&io.out).len(), 1, "nothing is sent before the client is usable");
     assert_eq!(events_of(&mut client, &cfg, 2 * SECOND_NS, &mut io, &[JOINED]), [Event::Usable]);
-    assert!(client.is_usable());
+    assert_eq!((client.is_usable(), client.opening_step(&cfg)), (true, None));
     assert_eq!(client.poll_timeout(), Some(7 * SECOND_NS));
 }
 

@@ -524,19 +524,31 @@ impl LoadClient {
     }
 
     /// An attempt failed before the client was usable.
-    pub(crate) fn fail(&mut self, index: u32, cause: Cause, now_ns: u64, ledger: &mut Ledger) {
-        ledger.handle_failure(index, &self.record, cause, now_ns, self.waits_for());
+    pub(crate) fn fail(
+        &mut self,
+        index: u32,
+        cause: Cause,
+        now_ns: u64,
+        ledger: &mut Ledger,
+        cfg: &wire::Config,
+    ) {
+        ledger.handle_failure(index, &self.record, cause, now_ns, || self.waits_for(cfg));
         self.vacate();
     }
 
     /// What has not come yet of what it takes to be usable.
-    fn waits_for(&self) -> &'static str {
-        match self.record.state {
-            State::Connecting => "TCP is not connected",
-            _ if !self.session.is_open() => "the handshake has no answer",
-            _ => {
+    fn waits_for(&self, cfg: &wire::Config) -> String {
+        match (self.record.state, self.session.opening_step(cfg)) {
+            (State::Connecting, _) => "TCP is not connected".into(),
+            _ if !self.session.is_open() => "the handshake has no answer".into(),
+            (_, Some(step)) => format!(
+                "the server accepted the connection, but the app has not come through its opening: it was at step {step} \
+                 of `open`, which the `join` of its rooms continues"
+            ),
+            (_, None) => {
                 "the server accepted the connection, but has not answered what the dialect opens with; \
-                 is the channel, topic or namespace right?"
+                          is the channel, topic or namespace right?"
+                    .into()
             }
         }
     }

@@ -208,7 +208,7 @@ impl Clients {
         match begun {
             Ok(()) => Begun::UnderWay { attempt: client.attempt },
             Err(cause) => {
-                client.fail(index, cause, now_ns, &mut self.ledger);
+                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
                 Begun::Failed
             }
         }
@@ -412,7 +412,7 @@ impl Clients {
                 Ended::Parted
             }
             State::Connecting | State::Opening => {
-                client.fail(index, cause, now_ns, &mut self.ledger);
+                client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
                 Ended::Attempt
             }
             State::Usable => {

@@ -227,7 +227,7 @@ impl Ledger {
         record: &Record,
         cause: Cause,
         now_ns: u64,
-        waits_for: &str,
+        waits_for: impl FnOnce() -> String,
     ) {
         if let Some(RoleDelta { counts, .. }) = self.role(client) {
             match cause {
@@ -245,7 +245,7 @@ impl Ledger {
             _ => meter.counts.connect_failures += 1,
         }
         meter.loss(cause, client, now_ns, || match cause {
-            Cause::ConnectTimeout => format!("{cause}: {waits_for}"),
+            Cause::ConnectTimeout => format!("{cause}: {}", waits_for()),
             _ => cause.to_string(),
         });
     }

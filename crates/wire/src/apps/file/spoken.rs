@@ -344,6 +344,12 @@ impl Spoken {
         Some(letter)
     }
 
+    /// The step of the opening at which a client is, as it was written, from 1; `None`: at none.
+    pub(crate) fn opening_step(&self, script: &Script) -> Option<usize> {
+        let so_far = self.open.get(..=usize::from(script.step)).filter(|_| script.is_ready)?;
+        Some(so_far.iter().filter(|step| !matches!(step, Step::Reply)).count())
+    }
+
     /// Whether who joins a room of this kind is announced to the others there.
     pub(crate) fn announces(&self, kind: u16) -> bool {
         self.written.announces(kind)
