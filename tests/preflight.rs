@@ -127,7 +127,12 @@ fn a_server_out_of_reach_is_told_in_a_line() {
         &["could not reach ws://", "refused: ", "check that"],
     );
     let server = Server::start(&[]);
-    assert_stopped("idle", &format!("wss://{}/", server.address), "", &["tls_not_tls: ", "use ws://"]);
+    assert_stopped(
+        "idle",
+        &format!("wss://{}/", server.address),
+        "",
+        &["tls_not_tls: the peer does not speak TLS on this port; use ws://"],
+    );
 }
 
 #[test]
@@ -143,7 +148,8 @@ fn plain_text_on_a_port_of_tls_is_known() {
     let url = format!("http://{}/", server.address);
     assert_stopped("http", &url, "", &["the server speaks TLS on this port: use https://"]);
     let url = format!("wss://{}/", server.address);
-    assert_stopped("echo", &url, "", &["tls_unknown_issuer: ", "--insecure"]);
+    let words = ["tls_unknown_issuer: the certificate's issuer is not trusted; pass", "--insecure"];
+    assert_stopped("echo", &url, "", &words);
 }
 
 #[test]

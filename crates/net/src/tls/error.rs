@@ -67,7 +67,10 @@ impl TlsError {
             TlsError::SelfSigned => Some(
                 "make the certificate with basicConstraints=CA:FALSE and pass it with --ca, or pass --insecure",
             ),
-            TlsError::NotTls => Some("the server does not speak TLS on this port: use ws:// or http://"),
+            TlsError::BadCertificate => {
+                Some("if it is the server's own, pass the certificate with --ca, or pass --insecure")
+            }
+            TlsError::NotTls => Some("use ws:// or http://"),
             TlsError::NoProtocol => Some(
                 "the server does not offer HTTP/2 over TLS (ALPN h2): leave out --http2, or enable it there",
             ),
@@ -117,10 +120,23 @@ impl From<CertificateError> for TlsError {
 
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TlsError::Alert(code) => write!(f, "tls_alert {code} ({:?})", AlertDescription::from(*code)),
-            error => f.write_str(error.name()),
-        }
+        f.write_str(match self {
+            TlsError::Expired => "the certificate has expired",
+            TlsError::NotYetValid => "the certificate is not valid yet",
+            TlsError::WrongHost => "the certificate is for another host",
+            TlsError::UnknownIssuer => "the certificate's issuer is not trusted",
+            TlsError::SelfSigned => "the certificate is a certificate authority's own",
+            TlsError::BadCertificate => "the certificate is not to be trusted",
+            TlsError::Alert(code) => {
+                return write!(f, "the peer refused with alert {code} ({:?})", AlertDescription::from(*code));
+            }
+            TlsError::NotTls => "the peer does not speak TLS on this port",
+            TlsError::NoProtocol => "the peer does not carry what was asked for",
+            TlsError::Incompatible => "the peer has no version or cipher of TLS in common with us",
+            TlsError::Misbehaved => "the peer breaks the rules of TLS",
+            TlsError::BadServerName => "the server's name is neither a DNS name nor an IP address",
+            TlsError::Other => "TLS failed",
+        })
     }
 }
 

@@ -153,6 +153,21 @@ fn self_signed_certificates_serve_only_if_they_are_no_authority() {
 }
 
 #[test]
+fn what_is_wrong_with_a_certificate_is_a_sentence_with_what_to_do() {
+    for error in [
+        TlsError::Expired,
+        TlsError::NotYetValid,
+        TlsError::WrongHost,
+        TlsError::UnknownIssuer,
+        TlsError::SelfSigned,
+        TlsError::BadCertificate,
+    ] {
+        assert!(error.to_string().starts_with("the certificate"), "{error}");
+        assert!(error.remedy().is_some_and(|remedy| remedy.contains("--insecure")), "{error}");
+    }
+}
+
+#[test]
 fn insecure_accepts_a_stranger() {
     let server_tls = Authority::new("ours").server("localhost", (2000, 2001));
     let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn: None }).unwrap();
