@@ -103,6 +103,15 @@ fn wrong_usage_is_named() {
 }
 
 #[test]
+fn what_is_no_nats_and_no_certificate_is_named() {
+    assert_refused(&[
+        ("echo ws://127.0.0.1:1/ --fleet 127.0.0.1", "--fleet: expected nats://HOST:4222"),
+        ("fleet list --nats 127.0.0.1", "--nats: expected nats://HOST:4222"),
+        ("echo wss://127.0.0.1:1/ --ca /etc/hostname", "--ca: /etc/hostname: no certificate in it"),
+    ]);
+}
+
+#[test]
 fn flags_of_other_dialects_are_named() {
     assert_refused(&[
         ("echo ws://127.0.0.1:1/ --channel Chat", "--channel: is for --dialect actioncable"),

@@ -211,7 +211,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// The agents of a fleet that are to run this; `None`: it runs here.
     pub(crate) fn gathering(&self, clients: u64) -> Result<Option<Gathering>, Failure> {
-        let Some(gathering) = self.fleet.gathering(self.threads, Some(clients)) else { return Ok(None) };
+        let Some(gathering) = self.fleet.gathering(self.threads, Some(clients))? else { return Ok(None) };
         let own = "name a server that the agents can reach; throng's own server would be on this machine";
         let are_too_many = self.threads.is_some_and(|threads| threads > WORKERS_MAX);
         let wrong = [

@@ -33,15 +33,20 @@ pub(crate) struct NatsArgs {
 }
 
 impl NatsArgs {
-    /// The NATS at `url`.
-    pub(crate) fn at(&self, url: &Secret) -> Nats {
-        Nats {
+    /// The NATS at `url`, which this flag names.
+    ///
+    /// # Errors
+    /// A URL of something else, or files that are not there.
+    pub(crate) fn at(&self, flag: &str, url: &Secret) -> Result<Nats, Failure> {
+        let nats = Nats {
             url: url.clone(),
             creds: self.creds.clone(),
             nkey: self.nkey.clone(),
             ca: self.nats_ca.clone(),
             identity: self.nats_cert.clone().zip(self.nats_key.clone()),
-        }
+        };
+        nats.check().map_err(|problem| Failure::usage(flag, problem))?;
+        Ok(nats)
     }
 
     /// The same on another command line.
@@ -117,25 +122,31 @@ enum Loss {
 
 impl FleetArgs {
     /// The agents that a run is to have, with this many threads each; `None`: it runs here.
-    pub(crate) fn gathering(&self, threads: Option<u16>, clients_max: Option<u64>) -> Option<Gathering> {
-        Some(Gathering {
-            nats: self.access.at(self.fleet.as_ref()?),
+    pub(crate) fn gathering(
+        &self,
+        threads: Option<u16>,
+        clients_max: Option<u64>,
+    ) -> Result<Option<Gathering>, Failure> {
+        let Some(url) = &self.fleet else { return Ok(None) };
+        Ok(Some(Gathering {
+            nats: self.access.at("--fleet", url)?,
             agents: self.agents.map(usize::from),
             labels: self.labels.iter().cloned().collect(),
             wait: Duration::from_nanos(self.fleet_wait),
             threads,
             clients_max,
             key: self.key().cloned(),
-        })
+        }))
     }
 
     /// The target agent's name, and where it is; `None`: the server is not under one.
     pub(crate) fn host(&self) -> Result<Option<(&str, Nats)>, Failure> {
         let Some(agent) = &self.target_agent else { return Ok(None) };
         let problem = "name the NATS at which the target agent is, e.g. nats://10.0.0.1:4222";
-        let url =
-            self.nats.as_ref().or(self.fleet.as_ref()).ok_or_else(|| Failure::usage("--nats", problem))?;
-        Ok(Some((agent, self.access.at(url))))
+        let named = self.nats.as_ref().map(|url| ("--nats", url));
+        let named = named.or(self.fleet.as_ref().map(|url| ("--fleet", url)));
+        let (flag, url) = named.ok_or_else(|| Failure::usage("--nats", problem))?;
+        Ok(Some((agent, self.access.at(flag, url)?)))
     }
 
     /// What signs the orders of agents that want that.

@@ -137,6 +137,7 @@ fn authorities(ca: &Path) -> Result<String, Failure> {
             format!("{}: it is larger than any bundle of certificate authorities", ca.display()),
         ));
     }
+    net::tls::check_authorities(&text).map_err(cannot)?;
     Ok(text)
 }
 

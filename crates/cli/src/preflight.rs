@@ -35,7 +35,7 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
     let met = engine::probe(plan, asks, &|| interrupts.count() > 0)
-        .map_err(|error| Failure::of_generator("start a client", error))?
+        .map_err(|error| Failure::of_generator("start a client", net::errors::told(&error)))?
         .ok_or_else(Failure::interrupted)?;
     if let Some(why) = obstacle(plan, is_http, &met) {
         let url = secrets::url(&target.url);

@@ -158,7 +158,8 @@ pub fn run_child() -> io::Result<()> {
             }
         }
         Err(error) => {
-            let failed = Report::Failed { worker: brief.segments[0].worker, message: error.to_string() };
+            let failed =
+                Report::Failed { worker: brief.segments[0].worker, message: net::errors::told(&error) };
             let _ = reports.send(failed);
         }
     }

@@ -10,7 +10,7 @@ use crate::fleet;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A worker could not be started.
-    #[error("cannot start: {0}")]
+    #[error("cannot start: {}", net::errors::told(.0))]
     Start(io::Error),
     /// The agents of a fleet could not be had.
     #[error(transparent)]

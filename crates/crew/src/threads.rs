@@ -74,7 +74,7 @@ impl Handle {
 /// Does the work; a panic becomes an error like any other, because the crew would otherwise wait for a thread that is gone.
 fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
-        Ok(outcome) => outcome.map_err(|error| error.to_string()),
+        Ok(outcome) => outcome.map_err(|error| net::errors::told(&error)),
         Err(payload) => {
             let said = payload.downcast_ref::<String>().map(String::as_str);
             let said = said.or_else(|| payload.downcast_ref::<&str>().copied());

@@ -136,6 +136,14 @@ impl ErrorKind {
     }
 }
 
+/// What the system says, and what the user can do about it.
+pub fn told(error: &io::Error) -> String {
+    match ErrorKind::of(error).remedy() {
+        Some(remedy) => format!("{error}; {remedy}"),
+        None => error.to_string(),
+    }
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -186,6 +194,9 @@ mod tests {
             assert!(kind.is_local() && kind.remedy().is_some(), "{kind}");
         }
         assert!(!ErrorKind::Reset.is_local());
+        let full = told(&io::Error::from_raw_os_error(libc::EMFILE));
+        assert!(full.starts_with("Too many open files") && full.contains("; raise"), "{full}");
+        assert_eq!(told(&io::Error::other("x")), "x");
     }
 
     #[test]

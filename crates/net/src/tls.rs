@@ -7,7 +7,7 @@ mod config;
 mod error;
 mod sessions;
 
-pub use config::{ClientTls, ServerTls, TlsOptions};
+pub use config::{ClientTls, ServerTls, TlsOptions, check_authorities};
 pub use error::TlsError;
 
 use std::sync::Arc;

@@ -118,7 +118,7 @@ impl Agent {
             child: &hidden::child,
         };
         let log = self.log();
-        fleet::serve(&self.options(is_interrupted, &log), &means).map_err(could_not_join)?;
+        fleet::serve(&self.options(is_interrupted, &log)?, &means).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
@@ -135,7 +135,10 @@ impl Agent {
             ));
         }
         let shelf = Arc::new(targets::shelf(self.targets_dir.as_deref())?);
-        let address = self.advertise.map_or_else(|| route_to(&self.access.at(&self.nats)), Ok)?;
+        let address = match self.advertise {
+            Some(address) => address,
+            None => route_to(&self.access.at("--nats", &self.nats)?)?,
+        };
         let throng = targets::this_program()?;
         let may_install = self.allow_install;
         let servers = |is_over| -> Box<dyn host::Host> {
@@ -143,19 +146,23 @@ impl Agent {
         };
         let log = self.log();
         let hello = HostHello { address, machine: machine() };
-        host::serve(&self.options(is_interrupted, &log), hello, &servers).map_err(could_not_join)?;
+        host::serve(&self.options(is_interrupted, &log)?, hello, &servers).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
-    fn options<'a>(&self, is_interrupted: &'a dyn Fn() -> bool, log: &'a dyn Fn(&str)) -> AgentOptions<'a> {
-        AgentOptions {
-            nats: self.access.at(&self.nats),
+    fn options<'a>(
+        &self,
+        is_interrupted: &'a dyn Fn() -> bool,
+        log: &'a dyn Fn(&str),
+    ) -> Result<AgentOptions<'a>, Failure> {
+        Ok(AgentOptions {
+            nats: self.access.at("--nats", &self.nats)?,
             name: self.name.clone().unwrap_or_else(default_name),
             labels: self.labels.iter().cloned().collect(),
             key: self.agent_key.clone(),
             is_interrupted,
             log,
-        }
+        })
     }
 
     fn log(&self) -> impl Fn(&str) + use<> {

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use crew::fleet::{self, FleetKey, Hello, Rule};
+use crew::fleet::{self, FleetKey, Hello, Nats, Rule};
 use secret::Secret;
 
 use crate::exit::{Exit, Failure};
@@ -69,6 +69,12 @@ struct At {
     access: NatsArgs,
 }
 
+impl At {
+    fn nats(&self) -> Result<Nats, Failure> {
+        self.access.at("--nats", &self.nats)
+    }
+}
+
 /// The same as `kubectl apply -k deploy/kubernetes` starts, except the example of a run.
 const MANIFESTS: [&str; 4] = [
     include_str!("../../kubernetes/namespace.yaml"),
@@ -82,10 +88,8 @@ impl Fleet {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let asked = |error| Failure::could_not("ask the fleet", error);
         let text = match self.job {
-            Job::List { at } => list(&fleet::agents(&at.access.at(&at.nats)).map_err(asked)?),
-            Job::Stop { at, key } => {
-                stopped(&fleet::stop(&at.access.at(&at.nats), key.key()).map_err(asked)?)
-            }
+            Job::List { at } => list(&fleet::agents(&at.nats()?).map_err(asked)?),
+            Job::Stop { at, key } => stopped(&fleet::stop(&at.nats()?, key.key()).map_err(asked)?),
             Job::NewKey { file } => new_key(&file)?,
             Job::Manifest { agents, namespace, image, allow } => {
                 manifest(agents, &namespace, &image, &allow)?

@@ -169,7 +169,8 @@ impl Serve {
     fn join_cluster(&self) -> Result<(Option<Cluster>, Vec<Socket>), Failure> {
         let Some(url) = &self.cluster else { return Ok((None, Vec::new())) };
         let say = |line: &str| stderr::line(format_args!("throng: {line}"));
-        let joined = Cluster::join(&self.access.at(url), &self.cluster_name, self.processes.into(), say);
+        let nats = self.access.at("--cluster", url)?;
+        let joined = Cluster::join(&nats, &self.cluster_name, self.processes.into(), say);
         let (cluster, sockets) = joined.map_err(|error| Failure::could_not("join the cluster", error))?;
         Ok((Some(cluster), sockets))
     }

@@ -63,6 +63,14 @@ impl Nats {
         Ok((url.host_str().unwrap_or_default().to_owned(), url.port().unwrap_or(PORT)))
     }
 
+    /// Whether it is named as a NATS can be, with what lets us in.
+    ///
+    /// # Errors
+    /// What is expected instead.
+    pub fn check(&self) -> Result<(), String> {
+        self.options().map(drop)
+    }
+
     /// The URL to connect to, and how; or why not, in words.
     pub(crate) fn options(&self) -> Result<(String, ConnectOptions), String> {
         let (url, login) = self.read()?;

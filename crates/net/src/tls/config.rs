@@ -111,11 +111,19 @@ impl ServerTls {
     }
 }
 
+/// Whether certificates are in this text of a PEM file, and can be trusted.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_authorities(text: &str) -> io::Result<()> {
+    roots(Some(text)).map(drop)
+}
+
 fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
     let mut store = RootCertStore::empty();
     match authorities {
         Some(text) => {
-            let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("--ca: {what}"));
+            let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
             let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
             let found = found.map_err(|error| bad(error.to_string()))?;
             if found.is_empty() {
