@@ -161,10 +161,19 @@ pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, Str
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),
     };
-    let command = DialectArgs::augment_args(Command::new("throng")).no_binary_name(true);
+    let command = Command::new("throng").no_binary_name(true).disable_help_flag(true);
+    let command = DialectArgs::augment_args(command);
     let matches = command.try_get_matches_from(flags.iter().map(word));
     let args = matches.and_then(|matches| DialectArgs::from_arg_matches(&matches));
-    args.map_err(|error| error.to_string())
+    args.map_err(|error| in_a_line(&error.to_string()))
+}
+
+/// What a command line says of a mistake, without what is of no use in a file: how to use the command line.
+fn in_a_line(error: &str) -> String {
+    let (mistake, more) = error.split_once('\n').unwrap_or((error, ""));
+    let tip = more.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let mistake = mistake.trim_start_matches("error: ");
+    tip.map_or_else(|| mistake.to_owned(), |tip| format!("{mistake}; {tip}"))
 }
 
 impl Args for DialectArgs {

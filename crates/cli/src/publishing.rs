@@ -6,7 +6,7 @@ use load::{Publishing, Speech, TlsPlan};
 use wire::app_file::AppFile;
 use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
-use crate::app_file::Publish;
+use crate::app_file::{Publish, check_place};
 use crate::exit::Failure;
 use crate::target::{self, Target};
 
@@ -26,16 +26,8 @@ pub(crate) fn publishing(
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE)) {
         headers.push((CONTENT_TYPE.to_owned(), "application/json".into()));
     }
-    let there = match url.strip_prefix('/') {
-        Some(_) => None,
-        None if url.starts_with("http://") || url.starts_with("https://") => {
-            Some(target::resolve(&url, None)?)
-        }
-        None => {
-            let problem = "expected a URL such as http://127.0.0.1:3000/rooms/{room}/messages, or a path at the server's own";
-            return Err(Failure::usage(FLAG, problem));
-        }
-    };
+    check_place(&url).map_err(|problem| Failure::usage(FLAG, problem))?;
+    let there = if url.starts_with('/') { None } else { Some(target::resolve(&url, None)?) };
     let own_tls = |name: &String| TlsPlan {
         server_name: name.clone(),
         authorities: tls.and_then(|tls| tls.authorities.clone()),

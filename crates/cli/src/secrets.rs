@@ -58,10 +58,29 @@ fn flags() -> &'static Flags {
 
 /// From now on these stand in nothing that is said.
 pub(crate) fn know(secrets: impl IntoIterator<Item = Secret>) {
+    let secrets = secrets.into_iter().filter(|secret| !is_placeholder(secret.reveal()));
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);
+}
+
+/// Whether this stands for each client's own, and is no secret itself.
+fn is_placeholder(text: &str) -> bool {
+    let name = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    name == "token" || name.starts_with("person.") || name.starts_with("data.")
 }
 
 /// The text without secrets that others have quoted in it.
 pub(crate) fn scrub(text: &str) -> Cow<'_, str> {
     secret::scrub(text, &KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_secret_is_none() {
+        know(["{token}", "{person.token}", "{data.key}", r#"{"key":"s3cret"}"#].map(Secret::from));
+        let said = r#"{person.token}: no such placeholder here; {token} {data.key} {"key":"s3cret"}"#;
+        assert_eq!(scrub(said), "{person.token}: no such placeholder here; {token} {data.key} ***");
+    }
 }

@@ -33,7 +33,7 @@ use crate::flap::FlapArgs;
 use checked::Checked;
 use file::{Escape, File};
 use people::Connect;
-pub(crate) use publish::Publish;
+pub(crate) use publish::{Publish, check_place};
 pub(crate) use short::{SayArgs, TellArgs};
 use source::Source;
 pub(crate) use usual::Usual;

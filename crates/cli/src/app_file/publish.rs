@@ -56,6 +56,14 @@ pub(crate) struct Publish {
     pub(crate) connections: Option<u32>,
 }
 
+/// Whether messages can be published there.
+pub(crate) fn check_place(text: &str) -> Result<(), &'static str> {
+    let is_place = ["/", "http://", "https://"].iter().any(|start| text.starts_with(start));
+    let expected =
+        "expected a URL such as http://127.0.0.1:3000/rooms/{room}/messages, or a path at the server's own";
+    is_place.then_some(()).ok_or(expected)
+}
+
 /// What a file says of it. `names` are what stands for people, but for what they are given at their logins: nobody has logged in
 /// who publishes.
 pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result<Option<Publish>, Failure> {
@@ -74,6 +82,9 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     for text in texts {
         Template::opening(text.get_ref(), names, Quoting::Plain)
             .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))?;
+    }
+    if let Some(post) = &publish.post {
+        check_place(post.get_ref()).map_err(|problem| source.error(post.span(), problem))?;
     }
     let header = |(name, value): (&String, &toml::Spanned<String>)| {
         given::header(&format!("{name}: {}", value.get_ref()))

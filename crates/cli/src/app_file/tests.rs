@@ -130,6 +130,35 @@ fn mistakes_name_file_line_and_what_was_expected() {
 }
 
 #[test]
+fn what_the_command_line_would_refuse_names_its_line_as_well() {
+    for (from, to, place, problem) in [
+        (
+            "[heartbeat]",
+            "[connect]\nheaders = { \"a b\" = \"c\" }\n[heartbeat]",
+            "chat.toml:26:21",
+            "cannot be a header",
+        ),
+        (
+            "[broadcast]",
+            "[flags]\nchanel = \"x\"\n[broadcast]",
+            "chat.toml:13:1",
+            "unexpected argument '--chanel' found; a similar argument exists: '--channel'",
+        ),
+        (
+            "[broadcast]",
+            "[flags]\nhelp = true\n[broadcast]",
+            "chat.toml:13:1",
+            "unexpected argument '--help' found; a similar argument exists",
+        ),
+    ] {
+        let said = said_with(from, to);
+        assert!(said.contains(place) && said.contains(problem), "{to}\n{place}\n{problem}\n{said}");
+    }
+    let said = said_of("[publish]\npost = \"x\"\nbody = \"{id}\"\n");
+    assert!(said.contains("chat.toml:2:8: expected a URL such as http"), "{said}");
+}
+
+#[test]
 fn what_is_kept_has_to_be_there_and_to_be_said() {
     let broadcast = "[broadcast]\nsend = '{\"id\":\"{id}\"}'\n";
     for (text, place, problem) in [
