@@ -194,9 +194,7 @@ fn its_examples_are_there_and_started_as_their_pages_say() {
         let page = Some(root().join(folder).join("README.md")).filter(|page| page.exists());
         let readme = fs::read_to_string(page.unwrap_or_else(|| root().join(file))).unwrap();
         let url = words.iter().find(|word| word.starts_with("ws://")).unwrap();
-        assert!(
-            readme.contains(&format!("{url} --app {app}")),
-            "{line}: {folder}/README.md has the same URL"
-        );
+        let ways = [format!("{url} --app {app}"), format!("run {app} {url}")];
+        assert!(ways.iter().any(|way| readme.contains(way)), "{line}: {folder}/README.md has the same URL");
     }
 }

@@ -41,6 +41,7 @@ fn what_its_comments_offer_is_understood() {
         init(folder.path(), &["mine.toml", "--from", protocol]);
         let file = folder.path().join("mine.toml");
         let text = fs::read_to_string(&file).unwrap();
+        assert!(text.lines().next().unwrap().contains("`throng run mine.toml ws://"), "{text}");
         let (example, besides) = text.split_once("# What most apps have besides").expect("comments");
         let offered: Vec<&str> = besides.lines().skip(1).map(|line| line.trim_start_matches("# ")).collect();
         fs::write(&file, format!("{example}{}", offered.join("\n"))).unwrap();

@@ -204,7 +204,7 @@ fn a_store_that_fails_costs_no_result() {
     let mut command = echo(&server.url(), 2, "300ms");
     let outcome = run(command.env("XDG_DATA_HOME", &file), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(outcome.stderr.contains("the run is not kept"), "{outcome}");
+    assert!(outcome.stderr.contains("the run is not in the store: "), "{outcome}");
     assert!(outcome.json()["steps"][0]["counts"]["received"].as_u64() > Some(0));
 
     let unkept = run(echo(&server.url(), 2, "300ms").arg("--no-store").env("XDG_DATA_HOME", &file), RUN_MAX);

@@ -147,7 +147,7 @@ impl Keeper {
         if self.is_named {
             return Err(failure(error));
         }
-        stderr::line(format_args!("throng: the run is not kept: {error} (--no-store keeps none)"));
+        stderr::line(format_args!("throng: the run is not in the store: {error} (--no-store keeps none)"));
         Ok(false)
     }
 }

@@ -44,7 +44,12 @@ enum Protocol {
 const BESIDES: &str = include_str!("besides.toml");
 
 impl Protocol {
-    /// The example for it.
+    /// The example for it, in a file of this name.
+    fn example_in(self, file: &str) -> String {
+        let own = self.to_possible_value().expect("none is hidden");
+        self.example().replacen(&format!("{}.toml", own.get_name()), file, 1)
+    }
+
     fn example(self) -> &'static str {
         match self {
             Self::Plain => include_str!("../../apps/plain.toml"),
@@ -81,7 +86,8 @@ impl Init {
         };
         // What somebody wrote is not written over.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&self.file).map_err(could_not)?;
-        file.write_all(format!("{}\n{BESIDES}", protocol.example()).as_bytes()).map_err(could_not)?;
+        let example = protocol.example_in(&name.to_string());
+        file.write_all(format!("{example}\n{BESIDES}").as_bytes()).map_err(could_not)?;
         output::print(&format!(
             "{name} is written. It runs as it is, against throng's own server:\n\n  throng run {name}\n\n\
              Make its words your app's, and name your server:\n\n  throng run {name} {}\n",
