@@ -65,7 +65,8 @@ pub(crate) fn know(secrets: impl IntoIterator<Item = Secret>) {
 /// Whether this stands for each client's own, and is no secret itself.
 fn is_placeholder(text: &str) -> bool {
     let name = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-    name == "token" || name.starts_with("person.") || name.starts_with("data.")
+    let is_known = name == "token" || name.starts_with("person.") || name.starts_with("data.");
+    is_known && !name.contains(['{', '}'])
 }
 
 /// The text without secrets that others have quoted in it.

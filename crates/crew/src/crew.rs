@@ -161,15 +161,17 @@ impl Crew {
         self.muster.agents.send(&Command::Settle);
         let settled = self.muster.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
+        let usable = merge.usable();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
         step.interrupted = observer.is_interrupted().then_some(match self.was_loaded {
             true => Interrupted::Loading,
             false => Interrupted::Connecting,
         });
-        // Workers tell of those only when all have connected.
-        if !step.was_never_loaded() {
-            (step.usable, step.reached) = (Some(self.usable), Some(self.reached));
-        }
+        (step.usable, step.reached) = match step.was_never_loaded() {
+            // Workers tell how many there were to be in all only when all have connected.
+            true => (None, Some(usable)),
+            false => (Some(self.usable), Some(self.reached)),
+        };
         step.workers = self.muster.workers().len() as u32;
         step.server = server;
         self.muster.agents.describe(&mut step, machine, self.kernel_grown);

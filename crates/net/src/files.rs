@@ -1,7 +1,7 @@
 //! Files that are whole, or as they were before, whatever ends this process or the machine.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,13 @@ pub enum Readers {
 
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
 /// and so is its name when this returns: a crash or a full disk leaves the old one whole (rename(2), fsync(2)). What others
-/// may read can be wherever the user likes: behind a link the file is replaced, and a pipe or a device is written to.
+/// may read can be wherever the user likes: behind a link the file is replaced, and a pipe, a device or `/dev/stdout` is written to.
 pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Readers) -> io::Result<()> {
     let contents = contents.as_ref();
     match (readers, fs::canonicalize(path)) {
         (Readers::Owner, _) => replace_name(path, contents, readers),
+        // What stands behind a descriptor, such as /dev/stdout, is somebody's open file.
+        _ if path.starts_with("/dev") => OpenOptions::new().append(true).open(path)?.write_all(contents),
         (Readers::AsUsual, Ok(real)) if real.is_file() => replace_name(&real, contents, readers),
         // Nothing has that name yet, or a link leads to nothing.
         (Readers::AsUsual, Err(_)) if !path.is_symlink() => replace_name(path, contents, readers),

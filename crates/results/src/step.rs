@@ -191,9 +191,7 @@ impl Step {
 
     /// How many of its clients were not usable at any time before the load began.
     fn absent(&self) -> u64 {
-        let reached = self.reached.or(self.usable);
-        let reached = reached.or(self.was_never_loaded().then_some(self.counts.connected));
-        reached.map_or(0, |reached| self.clients.saturating_sub(reached))
+        self.reached.or(self.usable).map_or(0, |reached| self.clients.saturating_sub(reached))
     }
 
     /// The usable connections that could be lost: including those of earlier steps.

@@ -177,7 +177,7 @@ impl Record {
     }
 
     /// Opens it to go on. A measurement whose line or results file is damaged counts as not made, and so does one whose load
-    /// was lost; why each is to be made again comes with it, in words.
+    /// was lost; why each is to be made again comes with it, in words. Nothing is [forgotten](Record::forget_lost) yet.
     ///
     /// # Errors
     /// As [`Record::open`]; it cannot be written to, or somebody else does.
@@ -206,26 +206,31 @@ impl Record {
                 _ => record.entries.push(entry),
             }
         }
-        // Without those lines, so that the next one does not continue one that was cut off.
-        replace(&path, &record.entries.iter().map(line).collect::<String>())?;
         Ok((record, again))
     }
 
-    /// The folders of shootouts that this is or contains, in the order of their names.
+    /// Leaves out for good what counts as not made, so that the next line does not continue one that was cut off.
     ///
     /// # Errors
-    /// It cannot be listed.
-    pub fn find(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    /// It cannot be written.
+    pub fn forget_lost(&self) -> Result<(), RecordError> {
+        replace(&self.folder.join(CELLS), &self.entries.iter().map(line).collect::<String>())
+    }
+
+    /// The folders of shootouts that this is or contains, in the order of their names; and what cannot be listed.
+    pub fn find(folder: &Path) -> Vec<Result<PathBuf, RecordError>> {
         if Record::is_at(folder) {
-            return Ok(vec![folder.to_owned()]);
+            return vec![Ok(folder.to_owned())];
         }
-        let entries = fs::read_dir(folder).map_err(|error| io_error(folder, error))?;
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return vec![Err(io_error(folder, error))],
+        };
         // Not those that links lead to: these may lead back.
         let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mut below: Vec<PathBuf> = entries.flatten().filter(is_folder).map(|entry| entry.path()).collect();
         below.sort();
-        let found: Result<Vec<_>, _> = below.iter().map(|path| Record::find(path)).collect();
-        Ok(found?.concat())
+        below.iter().flat_map(|path| Record::find(path)).collect()
     }
 
     /// Gives it another time to end in, from its beginning, which is kept.

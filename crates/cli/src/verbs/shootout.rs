@@ -264,16 +264,16 @@ impl Shootout {
     ) -> Result<(Suite, Record, Vec<Target>), Failure> {
         let (mut record, again) =
             Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
-        if let Some(budget) = self.budget {
-            record.set_budget(Duration::from_nanos(budget)).map_err(could_not_keep)?;
-        }
-        for why in again {
-            stderr::line(format_args!("throng: measured again, because {why}"));
-        }
         let head = &record.head;
         conditions::check_machines(head, &self.fleet)?;
         let suite = kept_suite(head)?;
-        let shelf = targets::shelf(self.targets_dir.as_deref().or(head.targets_dir.as_deref()))?;
+        // Nobody has named the folder that the record names.
+        let recorded = head.targets_dir.as_deref().filter(|_| self.targets_dir.is_none());
+        let recorded = recorded.map(|folder| {
+            trust::check("--resume", folder, |folder| format!("name it: --targets-dir {folder}"))
+        });
+        let recorded = recorded.transpose()?;
+        let shelf = targets::shelf(self.targets_dir.as_deref().or(recorded.as_deref()))?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
         let control = Target::control();
         let mut wanted = Vec::new();
@@ -289,6 +289,13 @@ impl Shootout {
         for receipt in known {
             let mut now = receipts.iter().filter(|now| now.target == receipt.target);
             now.try_for_each(|now| conditions::check_version(receipt, now))?;
+        }
+        if let Some(budget) = self.budget {
+            record.set_budget(Duration::from_nanos(budget)).map_err(could_not_keep)?;
+        }
+        record.forget_lost().map_err(could_not_keep)?;
+        for why in again {
+            stderr::line(format_args!("throng: measured again, because {why}"));
         }
         Ok((suite, record, passed))
     }

@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
             }
             None => {
                 (self.log)(&format!("run {}: {} workers", self.run, brief.segments.len()));
-                self.start(brief).map_err(|error| error.to_string())
+                self.start(brief).map_err(|error| net::errors::told(&error))
             }
         };
         self.link.send(&match begun {

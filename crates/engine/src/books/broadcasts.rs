@@ -163,7 +163,7 @@ impl Broadcasts {
         excused
     }
 
-    /// When the newest broadcast of a room was sent that has come to any client here, where anybody may leave.
+    /// When the newest broadcast of a kind was sent in a room that has come to any client here, where anybody may leave.
     pub(crate) fn newest_ns(&self, kind: u16, room: u32) -> Option<u64> {
         self.by_room.as_ref()?.get(&(kind, room))?.last().map(|&(sent_ns, ..)| sent_ns)
     }

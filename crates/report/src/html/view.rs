@@ -220,7 +220,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         let due = format!("of {} due", count(counts.expected));
         facts.push(fact("messages missing", count(counts.missing), &due));
     }
-    let usable = step.usable.unwrap_or(step.clients);
+    let usable = step.usable.or(step.reached).unwrap_or(step.clients);
     facts.push(fact("clients usable", count(usable), &format!("of {}", count(step.clients))));
     let server = step.server.as_ref();
     if let Some(cpu) = server.and_then(|server| server.cpu_percent_mean) {

@@ -130,7 +130,6 @@ fn connections(step: &Step) -> Option<String> {
     let counts = &step.counts;
     let (usable, all_clients) = match step.reached {
         Some(reached) => (reached, step.clients),
-        None if step.was_never_loaded() => (counts.connected.min(step.clients), step.clients),
         None => (counts.connected, counts.connects),
     };
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();

@@ -39,7 +39,7 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
 
 /// Of the steps that did not pass, the one with the fewest clients: in a search that found a capacity, among those beyond it,
 /// since below it others have overruled them; of a sweep, the lowest rate that was too much where most was delivered, if any was.
-/// Where that load was measured several times, the first one with what held back [most of them](usual).
+/// Where that load was measured several times, the first one with what held back most of them.
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
     let broken = || steps.iter().filter(|step| !step.has_passed());
     let best = levels::best(&verdict.levels).filter(|level| level.overload_per_s.is_some());

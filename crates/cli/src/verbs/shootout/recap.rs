@@ -1,6 +1,7 @@
 //! Finished shootouts, printed again in short.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use suite::recap::{self, Finished};
@@ -13,26 +14,18 @@ use crate::verbs::targets::rows::Format;
 
 /// The newest shootout of each suite in a folder, in the order of the suites' names.
 pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
-    let refused = |error| Failure::usage("--recap", error);
     let mut newest: BTreeMap<String, Record> = BTreeMap::new();
-    for found in Record::find(folder).map_err(refused)? {
-        let record = match Record::open(&found) {
-            Ok(record) => record,
-            // The others are not to be missing for it.
-            Err(error) => {
-                stderr::line(format_args!("throng: left out: {error}"));
-                continue;
-            }
-        };
+    for found in Record::find(folder) {
+        let Some(record) = readable(found.and_then(|found| Record::open(&found))) else { continue };
         let suite = record.head.suite.clone();
         if newest.get(&suite).is_none_or(|known| known.head.started < record.head.started) {
             newest.insert(suite, record);
         }
     }
-    if newest.is_empty() {
+    let finished: Vec<_> = newest.into_values().filter_map(|record| readable(finished(record))).collect();
+    if finished.is_empty() {
         return Err(refused_empty(folder));
     }
-    let finished = newest.into_values().map(finished).collect::<Result<Vec<_>, _>>()?;
     Ok(match format {
         Format::Text => recap::text(&finished),
         Format::Md => {
@@ -44,6 +37,11 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
             serde_json::to_string_pretty(&all).expect("plain data") + "\n"
         }
     })
+}
+
+/// What can be read; what cannot is told, because the others are not to be missing for it.
+fn readable<T>(read: Result<T, impl Display>) -> Option<T> {
+    read.inspect_err(|error| stderr::line(format_args!("throng: left out: {error}"))).ok()
 }
 
 /// What is to be seen of a shootout.

@@ -148,7 +148,9 @@ impl Ledger {
         let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);
         let is_young = now_ns < begun_ns.saturating_add(YOUNG_NS);
         let of_none = if is_young { begun_ns } else { now_ns };
-        self.step.broadcasts.newest_ns(kind, room).unwrap_or(of_none)
+        let says = (0..).zip(self.seating.rooms().says()).filter(|(_, said)| said.room == kind);
+        let newest = says.filter_map(|(say, _)| self.step.broadcasts.newest_ns(say, room));
+        newest.max().unwrap_or(of_none)
     }
 
     /// The books are about to be closed: who is still at a door has no answer.
@@ -202,5 +204,43 @@ impl Ledger {
     fn note_visit(&mut self, client: u32, kind: u16, change: i32, at_ns: u64) {
         let place = self.rooms_of(client).nth(kind.into()).expect("a room of each kind");
         note(&mut self.step.attendance, at_ns, place, change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use load::{RoomKind, Rooms, SayKind, Seat, Seating};
+    use wire::people::Division;
+
+    use super::*;
+    use crate::books::broadcasts::Broadcasts;
+    use crate::books::closing::tests::ledger;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn how_far_behind_a_room_is_shows_in_whatever_is_said_there() {
+        let kind =
+            |name: &str| RoomKind { name: name.into(), division: Division::of_size(4.try_into().unwrap()) };
+        let say = |name: &str, room| SayKind { name: name.into(), room, to_others: false, share: 1 };
+        let says = vec![say("note", 0), say("line", 1), say("typing", 1)];
+        let rooms = Rooms::several(vec![kind("own"), kind("hall")], says, Vec::new()).unwrap();
+        let mut ledger = ledger(4, None);
+        ledger.seating = Seating::new(Arc::new(rooms), ledger.segment);
+        ledger.seating.start_step(4, 4);
+        ledger.step.broadcasts = Broadcasts::new(true);
+        let hear = |ledger: &mut Ledger, kind, number, sent_ns| {
+            let origin =
+                Origin { worker: 0, client: 1, kind, room: 0, number, sent_ns, due: 4, is_away: false };
+            ledger.step.broadcasts.handle(origin, Seat { place: 2, members: 4 }, sent_ns, || Timed::Delivery);
+        };
+        hear(&mut ledger, 1, 0, 5 * S);
+        assert_eq!(ledger.newest_in_room(3, 1, 20 * S), 5 * S);
+        hear(&mut ledger, 2, 1, 7 * S);
+        assert_eq!(ledger.newest_in_room(3, 1, 20 * S), 7 * S);
+        let of_silent = [9, 20].map(|s| ledger.newest_in_room(3, 0, s * S));
+        assert_eq!(of_silent, [0, 20 * S], "a young load may have it all under way");
     }
 }

@@ -13,8 +13,8 @@ fn what_the_user_ended_is_no_fault_of_the_servers() {
     assert!(breaks.starts_with("not at 300 clients, the most that was tried; nothing reached"), "{breaks}");
 
     let never_loaded = || {
-        let mut step =
-            Step { clients: 5_000, usable: None, interrupted: Some(Interrupted::Connecting), ..step() };
+        let interrupted = Some(Interrupted::Connecting);
+        let mut step = Step { clients: 5_000, usable: None, reached: Some(20), interrupted, ..step() };
         step.counts = Counts { connects: 40, connected: 20, connecting: 20, ..Counts::default() };
         step.duration_ns = 0;
         step.rates = Rates::default();
