@@ -80,8 +80,10 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_secret_is_none() {
-        know(["{token}", "{person.token}", "{data.key}", r#"{"key":"s3cret"}"#].map(Secret::from));
+        const BETWEEN: &str = "{person.user}:s3cret:{person.n}";
+        know(["{token}", "{person.token}", "{data.key}", r#"{"key":"s3cret"}"#, BETWEEN].map(Secret::from));
         let said = r#"{person.token}: no such placeholder here; {token} {data.key} {"key":"s3cret"}"#;
         assert_eq!(scrub(said), "{person.token}: no such placeholder here; {token} {data.key} ***");
+        assert_eq!(scrub(BETWEEN), "***");
     }
 }
