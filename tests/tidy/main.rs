@@ -4,6 +4,7 @@
 mod modules;
 mod names;
 mod unused;
+mod wordings;
 
 use std::collections::BTreeSet;
 use std::fs;
