@@ -1,0 +1,52 @@
+//! Any bytes as frames of a server of HTTP/2 at a client whose WebSocket is a stream of theirs, in each dialect.
+
+use std::sync::LazyLock;
+
+use crate::support::{Fake, app, check_portions, options, split};
+use wire::{
+    BadOption, Carrier, Client, Config, DeflateOptions, DialectId, DialectOptions, Kind, Options, Payload,
+    Stamp,
+};
+
+/// Of each dialect that can be spoken over HTTP/2.
+static CONFIGS: LazyLock<Vec<Config>> =
+    LazyLock::new(|| DialectId::ALL.iter().filter_map(|&dialect| config(dialect).ok()).collect());
+
+fn config(dialect: DialectId) -> Result<Config, BadOption> {
+    let of_dialect = match dialect.facts().needs_app {
+        true => app("/type", "say"),
+        false => DialectOptions::default(),
+    };
+    Config::new(Options {
+        carrier: Carrier::Http2 { is_secure: true },
+        deflate: Some(DeflateOptions::default()),
+        payload: Payload::default(),
+        of_dialect,
+        ..options(dialect, "/")
+    })
+}
+
+/// SETTINGS with ENABLE_CONNECT_PROTOCOL, and the answer to the client's CONNECT: status 200.
+const GREETING: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x08\0\0\0\x01";
+const GRANTED: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
+
+/// Feeds one input.
+pub fn run(data: &[u8]) {
+    let Some((dialect, data)) = data.split_first() else { return };
+    let Some((step, bytes)) = split(data) else { return };
+    let cfg = &CONFIGS[usize::from(*dialect) % CONFIGS.len()];
+    check_portions(bytes, step, |portions| {
+        let (mut client, mut io, mut events) = (Client::new(), Fake::default(), Vec::new());
+        client.handle_open(cfg, 0, 0, &mut io);
+        let mut handle = |client: &mut Client, io: &mut Fake, portion: &[u8]| {
+            client.handle_input(cfg, 0, 0, portion, io, &mut |event| events.extend(event.each()))
+        };
+        handle(&mut client, &mut io, GREETING).expect("a good greeting");
+        handle(&mut client, &mut io, GRANTED).expect("a good answer");
+        if client.is_usable() {
+            client.send(cfg, 0, 0, Kind::Echo, Stamp::new(0, 0, 1, 0, 0), &mut io);
+        }
+        let result = portions.iter().try_for_each(|portion| handle(&mut client, &mut io, portion));
+        (io.out, events, result)
+    });
+}
