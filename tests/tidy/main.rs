@@ -274,9 +274,12 @@ fn read(file: &str) -> String {
 #[test]
 fn every_file_of_tests_is_run() {
     let mut forgotten = Vec::new();
-    for (manifest, from, folder) in
-        [("crates/cli/Cargo.toml", "../../", "tests/"), ("crates/wire/Cargo.toml", "", "crates/wire/tests/")]
-    {
+    for (manifest, from, folder) in [
+        ("crates/cli/Cargo.toml", "../../", "tests/"),
+        ("crates/net/Cargo.toml", "", "crates/net/tests/"),
+        ("crates/refserver/Cargo.toml", "", "crates/refserver/tests/"),
+        ("crates/wire/Cargo.toml", "", "crates/wire/tests/"),
+    ] {
         let cargo = toml_file(&root().join(manifest));
         let mut run = BTreeSet::new();
         for test in cargo["test"].as_array().expect("tests") {

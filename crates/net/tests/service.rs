@@ -21,7 +21,7 @@ impl Job {
     /// `"$0" child` in the script is a process that listens at the address, and shares the port.
     fn start(script: &str, address: &str) -> Job {
         let mut command = Command::new("sh");
-        let script = script.replace("child", "a_child_listens --exact --nocapture");
+        let script = script.replace("child", "service::a_child_listens --exact --nocapture");
         command.args(["-c", &script]).arg(env::current_exe().unwrap()).env(LISTEN, address);
         Job(command.process_group(0).stdout(Stdio::null()).spawn().unwrap())
     }
@@ -72,7 +72,7 @@ fn what_was_started_as_one_job_is_one_server() {
     let _job = Job::start("\"$0\" child & sleep 60 & wait", &address);
     let names = names(&address, 2);
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(names[0].starts_with("service") && names[1] == "sleep", "{names:?}");
+    assert!(names[0].starts_with("system") && names[1] == "sleep", "{names:?}");
 }
 
 #[test]

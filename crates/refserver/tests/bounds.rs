@@ -1,13 +1,11 @@
 //! What slow clients may hold, each and together, and for how long an idle connection is kept.
 
-mod common;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 use refserver::SlowPolicy;
 
 const MIB: usize = 1 << 20;

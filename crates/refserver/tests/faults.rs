@@ -1,12 +1,10 @@
 //! Faults as clients see them: what is on the wire, and what the server says it did.
 
-mod common;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 use refserver::faults::{Delay, Ending, Faults, How, Pick, SlowAccept, Time, Which};
 
 fn serve(faults: Faults) -> Running {

@@ -1,12 +1,10 @@
 //! What every client gets: echoes, broadcasts, HTTP answers.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 
-use common::*;
+use crate::common::*;
 use net::socket::Addr;
 
 #[test]

@@ -1,11 +1,9 @@
 //! What is said to a room by a request from outside, over every protocol that has rooms.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use common::*;
+use crate::common::*;
 
 /// A member: where it connects, with which subprotocol, what it says to join, how much it is told until it has joined, and
 /// what it then hears of what is published.

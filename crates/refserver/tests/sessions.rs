@@ -1,13 +1,11 @@
 //! Sessions that outlive connections, over four threads: a request finds its session whichever thread accepted it.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use wire::{History, Keep, Mischief, Settings};
 
 const THREADS: usize = 4;

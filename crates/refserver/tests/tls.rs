@@ -1,11 +1,9 @@
 //! The same over TLS.
 
-mod common;
-
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-use common::*;
+use crate::common::*;
 use net::tls::{ClientSide, ClientTls, ServerTls, Tls, TlsOptions};
 
 /// A blocking stream over a TLS client.

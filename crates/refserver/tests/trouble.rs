@@ -1,11 +1,9 @@
 //! Clients that misbehave, and the server's end.
 
-mod common;
-
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 use refserver::SlowPolicy;
 
 #[test]
