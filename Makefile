@@ -49,12 +49,12 @@ truth sentences seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth: build
-	$(CARGO) test --locked -p throng --test alone -- --ignored --nocapture truth::
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture truth::
 
 # What throng says in situations whose truth is known, into docs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
 # ONLY=storm those of that name or group.
 sentences: build
-	$(CARGO) test --locked -p throng --test alone -- --ignored --nocapture sentences::
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture sentences::
 
 # Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build

@@ -11,7 +11,7 @@ use crate::support::node::Scripts;
 use crate::support::skip;
 use crate::support::target::{Target, Unavailable, complete};
 use crate::support::throng::{Server, run, throng};
-use crate::support::{alone, exact, node};
+use crate::support::{exact, node};
 
 const TRANSPORTS: [&str; 3] = ["websocket", "polling", "upgrade"];
 
@@ -22,7 +22,6 @@ fn server() -> Server {
 
 #[test]
 fn the_server_against_the_official_clients() {
-    let _alone = alone();
     let scripts = match Scripts::install("socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
@@ -38,7 +37,6 @@ fn the_server_against_the_official_clients() {
 /// What comes in before or after a WebSocket has taken its session over gets the same answers here and there.
 #[test]
 fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
-    let _alone = alone();
     let scripts = match Scripts::install("socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),
@@ -56,7 +54,6 @@ fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
 
 #[test]
 fn the_server_against_the_client_of_python() {
-    let _alone = alone();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/socketio");
     let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
     if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(&folder)) {
@@ -73,7 +70,6 @@ fn the_server_against_the_client_of_python() {
 #[test]
 fn the_generator_against_socket_io_and_its_predecessor() {
     for (variant, eio) in [(None, "4"), (Some("2"), "3")] {
-        let _alone = alone();
         match Target::start_as("socketio-node", variant) {
             Ok(target) => {
                 drive(&target.url(), eio);
@@ -86,7 +82,6 @@ fn the_generator_against_socket_io_and_its_predecessor() {
 
 #[test]
 fn the_generator_against_the_server() {
-    let _alone = alone();
     let server = server();
     let url = format!("http://{}/socket.io/", server.address);
     for eio in ["4", "3"] {
@@ -112,7 +107,6 @@ fn drive(url: &str, eio: &str) {
 
 #[test]
 fn a_body_may_be_as_large_as_the_handshake_says() {
-    let _alone = alone();
     let server = Server::start(&["--socketio-max-payload", "4000000"]);
     let mut stream = TcpStream::connect(server.address).unwrap();
     let path = "/socket.io/?EIO=4&transport=polling";
@@ -134,7 +128,6 @@ fn a_body_may_be_as_large_as_the_handshake_says() {
 
 #[test]
 fn refusals_are_told_apart() {
-    let _alone = alone();
     let server = Server::start(&["--origin", "http://good.example", "--socketio-max-payload", "300"]);
     let url = format!("http://{}", server.address);
     for (path, flags, error) in [

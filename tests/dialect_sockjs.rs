@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::node::Scripts;
 use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{Server, run, throng};
-use crate::support::{alone, exact, skip};
+use crate::support::{exact, skip};
 
 /// All of them, for servers.
 const TRANSPORTS: [&str; 7] =
@@ -16,7 +16,6 @@ const TRANSPORTS_IN_NODE: [&str; 4] = ["websocket", "xhr-streaming", "xhr-pollin
 
 #[test]
 fn the_server_and_the_client_of_browsers() {
-    let _alone = alone();
     let scripts = match Scripts::install("sockjs") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("sockjs-client (npm)", &why),
@@ -39,7 +38,6 @@ fn the_client_and_sockjs_tornado() {
 }
 
 fn drive(name: &str) {
-    let _alone = alone();
     match Target::start(name) {
         Ok(target) => {
             for transport in TRANSPORTS {
@@ -56,7 +54,6 @@ fn drive(name: &str) {
 
 #[test]
 fn the_client_and_the_server() {
-    let _alone = alone();
     let server = Server::start(&["--threads", "2", "--sockjs-response-limit", "2KiB"]);
     let url = format!("http://{}/sockjs", server.address);
     for transport in TRANSPORTS {
@@ -67,7 +64,6 @@ fn the_client_and_the_server() {
 
 #[test]
 fn servers_that_are_none_are_named() {
-    let _alone = alone();
     let server = Server::start(&[]);
     for (transport, path, error) in [
         ("websocket", "/ws", "connect_timeout"), // the json dialect is spoken there, which opens with nothing

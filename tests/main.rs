@@ -4,6 +4,7 @@ mod support;
 
 mod accounting;
 mod action;
+mod alone;
 mod app_file;
 mod app_flags;
 mod app_page;
@@ -23,6 +24,8 @@ mod deploy;
 mod dialect_actioncable;
 mod dialect_graphql;
 mod dialect_phoenix;
+mod dialect_socketio;
+mod dialect_sockjs;
 mod disk;
 mod django;
 mod events;

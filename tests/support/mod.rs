@@ -25,11 +25,12 @@ pub mod throng;
 pub mod websocket;
 pub mod wire;
 
+use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,10 +53,11 @@ pub fn free_address() -> SocketAddr {
         .expect("a free port")
 }
 
-/// Until this is dropped, no other test that asks for it goes on. Those of `alone.rs` do: two would measure each other.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static MACHINE: Mutex<()> = Mutex::new(());
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Held by a test that measures: no other such test runs until it is dropped, also of another program of tests.
+pub fn alone() -> File {
+    let lock = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone.lock")).unwrap();
+    lock.lock().unwrap();
+    lock
 }
 
 /// Asks until the answer is yes; false if it still is not when the time is up.
@@ -75,8 +77,19 @@ pub fn is_listening(address: SocketAddr) -> bool {
     TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
 }
 
-/// Says that a test was left out, past the capture of a passing test's output: nobody should take it for passed.
+/// Says that a test, or a part of one, was left out: nobody should take it for passed.
 pub fn skip(what: &str, why: &str) {
-    let line = format!("skipped: {what}: {}\n", why.trim());
+    say_uncaptured("skipped", what, why);
+}
+
+/// Says that something is tried once more, because times or the machine's load were against it.
+pub fn retry(what: &str, why: &str) {
+    say_uncaptured("retried", what, why);
+}
+
+/// Writes a line past the capture of a passing test's output, with the test's name.
+fn say_uncaptured(did: &str, what: &str, why: &str) {
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    let line = format!("{did}: [{test}] {what}: {}\n", why.trim());
     std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

@@ -1,6 +1,6 @@
 //! The lies, and what is true of them. Percentiles are nearest ranks: `sorted[ceil(qN) − 1]`.
 
-use crate::truth::claims::Truth;
+use crate::alone::truth::claims::Truth;
 
 /// One lie of the server, the load that meets it, and the arithmetic.
 pub(crate) struct Row {
@@ -39,13 +39,13 @@ const MESSAGES: u64 = 1_000;
 const COPIES: u64 = 20 * MESSAGES;
 
 /// An app of two kinds of rooms and of messages, and how many share a room of each.
-const KINDS: &str = "tests/truth/kinds.toml";
+const KINDS: &str = "tests/alone/truth/kinds.toml";
 const KIND_SIZES: [(&str, u64); 2] = [("own", 1), ("group", 5)];
 /// An app whose people are in rooms of five, in each of which the third speaks and the others listen.
-const ROLES: &str = "tests/truth/roles.toml";
+const ROLES: &str = "tests/alone/truth/roles.toml";
 
 /// An app whose people are in rooms of five, in each of which one stays and speaks, and the others come and go.
-const VISITS: &str = "tests/truth/visits.toml";
+const VISITS: &str = "tests/alone/truth/visits.toml";
 
 /// Each kind's messages, and how many copies of all kinds are due to rooms of these sizes.
 fn due_of_kinds(truth: &mut Truth<'_>) -> u64 {

@@ -1,6 +1,6 @@
 //! Servers that die, freeze, restart, or will not have all clients.
 
-use crate::sentences::situation::{Act, Host, Situation, situation};
+use crate::alone::sentences::situation::{Act, Host, Situation, situation};
 
 const HONEST: Host = Host::Reference("");
 const SLOW: Host = Host::Reference("--fault delay=500ms");

@@ -1,6 +1,6 @@
 //! What is wrong before a run begins, in a line, and with nothing kept.
 
-use crate::sentences::situation::{Host, Situation, situation};
+use crate::alone::sentences::situation::{Host, Situation, situation};
 
 const HONEST: Host = Host::Reference("");
 const ECHO: &str = "echo {ws} --clients 20 --rate 50 -d 1s";

@@ -1,6 +1,6 @@
 //! Two runs, or several servers.
 
-use crate::sentences::situation::{Host, Situation, situation};
+use crate::alone::sentences::situation::{Host, Situation, situation};
 use crate::support::arena::SERVE;
 
 const HONEST: Host = Host::Reference("");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
-use crate::sentences::situation::Host;
+use crate::alone::sentences::situation::Host;
 use crate::support::arena::{Arena, tiny_suite};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
@@ -23,7 +23,7 @@ const UP_WITHIN: Duration = Duration::from_secs(20);
 const PORT_ELSEWHERE: u16 = 9_000;
 /// What a target is measured with.
 const FLAGS: &str = r#"clients = 4, duration = "1s", drain-timeout = "500ms""#;
-const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sentences/servers");
+const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/alone/sentences/servers");
 
 /// A server that listens, if there is to be one, and a folder for whatever is needed.
 pub(crate) struct Running {

@@ -1,6 +1,6 @@
 //! Nothing is wrong, or what is wrong was allowed.
 
-use crate::sentences::situation::{Host, Place, Situation, situation};
+use crate::alone::sentences::situation::{Host, Place, Situation, situation};
 
 /// Nothing gave out, unless others have the CPU.
 const ROOM: &[&str] = &["none", "machine"];

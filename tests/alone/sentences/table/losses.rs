@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sentences::situation::{Host, Situation, situation};
+use crate::alone::sentences::situation::{Host, Situation, situation};
 
 /// What is missing is the server's, unless others have the CPU.
 const SERVER: &[&str] = &["server"];

@@ -1,6 +1,6 @@
 //! Who gave out: the server, the generator, the machine, the network; or nobody knows.
 
-use crate::sentences::situation::{Host, Place, Situation, situation};
+use crate::alone::sentences::situation::{Host, Place, Situation, situation};
 
 const HONEST: Host = Host::Reference("");
 const AFAR: Host = Host::Elsewhere { loss_percent: 0, mbits_per_s: 0 };

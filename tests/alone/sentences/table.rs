@@ -1,6 +1,6 @@
 //! The situations, group by group.
 
-use crate::sentences::situation::Situation;
+use crate::alone::sentences::situation::Situation;
 
 mod beside;
 mod limits;
