@@ -391,7 +391,7 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
     for folder in ["home/tools/bin", "beside", "targets/sh-none"] {
         fs::create_dir_all(user.path().join(folder)).unwrap();
     }
-    let marker = "what nobody else is to know";
+    let marker = "a private marker";
     for file in ["home/marker", "beside/file"] {
         fs::write(user.path().join(file), marker).unwrap();
     }

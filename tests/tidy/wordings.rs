@@ -28,7 +28,7 @@ const ASSERTIONS: &[(&str, usize)] = &[
 ];
 
 /// Methods and functions that are given the test's own words.
-const EXPLAINED: &[&str] = &["expect", "expect_err", "skip", "assert_none"];
+const EXPLAINED: &[&str] = &["expect", "expect_err", "skip", "retry", "assert_none"];
 
 #[test]
 fn few_tests_hold_sentences() {
