@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth sentences seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
+.PHONY: build page screenshots test truth sentences findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 # The test runner comes last, so that its summary is the last thing to be seen.
 .NOTPARALLEL:
 
@@ -55,6 +55,10 @@ truth: build
 # ONLY=storm those of that name or group.
 sentences: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture sentences::
+
+# The key and the sentence of every finding, into docs/FINDINGS.md.
+findings:
+	$(CARGO) test --locked -p throng --test tidy -- --ignored findings::page_is_written
 
 # Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build

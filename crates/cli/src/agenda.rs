@@ -3,7 +3,8 @@
 use crew::{Course, Shape};
 use load::StepOrder;
 use report::count;
-use results::{Step, TrustNote};
+use results::Step;
+use results::finding::Caveat;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -25,7 +26,7 @@ pub(crate) enum Next {
     /// This step.
     Step(StepOrder),
     /// Nothing: the run is at its end. With a note, that is not the end of its course.
-    Over(Option<TrustNote>),
+    Over(Option<Caveat>),
     /// Nothing, because the user has interrupted. The rest is still to be done.
     Interrupted,
 }
@@ -56,15 +57,12 @@ impl Agenda {
         if is_interrupted {
             return Next::Interrupted;
         }
-        let ended_by = |what: String| Next::Over(Some(TrustNote(format!("ended by {what}"))));
         if self.gave_out {
-            return ended_by("what the generator ran out of, not by the server".into());
+            return Next::Over(Some(Caveat::EndedByGenerator));
         }
         if u64::from(order.clients) > self.clients_max {
-            return ended_by(format!(
-                "the generator's limit of open files ({} clients), not by the server: pass {}",
-                self.clients_max, self.remedy
-            ));
+            let (clients, remedy) = (self.clients_max, self.remedy.to_owned());
+            return Next::Over(Some(Caveat::EndedByFiles { clients, remedy }));
         }
         Next::Step(order)
     }
@@ -129,8 +127,8 @@ mod tests {
         let order = step(&mut agenda);
         assert!(matches!(agenda.poll(true), Next::Interrupted));
         agenda.handle(&order, &Step::default());
-        let Next::Over(Some(TrustNote(note))) = agenda.poll(false) else { panic!("20 are too many") };
-        assert!(note.contains("(15 clients)") && note.ends_with("pass --processes"), "{note}");
+        let Next::Over(Some(caveat)) = agenda.poll(false) else { panic!("20 are too many") };
+        assert_eq!(caveat, Caveat::EndedByFiles { clients: 15, remedy: "--processes".into() });
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crew::Crew;
 use ratatui::crossterm::terminal;
 use report::Style;
-use results::{Run, Step, TrustNote, verdict};
+use results::finding::Caveat;
+use results::{Run, Step, verdict};
 use store::events::LogFile;
 
 use crate::args::RunArgs;
@@ -29,14 +30,14 @@ pub(crate) struct Desk<'a> {
     pub(crate) live: Live,
     pub(crate) run: Run,
     /// What the next step is marked with, if steps before it are of an earlier part.
-    resumed: Option<String>,
+    resumed: Option<Caveat>,
 }
 
 impl<'a> Desk<'a> {
     /// A desk for what was requested, or for the second part of an `earlier` run.
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
-        let resumed = earlier.as_ref().and_then(resume::mark);
+        let resumed = earlier.as_ref().and_then(resume::caveat);
         // All are told of one run, whichever part of it this is.
         let run = match earlier {
             Some(earlier) => Run { verdict: verdict::conclude(&earlier.steps), ..earlier },
@@ -103,9 +104,9 @@ impl<'a> Desk<'a> {
     }
 
     /// There are no more steps: nothing is left to resume.
-    pub(crate) fn handle_over(&mut self, note: Option<TrustNote>) {
+    pub(crate) fn handle_over(&mut self, note: Option<Caveat>) {
         self.run.resume_after = None;
-        self.run.verdict.trust.extend(note);
+        self.run.verdict.trust.extend(note.map(Into::into));
     }
 
     /// The run has ended, and its verdict stands. Whether the user has asked for the end by now.

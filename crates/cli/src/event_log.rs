@@ -5,6 +5,7 @@ use std::path::Path;
 use crew::Crew;
 use report::count;
 use results::Run;
+use results::finding::Caveat;
 use store::events::{self, EventsError, LogFile, Totals};
 
 use crate::exit::Failure;
@@ -45,14 +46,14 @@ impl EventLog {
         crew.log_events(self.log.queue());
     }
 
-    /// A step has ended: what is wrong with its part of the log, as a mark.
-    pub(crate) fn end_step(&mut self) -> Option<String> {
+    /// A step has ended: what is wrong with its part of the log, as a caveat.
+    pub(crate) fn end_step(&mut self) -> Option<Caveat> {
         let totals = self.log.flush();
         tell_failure(&mut self.is_failure_told, self.log.path(), &totals);
         let lost = totals.lost - std::mem::replace(&mut self.lost, totals.lost);
         (lost > 0).then(|| match &totals.failure {
-            Some(why) => format!("{} events are not in the log (--events): {why}", count(lost)),
-            None => format!("{} events came too fast for the log (--events) and are not in it", count(lost)),
+            Some(why) => Caveat::EventsUnwritten { events: lost, why: why.to_string() },
+            None => Caveat::EventsTooFast { events: lost },
         })
     }
 

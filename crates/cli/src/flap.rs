@@ -2,7 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use load::{Cut, Cuts, Flap, Plan};
-use results::{Delivery, Step, TrustNote, format, units};
+use results::finding::Caveat;
+use results::{Delivery, Step, units};
 
 use crate::exit::Failure;
 
@@ -135,21 +136,14 @@ impl FlapArgs {
 }
 
 /// Why nothing is said of delivery, of steps in which clients were to lose their connections.
-pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<TrustNote> {
+pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<Caveat> {
     if steps.is_empty() || Delivery::of(steps).is_some() {
         return None;
     }
-    let unsent: u64 = steps.iter().map(|step| step.counts.nobody_to_send).sum();
-    let (why, what_to_do) = match unsent {
-        0 => (String::new(), "measure longer (--duration), or let connections end sooner (--flap)"),
-        _ => {
-            let messages = format::counted(unsent, "message");
-            (format!(", and nobody was there to send {messages}"), "use more --clients")
-        }
-    };
-    Some(TrustNote(format!(
-        "whether it arrives when clients drop cannot be told: nothing was sent while one was away{why}; {what_to_do}"
-    )))
+    Some(match steps.iter().map(|step| step.counts.nobody_to_send).sum() {
+        0 => Caveat::NobodyAway,
+        messages => Caveat::NobodyToSend { messages },
+    })
 }
 
 /// `TIME[..TIME][:TIME]`.

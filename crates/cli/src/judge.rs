@@ -3,8 +3,9 @@
 
 use crew::Course;
 use load::StepOrder;
+use results::finding::{Cause, Caveat};
 use results::limit::Limit;
-use results::{Bottleneck, Finding, Run, Step, Warmup, standing, verdict};
+use results::{Run, Step, Warmup, standing, verdict};
 
 use crate::calibration::{Calibration, Work};
 use crate::request::{Limits, Request};
@@ -63,10 +64,9 @@ impl Judge {
 
 /// The step, judged, in whose midst the generator broke.
 pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
-    let lost = "the load was not whole after it, and what a lost worker measured in its last second is lost";
-    step.marks.insert(0, format!("cut short: {error}; {lost}"));
+    step.marks.insert(0, Caveat::CutShort { error: error.to_string() });
     step.standing.push(standing::unfinished());
-    step.bottleneck = Some(Finding { bottleneck: Bottleneck::Generator, reason: error.to_string() });
+    step.bottleneck = Some(Cause::GeneratorBroke { error: error.to_string() }.into());
     step
 }
 

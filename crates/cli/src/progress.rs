@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crew::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
+use results::finding::Caveat;
 use results::{Run, Step};
 
 use crate::exit::Failure;
@@ -83,7 +84,7 @@ impl Live {
     }
 
     /// What went wrong with restarting servers in the step that has ended.
-    pub(crate) fn finish_restarts(&mut self) -> Vec<String> {
+    pub(crate) fn finish_restarts(&mut self) -> Vec<Caveat> {
         self.restarts.finish()
     }
 

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use net::clock;
+use results::finding::Caveat;
 
 /// How often a command is looked after.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
@@ -21,7 +22,7 @@ pub(crate) struct Restarts {
 
 struct Running {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<String>>,
+    thread: JoinHandle<Vec<Caveat>>,
 }
 
 impl Restarts {
@@ -40,7 +41,7 @@ impl Restarts {
         let thread = thread::spawn(move || {
             while clock::monotonic_ns() < begin_ns {
                 if seen.load(Ordering::Relaxed) {
-                    return vec!["the step ended before the servers were to be restarted".into()];
+                    return vec![Caveat::NotRestarted];
                 }
                 thread::sleep(LOOK_INTERVAL);
             }
@@ -50,7 +51,7 @@ impl Restarts {
     }
 
     /// The step has ended: what went wrong with the commands.
-    pub(crate) fn finish(&mut self) -> Vec<String> {
+    pub(crate) fn finish(&mut self) -> Vec<Caveat> {
         let Some(running) = self.running.take() else { return Vec::new() };
         running.is_over.store(true, Ordering::Relaxed);
         running.thread.join().expect("it does not panic")
@@ -58,18 +59,17 @@ impl Restarts {
 }
 
 /// Runs a command to its end. What it leaves in the background lives on; standard output is ours to keep clean.
-fn run(command: &str, is_over: &AtomicBool) -> Result<(), String> {
-    let failed = |why: String| format!("the restart command {command:?} {why}");
+fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
+    let command_text = || command.to_owned();
     let child = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    let mut child = child.map_err(|error| failed(format!("could not be started: {error}")))?;
+    let mut child = child
+        .map_err(|error| Caveat::RestartUnstarted { command: command_text(), error: error.to_string() })?;
     loop {
         match ended(&mut child) {
             Some(0) => return Ok(()),
-            Some(code) => return Err(failed(format!("failed with code {code}"))),
+            Some(code) => return Err(Caveat::RestartFailed { command: command_text(), code }),
             None if is_over.load(Ordering::Relaxed) => {
-                return Err(failed(
-                    "was still running when the step ended; let it put servers in the background".into(),
-                ));
+                return Err(Caveat::RestartUnended { command: command_text() });
             }
             None => thread::sleep(LOOK_INTERVAL),
         }
@@ -77,9 +77,9 @@ fn run(command: &str, is_over: &AtomicBool) -> Result<(), String> {
 }
 
 /// The exit code, 128 and more for a signal's end as in shells.
-fn ended(child: &mut Child) -> Option<i32> {
+fn ended(child: &mut Child) -> Option<u64> {
     let status = child.try_wait().ok()??;
-    Some(status.code().unwrap_or(128))
+    Some(status.code().unwrap_or(128) as u64)
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     /// Runs them until the last has begun, and is still running; the problems, and what they wrote to `$LOG`.
-    fn run_up_to_the_last(commands: &[&str]) -> (Vec<String>, String) {
+    fn run_up_to_the_last(commands: &[&str]) -> (Vec<Caveat>, String) {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let whole = [commands, &["echo last >>$LOG; sleep 20"]].concat();
@@ -108,14 +108,13 @@ mod tests {
     fn one_after_another() {
         let (problems, written) = run_up_to_the_last(&["sleep 0.1; echo first >>$LOG", "echo second >>$LOG"]);
         assert_eq!(written, "first\nsecond\nlast\n");
-        assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].contains("was still running when the step ended"), "{problems:?}");
+        assert!(matches!(&problems[..], [Caveat::RestartUnended { .. }]), "{problems:?}");
     }
 
     #[test]
     fn what_goes_wrong_is_said() {
         let (problems, _) = run_up_to_the_last(&["exit 3"]);
-        assert_eq!(problems.len(), 2, "{problems:?}");
-        assert!(problems[0].contains("\"exit 3\" failed with code 3"), "{problems:?}");
+        let failed = Caveat::RestartFailed { command: "exit 3".into(), code: 3 };
+        assert_eq!((problems.len(), &problems[0]), (2, &failed));
     }
 }

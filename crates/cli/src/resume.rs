@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use net::clock;
 use results::Run;
+use results::finding::Caveat;
 
 use crate::archive;
 use crate::args::RunArgs;
@@ -83,11 +84,10 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
     Ok(Some(run))
 }
 
-/// What the first step after it is marked with.
-pub(crate) fn mark(earlier: &Run) -> Option<String> {
-    let whole = earlier.steps.len();
-    (whole > 0)
-        .then(|| format!("resumed: the run was cut short after step {whole}, and went on with this one"))
+/// The caveat of the first step after it.
+pub(crate) fn caveat(earlier: &Run) -> Option<Caveat> {
+    let steps = earlier.steps.len() as u64;
+    (steps > 0).then_some(Caveat::Resumed { steps })
 }
 
 /// The newest run of this command line in `dir` that has not come to its end.

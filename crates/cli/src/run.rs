@@ -4,7 +4,7 @@ use crew::fleet::{FarEyes, Gathering};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
 use net::socket::Addr;
-use results::{Scenario, TrustNote};
+use results::Scenario;
 
 use crate::agenda::{Agenda, Next};
 use crate::app_file;
@@ -59,9 +59,9 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
         weight::weigh(crew.watch(), keeps_windows, &mut desk.run.verdict);
     }
     if plan.flap.is_some() {
-        desk.run.verdict.trust.extend(flap::why_nothing_is_said(&desk.run.steps));
+        desk.run.verdict.trust.extend(flap::why_nothing_is_said(&desk.run.steps).map(Into::into));
     }
-    desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(TrustNote));
+    desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
     match &measured {
         Ok(()) => crew.finish(&mut desk.live),
         Err(_) => drop(crew),

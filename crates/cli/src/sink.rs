@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use net::files::{self, Readers};
 use report::Style;
-use results::{Run, Scenario, Step, TrustNote};
+use results::finding::Caveat;
+use results::{Run, Scenario, Step};
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
@@ -22,7 +23,6 @@ use crate::stderr;
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// A reader that reads at all takes more of a pipe within this.
 const READER_WITHIN: Duration = Duration::from_secs(1);
-const UNENDED: &str = "the run had not ended when this was written";
 
 /// Prints and keeps a run.
 pub(crate) struct Sink {
@@ -73,9 +73,9 @@ impl Sink {
     /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_steps(run.scenario, run.steps.last());
-        let resume = if self.dir.is_some() { "; --resume goes on" } else { "" };
+        let resume = self.dir.is_some().then(|| "--resume goes on".to_owned());
         // Whatever else speaks against it, this is what its reader has to know.
-        run.verdict.trust.insert(0, TrustNote(format!("{UNENDED}{resume}")));
+        run.verdict.trust.insert(0, Caveat::Unended { resume }.into());
         let was_behind = self.behind.is_some();
         self.keep(run);
         if let Some(failure) = self.behind.as_ref().filter(|_| !was_behind) {

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use results::finding::Caveat;
+
 use crate::http::{Answer, Patience, Source};
 
 mod exposition;
@@ -77,12 +79,11 @@ impl Scrape {
     }
 
     /// How often it could not be read, and why the last time.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<Caveat> {
         let state = self.shared.state();
         let State { reads, failures, last_failure, .. } = &*state;
-        (*failures > 0).then(|| {
-            format!("the target's metrics could not be read {failures} of {reads} times: {last_failure}")
-        })
+        let last = last_failure.clone();
+        (*failures > 0).then_some(Caveat::Scrape { failures: *failures, reads: *reads, last })
     }
 }
 

@@ -21,8 +21,8 @@ pub fn annotations(run: &Run) -> String {
             }
         }
     }
-    for note in &run.verdict.trust {
-        lines += &format!("::warning title={title}::{}\n", data(&note.0));
+    for caveat in &run.verdict.trust {
+        lines += &format!("::warning title={title}::{}\n", data(&caveat.to_string()));
     }
     lines
 }
@@ -39,6 +39,8 @@ fn property(text: &str) -> String {
 mod tests {
     use insta::assert_snapshot;
 
+    use results::finding::{Caveat, Finding};
+
     use super::*;
     use crate::sample;
 
@@ -52,12 +54,12 @@ mod tests {
 
     #[test]
     fn broken_limits_are_errors_and_doubts_are_warnings() {
-        assert_snapshot!(annotations(&limited()), @"
+        assert_snapshot!(sample::keyed(&limited(), &annotations(&limited())), @"
         ::error title=throng broadcast::at 4,000 clients: rtt.p95<=250ms was 6.40s
-        ::error title=throng broadcast::at 4,000 clients: 20 of 4,000 clients did not become usable (refused)
-        ::error title=throng broadcast::at 4,000 clients: 490 of 398,000 copies missing
-        ::error title=throng broadcast::at 4,000 clients: 3 of 397,513 copies wrong
-        ::warning title=throng broadcast::p95 rests on 100 samples; 200 are needed (at 4,000 clients)
+        ::error title=throng broadcast::at 4,000 clients: loss.clients
+        ::error title=throng broadcast::at 4,000 clients: loss.missing
+        ::error title=throng broadcast::at 4,000 clients: loss.wrong
+        ::warning title=throng broadcast::caveat.samples
         ");
     }
 
@@ -71,7 +73,7 @@ mod tests {
     #[test]
     fn nothing_from_outside_is_a_command() {
         let mut run = sample::idle_run();
-        run.verdict.trust = vec![results::TrustNote("100%\n::error::mine".into())];
+        run.verdict.trust = vec![Caveat::told("100%\n::error::mine".into()).into()];
         assert_eq!(annotations(&run), "::warning title=throng idle::100%25·::error::mine\n");
     }
 }

@@ -4,6 +4,7 @@
 //! `failure`, `skipped` and `system-out` in it.
 
 use results::conclusion;
+use results::finding::Finding;
 use results::format::{clients, count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
@@ -69,7 +70,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
         cases = format!("{measured}><skipped message=\"{why}\"/></testcase>\n");
         (tests, skipped) = (1, 1);
     }
-    let marks: String = step.marks.iter().map(|mark| escape(mark) + "\n").collect();
+    let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
     if !marks.is_empty() {
         cases += &format!("    <system-out>{marks}</system-out>\n");
     }
@@ -122,9 +123,11 @@ fn case(scenario: Scenario, class: &str, step: &Step, limit: &LimitOutcome, is_s
     let outcome = if is_search {
         format!("<skipped message=\"{message}: a search goes on until it breaks\"/>")
     } else {
+        let loss = conclusion::failing(scenario, step, limit);
         format!(
-            "<failure message=\"{message}\">{}</failure>",
-            escape(&conclusion::failing(scenario, step, limit))
+            "<failure type=\"{}\" message=\"{message}\">{}</failure>",
+            loss.key(),
+            escape(&loss.to_string())
         )
     };
     format!("{head}>{outcome}</testcase>\n")
@@ -153,6 +156,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use insta::assert_snapshot;
     use results::Unit;
+    use results::finding::Caveat;
 
     use super::*;
     use crate::sample;
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_case_and_a_step_a_suite() {
-        assert_snapshot!(junit(&limited()), @r#"
+        assert_snapshot!(sample::keyed(&limited(), &junit(&limited())), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng broadcast node-ws" tests="14" failures="5" skipped="0" errors="0" time="40.000">
           <testsuite name="1,000 clients" tests="7" failures="0" errors="0" skipped="0" time="20.000">
@@ -188,14 +192,14 @@ mod tests {
             <testcase classname="throng.broadcast" name="wrong==0" time="20.000"/>
           </testsuite>
           <testsuite name="4,000 clients" tests="7" failures="5" errors="0" skipped="0" time="20.000">
-            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
-            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"><failure message="was 20">20 of 4,000 clients did not become usable (refused)</failure></testcase>
+            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure></testcase>
+            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"><failure type="loss.clients" message="was 20">loss.clients</failure></testcase>
             <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure message="was 490">490 of 398,000 copies missing</failure></testcase>
+            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure></testcase>
             <testcase classname="throng.broadcast" name="unacknowledged==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"><failure message="was 3">3 of 397,513 copies wrong</failure></testcase>
-            <system-out>p95 rests on 100 samples; 200 are needed
+            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"><failure type="loss.wrong" message="was 3">loss.wrong</failure></testcase>
+            <system-out>caveat.samples
         </system-out>
           </testsuite>
         </testsuites>
@@ -281,7 +285,7 @@ mod tests {
     fn nothing_from_outside_is_markup() {
         let mut run = sample::idle_run();
         run.target.name = Some("a\"<b>&\u{1b}".into());
-        run.steps[0].marks = vec!["</system-out>".into()];
+        run.steps[0].marks = vec![Caveat::told("</system-out>".into())];
         let xml = junit(&run);
         assert!(xml.contains("name=\"throng idle a&quot;&lt;b&gt;&amp;·\""), "{xml}");
         assert!(xml.contains("<system-out>&lt;/system-out&gt;\n</system-out>"), "{xml}");

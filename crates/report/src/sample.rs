@@ -1,5 +1,7 @@
 //! Runs for the golden tests.
 
+use results::conclusion::{conclude as conclude_run, failing};
+use results::finding::Finding;
 use results::verdict::{bottleneck, conclude, marks};
 use results::{
     Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, RoleFigures, Run, SayFigures, Scenario,
@@ -315,4 +317,31 @@ pub(crate) fn storm_run() -> Run {
 pub(crate) fn http_run() -> Run {
     let statuses = [(200, 299_988), (503, 12)].into();
     run(Scenario::Http, vec![Step { statuses, ..echo_step() }])
+}
+
+/// The text with every sentence of the run's findings replaced by its key: what remains is the report's own, and what does not
+/// vanish was not taken from the finding.
+pub(crate) fn keyed(run: &Run, text: &str) -> String {
+    let conclusion = conclude_run(run);
+    let mut sentences = Vec::new();
+    for claim in [&conclusion.how_much, &conclusion.breaks] {
+        sentences.push((claim.to_string(), claim.key));
+        sentences.push((claim.answer.clone(), claim.key));
+    }
+    sentences.extend(run.verdict.trust.iter().map(|caveat| (caveat.to_string(), caveat.key())));
+    for step in &run.steps {
+        let limits = step.limits.iter().chain(&step.standing).chain(&step.stop);
+        let losses = limits.map(|limit| failing(run.scenario, step, limit));
+        sentences.extend(losses.map(|loss| (loss.to_string(), loss.key())));
+        sentences.extend(step.marks.iter().map(|caveat| (caveat.to_string(), caveat.key())));
+        sentences.extend(step.bottleneck.iter().map(|found| (found.cause.to_string(), found.cause.key())));
+    }
+    // A sentence may be a part of another.
+    sentences.sort_by_key(|(sentence, _)| std::cmp::Reverse(sentence.len()));
+    sentences.iter().fold(text.to_owned(), |text, (sentence, key)| {
+        match sentence.split_whitespace().count() {
+            0..=4 => text,
+            _ => text.replace(sentence, key),
+        }
+    })
 }

@@ -150,7 +150,7 @@ fn step_cells(step: &Step, figures: &[Timed]) -> Vec<String> {
         counted(step.counts.received),
         counted(step.counts.missing),
         count(step.errors.total()),
-        statuses(step),
+        statuses(&step.statuses),
         server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
         server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),

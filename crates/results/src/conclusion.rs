@@ -5,7 +5,7 @@
 //! named. Text, page, Markdown, JUnit and the exit code all say what stands here.
 
 use crate::format::{clients, rate};
-use crate::judgement::{Bottleneck, Finding};
+use crate::judgement::Bottleneck;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::step::Step;
@@ -18,6 +18,7 @@ mod losses;
 mod tests;
 mod trial;
 
+use claim::NOT_FOUND;
 pub use claim::{Claim, Tone};
 pub use held::heaviest_kept;
 pub use losses::{actual, failing, failings};
@@ -46,7 +47,7 @@ impl Outcome {
 }
 
 /// What a run says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// What it comes to.
     pub outcome: Outcome,
@@ -92,38 +93,35 @@ fn outcome(run: &Run) -> Outcome {
 }
 
 fn nothing(run: &Run) -> Option<Claim> {
-    run.steps.is_empty().then(|| Claim::new(Tone::Doubt, "nothing was measured", ""))
+    run.steps.is_empty().then(|| Claim::new("nothing.measured", Tone::Doubt, "nothing was measured"))
 }
 
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict).or(run.steps.last())?;
-    let claim =
-        Claim::new(Tone::Bad, format!("not {}", asked(run.scenario, step)), failings(run.scenario, step));
-    Some(claim.joined_by(": "))
+    let asked = asked(run.scenario, step);
+    let claim = Claim::new("held.nothing", Tone::Bad, format!("not {asked}")).of(asked);
+    Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
 }
 
 /// At the lightest load that was not held. Where nothing was, what became of it has been said.
 fn broke(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict)?;
-    let why = step.bottleneck.as_ref().map(because);
+    let asked = asked(run.scenario, step);
     if heaviest_kept(run).is_none() {
-        let least = format!("below {}, the least that was tried", asked(run.scenario, step));
-        return Some(Claim::new(Tone::Bad, least, why.unwrap_or_default()).joined_by("; "));
+        let below = format!("below {asked}, the least that was tried");
+        let claim = Claim::new("breaks.below", Tone::Bad, below).of(asked);
+        return Some(claim.with_cause(step.bottleneck.clone()).joined_by("; "));
     }
-    let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-    let claim = Claim::new(
-        Tone::Bad,
-        format!("at {}", asked(run.scenario, step)),
-        failings(run.scenario, step) + &why,
-    );
+    let claim = Claim::new("breaks.at", Tone::Bad, format!("at {asked}")).of(asked);
+    let claim = claim.with_losses(failings(run.scenario, step)).with_cause(step.bottleneck.clone());
     Some(claim.joined_by(": "))
 }
 
 /// The user ended it before any of its loads had begun.
 fn never_loaded(run: &Run) -> Option<Claim> {
     let whys: Option<Vec<String>> = run.steps.iter().map(held::unloaded).collect();
-    whys?.pop().map(held::cannot_tell)
+    whys?.pop().map(|why| held::cannot_tell("cannot_tell.interrupted", why))
 }
 
 /// The generator, the machine or the network was at its limit before the server broke. A schedule that was kept was
@@ -133,30 +131,25 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
     let is_loop = run.scenario.facts().is_loop
         && heaviest_kept(run).is_none_or(|step| step.rates.asked_per_s.is_none());
     let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
-    let finding = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
-    let who = finding.bottleneck;
+    let found = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
+    let who = found.bottleneck;
     matches!(who, Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network).then(|| {
         let answer = format!("not found: the {who} gave out first");
-        Claim::new(Tone::Doubt, answer, finding.reason.clone()).joined_by(": ")
+        Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(Some(found.clone())).joined_by(": ")
     })
 }
 
 /// All that was tried was held. More may have been to come.
 fn did_not_break(run: &Run) -> Option<Claim> {
-    let tried = format!("not at {}, the most that was tried", most_tried(run));
-    let finding = run.verdict.bottleneck.as_ref();
-    let tone = match finding.map(|finding| finding.bottleneck) {
+    let most = most_tried(run);
+    let tried = format!("not at {most}, the most that was tried");
+    let found = run.verdict.bottleneck.as_ref();
+    let tone = match found.map(|found| found.bottleneck) {
         Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
         _ => Tone::Doubt,
     };
-    Some(Claim::new(tone, tried, finding.map(because).unwrap_or_default()).joined_by("; "))
-}
-
-fn because(finding: &Finding) -> String {
-    match finding.bottleneck {
-        Bottleneck::None | Bottleneck::Unknown => finding.reason.clone(),
-        who => format!("bottleneck {who}: {}", finding.reason),
-    }
+    let claim = Claim::new("breaks.not", tone, tried).of(most).with_cause(found.cloned());
+    Some(claim.joined_by("; "))
 }
 
 fn most_tried(run: &Run) -> String {

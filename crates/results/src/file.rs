@@ -14,6 +14,7 @@ use crate::run::Run;
 
 mod counts;
 mod figure;
+mod finding;
 mod judgement;
 mod mirror;
 mod parts;

@@ -1,6 +1,6 @@
 //! Quantities for people: about three significant digits, and the unit that fits.
 
-use crate::step::Step;
+use std::collections::BTreeMap;
 
 /// A duration: `850µs`, `9.12ms`, `47.1ms`, `252ms`, `6.73s`, `94.1s`, `113s`.
 pub fn duration(ns: u64) -> String {
@@ -75,8 +75,8 @@ pub fn printable(text: &str) -> String {
 }
 
 /// How many answers had which HTTP status, the lowest first: `200: 71,000; 404: 12`.
-pub fn statuses(step: &Step) -> String {
-    let each: Vec<_> = step.statuses.iter().map(|(status, n)| format!("{status}: {}", count(*n))).collect();
+pub fn statuses(counts: &BTreeMap<u16, u64>) -> String {
+    let each: Vec<_> = counts.iter().map(|(status, n)| format!("{status}: {}", count(*n))).collect();
     each.join("; ")
 }
 

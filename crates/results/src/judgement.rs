@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::finding::{Cause, Finding};
+
 /// What held a step back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
@@ -31,6 +33,12 @@ impl Bottleneck {
         Bottleneck::Unknown,
     ];
 
+    /// Who the key of a cause blames: its first word.
+    pub fn of_key(key: &str) -> Option<Self> {
+        let word = key.split('.').next()?;
+        Bottleneck::ALL.into_iter().find(|who| who.name() == word)
+    }
+
     /// The name in files and reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,13 +58,19 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-/// A bottleneck and the sentence that gives the evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+/// A bottleneck and the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
     /// Who.
     pub bottleneck: Bottleneck,
-    /// Why, with the figures: `its CPU was at 97% of 1 core`.
-    pub reason: String,
+    /// Why, with the numbers.
+    pub cause: Cause,
+}
+
+impl From<Cause> for Found {
+    fn from(cause: Cause) -> Self {
+        Self { bottleneck: Bottleneck::of_key(cause.key()).unwrap_or(Bottleneck::Unknown), cause }
+    }
 }
 
 /// A limit held against one step or run.

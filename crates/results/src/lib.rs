@@ -9,6 +9,7 @@ pub mod compare;
 pub mod conclusion;
 mod delivery;
 pub mod file;
+pub mod finding;
 pub mod format;
 mod horizon;
 mod judgement;
@@ -25,11 +26,11 @@ pub mod verdict;
 pub use absences::{Absences, Ages};
 pub use delivery::{Delivery, Promise};
 pub use horizon::Horizon;
-pub use judgement::{Bottleneck, Finding, LimitOutcome, Unit};
+pub use judgement::{Bottleneck, Found, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
-pub use run::{Environment, Run, Target, TrustNote, Verdict, command_line};
+pub use run::{Environment, Run, Target, Verdict, command_line};
 pub use scenario::Scenario;
 pub use step::{
     CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup,

@@ -4,7 +4,8 @@ use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
 
-use crate::judgement::{Finding, LimitOutcome};
+use crate::finding::RunCaveat;
+use crate::judgement::{Found, LimitOutcome};
 use crate::levels::Level;
 use crate::scenario::Scenario;
 use crate::step::Step;
@@ -87,9 +88,9 @@ pub struct Verdict {
     /// Each limit over the whole run: broken if any step broke it.
     pub limits: Vec<LimitOutcome>,
     /// What held the run back at the lightest step that broke, or else at the last.
-    pub bottleneck: Option<Finding>,
-    /// Why the numbers may not be believed; empty when they may.
-    pub trust: Vec<TrustNote>,
+    pub bottleneck: Option<Found>,
+    /// What weakens the numbers.
+    pub trust: Vec<RunCaveat>,
 }
 
 impl Verdict {
@@ -98,10 +99,6 @@ impl Verdict {
         self.trust.is_empty()
     }
 }
-
-/// One reason not to take the numbers at face value, as a plain sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustNote(pub String);
 
 /// Words on one line, as a shell reads them again. What needs no quotes has none: people read this first.
 pub fn command_line(words: &[String]) -> String {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
-use crate::judgement::{Finding, LimitOutcome};
+use crate::finding::Caveat;
+use crate::judgement::{Found, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 
 /// What the kinds of errors start with that those who publish met with.
@@ -78,9 +79,9 @@ pub struct Step {
     /// The limit that ends a walk or decides a search, `--limit-rtt`: to break it is to find the end, not to fail.
     pub stop: Option<LimitOutcome>,
     /// What held the step back.
-    pub bottleneck: Option<Finding>,
-    /// What is wrong with the step, as plain sentences.
-    pub marks: Vec<String>,
+    pub bottleneck: Option<Found>,
+    /// What weakens the step's metrics.
+    pub marks: Vec<Caveat>,
 }
 
 /// What a step was at when the user ended it.

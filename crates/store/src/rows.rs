@@ -1,5 +1,6 @@
 //! A run as rows: what is read from its results so that it can be searched.
 
+use results::finding;
 use results::{Run, Second, Step};
 use rusqlite::{Transaction, named_params, params};
 use stats::Histogram;
@@ -79,7 +80,7 @@ fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Ste
         ":server_rss_bytes": server.and_then(|server| server.rss_bytes_peak).map(signed),
         ":generator_cpu_percent": generator.as_ref().and_then(|generator| generator.cpu_percent_mean),
         ":bottleneck": step.bottleneck.as_ref().map(|finding| finding.bottleneck.name()),
-        ":marks": step.marks.join("\n"),
+        ":marks": finding::join(&step.marks, "\n"),
     })?;
     Ok(())
 }

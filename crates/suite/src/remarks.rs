@@ -183,7 +183,9 @@ fn untold(scenario: &Scenario, runs: &[Run]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use results::{Environment, Finding, Limit, ServerUse};
+    use results::finding::Cause;
+    use results::finding::quantity::Percent;
+    use results::{Environment, Found, Limit, ServerUse};
 
     use super::*;
     use crate::setup::Stage;
@@ -228,8 +230,8 @@ mod tests {
     #[test]
     fn what_is_lost_to_a_generator_at_its_limit_is_said_of_the_generator() {
         let lossy = |missing, bottleneck| {
-            let reason = "a worker's CPU was at 99% of a core".to_owned();
-            let mut step = Step { bottleneck: Some(Finding { bottleneck, reason }), ..Step::default() };
+            let cause = Cause::GeneratorCpu { cpu: Percent(99.0) };
+            let mut step = Step { bottleneck: Some(Found { bottleneck, cause }), ..Step::default() };
             step.counts.missing = missing;
             run(vec![step])
         };

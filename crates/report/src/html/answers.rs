@@ -26,12 +26,14 @@ pub(super) fn all(run: &Run, runs: &[Run]) -> Vec<Answer> {
 
 /// What the server carried.
 fn how_much(run: &Run) -> Answer {
-    let mut claim = conclusion::conclude(run).how_much;
+    let claim = conclusion::conclude(run).how_much;
     let memory = run.verdict.memory_per_client.filter(|_| claim.tone == Tone::Plain);
-    if let Some(line) = memory.filter(|_| run.verdict.capacity.is_none()) {
-        claim.detail = format!("{} of the server's memory for each client", bytes(line.slope));
+    let memory = memory.filter(|_| run.verdict.capacity.is_none());
+    let mut answer = Answer::of("How much does it hold?", claim);
+    if let Some(line) = memory {
+        answer.detail = format!("{} of the server's memory for each client", bytes(line.slope));
     }
-    Answer::of("How much does it hold?", claim)
+    answer
 }
 
 /// Where it stopped doing so, and why.
@@ -41,14 +43,13 @@ fn where_it_breaks(run: &Run) -> Answer {
 
 impl Answer {
     fn of(question: &'static str, claim: Claim) -> Self {
-        let Claim { answer, detail, tone, .. } = claim;
-        let tone = match tone {
+        let tone = match claim.tone {
             Tone::Good => "good",
             Tone::Plain => "plain",
             Tone::Doubt => "doubt",
             Tone::Bad => "bad",
         };
-        Self { question, answer, detail, tone }
+        Self { question, detail: claim.detail(), answer: claim.answer, tone }
     }
 }
 
@@ -74,7 +75,7 @@ fn believable(run: &Run) -> Answer {
     let question = "Can I believe it?";
     let trust = &run.verdict.trust;
     let limited = conclusion::is_untrusted(run)
-        && run.verdict.bottleneck.as_ref().is_some_and(|finding| finding.bottleneck == Bottleneck::Generator);
+        && run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator);
     let (answer, tone) = match trust.len() {
         _ if limited => ("not as the server's limit".into(), "bad"),
         0 => ("yes".into(), "good"),
@@ -83,8 +84,8 @@ fn believable(run: &Run) -> Answer {
     };
     let detail = match trust.first() {
         None => "nothing speaks against these figures".into(),
-        Some(note) if trust.len() == 1 => note.0.clone(),
-        Some(note) => format!("{}; and {} more below", note.0, trust.len() - 1),
+        Some(note) if trust.len() == 1 => note.to_string(),
+        Some(note) => format!("{note}; and {} more below", trust.len() - 1),
     };
     Answer { question, answer, detail, tone }
 }

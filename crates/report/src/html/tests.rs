@@ -1,5 +1,7 @@
 use results::{Run, Second, Unit};
 
+use results::finding::{Caveat, Finding};
+
 use super::*;
 use crate::sample;
 
@@ -21,15 +23,15 @@ fn words_of(page: &str) -> String {
 
 #[test]
 fn the_first_screen_answers_three_questions() {
-    let page = page_of(&[sample::search_run()]);
-    let words = words_of(&page);
+    let run = sample::search_run();
+    let words = sample::keyed(&run, words_of(&page_of(std::slice::from_ref(&run))).as_str());
     for said in [
         "How much does it hold?",
         "3,120 clients",
         "95% CI 2,890 to 3,310",
         "Where does it break?",
         "at 4,000 clients",
-        "bottleneck server: its CPU was at 99% of 1 core",
+        "bottleneck server: server.cpu",
         "Can I believe it?",
         "with one reservation",
         "throng broadcast ws://127.0.0.1:3334/ws",
@@ -83,7 +85,7 @@ fn text_from_outside_is_never_markup() {
     run.target.version = Some(evil.into());
     run.environment.cpu = Some(evil.into());
     run.command.push(evil.into());
-    run.steps[0].marks.push(evil.into());
+    run.steps[0].marks.push(Caveat::told(evil.into()));
     run.steps[0].errors.add(evil, 0, evil);
     run.verdict = results::verdict::conclude(&run.steps);
     let harmless = page_of(&[sample::broadcast_run()]);

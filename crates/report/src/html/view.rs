@@ -165,8 +165,8 @@ fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunVie
     let row = |(cells, step): (Vec<String>, &Step)| RowView {
         cells,
         kept: step.broken().next().is_none(),
-        reason: step.bottleneck.as_ref().map(|finding| finding.reason.clone()).unwrap_or_default(),
-        marks: step.marks.clone(),
+        reason: step.bottleneck.as_ref().map(|found| found.cause.to_string()).unwrap_or_default(),
+        marks: step.marks.iter().map(ToString::to_string).collect(),
     };
     RunView {
         name,
@@ -175,7 +175,7 @@ fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunVie
         answers: answers::all(run, runs),
         facts: facts(run),
         latency: latency(run, Repeats::of(run, others).as_ref()),
-        doubts: run.verdict.trust.iter().map(|note| note.0.clone()).collect(),
+        doubts: run.verdict.trust.iter().map(ToString::to_string).collect(),
         level_columns: LEVEL_NAMES,
         levels: run.verdict.levels.iter().map(level_cells).collect(),
         limits: limits(run),

@@ -28,7 +28,11 @@ pub(super) fn table(step: &Step) -> String {
 
 /// How many answers had which status; nothing where none came.
 fn answers(step: &Step) -> String {
-    if step.statuses.is_empty() { String::new() } else { format!("statuses   {}\n", statuses(step)) }
+    if step.statuses.is_empty() {
+        String::new()
+    } else {
+        format!("statuses   {}\n", statuses(&step.statuses))
+    }
 }
 
 fn line(step: &Step, name: &str, figure: Timed) -> String {

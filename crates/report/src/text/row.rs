@@ -92,11 +92,10 @@ mod tests {
 
     #[test]
     fn a_row_is_broken_between_its_fields() {
-        let text = "server: its CPU was at 99% of 1 core, others used 12%; rtt  p99 12ms";
+        let text = "server: cpu 99% of 1 core, others 12%; rtt  p99 12ms";
         assert_eq!(row(80, text), format!("  mark  {text}"));
-        let folded = "  mark  server: its CPU was at 99% of 1
-        core, others used 12%; rtt
-        p99 12ms";
+        let folded = "  mark  server: cpu 99% of 1 core,
+        others 12%; rtt  p99 12ms";
         assert_eq!(row(40, text), folded);
         assert_eq!(row(1, text), folded, "no terminal is narrower");
     }

@@ -41,10 +41,10 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(step.broken().map(|limit| {
         let text = conclusion::failing(scenario, step, limit);
-        rows.painted("broken", &text, Some(Colour::Red))
+        rows.painted("broken", &text.to_string(), Some(Colour::Red))
     }));
     lines.extend(bottleneck(step).map(|(text, colour)| rows.painted("bottleneck", &text, colour)));
-    lines.extend(step.marks.iter().map(|mark| rows.painted("mark", mark, Some(Colour::Yellow))));
+    lines.extend(step.marks.iter().map(|mark| rows.painted("mark", &mark.to_string(), Some(Colour::Yellow))));
     lines.join("\n") + "\n"
 }
 
@@ -216,18 +216,20 @@ fn cpu_and_memory(cpu_percent: Option<f64>, of: &str, rss_bytes: Option<u64>) ->
 }
 
 fn bottleneck(step: &Step) -> Option<(String, Option<Colour>)> {
-    let finding = step.bottleneck.as_ref()?;
-    let colour = match finding.bottleneck {
+    let found = step.bottleneck.as_ref()?;
+    let colour = match found.bottleneck {
         Bottleneck::None | Bottleneck::Unknown => None,
         Bottleneck::Server => Some(Colour::Yellow),
         _ => Some(Colour::Red),
     };
-    Some((format!("{}: {}", finding.bottleneck, finding.reason), colour))
+    Some((format!("{}: {}", found.bottleneck, found.cause), colour))
 }
 
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
+
+    use results::Run;
 
     use super::*;
     use crate::sample;
@@ -254,9 +256,15 @@ mod tests {
         }
     }
 
+    /// The step's lines, with keys for its findings.
+    fn plain(scenario: Scenario, step: Step) -> String {
+        let text = step_lines(scenario, &step, &Style::PLAIN);
+        sample::keyed(&Run { scenario, steps: vec![step], ..Run::default() }, &text)
+    }
+
     #[test]
     fn a_broadcast_step() {
-        assert_snapshot!(step_lines(Scenario::Broadcast, &sample::broadcast_step(), &Style::PLAIN), @"
+        assert_snapshot!(plain(Scenario::Broadcast, sample::broadcast_step()), @"
         1,000 clients
           rtt         p50 37.5ms    p95 63.2ms    p99 65.4ms    p99.9 66.0ms? max 66.0ms
           delivery    p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
@@ -264,7 +272,7 @@ mod tests {
           messages    1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
           server      CPU 62%  RSS 87.0 MiB
           generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
-          bottleneck  none: nothing reached its limit: server CPU 62% of 1 core, busiest worker 16% of a core
+          bottleneck  none: none.saturated
         ");
     }
 
@@ -288,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_step_in_trouble() {
-        assert_snapshot!(step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN), @"
+        assert_snapshot!(plain(Scenario::Broadcast, sample::troubled_step()), @"
         4,000 clients
           rtt         p50 3.34s     p95 6.40s?    p99 6.67s?    p99.9 6.73s?  max 6.73s
           delivery    p50 3.51s     p95 6.65s     p99 6.93s     p99.9 7.00s   max 7.00s
@@ -299,11 +307,11 @@ mod tests {
           server      CPU 99%  RSS 87.0 MiB
           generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
           broken      rtt.p95<=250ms was 6.40s
-          broken      20 of 4,000 clients did not become usable (refused)
-          broken      490 of 398,000 copies missing
-          broken      3 of 397,513 copies wrong
-          bottleneck  server: its CPU was at 99% of 1 core
-          mark        p95 rests on 100 samples; 200 are needed
+          broken      loss.clients
+          broken      loss.missing
+          broken      loss.wrong
+          bottleneck  server: server.cpu
+          mark        caveat.samples
         ");
     }
 
@@ -337,13 +345,13 @@ mod tests {
 
     #[test]
     fn an_echo_step_shows_microseconds() {
-        assert_snapshot!(step_lines(Scenario::Echo, &sample::echo_step(), &Style::PLAIN), @"
+        assert_snapshot!(plain(Scenario::Echo, sample::echo_step()), @"
         10,000 clients
           handshake   p50 7.15ms    p95 13.3ms    p99 13.9ms    p99.9 14.0ms  max 14.0ms
           rtt         p50 1.20ms    p95 2.23ms    p99 2.32ms    p99.9 2.34ms  max 2.35ms
           messages    300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
           server      CPU 41%
-          bottleneck  none: nothing reached its limit: server CPU 41% of 1 core
+          bottleneck  none: none.saturated
         ");
     }
 
@@ -357,11 +365,11 @@ mod tests {
 
     #[test]
     fn an_idle_step_has_no_rtt() {
-        assert_snapshot!(step_lines(Scenario::Idle, &sample::idle_step(), &Style::PLAIN), @"
+        assert_snapshot!(plain(Scenario::Idle, sample::idle_step()), @"
         20,000 clients
           handshake   p50 2.15ms    p95 3.81ms    p99 3.96ms    p99.9 4.00ms  max 4.00ms
           clients     20,000 of 20,000 usable at 200/s
-          bottleneck  unknown: the server cannot be seen from here, and nothing here reached its limit
+          bottleneck  unknown: unknown.server_unseen
         ");
     }
 

@@ -55,7 +55,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
 /// Why the figures may not be believed; each step has said its part already.
 fn trust(verdict: &Verdict) -> Vec<(&'static str, String)> {
     let mut notes: Vec<String> =
-        verdict.trust.iter().take(TRUST_LINES_MAX).map(|note| note.0.clone()).collect();
+        verdict.trust.iter().take(TRUST_LINES_MAX).map(ToString::to_string).collect();
     if notes.is_empty() {
         notes.push("nothing speaks against these figures".into());
     }

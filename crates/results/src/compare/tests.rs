@@ -2,8 +2,9 @@ use stats::compare::Ruling;
 use stats::{Capacity, Counts, Figures, Histogram};
 
 use super::*;
-use crate::judgement::Finding;
-use crate::run::{Environment, TrustNote};
+use crate::finding::quantity::Percent;
+use crate::finding::{Cause, Caveat};
+use crate::run::Environment;
 use crate::scenario::Scenario;
 use crate::standing;
 use crate::step::{Rates, RoleFigures, SayFigures};
@@ -118,7 +119,7 @@ fn a_rule_is_broken_kept_or_cannot_be_told() {
 fn marks_on_both_sides_break_no_rule() {
     let marked = |mut runs: Vec<Run>, times: usize| {
         for run in runs.iter_mut().take(times) {
-            run.verdict.trust.push(TrustNote("limited by the generator".into()));
+            run.verdict.trust.push(Caveat::LimitedByGenerator.into());
         }
         runs
     };
@@ -169,8 +170,7 @@ fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
 fn where_the_generator_was_at_its_limit_nothing_is_kept() {
     let limited = |mut runs: Vec<Run>, times: usize, is_loop: bool| {
         for run in runs.iter_mut().take(times) {
-            let reason = "a worker's CPU was at 99%".into();
-            run.steps[0].bottleneck = Some(Finding { bottleneck: Bottleneck::Generator, reason });
+            run.steps[0].bottleneck = Some(Cause::GeneratorCpu { cpu: Percent(99.0) }.into());
         }
         // A schedule that is kept is kept by whoever was late.
         for rates in runs.iter_mut().map(|run| &mut run.steps[0].rates).filter(|_| is_loop) {

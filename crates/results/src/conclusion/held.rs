@@ -4,6 +4,7 @@ use stats::capacity::Doubt;
 
 use super::claim::{Claim, Tone};
 use super::losses;
+use crate::finding;
 use crate::format::{clients, count, duration, rate};
 use crate::judgement::Bottleneck;
 use crate::levels::{self, Level};
@@ -23,17 +24,18 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     }
     let held = clients(capacity.clients);
     if capacity.at_least {
-        let detail = "the most that was tried was held";
-        return Some(Claim::new(Tone::Plain, format!("at least {held}"), detail));
+        let claim = Claim::new("held.at_least", Tone::Plain, format!("at least {held}")).of(held);
+        return Some(claim.with_facts(vec!["the most that was tried was held".into()]));
     }
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
-    let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|finding| finding.bottleneck);
+    let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|found| found.bottleneck);
     Some(match who {
         Some(who @ (Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)) => {
             let detail = format!("beyond that the {who} gave out, and not the server; {interval}");
-            Claim::new(Tone::Doubt, format!("at least {held}"), detail)
+            let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
+            claim.with_facts(vec![detail])
         }
-        _ => Claim::new(Tone::Plain, held, interval),
+        _ => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
     })
 }
 
@@ -45,7 +47,7 @@ fn undecided(doubt: Doubt, interval: &str) -> Claim {
     };
     let detail =
         format!("{interval}, {why}: measure longer (--duration, --sample-size), on a quieter machine");
-    cannot_tell(detail)
+    cannot_tell("cannot_tell.capacity", detail)
 }
 
 /// The deliveries of the best level, and the safe rate of each: never more than was answered in time.
@@ -54,7 +56,8 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     let safe = |level: &Level| Some(format!("{} to {}", rate(level.safe_per_s?, ""), count(level.clients)));
     let safe: Vec<String> = run.verdict.levels.iter().filter_map(safe).collect();
     let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
-    Some(Claim::new(Tone::Plain, answer, format!("safe: {} clients", safe.join(", "))))
+    let safe = format!("safe: {} clients", safe.join(", "));
+    Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]))
 }
 
 /// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.
@@ -63,17 +66,21 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     let mut lost = losses::all(run.scenario, step);
     lost.extend(losses::while_away(step));
     let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
-    let detail: Vec<String> = lost.into_iter().chain(work(run, step)).collect();
-    Some(Claim::new(tone, clients(step.clients), detail.join(", ")))
+    let claim = Claim::new("held.clients", tone, clients(step.clients)).of(clients(step.clients));
+    Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
 
 /// Nothing was broken, and nothing was asked as it should have been: agents were lost, and the run went on without, or the user
 /// ended it too early.
 pub(super) fn short(run: &Run) -> Option<Claim> {
-    let lost = |step| verdict::lost_agents(step).map(|lost| format!("the generator lost {lost}"));
-    let why = run.steps.iter().find_map(|step| lost(step).or_else(|| unloaded(step)))?;
+    let lost = |step| {
+        let (lost, of) = verdict::lost_agents(step)?;
+        Some(("cannot_tell.lost_agents", format!("the generator lost {}", finding::agents(lost, of))))
+    };
+    let interrupted = |step| unloaded(step).map(|why| ("cannot_tell.interrupted", why));
+    let (key, why) = run.steps.iter().find_map(|step| lost(step).or_else(|| interrupted(step)))?;
     let is_broken = run.steps.iter().any(|step| !step.has_passed());
-    (!is_broken).then(|| cannot_tell(why))
+    (!is_broken).then(|| cannot_tell(key, why))
 }
 
 /// That the load of a step never began.
@@ -81,8 +88,8 @@ pub(super) fn unloaded(step: &Step) -> Option<String> {
     step.was_never_loaded().then(|| format!("interrupted while {} connected", clients(step.clients)))
 }
 
-pub(super) fn cannot_tell(why: String) -> Claim {
-    Claim::new(Tone::Doubt, "cannot tell", why).joined_by(": ")
+pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {
+    Claim::new(key, Tone::Doubt, "cannot tell").with_facts(vec![why]).joined_by(": ")
 }
 
 /// What a step's clients did, and how fast.

@@ -1,7 +1,9 @@
-//! What was lost, wrong or too slow, in words; each from the count that its limit is about.
+//! What was lost, wrong or too slow; each from the count that its limit is about.
 
 use stats::Count;
 
+use crate::finding::Loss;
+use crate::finding::quantity::{Ns, PerS, Percent};
 use crate::format::{bytes, count, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
@@ -16,31 +18,30 @@ const EXPLAINED: f64 = 0.9;
 /// From so many messages on, as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
-/// Why a step does not pass: standing limits in words, and the others as they were written.
-pub fn failings(scenario: Scenario, step: &Step) -> String {
+/// Why a step does not pass: standing limits by what was lost, and the others as they were written.
+pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
     // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they would have sent.
     let is_of_rate = |limit: &LimitOutcome| Figure::of_limit(limit) == Some(standing::RATE);
     let is_explained = step.standing.iter().any(|limit| !limit.passed && !is_of_rate(limit))
         && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
     let standing = standing.filter(|limit| !is_explained || !is_of_rate(limit));
-    let said = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
-    said.map(|limit| failing(scenario, step, limit)).collect::<Vec<_>>().join(", ")
+    let broken = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
+    broken.map(|limit| failing(scenario, step, limit)).collect()
 }
 
 /// A broken limit: what was lost, or the limit and what came.
-pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> String {
+pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
     let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
-    let said = match Figure::of_limit(limit).filter(|_| is_standing) {
-        Some(figure) => words(scenario, step, figure),
-        None if is_standing && standing::is_unfinished(limit) => {
-            Some("cut short when the generator gave out".into())
-        }
+    let found = match Figure::of_limit(limit).filter(|_| is_standing) {
+        Some(figure) => loss(scenario, step, figure),
+        None if is_standing && standing::is_unfinished(limit) => Some(Loss::Unfinished),
         None => None,
     };
-    said.unwrap_or_else(|| match actual(limit) {
-        Some(actual) => format!("{} was {actual}", limit.limit),
-        None => format!("{} was not measured", limit.limit),
+    let limit_text = limit.limit.clone();
+    found.unwrap_or_else(|| match actual(limit) {
+        Some(actual) => Loss::Limit { limit: limit_text, actual },
+        None => Loss::Unmeasured { limit: limit_text },
     })
 }
 
@@ -58,26 +59,19 @@ fn share_lost(step: &Step) -> f64 {
 }
 
 /// Everything that was lost or wrong in a step that passed all the same, because it was allowed.
-pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<String> {
+pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<Loss> {
     standing::FIGURES
         .into_iter()
         .filter(|figure| *figure != standing::RATE && figure.is_told(step))
-        .filter_map(|figure| words(scenario, step, figure))
+        .filter_map(|figure| loss(scenario, step, figure))
         .collect()
 }
 
 /// What was due to clients while they were away, and never came: no limit is about it, for few servers keep it.
-pub(super) fn while_away(step: &Step) -> Option<String> {
-    let (lost, due) = (step.counts.lost_offline, step.counts.offline_due);
+pub(super) fn while_away(step: &Step) -> Option<Loss> {
+    let (lost, of) = (step.counts.lost_offline, step.counts.offline_due);
     let is_told = Figure::Counted(Counted::Count(Count::LostOffline)).is_told(step);
-    (lost > 0 && is_told).then(|| {
-        let which = if lost == due {
-            format!("all {}", count(due))
-        } else {
-            format!("{} of {}", count(lost), count(due))
-        };
-        format!("{which} copies due to clients while they were away never came")
-    })
+    (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
 /// What a limit's figure came to: `6.40s`, or `at least 9.00s` where some never came.
@@ -102,123 +96,91 @@ fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
     (2..=9).map(written).find(is_apart).unwrap_or_else(|| actual.to_string()) + "%"
 }
 
-/// `None` where there is nothing of it.
-fn words(scenario: Scenario, step: &Step, figure: Figure) -> Option<String> {
+/// What a standing limit's metric lost; `None` where there is nothing of it.
+fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
     let counts = &step.counts;
-    match figure {
-        Figure::Counted(Counted::Unusable) => not_let_in(step),
-        Figure::Counted(Counted::Count(Count::Disconnects)) => lost(step),
+    let what = due(scenario, step).to_owned();
+    Some(match figure {
+        Figure::Counted(Counted::Unusable) => not_connected(step)?,
+        Figure::Counted(Counted::Count(Count::Disconnects)) => lost(step)?,
         Figure::Counted(Counted::Count(Count::JoinFailures)) => {
-            let who = part(counts.join_failures, step.joins(), "visits")?;
-            Some(format!("{who} ended at the door: not let into the room"))
+            Loss::Joins { failed: some(counts.join_failures)?, of: step.joins() }
         }
         Figure::Counted(Counted::Count(Count::Unseen)) => {
-            let news = part(counts.unseen, counts.seen_due, "notices")?;
-            Some(format!("{news} of newcomers never came to who was in their room"))
+            Loss::Notices { missing: some(counts.unseen)?, of: counts.seen_due }
         }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
-            let lost = step.figures.recovery.count().max(counts.cut + counts.disconnects);
-            let were = if counts.not_back == 1 { "was" } else { "were" };
-            Some(format!("{} {were} not back", part(counts.not_back, lost, "clients")?))
+            let of = step.figures.recovery.count().max(counts.cut + counts.disconnects);
+            Loss::NotBack { missing: some(counts.not_back)?, of }
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
-            let copies = part(counts.missing, counts.expected, due(scenario, step))?;
-            if step.is_cut_off() {
-                return Some(format!(
-                    "{copies} still to come when the wait for them ended (--drain-timeout)"
-                ));
+            let (missing, of) = (some(counts.missing)?, counts.expected);
+            match step.unpublished() {
+                _ if step.is_cut_off() => Loss::StillToCome { missing, of, what },
+                None if is_one_each(step) => Loss::MissingOne { missing, of, what },
+                why => Loss::Missing { missing, of, what, unpublished: why.map(str::to_owned) },
             }
-            Some(format!(
-                "{copies} missing{}",
-                unpublished(step).unwrap_or_else(|| own_copies(step).to_owned())
-            ))
         }
-        Figure::Counted(Counted::Count(Count::Unacknowledged)) => {
+        Figure::Counted(Counted::Count(Count::Unacknowledged)) => Loss::Unacknowledged {
+            missing: some(counts.unacknowledged)?,
             // A request to publish may have failed before it was sent.
-            let asked = counts.sent.max(counts.unacknowledged);
-            let messages = part(counts.unacknowledged, asked, "messages")?;
-            let why = unpublished(step).filter(|_| counts.missing == 0).unwrap_or_default();
-            Some(format!("{messages} not acknowledged{why}"))
-        }
-        Figure::Counted(Counted::Wrong) => Some(format!(
-            "{} wrong{}",
-            part(step.wrong(), step.came(), due(scenario, step))?,
+            of: counts.sent.max(counts.unacknowledged),
+            unpublished: step.unpublished().filter(|_| counts.missing == 0).map(str::to_owned),
+        },
+        Figure::Counted(Counted::Wrong) => {
+            let (wrong, of) = (some(step.wrong())?, step.came());
             match counts.leaked {
-                0 => wrong_answers(step),
-                leaked => format!(", {} of them leaked into other rooms", count(leaked)),
+                0 => Loss::Wrong { wrong, of, what, example: wrong_answers(step) },
+                leaked => Loss::Leaked { wrong, of, what, leaked },
             }
-        )),
-        standing::RATE => {
-            let (asked, achieved) = (step.due_per_s()?, step.rates.achieved_per_s?);
-            if achieved >= asked * QUEUED_RATE_MIN && counts.late > 0 {
-                return part(counts.late, counts.expected, due(scenario, step))
-                    .map(|late| late + " queued up");
-            }
-            let asked_for = rate(asked, scenario.facts().sends);
-            if achieved >= asked * QUEUED_RATE_MIN {
-                // Messages are acknowledged whose copies do not come.
-                let percent = match step.kept_percent()? {
-                    near if near >= 98.5 => format!("{:.1}", (near * 10.0).floor() / 10.0),
-                    percent => format!("{percent:.0}"),
-                };
-                return Some(format!("{percent}% of the {} of {asked_for} came", due(scenario, step)));
-            }
-            Some(format!("{} answered of {asked_for}", rate(achieved, "")))
         }
-        _ => None,
-    }
-}
-
-/// Who did not become usable. Where clients come and go, one may fail and get in later, or another in its place.
-fn not_let_in(step: &Step) -> Option<String> {
-    let said = match step.failed_to_come() {
-        0 => part(step.unusable(), step.clients, "clients")? + " did not become usable",
-        failed => part(failed, step.counts.connects, "attempts to connect")? + " failed",
-    };
-    Some(said + &most_frequent(step))
-}
-
-/// Whose connections were lost. Where clients come and go, they had several.
-fn lost(step: &Step) -> Option<String> {
-    let (lost, connections) = (step.counts.disconnects, step.connections());
-    let said = match (connections > step.clients, lost) {
-        (true, 1) => part(lost, connections, "connections")? + " was lost",
-        (true, _) => part(lost, connections, "connections")? + " were lost",
-        (false, 1) => part(lost, connections, "clients")? + " lost its connection",
-        (false, _) => part(lost, connections, "clients")? + " lost their connection",
-    };
-    Some(said + &first_loss(step))
-}
-
-/// `3 of 300 clients`, or `all 300 clients`; `None` where it is none.
-fn part(part: u64, of: u64, what: &str) -> Option<String> {
-    (part > 0).then(|| {
-        if part == of && of > 1 { format!("all {} {what}", count(of)) } else { of_all(part, of, what) }
+        standing::RATE => missed(scenario, step, what)?,
+        _ => return None,
     })
 }
 
-fn of_all(part: u64, of: u64, what: &str) -> String {
-    if of == 1 {
-        let one = what.strip_suffix("ies").map(|stem| format!("{stem}y"));
-        format!("the one {}", one.unwrap_or_else(|| what.trim_end_matches('s').to_owned()))
-    } else {
-        format!("{} of {} {what}", count(part), count(of))
-    }
+/// What a rate that was not kept came to.
+fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
+    let (asked, achieved) = (step.due_per_s()?, step.rates.achieved_per_s?);
+    let is_answered = achieved >= asked * QUEUED_RATE_MIN;
+    let sends = scenario.facts().sends.to_owned();
+    let late = step.counts.late;
+    Some(match is_answered {
+        true if late > 0 => Loss::Queued { late, of: step.counts.expected, what },
+        // Messages are acknowledged whose copies do not come. The share is cut, so that it stays below the limit.
+        true => {
+            let kept = Percent((step.kept_percent()? * 10.0).floor() / 10.0);
+            Loss::Kept { kept, what, asked: PerS(asked), sends }
+        }
+        false => Loss::Rate { achieved: PerS(achieved), asked: PerS(asked), sends },
+    })
 }
 
-/// What would explain that a copy of each message is missing. A few messages may lack one each by chance.
-fn own_copies(step: &Step) -> &'static str {
+/// Clients that did not connect. Where clients come and go, one may fail and connect later, or another in its place.
+fn not_connected(step: &Step) -> Option<Loss> {
+    let error = most_frequent(step);
+    Some(match step.failed_to_come() {
+        0 => Loss::Clients { missing: some(step.unusable())?, of: step.clients, error },
+        failed => Loss::Attempts { failed, of: step.counts.connects, error },
+    })
+}
+
+/// Connections that ended under the load. Where clients come and go, a client had several.
+fn lost(step: &Step) -> Option<Loss> {
+    let (lost, connections) = (some(step.counts.disconnects)?, step.connections());
+    let what = if connections > step.clients { "connections" } else { "clients" };
+    Some(Loss::Connections { lost, of: connections, what: what.to_owned(), first: first_loss(step) })
+}
+
+fn some(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
+}
+
+/// Whether a copy of each message is missing, as if the server left out the sender. A few messages may lack one each by
+/// chance.
+fn is_one_each(step: &Step) -> bool {
     let counts = &step.counts;
-    if counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 {
-        ", one for each message: if the server leaves out the sender, use --to others"
-    } else {
-        ""
-    }
-}
-
-/// Why the application was not told of messages that it was to publish.
-fn unpublished(step: &Step) -> Option<String> {
-    step.unpublished().map(|example| format!(": requests to publish failed ({example})"))
+    counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0
 }
 
 /// What is due for a message.
@@ -230,20 +192,19 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
     }
 }
 
-/// Why clients did not become usable, mostly.
-fn most_frequent(step: &Step) -> String {
+/// The kind of error that kept most clients from connecting.
+fn most_frequent(step: &Step) -> Option<String> {
     let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(kind));
-    let main = connecting.max_by_key(|(_, error)| error.count);
-    main.filter(|_| step.counts.disconnects == 0).map(|(kind, _)| format!(" ({kind})")).unwrap_or_default()
+    let (kind, _) = connecting.max_by_key(|(_, error)| error.count)?;
+    (step.counts.disconnects == 0).then(|| kind.to_owned())
 }
 
 /// When the first connection was lost, where nothing else went wrong with connections.
-fn first_loss(step: &Step) -> String {
+fn first_loss(step: &Step) -> Option<Ns> {
     let counts = &step.counts;
     let is_sure = counts.connect_failures + counts.connect_timeouts == 0;
     let first_ns = step.errors.iter().filter(|(kind, _)| is_of_clients(kind)).map(|(_, e)| e.first_ns).min();
-    let after_ns = first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns));
-    after_ns.map(|after_ns| format!(", the first after {}", duration(after_ns))).unwrap_or_default()
+    first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)
 }
 
 /// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
@@ -264,9 +225,8 @@ fn is_of_clients(kind: &str) -> bool {
     !is_of_answers(kind) && !kind.starts_with(PUBLISH) && !OTHERS.contains(&kind)
 }
 
-/// Which answers of HTTP were not as expected, mostly.
-fn wrong_answers(step: &Step) -> String {
+/// The most frequent of the HTTP answers that were not as expected.
+fn wrong_answers(step: &Step) -> Option<String> {
     let answers = step.errors.iter().filter(|(kind, _)| is_of_answers(kind));
-    let main = answers.max_by_key(|(_, error)| error.count);
-    main.map(|(_, error)| format!(" ({})", error.example)).unwrap_or_default()
+    answers.max_by_key(|(_, error)| error.count).map(|(_, error)| error.example.clone())
 }

@@ -17,7 +17,7 @@ pub fn is_untrusted(run: &Run) -> bool {
 }
 
 fn could_be_otherwise(run: &Run, step: &Step) -> bool {
-    let who = step.bottleneck.as_ref().map(|finding| finding.bottleneck);
+    let who = step.bottleneck.as_ref().map(|found| found.bottleneck);
     if !matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine)) {
         return false;
     }

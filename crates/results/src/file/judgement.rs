@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::finding::FileFinding;
 use super::mirror::mirror;
-use crate::judgement::{Bottleneck, Finding, LimitOutcome, Unit};
+use crate::finding::{Cause, Finding};
+use crate::judgement::{Bottleneck, Found, LimitOutcome, Unit};
 
 mirror!(FileLimit of LimitOutcome {
     limit: String,
@@ -32,13 +34,15 @@ mod unit {
     }
 }
 
-/// The bottleneck and its reason, as two fields of what they belong to.
+/// The bottleneck, its reason, and the key and numbers of that, as fields of what they belong to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct FileBottleneck {
     #[serde(default, with = "bottleneck", skip_serializing_if = "Option::is_none")]
     bottleneck: Option<Bottleneck>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bottleneck_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<FileFinding>,
 }
 
 mod bottleneck {
@@ -61,14 +65,20 @@ mod bottleneck {
 }
 
 impl FileBottleneck {
-    pub(super) fn of(finding: Option<&Finding>) -> Self {
+    pub(super) fn of(found: Option<&Found>) -> Self {
         FileBottleneck {
-            bottleneck: finding.map(|finding| finding.bottleneck),
-            bottleneck_reason: finding.map(|finding| finding.reason.clone()),
+            bottleneck: found.map(|found| found.bottleneck),
+            bottleneck_reason: found.map(|found| found.cause.to_string()),
+            cause: found.map(|found| FileFinding::of(&found.cause)),
         }
     }
 
-    pub(super) fn into_memory(self) -> Option<Finding> {
-        Some(Finding { bottleneck: self.bottleneck?, reason: self.bottleneck_reason.unwrap_or_default() })
+    pub(super) fn into_memory(self) -> Option<Found> {
+        let sentence = self.bottleneck_reason.unwrap_or_default();
+        let cause = match self.cause {
+            Some(cause) => cause.into_memory(sentence),
+            None => Cause::told(sentence),
+        };
+        Some(Found { bottleneck: self.bottleneck?, cause })
     }
 }

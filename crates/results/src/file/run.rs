@@ -7,12 +7,13 @@ use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
 
+use super::finding::{FileRunCaveat, told_of_run};
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, rounded};
 use super::step::FileStep;
 use crate::conclusion::{self, Conclusion};
 use crate::levels::Level;
-use crate::run::{Environment, Run, Target, TrustNote, Verdict};
+use crate::run::{Environment, Run, Target, Verdict};
 use crate::scenario::Scenario;
 
 /// The schema this version writes, and the newest it reads.
@@ -90,6 +91,15 @@ struct FileSentences {
     outcome: String,
     how_much: String,
     breaks: String,
+    claims: FileClaims,
+}
+
+/// The keys of the two sentences.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct FileClaims {
+    how_much: String,
+    breaks: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -108,6 +118,8 @@ struct FileVerdict {
     #[serde(flatten)]
     bottleneck: FileBottleneck,
     trust: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<FileRunCaveat>,
 }
 
 mod scenario {
@@ -156,7 +168,7 @@ impl From<&Run> for FileRun {
             seed: run.seed,
             target: FileTarget::from(&run.target),
             environment: FileEnvironment::from(&run.environment),
-            steps: run.steps.iter().map(FileStep::from).collect(),
+            steps: run.steps.iter().map(|step| FileStep::of(run.scenario, step)).collect(),
             resume_after: run.resume_after,
             verdict: FileVerdict { sentences: FileSentences::of(run), ..FileVerdict::from(&run.verdict) },
         }
@@ -186,7 +198,13 @@ impl From<FileRun> for Run {
 impl FileSentences {
     fn of(run: &Run) -> Self {
         let Conclusion { outcome, how_much, breaks } = conclusion::conclude(run);
-        Self { outcome: outcome.name().into(), how_much: how_much.to_string(), breaks: breaks.to_string() }
+        let claims = FileClaims { how_much: how_much.key.into(), breaks: breaks.key.into() };
+        Self {
+            outcome: outcome.name().into(),
+            how_much: how_much.to_string(),
+            breaks: breaks.to_string(),
+            claims,
+        }
     }
 }
 
@@ -208,7 +226,8 @@ impl From<&Verdict> for FileVerdict {
             }),
             limits: limits.iter().map(FileLimit::from).collect(),
             bottleneck: FileBottleneck::of(bottleneck.as_ref()),
-            trust: trust.iter().map(|note| note.0.clone()).collect(),
+            trust: trust.iter().map(ToString::to_string).collect(),
+            caveats: trust.iter().map(FileRunCaveat::from).collect(),
         }
     }
 }
@@ -227,7 +246,7 @@ impl From<FileVerdict> for Verdict {
             }),
             limits: file.limits.into_iter().map(Into::into).collect(),
             bottleneck: file.bottleneck.into_memory(),
-            trust: file.trust.into_iter().map(TrustNote).collect(),
+            trust: told_of_run(file.trust, file.caveats),
         }
     }
 }

@@ -7,11 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::counts::FileCounts;
 use super::figure::FileFigures;
+use super::finding::{FileFinding, FileLoss, told};
 use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
 use super::parts::{FileRole, FileSay};
 use super::resources::{FileGenerator, FileMachine, FileServer};
 use crate::absences::{Absences, Ages};
+use crate::conclusion;
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
@@ -202,6 +204,10 @@ pub(super) struct FileStep {
     bottleneck: FileBottleneck,
     marks: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<FileFinding>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    losses: Vec<FileLoss>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     connecting: Vec<FileSecond>,
     series: Vec<FileSecond>,
 }
@@ -235,7 +241,9 @@ impl From<&Step> for FileStep {
             standing: Some(step.standing.iter().map(FileLimit::from).collect()),
             stop: step.stop.as_ref().map(FileLimit::from),
             bottleneck: FileBottleneck::of(step.bottleneck.as_ref()),
-            marks: step.marks.clone(),
+            marks: step.marks.iter().map(ToString::to_string).collect(),
+            caveats: step.marks.iter().map(FileFinding::of).collect(),
+            losses: Vec::new(),
             connecting: step.connecting.iter().map(FileSecond::from).collect(),
             series: step.series.iter().map(FileSecond::from).collect(),
         }
@@ -274,12 +282,18 @@ impl From<FileStep> for Step {
             standing: file.standing.into_iter().flatten().map(Into::into).collect(),
             stop: file.stop.map(Into::into),
             bottleneck: file.bottleneck.into_memory(),
-            marks: file.marks,
+            marks: told(file.marks, file.caveats),
         }
     }
 }
 
 impl FileStep {
+    /// The step of a run of `scenario`, with what was lost.
+    pub(super) fn of(scenario: Scenario, step: &Step) -> Self {
+        let losses = conclusion::failings(scenario, step);
+        FileStep { losses: losses.iter().map(FileLoss::from).collect(), ..FileStep::from(step) }
+    }
+
     /// The step of a run of `scenario`.
     pub(super) fn into_memory(self, scenario: Scenario) -> Step {
         let has_standing = self.standing.is_some();

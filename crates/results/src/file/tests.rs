@@ -1,6 +1,8 @@
 use stats::{Capacity, Count, Counts, Figures, Timed, fit::Line, knee::Knee};
 
 use super::*;
+use crate::finding::quantity::{Cores, Percent};
+use crate::finding::{Cause, Caveat};
 use crate::judgement::Unit;
 use crate::*;
 
@@ -76,11 +78,8 @@ fn full_step() -> Step {
         }),
         limits: vec![outcome.clone()],
         stop: Some(outcome),
-        bottleneck: Some(Finding {
-            bottleneck: Bottleneck::Server,
-            reason: "its CPU was at 98% of 1 core".into(),
-        }),
-        marks: vec!["490 of 1,000,000 deliveries are missing".into()],
+        bottleneck: Some(Cause::ServerCpu { cpu: Percent(98.5), cores: Cores(1.0) }.into()),
+        marks: vec![Caveat::Others { others: Percent(98.5), programs: None }],
         ..Step::default()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::doubts::doubts;
-use crate::judgement::{Bottleneck, Finding, LimitOutcome};
+use super::caveats;
+use crate::judgement::{Bottleneck, Found, LimitOutcome};
 use crate::levels;
 use crate::run::Verdict;
 use crate::step::Step;
@@ -26,7 +26,7 @@ pub fn conclude(steps: &[Step]) -> Verdict {
     Verdict {
         limits,
         bottleneck: held_back(steps, &Verdict::default()),
-        trust: doubts(steps),
+        trust: caveats::gathered(steps),
         ..Verdict::default()
     }
 }
@@ -60,7 +60,7 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
 /// Of steps of one load the first with their most frequent bottleneck, whatever order they ran in; in doubt, with one that is not
 /// the server.
 fn usual(steps: Vec<&Step>) -> Option<&Step> {
-    let who = |step: &Step| step.bottleneck.as_ref().map(|finding| finding.bottleneck);
+    let who = |step: &Step| step.bottleneck.as_ref().map(|found| found.bottleneck);
     let rarity = |step: &&&Step| {
         let times = steps.iter().filter(|other| who(other) == who(step)).count();
         (Reverse(times), who(step) == Some(Bottleneck::Server))
@@ -69,7 +69,7 @@ fn usual(steps: Vec<&Step>) -> Option<&Step> {
 }
 
 /// What held the run back: where it first broke, or else at the last of its whole steps.
-pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Finding> {
+pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Found> {
     lightest_broken(steps, verdict).or_else(|| whole(steps).last())?.bottleneck.clone()
 }
 

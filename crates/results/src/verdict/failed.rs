@@ -3,8 +3,8 @@
 
 use stats::Count;
 
-use super::signs::{generator_had_time, of_clients, overflowed};
-use crate::format::count;
+use super::signs::{clients_or, generator_had_time, overflows};
+use crate::finding::Cause;
 use crate::limit::{Counted, Figure};
 use crate::step::Step;
 
@@ -12,7 +12,7 @@ use crate::step::Step;
 const LATE_NS_MAX: u64 = 100_000_000;
 
 /// Clients, then messages; only what broke a limit, because the rest was allowed.
-pub(super) fn failed(step: &Step) -> Option<String> {
+pub(super) fn failed(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
     let broke =
         |counted| step.broken().any(|limit| Figure::of_limit(limit) == Some(Figure::Counted(counted)));
@@ -21,26 +21,25 @@ pub(super) fn failed(step: &Step) -> Option<String> {
     }
     let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
     if broke(Counted::Unusable) && counts.connect_failures > 0 {
-        return Some(format!(
-            "it turned away {}",
-            of_clients(step, counts.connect_failures, counts.connects)
-        ));
+        let (of, what) = clients_or(step, counts.connects);
+        return Some(Cause::ServerTurnedAway { refused: counts.connect_failures, of, what });
     }
     if broke(Counted::Unusable) && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
-        let why = overflowed(step).map(|why| format!("; {why}")).unwrap_or_default();
-        return Some(format!(
-            "it left {} waiting until they gave up{why}",
-            of_clients(step, counts.connect_timeouts, counts.connects)
-        ));
+        let (of, what) = clients_or(step, counts.connects);
+        let (waited, overflows) = (counts.connect_timeouts, overflows(step));
+        return Some(Cause::ServerKeptWaiting { waited, of, what, overflows });
     }
     if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
-        return Some(format!("it lost {}", of_clients(step, counts.disconnects, step.connections())));
+        let (of, what) = clients_or(step, step.connections());
+        return Some(Cause::ServerLostClients { lost: counts.disconnects, of, what });
     }
     if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
-        let did = if step.is_cut_off() { "it had not yet delivered" } else { "it left out" };
-        return Some(format!("{did} {} of {} messages due", count(counts.missing), count(counts.expected)));
+        let (missing, due) = (counts.missing, counts.expected);
+        return Some(match step.is_cut_off() {
+            true => Cause::ServerUndelivered { missing, due },
+            false => Cause::ServerLeftOut { missing, due },
+        });
     }
     let wrong = step.wrong();
-    (broke(Counted::Wrong) && wrong > 0)
-        .then(|| format!("{} of its {} answers were wrong", count(wrong), count(step.came())))
+    (broke(Counted::Wrong) && wrong > 0).then(|| Cause::ServerWrong { wrong, of: step.came() })
 }

@@ -6,8 +6,9 @@
 use stats::{Histogram, Timed};
 
 use super::machine;
-use super::signs::{IDLE_CPU_PERCENT_MAX, percent, server_left_out, worker_cpu};
-use crate::format::duration;
+use super::signs::{IDLE_CPU_PERCENT_MAX, server_left_out, worker_cpu};
+use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
+use crate::finding::{Cause, Caveat};
 use crate::step::Step;
 
 /// Where lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
@@ -67,73 +68,71 @@ impl Lag {
         self.share_of(self.longest_ns) > SHARE_DECIDES
     }
 
-    /// `the rtt p99 of 8.80ms`.
-    fn whole(&self) -> String {
-        format!("the {} p{} of {}", self.figure, percent(self.quantile), duration(self.latency_ns))
-    }
-
-    /// `up to 1.20ms of the rtt p99 of 8.80ms`.
-    fn text(&self) -> String {
-        format!("up to {} of {}", duration(self.lag_ns.min(self.latency_ns)), self.whole())
+    /// What it is a part of: the metric's latency.
+    fn numbers(&self) -> (Ns, Ns, String, Quantile) {
+        let lag_ns = self.lag_ns.min(self.latency_ns);
+        (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }
 }
 
 /// Others had the CPU, and that is most of the latency, as far as it can be told.
-pub(super) fn of_others(step: &Step) -> Option<String> {
+pub(super) fn of_others(step: &Step) -> Option<Cause> {
     let lag = Lag::of(step)?;
-    let who = others(step)?;
-    if lag.decides() {
-        return Some(format!("{who}: {} is waiting for it", lag.text()));
-    }
-    let same_host = step.machine.as_ref()?.same_host == Some(true);
+    let Others { stolen, programs } = others(step)?;
+    let (share, same_host) = (lag.share_of(lag.longest_ns), step.machine.as_ref()?.same_host == Some(true));
     // What the server left out, it would have left out all the same.
-    let is_both = same_host && stolen_percent(step).is_some() && !server_left_out(step);
-    (is_both && lag.share_of(lag.longest_ns) > SHARE_OF_BOTH_DECIDES).then(|| {
-        format!(
-            "{who}: {} is the generator's waiting for it, and the server will have waited as long",
-            lag.text()
-        )
-    })
+    let is_both = same_host && stolen.is_some() && !server_left_out(step) && share > SHARE_OF_BOTH_DECIDES;
+    let decides = lag.decides();
+    let (lag, latency, metric, quantile) = lag.numbers();
+    match (decides, is_both) {
+        (true, _) => Some(Cause::MachineLate { stolen, programs, lag, latency, metric, quantile }),
+        (false, true) => Some(Cause::MachineLateBoth { stolen, programs, lag, latency, metric, quantile }),
+        (false, false) => None,
+    }
 }
 
 /// Its own work is most of the latency.
-pub(super) fn of_its_own(step: &Step) -> Option<String> {
-    let lag = Lag::of(step).filter(Lag::decides)?;
-    let why =
-        if is_own(step) { "it was busy with other messages" } else { "it was late for no visible reason" };
-    Some(format!("{why}: {} is its own", lag.text()))
+pub(super) fn of_its_own(step: &Step) -> Option<Cause> {
+    let (lag, latency, metric, quantile) = Lag::of(step).filter(Lag::decides)?.numbers();
+    Some(match is_own(step) {
+        true => Cause::GeneratorBusy { lag, latency, metric, quantile },
+        false => Cause::GeneratorLate { lag, latency, metric, quantile },
+    })
 }
 
 /// What lag makes of the step's latency: an upper bound.
-pub(super) fn mark(step: &Step) -> Option<String> {
-    let lag = Lag::of(step)?;
-    let whose = match others(step) {
-        Some(who) => format!("waiting for a CPU ({who})"),
-        None => "the generator's own".into(),
-    };
-    let (of, ns) = (lag.whole(), lag.lag_ns.min(lag.latency_ns));
-    Some(format!("latencies are upper bounds: of {of}, {} may be {whose}", duration(ns)))
+pub(super) fn caveat(step: &Step) -> Option<Caveat> {
+    let (lag, latency, metric, quantile) = Lag::of(step)?.numbers();
+    Some(match others(step) {
+        Some(Others { stolen, programs }) => {
+            Caveat::Contention { latency, metric, quantile, lag, stolen, programs }
+        }
+        None => Caveat::GeneratorLag { latency, metric, quantile, lag },
+    })
 }
 
-/// Whether [`mark`] names others.
+/// Whether [`caveat`] names others.
 pub(super) fn names_others(step: &Step) -> bool {
     Lag::of(step).is_some() && others(step).is_some()
 }
 
-/// Who had the CPU that the generator waited for; `None`: it was its own work, or no other program is visible.
-fn others(step: &Step) -> Option<String> {
+/// Who had the CPU that the generator waited for: a hypervisor's other machines, or these programs, if they are known.
+struct Others {
+    stolen: Option<Percent>,
+    programs: Option<Programs>,
+}
+
+/// `None`: it was the generator's own work, or no other program is visible.
+fn others(step: &Step) -> Option<Others> {
     let machine = step.machine.as_ref()?;
     if is_own(step) {
         return None;
     }
-    if let Some(steal) = stolen_percent(step) {
-        return Some(format!("the hypervisor gave {steal:.0}% of the CPU to other machines"));
+    if let Some(stolen) = stolen_percent(step) {
+        return Some(Others { stolen: Some(Percent(stolen)), programs: None });
     }
-    if machine::others_percent(step).is_none() && !waited(step) {
-        return None;
-    }
-    let programs = machine::programs(machine);
-    Some(programs.map_or("others had the CPU".into(), |names| format!("other programs had the CPU, {names}")))
+    let is_visible = machine::others_percent(step).is_some() || waited(step);
+    is_visible.then(|| Others { stolen: None, programs: machine::programs(machine) })
 }
 
 /// CPU that a hypervisor gave to other machines, when it is enough to be named.

@@ -1,6 +1,8 @@
 //! The machine that server and generator share, and the network between them.
 
 use super::signs::SERVER_CPU_PERCENT_MAX;
+use crate::finding::Cause;
+use crate::finding::quantity::{Percent, Programs};
 use crate::resources::{MachineUse, ThreadUse};
 use crate::step::Step;
 
@@ -24,35 +26,26 @@ const LINK_PERCENT_MAX: f64 = 90.0;
 const RETRANSMIT_PERCENT_MAX: f64 = 1.0;
 
 /// One host for both, its CPUs all but idle, and the server using its part of them.
-pub(super) fn full(step: &Step) -> Option<String> {
+pub(super) fn full(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref()?;
     let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
     let all_percent = 100.0 * f64::from(machine.cores?);
     let server_part =
         step.server.as_ref().and_then(|server| server.cpu_percent_mean).map(|cpu| 100.0 * cpu / all_percent);
     let shared = machine.same_host? && server_part.is_none_or(|part| part >= SERVER_PART_PERCENT_MIN);
-    let others = others_percent(step).map(|others| {
-        let names = programs(machine).map(|names| format!(": {names}")).unwrap_or_default();
-        format!(", other programs used {others:.0}%{names}")
-    });
-    shared.then(|| {
-        format!(
-            "server and generator share a machine of which {idle:.0}% was idle{}",
-            others.unwrap_or_default()
-        )
-    })
+    let others = others_percent(step).map(Percent);
+    let programs = programs(machine).filter(|_| others.is_some());
+    shared.then_some(Cause::MachineFull { idle: Percent(idle), others, programs })
 }
 
 /// A server that hardly worked and did not keep up, on a machine that others filled: it may have had no turn in time.
-pub(super) fn crowded(step: &Step) -> Option<String> {
+pub(super) fn crowded(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
     let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
     let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept)?;
     let others = others_percent(step).filter(|_| can_be_for_waiting(step, missed_percent))?;
-    let names = programs(machine).map(|names| format!(": {names}")).unwrap_or_default();
-    Some(format!(
-        "other programs used {others:.0}% of it{names}; {idle:.0}% was idle, and the rate was not kept"
-    ))
+    let programs = programs(machine);
+    Some(Cause::MachineCrowded { others: Percent(others), programs, idle: Percent(idle) })
 }
 
 /// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
@@ -69,19 +62,15 @@ fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
 
 /// A thread of the server that was ready to run all the time, and had a CPU for a part of it: it did not wait for
 /// anything else.
-pub(super) fn starved(step: &Step) -> Option<String> {
+pub(super) fn starved(step: &Step) -> Option<Cause> {
     let ready = |thread: &ThreadUse| thread.cpu_percent() + thread.waiting_percent;
     let threads = &step.server.as_ref()?.thread_use;
     let thread = threads.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
     let is_starved = ready(thread) >= SERVER_CPU_PERCENT_MAX && thread.waiting_percent > WAITING_PERCENT_MAX;
-    let who = step.machine.as_ref().and_then(programs).map(|names| format!("; others: {names}"));
-    is_starved.then(|| {
-        format!(
-            "the server's thread {:?} was ready to run all the time, and had a CPU for {:.0}% of it{}",
-            thread.name,
-            thread.cpu_percent(),
-            who.unwrap_or_default()
-        )
+    is_starved.then(|| Cause::MachineStarved {
+        thread: thread.name.clone(),
+        cpu: Percent(thread.cpu_percent()),
+        programs: step.machine.as_ref().and_then(programs),
     })
 }
 
@@ -96,29 +85,24 @@ pub fn others_percent(step: &Step) -> Option<f64> {
     (others > OTHERS_PERCENT_MAX).then_some(others)
 }
 
-/// Which other programs used it most: `rustc 140%, cc1 60% of a core`.
-pub(super) fn programs(machine: &MachineUse) -> Option<String> {
-    let named: Vec<String> = machine
-        .others
-        .iter()
-        .map(|program| format!("{} {:.0}%", program.name, program.cpu_percent))
-        .collect();
-    (!named.is_empty()).then(|| named.join(", ") + " of a core")
+/// The other programs that used it most, if any are known.
+pub(super) fn programs(machine: &MachineUse) -> Option<Programs> {
+    (!machine.others.is_empty()).then(|| Programs(machine.others.clone()))
 }
 
 /// A link at its speed, or segments sent again. Between two ends on one machine nothing gets lost on the way: what is
 /// sent again there was dropped by a receiver whose buffer was full, as with messages of many MiB.
-pub(super) fn network(step: &Step) -> Option<String> {
+pub(super) fn network(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref()?;
     if let Some(used) = machine.network_percent.filter(|&used| used >= LINK_PERCENT_MAX) {
-        return Some(format!("a link carried {used:.0}% of its speed"));
+        return Some(Cause::NetworkLink { used: Percent(used) });
     }
     if machine.same_host == Some(true) {
         return None;
     }
     if let Some(again) = machine.retransmit_percent.filter(|&again| again >= RETRANSMIT_PERCENT_MAX) {
-        return Some(format!("{again:.1}% of the segments were sent again"));
+        return Some(Cause::NetworkResent { resent: Percent(again) });
     }
     let gaps = machine.out_of_order_percent.filter(|&gaps| gaps >= RETRANSMIT_PERCENT_MAX)?;
-    Some(format!("{gaps:.1}% of the segments came out of order, as they do behind a lost one"))
+    Some(Cause::NetworkOutOfOrder { gaps: Percent(gaps) })
 }

@@ -1,11 +1,12 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
 use super::signs::{
-    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, generator_had_time, is_missed,
-    main_figure, of_clients, overflowed, server_left_out, worker_cpu,
+    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, clients_or, generator_had_time,
+    is_missed, main_figure, overflows, server_left_out, worker_cpu,
 };
 use super::{lag, machine, marks};
-use crate::format::{count, duration, rate};
+use crate::finding::Cause;
+use crate::finding::quantity::{Cores, Factor, Ns, PerS, Percent};
 use crate::step::Step;
 
 /// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the
@@ -26,12 +27,12 @@ const FAR_FACTOR_MAX: f64 = 1.5;
 
 /// A server that is gone, throws its clients out, or never answers: not by the storm of the step, and not because the
 /// generator was too busy to answer it.
-pub(super) fn gone(step: &Step) -> Option<String> {
+pub(super) fn gone(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
     // Where the user ended it, some were still waiting for their turn.
     let decided = counts.connects.saturating_sub(counts.connecting);
     if decided > 0 && counts.connected == 0 {
-        return Some(format!("it took none of {} clients", count(decided)));
+        return Some(Cause::ServerTookNone { clients: decided });
     }
     let is_storm = !step.figures.recovery.is_empty();
     if is_storm || !generator_had_time(step) {
@@ -39,65 +40,60 @@ pub(super) fn gone(step: &Step) -> Option<String> {
     }
     if let Some(ended_ns) = step.server.as_ref().and_then(|server| server.ended_ns) {
         return Some(match ended_ns.checked_sub(step.start_ns) {
-            Some(after_ns) => format!("its process ended {} after the load began", duration(after_ns)),
-            None => "its process ended while clients connected".into(),
+            Some(after_ns) => Cause::ServerEnded { after: Ns(after_ns) },
+            None => Cause::ServerEndedConnecting,
         });
     }
     if 2 * counts.disconnects > step.clients.max(step.connections()) {
-        return Some(format!("it lost {}", of_clients(step, counts.disconnects, step.connections())));
+        let (of, what) = clients_or(step, step.connections());
+        return Some(Cause::ServerLostClients { lost: counts.disconnects, of, what });
     }
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
-        Some(example) => format!("it published none of the messages that it was asked to ({example})"),
-        None => format!("it answered none of {} messages", count(counts.expected)),
+        Some(example) => Cause::ServerPublishedNone { example: example.to_owned() },
+        None => Cause::ServerAnsweredNone { messages: counts.expected },
     })
 }
 
 /// Its CPU, one of its threads, or its quota at the limit.
-pub(super) fn saturated(step: &Step) -> Option<String> {
+pub(super) fn saturated(step: &Step) -> Option<Cause> {
     if let Some((share, cores)) = cpu_share(step).filter(|&(share, _)| share >= SERVER_CPU_PERCENT_MAX) {
-        return Some(format!("its CPU was at {share:.0}% of {cores}"));
+        return Some(Cause::ServerCpu { cpu: Percent(share), cores });
     }
     let server = step.server.as_ref()?;
     if let Some(percent) = server.throttled_percent.filter(|&percent| percent >= THROTTLED_PERCENT_MAX) {
-        let cores = server.cores.map(|cores| format!(" of {}", Cores(cores))).unwrap_or_default();
-        return Some(format!("its CPU quota{cores} was used up in {percent:.0}% of the periods"));
+        return Some(Cause::ServerQuota { throttled: Percent(percent), cores: server.cores.map(Cores) });
     }
     let busiest = server.thread_use.iter().max_by(|a, b| a.cpu_percent().total_cmp(&b.cpu_percent()));
     let thread = busiest.filter(|thread| thread.cpu_percent() >= SERVER_CPU_PERCENT_MAX)?;
-    Some(format!("its thread {:?} was at {:.0}% of a core", thread.name, thread.cpu_percent()))
+    Some(Cause::ServerThread { thread: thread.name.clone(), cpu: Percent(thread.cpu_percent()) })
 }
 
 /// What was due did not come, or not in time, or took longer than the load explains.
-pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<String> {
+pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause> {
     let counts = &step.counts;
     if server_left_out(step) {
-        return Some(format!(
-            "it left out {} of {} messages due",
-            count(counts.missing),
-            count(counts.expected)
-        ));
+        return Some(Cause::ServerLeftOut { missing: counts.missing, due: counts.expected });
     }
     if let (Some(asked), Some(achieved)) = (step.due_per_s(), step.rates.achieved_per_s)
         && step.kept_percent().is_some_and(|kept| kept < 99.0)
         && is_missed(achieved, asked)
     {
-        return Some(format!("it completed {} of {}", rate(achieved, "messages"), rate(asked, "")));
+        return Some(Cause::ServerRate { achieved: PerS(achieved), asked: PerS(asked) });
     }
     queued(step).or_else(|| grew(step, previous?))
 }
 
 /// An open loop whose answers outlast its schedule: the server fell behind all along.
-fn queued(step: &Step) -> Option<String> {
+fn queued(step: &Step) -> Option<Cause> {
     let kept = step.kept_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
-    let is_on_time = marks::fell_behind_ns(step).is_none() && lag::mark(step).is_none();
+    let is_on_time = marks::fell_behind_ns(step).is_none() && lag::caveat(step).is_none();
     let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
-    (late > late_max && kept < 99.0)
-        .then(|| format!("{:.0}% of its answers came after the schedule's end", 100.0 * late))
+    (late > late_max && kept < 99.0).then_some(Cause::ServerQueue { late: Percent(100.0 * late) })
 }
 
 /// Latency that grew faster than the load while the generator was idle and on time, and no other program had the CPU.
-fn grew(step: &Step, previous: &Step) -> Option<String> {
+fn grew(step: &Step, previous: &Step) -> Option<Cause> {
     let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && machine::others_percent(step).is_none();
     let (now, before) = (main_figure(step), main_figure(previous));
     let on_time = marks::fell_behind_ns(step).is_none();
@@ -107,7 +103,7 @@ fn grew(step: &Step, previous: &Step) -> Option<String> {
     let (now_ns, before_ns) = (now.quantile_ns(0.95) as f64, before.quantile_ns(0.95) as f64);
     let (latency, load) = (now_ns / before_ns.max(1.0), load_growth(step, previous)?);
     (load > 1.0 && latency > GROWTH_MIN * load && now_ns - before_ns > GROWTH_NS_MIN)
-        .then(|| format!("p95 grew {latency:.1}-fold for {load:.1}-fold load while the generator was idle"))
+        .then_some(Cause::ServerGrew { latency: Factor(latency), load: Factor(load) })
 }
 
 /// How many times the load of the previous step this one carried.
@@ -121,7 +117,7 @@ fn load_growth(step: &Step, previous: &Step) -> Option<f64> {
 
 /// A closed loop on one machine, where what is under way is with the server (Little's law: as many as the rate times the
 /// time of an answer), and both CPUs are idle: it waits for something that is no CPU.
-pub(super) fn waits(step: &Step) -> Option<String> {
+pub(super) fn waits(step: &Step) -> Option<Cause> {
     let is_here = step.machine.as_ref()?.same_host == Some(true);
     let (service_ns, cpu_ns) = (closed_service_ns(step)?, cpu_ns_per_message(step)?);
     let threads = step.server.as_ref()?.thread_use.iter().map(|thread| thread.cpu_percent());
@@ -131,36 +127,25 @@ pub(super) fn waits(step: &Step) -> Option<String> {
         && busiest < IDLE_CPU_PERCENT_MAX
         && service_ns > WAIT_NS_MIN
         && service_ns > WAIT_FACTOR_MIN * cpu_ns)
-        .then(|| {
-            format!(
-                "it waits, for a lock, a timer or another service: {} an answer, {} of it with a CPU",
-                duration(service_ns as u64),
-                duration(cpu_ns as u64)
-            )
-        })
+        .then_some(Cause::ServerAsleep { service: Ns(service_ns as u64), cpu: Ns(cpu_ns as u64) })
 }
 
 /// Where clients that connect are what is measured: there was no room for them in its queue. The kernel drops what begins a
 /// connection then, and sends it again after a second, and after two, and four.
-pub(super) fn has_short_queue(step: &Step) -> Option<String> {
+pub(super) fn has_short_queue(step: &Step) -> Option<Cause> {
     let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();
-    overflowed(step).filter(|_| is_of_connecting)
+    overflows(step).filter(|_| is_of_connecting).map(|overflows| Cause::ServerListenQueue { overflows })
 }
 
 /// A closed loop whose answers take as long as the way there and back.
-pub(super) fn is_far(step: &Step) -> Option<String> {
+pub(super) fn is_far(step: &Step) -> Option<Cause> {
     if step.machine.as_ref()?.same_host == Some(true) {
         return None;
     }
     let (service_ns, tcp) = (closed_service_ns(step)?, &step.figures.tcp);
     let way_ns = tcp.quantile_ns(0.5) as f64;
-    (!tcp.is_empty() && way_ns > WAIT_NS_MIN && service_ns < FAR_FACTOR_MAX * way_ns).then(|| {
-        format!(
-            "an answer takes {}, and the way there and back {}: more under way at once is more per second",
-            duration(service_ns as u64),
-            duration(way_ns as u64)
-        )
-    })
+    let is_far = !tcp.is_empty() && way_ns > WAIT_NS_MIN && service_ns < FAR_FACTOR_MAX * way_ns;
+    is_far.then_some(Cause::NetworkFar { service: Ns(service_ns as u64), way: Ns(way_ns as u64) })
 }
 
 /// Mean time of an answer in a closed loop, while the generator was idle.
@@ -173,15 +158,6 @@ fn closed_service_ns(step: &Step) -> Option<f64> {
 fn cpu_ns_per_message(step: &Step) -> Option<f64> {
     let per_s = step.rates.achieved_per_s.filter(|&per_s| per_s > 0.0)?;
     Some(step.server.as_ref()?.cpu_percent_mean? / 100.0 * 1e9 / per_s)
-}
-
-/// Cores, in words: `1 core`, `2 cores`, `0.5 cores`.
-pub(super) struct Cores(pub(super) f64);
-
-impl std::fmt::Display for Cores {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} core{}", self.0, if self.0 == 1.0 { "" } else { "s" })
-    }
 }
 
 /// The server's mean CPU as a share of the cores it may use, 0 to 100, and these: its own limit, or else all of the

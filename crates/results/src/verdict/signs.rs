@@ -2,7 +2,6 @@
 
 use stats::Histogram;
 
-use crate::format::count;
 use crate::step::Step;
 
 /// CPU of the server, or of one of its threads, that counts as all of it.
@@ -37,18 +36,17 @@ pub(super) fn generator_had_time(step: &Step) -> bool {
     worker_cpu(step).is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX)
 }
 
-/// That the server's queue of connections overflowed, if it did so for a good part of those begun.
-pub(super) fn overflowed(step: &Step) -> Option<String> {
+/// How often the server's accept queue was full, where that was so for a good part of the connections begun.
+pub(super) fn overflows(step: &Step) -> Option<u64> {
     let times = step.machine.as_ref()?.listen_overflows.filter(|&times| times > 0)?;
-    (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64)
-        .then(|| format!("its listen queue overflowed {} times: raise its backlog", count(times)))
+    (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64).then_some(times)
 }
 
-/// `3 of 300 clients`; of their connections where they had more than one each.
-pub(super) fn of_clients(step: &Step, part: u64, connections: u64) -> String {
+/// How many there are of what may be lost: clients, or connections where a client had more than one.
+pub(super) fn clients_or(step: &Step, connections: u64) -> (u64, String) {
     let (of, what) =
         if connections > step.clients { (connections, "connections") } else { (step.clients, "clients") };
-    format!("{} of {} {what}", count(part), count(of))
+    (of, what.to_owned())
 }
 
 /// Whether the server left out more than a hundredth of what was due.
@@ -60,11 +58,6 @@ pub(super) fn server_left_out(step: &Step) -> bool {
 /// 1,000 pass.
 pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
     1.0 - achieved / asked > 0.01 + 1e-9
-}
-
-/// 0.999 as `99.9`, without binary noise.
-pub(super) fn percent(quantile: f64) -> f64 {
-    (quantile * 1e6).round() / 1e4
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use stats::Counts;
 
 use super::*;
+use crate::Bottleneck;
+use crate::finding::quantity::Quantile;
+use crate::finding::{Caveat, Finding, Place, RunCaveat};
 use crate::scenario::Scenario;
 use crate::standing;
 use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, Unit};
@@ -59,8 +62,13 @@ fn with(change: impl FnOnce(&mut Step)) -> Step {
 }
 
 fn judged(change: impl FnOnce(&mut Step)) -> (Bottleneck, String) {
-    let finding = bottleneck(&with(change), None);
-    (finding.bottleneck, finding.reason)
+    let found = bottleneck(&with(change), None);
+    (found.bottleneck, found.cause.terse())
+}
+
+/// What weakens the step, on a line each.
+fn caveats(step: &Step, quantile: f64) -> Vec<String> {
+    marks(step, quantile).iter().map(Finding::terse).collect()
 }
 
 fn server(step: &mut Step) -> &mut ServerUse {
@@ -104,10 +112,7 @@ fn room_to_spare_is_nobodys_bottleneck() {
     let (who, why) = judged(|_| {});
     assert_eq!(
         (who, &*why),
-        (
-            Bottleneck::None,
-            "nothing reached its limit: server CPU 40% of 2 cores, busiest worker 30% of a core"
-        )
+        (Bottleneck::None, "none.saturated cores=2.0 server_percent=40.0 worker_percent=30.0")
     );
 }
 
@@ -118,11 +123,7 @@ fn of_a_load_of_an_instant_nothing_is_known() {
         step.forget_cpu();
     });
     assert_eq!(who, Bottleneck::Unknown);
-    assert_eq!(
-        why,
-        "the load took 22.0ms, too short to see who was at a limit: send more (--sample-size), or for a time \
-         (--duration)"
-    );
+    assert_eq!(why, "unknown.brief duration_ms=22.0");
     let (who, _) = judged(|step| {
         step.duration_ns = 22 * MS;
         step.forget_cpu();
@@ -135,15 +136,12 @@ fn of_a_load_of_an_instant_nothing_is_known() {
 fn of_a_server_that_cannot_be_seen_nothing_is_known() {
     let (who, why) = judged(|step| step.server = None);
     assert_eq!(who, Bottleneck::Unknown);
-    assert_eq!(
-        why,
-        "the server cannot be seen from here, and nothing here reached its limit: busiest worker 30% of a core"
-    );
+    assert_eq!(why, "unknown.server_unseen worker_percent=30.0");
 }
 
 #[test]
 fn marks_say_what_may_be_false_and_nothing_else() {
-    assert_eq!(marks(&quiet(), 0.95), Vec::<String>::new());
+    assert_eq!(marks(&quiet(), 0.95), Vec::<Caveat>::new());
     let mut doubtful = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.service] {
             figure.clear();
@@ -154,16 +152,15 @@ fn marks_say_what_may_be_false_and_nothing_else() {
         step.counts.expected = 10_001;
         step.interrupted = Some(crate::Interrupted::Loading);
     });
-    doubtful.bottleneck =
-        Some(Finding { bottleneck: Bottleneck::Generator, reason: "a worker's CPU was at 93%".into() });
+    doubtful.bottleneck = Some(Cause::GeneratorCpu { cpu: Percent(93.0) }.into());
     assert_eq!(
-        marks(&doubtful, 0.999),
+        caveats(&doubtful, 0.999),
         [
-            "interrupted: the figures are of what ran",
-            "limited by the generator: the server may hold more than this",
-            "the generator fell behind its schedule by up to 1.00s",
-            "p99.9 rests on 100 samples; 10000 are needed",
-            "the generator lost count: 10001 deliveries were due, but 10000 are accounted for",
+            "caveat.interrupted",
+            "caveat.limited_by_generator",
+            "caveat.generator_behind by_ms=1000.0",
+            "caveat.samples needed=10000 quantile=0.999 samples=100",
+            "caveat.miscounted error=\"10001 deliveries were due, but 10000 are accounted for\"",
         ]
     );
 }
@@ -176,8 +173,10 @@ fn one_of_anything_is_said_as_one() {
         figure.clear();
         figure.record_ns(20 * MS);
     }
+    let samples = Caveat::Samples { quantile: Quantile(0.95), samples: 1, needed: 200 };
     let said = marks(&step, 0.95);
-    assert_eq!(said, ["p95 rests on 1 sample; 200 are needed"]);
+    assert_eq!(said, std::slice::from_ref(&samples));
     let verdict = conclude(&[Step { marks: said, ..step }, quiet()]);
-    assert_eq!(verdict.trust[0].0, "p95 rests on 1 sample; 200 are needed (at 1 client)");
+    let place = Place::Some { steps: 1, clients: (1, 1) };
+    assert_eq!(verdict.trust, [RunCaveat { low: samples.clone(), high: samples, place }]);
 }

@@ -11,24 +11,28 @@ fn a_run_is_concluded_from_its_steps() {
         at_least: false,
         unit: Unit::Ms,
     };
-    let finding = |bottleneck| Some(Finding { bottleneck, reason: String::new() });
+    let found = |bottleneck| Some(Found { bottleneck, cause: Cause::told(String::new()) });
     let step = |clients, p95, bottleneck| Step {
         clients,
         limits: vec![outcome("p95<1ms", p95), outcome("missing==0", true)],
-        bottleneck: finding(bottleneck),
-        marks: vec!["few samples".into()],
+        bottleneck: found(bottleneck),
+        marks: vec![Caveat::GeneratorFull],
         ..Step::default()
     };
     let mut steps = vec![step(1, true, Bottleneck::None), step(2, false, Bottleneck::Generator)];
-    steps[1].marks.push("interrupted".into());
+    steps[1].marks.push(Caveat::Interrupted);
     let verdict = conclude(&steps);
     assert_eq!(verdict.limits, [outcome("p95<1ms", false), outcome("missing==0", true)]);
-    assert_eq!(verdict.bottleneck, finding(Bottleneck::Generator));
+    assert_eq!(verdict.bottleneck, found(Bottleneck::Generator));
+    let placed = |caveat: Caveat, place| RunCaveat { low: caveat.clone(), high: caveat, place };
     assert_eq!(
-        verdict.trust.iter().map(|note| &*note.0).collect::<Vec<_>>(),
-        ["few samples (at every step)", "interrupted (at 2 clients)"]
+        verdict.trust,
+        [
+            placed(Caveat::GeneratorFull, Place::All),
+            placed(Caveat::Interrupted, Place::Some { steps: 1, clients: (2, 2) })
+        ]
     );
-    assert_eq!(conclude(&[]).trust, [crate::TrustNote("nothing was measured".into())]);
+    assert_eq!(conclude(&[]).trust, [Caveat::NothingMeasured.into()]);
 }
 
 #[test]
@@ -43,7 +47,7 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
             at_least: false,
             unit: Unit::Ms,
         }],
-        bottleneck: Some(Finding { bottleneck: Bottleneck::Server, reason: format!("{clients} clients") }),
+        bottleneck: Some(Cause::ServerTookNone { clients }.into()),
         ..Step::default()
     };
     let steps = [
@@ -55,8 +59,8 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
     let verdict = conclude(&steps);
     assert_eq!(lightest_broken(&steps, &crate::Verdict::default()).unwrap().clients, 120);
     assert_eq!((verdict.limits[0].passed, verdict.limits[0].actual), (false, Some(2.0)));
-    assert_eq!(verdict.bottleneck.unwrap().reason, "120 clients");
-    assert_eq!(conclude(&steps[..1]).bottleneck.unwrap().reason, "100 clients");
+    assert_eq!(verdict.bottleneck, Some(Cause::ServerTookNone { clients: 120 }.into()));
+    assert_eq!(conclude(&steps[..1]).bottleneck, Some(Cause::ServerTookNone { clients: 100 }.into()));
     let rates = [step(50, Some(400.0), Some(9.0)), step(50, Some(200.0), Some(2.0))];
     assert_eq!(conclude(&rates).limits[0].actual, Some(2.0), "at one number of clients, the lowest rate");
 }
@@ -72,13 +76,13 @@ fn of_a_load_that_was_measured_several_times_most_decide() {
             at_least: false,
             unit: Unit::Ms,
         }],
-        bottleneck: Some(Finding { bottleneck, reason: at.to_string() }),
+        bottleneck: Some(Found { bottleneck, cause: Cause::told(at.to_string()) }),
         ..Step::default()
     };
     let said = |who: &[Bottleneck]| {
         let steps: Vec<Step> = who.iter().copied().enumerate().map(step).collect();
         let found = conclude(&steps).bottleneck.unwrap();
-        (found.bottleneck, found.reason)
+        (found.bottleneck, found.cause.to_string())
     };
     let (server, machine) = (Bottleneck::Server, Bottleneck::Machine);
     assert_eq!(said(&[server, machine, machine]), (machine, "1".into()));

@@ -5,12 +5,12 @@ use super::*;
 #[test]
 fn a_busy_generator_is_the_bottleneck() {
     let (who, why) = judged(|step| generator(step).worker_cpu_percent_max = Some(93.0));
-    assert_eq!((who, &*why), (Bottleneck::Generator, "a worker's CPU was at 93% of a core"));
+    assert_eq!((who, &*why), (Bottleneck::Generator, "generator.cpu cpu_percent=93.0"));
     let (who, why) = judged(|step| generator(step).throttled_percent = Some(40.0));
     assert_eq!(who, Bottleneck::Generator);
-    assert_eq!(why, "the CPU quota of its control group was used up in 40% of the periods");
+    assert_eq!(why, "generator.quota throttled_percent=40.0");
     let (who, why) = judged(|step| step.rates.sent_per_s = Some(400.0));
-    assert_eq!((who, &*why), (Bottleneck::Generator, "it sent 400 messages/s of 500/s with the server idle"));
+    assert_eq!((who, &*why), (Bottleneck::Generator, "generator.behind asked_per_s=500.0 sent_per_s=400.0"));
 }
 
 #[test]
@@ -20,8 +20,7 @@ fn a_load_without_a_free_connection_is_short_of_them() {
         (step.rates.achieved_per_s, step.counts.late) = (Some(250.0), 5_000);
     });
     assert_eq!(who, Bottleneck::Generator);
-    let said = "5,000 of 10,000 messages waited because all of its 5 connections were busy: use more, or --pipelining \
-                (over HTTP/2 --streams, as far as the server allows)";
+    let said = "generator.pool_small connections=5 of=10000 waited=5000";
     assert_eq!(why, said);
 }
 
@@ -33,7 +32,10 @@ fn what_the_generator_ran_out_of_is_not_the_servers() {
         (step.counts.connected, step.counts.connect_failures) = (0, 1_000);
     });
     assert_eq!(who, Bottleneck::Generator);
-    assert_eq!(why, "it ran out of what it needs, address_not_available 40 times: no local port is free");
+    assert_eq!(
+        why,
+        "generator.ran_out error=\"address_not_available\" example=\"no local port is free\" times=40"
+    );
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn messages_of_clients_that_failed_are_not_the_generators() {
     });
     assert_eq!(who, Bottleneck::Server, "a fifth of the clients was refused");
     let (who, why) = judged(|step| step.counts.connected = 0);
-    assert_eq!((who, &*why), (Bottleneck::Server, "it took none of 1,000 clients"));
+    assert_eq!((who, &*why), (Bottleneck::Server, "server.took_none clients=1000"));
 }
 
 #[test]
@@ -57,10 +59,7 @@ fn a_generator_at_its_calibrated_ceiling_is_the_bottleneck() {
         })
     };
     let (who, why) = at(93.0, false);
-    assert_eq!(
-        (who, &*why),
-        (Bottleneck::Generator, "it did 93% of what it can do here, by throng calibrate")
-    );
+    assert_eq!((who, &*why), (Bottleneck::Generator, "generator.ceiling used_percent=93.0"));
     assert_eq!(at(89.0, false).0, Bottleneck::None);
     assert_eq!(at(93.0, true).0, Bottleneck::None, "it may be far from its ceiling");
 }

@@ -7,11 +7,19 @@ pub(super) fn late(step: &mut Step, ns: u64) {
     generator(step).loop_lag.record_n_ns(ns, 1_000);
 }
 
+/// The lag that held a step back, the latency that it is a part of, and at which quantile.
+fn part_of(step: &Step) -> (u64, u64, f64) {
+    match bottleneck(step, None).cause {
+        Cause::GeneratorBusy { lag, latency, quantile, .. } => (lag.0, latency.0, quantile.0),
+        other => panic!("{}", other.terse()),
+    }
+}
+
 #[test]
 fn lag_is_the_generators_where_its_own_work_made_it() {
     let (who, why) = judged(|step| late(step, 15 * MS));
     assert_eq!(who, Bottleneck::Generator);
-    assert_eq!(why, "it was busy with other messages: up to 15.0ms of the rtt p99 of 20.0ms is its own");
+    assert_eq!(why, "generator.busy lag_ms=15.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99");
     let (who, _) = judged(|step| step.figures.send_lag.record_n_ns(15 * MS, 1_000));
     assert_eq!(who, Bottleneck::Generator);
 }
@@ -26,8 +34,7 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
         step.machine.as_mut().unwrap().others = others.clone();
     });
     assert_eq!(who, Bottleneck::Machine);
-    let said = "other programs had the CPU, rustc 140% of a core: up to 15.0ms of the rtt p99 of 20.0ms is \
-                waiting for it";
+    let said = "machine.late lag_ms=15.0 latency_ms=20.0 metric=\"rtt\" programs=[{\"cpu_percent\":140.0,\"name\":\"rustc\"}] quantile=0.99";
     assert_eq!(why, said);
     let (who, _) = judged(|step| {
         late(step, 15 * MS);
@@ -49,8 +56,7 @@ fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
     let stolen = |ns, steal, same_host| robbed(ns, steal, same_host, &|_| {});
     let (who, why) = stolen(6 * MS, 8.0, true);
     assert_eq!(who, Bottleneck::Machine);
-    let said = "the hypervisor gave 8% of the CPU to other machines: up to 6.00ms of the rtt p99 of 20.0ms is \
-                the generator's waiting for it, and the server will have waited as long";
+    let said = "machine.late_both lag_ms=6.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99 stolen_percent=8.0";
     assert_eq!(why, said);
     for (ns, steal, same_host) in [(4 * MS, 8.0, true), (6 * MS, 1.0, true), (6 * MS, 8.0, false)] {
         assert_ne!(stolen(ns, steal, same_host).0, Bottleneck::Machine, "{ns} ns, {steal}%, {same_host}");
@@ -65,23 +71,20 @@ fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
 fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    let said = "latencies are upper bounds: of the rtt p99 of 20.0ms, 5.00ms may be the generator's own";
-    assert_eq!(marks(&step, 0.95), [said]);
+    let said = "caveat.generator_lag lag_ms=5.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99";
+    assert_eq!(caveats(&step, 0.95), [said]);
     // 1.5 ms is not a tenth of 20 ms; 0.9 ms of 1.2 ms is below what matters.
-    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95), Vec::<String>::new());
+    assert_eq!(marks(&with(|step| late(step, 3 * MS / 2)), 0.95), Vec::<Caveat>::new());
     let short = with(|step| {
         answered(step, 6 * MS / 5);
         late(step, 9 * MS / 10);
     });
-    assert_eq!(marks(&short, 0.95), Vec::<String>::new());
+    assert_eq!(marks(&short, 0.95), Vec::<Caveat>::new());
     let longer = with(|step| {
         answered(step, 9 * MS);
         late(step, 14 * MS);
     });
-    assert!(
-        bottleneck(&longer, None).reason.contains("up to 9.00ms of the rtt p99 of 9.00ms"),
-        "never more than all"
-    );
+    assert_eq!(part_of(&longer), (9 * MS, 9 * MS, 0.99), "never more than all");
 }
 
 #[test]
@@ -103,15 +106,14 @@ fn a_hiccup_is_not_what_a_hundred_samples_show() {
         }
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert!(!marks(&step, 0.5).iter().any(|mark| mark.contains("upper bounds")));
+    assert!(!marks(&step, 0.5).iter().any(|caveat| matches!(caveat, Caveat::GeneratorLag { .. })));
     let late = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
             figure.clear();
             figure.record_n_ns(3 * MS, 100);
         }
     });
-    let why = bottleneck(&late, None);
-    assert!(why.reason.contains("up to 3.00ms of the rtt p90 of 3.00ms"), "{}", why.reason);
+    assert_eq!(part_of(&late), (3 * MS, 3 * MS, 0.9));
 }
 
 #[test]
@@ -124,13 +126,12 @@ fn a_hiccup_is_not_what_a_dozen_sampled_reads_show() {
         lag.record_ns(2 * MS);
     });
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
-    assert_eq!(marks(&step, 0.95), Vec::<String>::new());
+    assert_eq!(marks(&step, 0.95), Vec::<Caveat>::new());
     let late = with(|step| {
         answered(step, 2 * MS);
         let lag = &mut generator(step).loop_lag;
         lag.clear();
         lag.record_n_ns(2 * MS, 12);
     });
-    let why = bottleneck(&late, None).reason;
-    assert!(why.contains("up to 2.00ms of the rtt p50 of 2.00ms"), "{why}");
+    assert_eq!(part_of(&late), (2 * MS, 2 * MS, 0.5));
 }

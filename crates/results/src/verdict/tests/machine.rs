@@ -15,10 +15,7 @@ fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
         generator(step).worker_cpu_percent_max = Some(95.0);
     };
     let (who, why) = judged(|step| full(step, 90.0));
-    assert_eq!(
-        (who, &*why),
-        (Bottleneck::Machine, "server and generator share a machine of which 2% was idle")
-    );
+    assert_eq!((who, &*why), (Bottleneck::Machine, "machine.full idle_percent=2.0"));
     assert_eq!(judged(|step| full(step, 10.0)).0, Bottleneck::Generator, "the server hardly used it");
 }
 
@@ -35,7 +32,7 @@ fn a_server_that_waits_for_a_cpu_waits_for_nothing_else() {
     assert_eq!(who, Bottleneck::Machine);
     assert_eq!(
         why,
-        "the server's thread \"node\" was ready to run all the time, and had a CPU for 34% of it; others: sh 135% of a core"
+        "machine.starved cpu_percent=34.0 programs=[{\"cpu_percent\":135.0,\"name\":\"sh\"}] thread=\"node\""
     );
 }
 
@@ -53,11 +50,11 @@ fn others_on_the_machine_are_named() {
             generator(step).cpu_percent_mean = Some(generator_cpu);
         })
     };
-    let finding = bottleneck(&busy(40.0), None);
-    let said = "server and generator share a machine of which 0% was idle, other programs used 50%";
-    assert_eq!(finding.reason, said);
-    assert_eq!(marks(&busy(40.0), 0.95), ["other programs used 50% of the generator's machine"]);
-    assert_eq!(marks(&busy(100.0), 0.95), Vec::<String>::new(), "20% may be the kernel's own");
+    let found = bottleneck(&busy(40.0), None);
+    let said = "machine.full idle_percent=0.0 others_percent=50.0";
+    assert_eq!(found.cause.terse(), said);
+    assert_eq!(caveats(&busy(40.0), 0.95), ["caveat.others others_percent=50.0"]);
+    assert_eq!(marks(&busy(100.0), 0.95), Vec::<Caveat>::new(), "20% may be the kernel's own");
 }
 
 #[test]
@@ -66,7 +63,7 @@ fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
         crowd(step);
         step.counts.late = 1_000;
     });
-    let said = "other programs used 94% of it; 1% was idle, and the rate was not kept";
+    let said = "machine.crowded idle_percent=1.0 others_percent=94.0";
     assert_eq!((who, &*why), (Bottleneck::Machine, said));
     assert_eq!(judged(crowd).0, Bottleneck::None, "it was kept all the same");
 }
@@ -97,7 +94,7 @@ fn who_hardly_waited_for_a_cpu_did_not_miss_the_rate_by_it() {
 #[test]
 fn a_full_or_lossy_link_is_the_bottleneck() {
     let (who, why) = judged(|step| step.machine.as_mut().unwrap().network_percent = Some(97.0));
-    assert_eq!((who, &*why), (Bottleneck::Network, "a link carried 97% of its speed"));
+    assert_eq!((who, &*why), (Bottleneck::Network, "network.link used_percent=97.0"));
     let over_a_network = |segments: fn(&mut MachineUse), same_host| {
         judged(|step| {
             let machine = step.machine.as_mut().unwrap();
@@ -108,10 +105,9 @@ fn a_full_or_lossy_link_is_the_bottleneck() {
     let resent: fn(&mut MachineUse) = |machine| machine.retransmit_percent = Some(2.5);
     let early: fn(&mut MachineUse) = |machine| machine.out_of_order_percent = Some(15.9);
     let (who, why) = over_a_network(resent, false);
-    assert_eq!((who, &*why), (Bottleneck::Network, "2.5% of the segments were sent again"));
+    assert_eq!((who, &*why), (Bottleneck::Network, "network.resent resent_percent=2.5"));
     let (who, why) = over_a_network(early, false);
-    assert_eq!(who, Bottleneck::Network);
-    assert!(why.starts_with("15.9% of the segments came out of order"), "{why}");
+    assert_eq!((who, &*why), (Bottleneck::Network, "network.out_of_order gaps_percent=15.9"));
     for dropped in [resent, early] {
         assert_ne!(over_a_network(dropped, true).0, Bottleneck::Network, "a buffer was full, not a network");
     }

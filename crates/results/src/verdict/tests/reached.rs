@@ -5,7 +5,7 @@ use crate::FleetAgent;
 
 /// Which rule decides.
 fn deciding(step: &Step, previous: Option<&Step>) -> Option<usize> {
-    RULES.iter().position(|(_, rule)| rule(step, previous).is_some())
+    RULES.iter().position(|rule| rule(step, previous).is_some())
 }
 
 /// Steps of which each is decided by another rule.

@@ -1,0 +1,347 @@
+//! What held a step back. The first word of a key says who: the server, the generator, the machine, the network, nothing,
+//! or something unknown ([`Bottleneck`](crate::Bottleneck)).
+
+use super::quantity::{Cores, Factor, Ns, PerS, Percent, Programs, Quantile, Span};
+use super::table::findings;
+
+findings! {
+    /// What held a step back, with the numbers that show it. [`verdict`](crate::verdict) finds it.
+    Cause:
+
+    /// Ports, files or memory of the generator's own: an error that the server never saw.
+    GeneratorRanOut "generator.ran_out" {
+        /// The kind of error, as in the counts.
+        error: String,
+        /// How often.
+        times: u64,
+        /// The first of them.
+        example: String,
+    } => "it ran out of what it needs, {error} {}: {example}", times.times();
+    /// The fleet went on without some of its agents.
+    GeneratorLostAgents "generator.lost_agents" {
+        /// Agents lost.
+        lost: u64,
+        /// All agents.
+        of: u64,
+    } => "it lost {}", lost_agents(&lost, &of);
+    /// A worker used up its CPU.
+    GeneratorCpu "generator.cpu" {
+        /// Of a core.
+        cpu: Percent,
+    } => "a worker's CPU was at {cpu} of a core";
+    /// The generator's control group used up its CPU quota.
+    GeneratorQuota "generator.quota" {
+        /// Of the quota's periods.
+        throttled: Percent,
+    } => "the CPU quota of its control group was used up in {throttled} of the periods";
+    /// The generator did nearly all that it was calibrated to do.
+    GeneratorCeiling "generator.ceiling" {
+        /// Of the calibrated rate.
+        used: Percent,
+    } => "it did {used} of what it can do here, by throng calibrate";
+    /// Messages of an open loop waited because every connection had as many under way as it may have.
+    GeneratorPool "generator.pool_small" {
+        /// Messages that waited.
+        waited: u64,
+        /// Messages due.
+        of: u64,
+        /// Connections in the pool.
+        connections: u64,
+    } => "{waited} of {of} messages waited because all of its {connections} connections were busy: use more, or --pipelining \
+          (over HTTP/2 --streams, as far as the server allows)";
+    /// The generator's own work delayed what it measured.
+    GeneratorBusy "generator.busy" {
+        /// The delay.
+        lag: Ns,
+        /// The latency that it is a part of.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+    } => "it was busy with other messages: up to {lag} of the {metric} {quantile} of {latency} is its own";
+    /// The generator was late, and nothing visible explains it.
+    GeneratorLate "generator.late" {
+        /// The delay.
+        lag: Ns,
+        /// The latency that it is a part of.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+    } => "it was late for no visible reason: up to {lag} of the {metric} {quantile} of {latency} is its own";
+    /// Messages were not sent in time although the server was idle.
+    GeneratorBehind "generator.behind" {
+        /// Messages sent.
+        sent: PerS,
+        /// Messages due.
+        asked: PerS,
+    } => "it sent {sent:#} messages/s of {asked} with the server idle";
+    /// A part of the generator failed in the midst of a step.
+    GeneratorBroke "generator.broke" {
+        /// The error, in its own words.
+        error: String,
+    } => "{error}";
+
+    /// Every client was refused or unanswered.
+    ServerTookNone "server.took_none" {
+        /// Clients that tried.
+        clients: u64,
+    } => "it took none of {clients} clients";
+    /// The server's process ended under the load.
+    ServerEnded "server.ended" {
+        /// Since the load began.
+        after: Ns,
+    } => "its process ended {after} after the load began";
+    /// The server's process ended before the load began.
+    ServerEndedConnecting "server.ended_connecting"
+        => "its process ended while clients connected";
+    /// The server closed connections, or let them break.
+    ServerLostClients "server.lost_clients" {
+        /// Connections lost.
+        lost: u64,
+        /// All of them.
+        of: u64,
+        /// `clients`, or `connections` where a client had several.
+        what: String,
+    } => "it lost {lost} of {of} {what}";
+    /// No request to publish succeeded.
+    ServerPublishedNone "server.published_none" {
+        /// What the first request got.
+        example: String,
+    } => "it published none of the messages that it was asked to ({example})";
+    /// No message was answered.
+    ServerAnsweredNone "server.answered_none" {
+        /// Messages due.
+        messages: u64,
+    } => "it answered none of {messages} messages";
+    /// The server used up the CPU that it may use.
+    ServerCpu "server.cpu" {
+        /// Of these cores.
+        cpu: Percent,
+        /// The cores that it may use.
+        cores: Cores,
+    } => "its CPU was at {cpu} of {cores}";
+    /// The server's control group used up its CPU quota.
+    ServerQuota "server.quota" {
+        /// Of the quota's periods.
+        throttled: Percent,
+        /// The quota, where it is known.
+        cores: Option<Cores>,
+    } => "its CPU quota{} was used up in {throttled} of the periods", cores.behind(" of ");
+    /// A thread of the server used up a core.
+    ServerThread "server.thread" {
+        /// The thread's name.
+        thread: String,
+        /// Of a core.
+        cpu: Percent,
+    } => "its thread \"{thread}\" was at {cpu} of a core";
+    /// Connections were refused.
+    ServerTurnedAway "server.turned_away" {
+        /// Connections refused.
+        refused: u64,
+        /// All that were tried.
+        of: u64,
+        /// `clients` or `connections`.
+        what: String,
+    } => "it turned away {refused} of {of} {what}";
+    /// Clients gave up waiting to be connected.
+    ServerKeptWaiting "server.kept_waiting" {
+        /// Clients that gave up.
+        waited: u64,
+        /// All that tried.
+        of: u64,
+        /// `clients` or `connections`.
+        what: String,
+        /// How often its accept queue was full, where that explains it.
+        overflows: Option<u64>,
+    } => "it left {waited} of {of} {what} waiting until they gave up{}",
+         overflows.within("; its listen queue overflowed ", " times: raise its backlog");
+    /// Messages were due and never came.
+    ServerLeftOut "server.left_out" {
+        /// Messages that never came.
+        missing: u64,
+        /// Messages due.
+        due: u64,
+    } => "it left out {missing} of {due} messages due";
+    /// Messages were still to come when throng stopped waiting for them.
+    ServerUndelivered "server.undelivered" {
+        /// Messages that had not come.
+        missing: u64,
+        /// Messages due.
+        due: u64,
+    } => "it had not yet delivered {missing} of {due} messages due";
+    /// Answers differed from what was expected.
+    ServerWrong "server.wrong" {
+        /// Wrong answers.
+        wrong: u64,
+        /// All answers.
+        of: u64,
+    } => "{wrong} of its {of} answers were wrong";
+    /// The rate was not kept.
+    ServerRate "server.rate" {
+        /// Messages completed.
+        achieved: PerS,
+        /// Messages due.
+        asked: PerS,
+    } => "it completed {achieved:#} messages/s of {asked}";
+    /// A queue grew with the server for as long as it was loaded.
+    ServerQueue "server.queue" {
+        /// Answers that came after the schedule's end.
+        late: Percent,
+    } => "{late} of its answers came after the schedule's end";
+    /// Latency grew faster than the load while the generator was idle.
+    ServerGrew "server.grew" {
+        /// How many times the p95 grew.
+        latency: Factor,
+        /// How many times the load grew.
+        load: Factor,
+    } => "p95 grew {latency} for {load} load while the generator was idle";
+    /// The server's threads slept for most of an answer's time.
+    ServerAsleep "server.asleep" {
+        /// Mean time of an answer.
+        service: Ns,
+        /// Of it with a CPU.
+        cpu: Ns,
+    } => "it waits, for a lock, a timer or another service: {service} an answer, {cpu} of it with a CPU";
+    /// The server's accept queue was full.
+    ServerListenQueue "server.listen_queue" {
+        /// How often.
+        overflows: u64,
+    } => "its listen queue overflowed {overflows} times: raise its backlog";
+
+    /// The machine that server and generator share had no CPU left.
+    MachineFull "machine.full" {
+        /// Idle CPU.
+        idle: Percent,
+        /// CPU of other programs, where it was much.
+        others: Option<Percent>,
+        /// Which programs.
+        programs: Option<Programs>,
+    } => "server and generator share a machine of which {idle} was idle{}{}", others.behind(", other programs used "),
+         programs.behind(": ");
+    /// A thread of the server was ready to run and had no CPU.
+    MachineStarved "machine.starved" {
+        /// The thread's name.
+        thread: String,
+        /// How much of the time it had a CPU.
+        cpu: Percent,
+        /// Which other programs ran.
+        programs: Option<Programs>,
+    } => "the server's thread \"{thread}\" was ready to run all the time, and had a CPU for {cpu} of it{}",
+         programs.behind("; others: ");
+    /// The generator waited for a CPU that others had, and that is most of the latency.
+    MachineLate "machine.late" {
+        /// CPU that a hypervisor gave to other machines, where that is why.
+        stolen: Option<Percent>,
+        /// Which other programs ran.
+        programs: Option<Programs>,
+        /// How long the generator waited.
+        lag: Ns,
+        /// The latency that this is a part of.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+    } => "{}: up to {lag} of the {metric} {quantile} of {latency} is waiting for it", contention(&stolen, &programs);
+    /// The same where the server on that machine waited as well.
+    MachineLateBoth "machine.late_both" {
+        /// CPU that a hypervisor gave to other machines.
+        stolen: Option<Percent>,
+        /// Which other programs ran.
+        programs: Option<Programs>,
+        /// How long the generator waited.
+        lag: Ns,
+        /// The latency that this is a part of.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+    } => "{}: up to {lag} of the {metric} {quantile} of {latency} is the generator's waiting for it, and the server will have \
+          waited as long", contention(&stolen, &programs);
+    /// Other programs filled the machine, and the rate was not kept.
+    MachineCrowded "machine.crowded" {
+        /// CPU of other programs.
+        others: Percent,
+        /// Which programs.
+        programs: Option<Programs>,
+        /// Idle CPU.
+        idle: Percent,
+    } => "other programs used {others} of it{}; {idle} was idle, and the rate was not kept", programs.behind(": ");
+
+    /// A link was full.
+    NetworkLink "network.link" {
+        /// Of its speed.
+        used: Percent,
+    } => "a link carried {used} of its speed";
+    /// Segments were lost.
+    NetworkResent "network.resent" {
+        /// Segments sent again.
+        resent: Percent,
+    } => "{resent} of the segments were sent again";
+    /// Segments came out of order, as they do behind a lost one.
+    NetworkOutOfOrder "network.out_of_order" {
+        /// Segments out of order.
+        gaps: Percent,
+    } => "{gaps} of the segments came out of order, as they do behind a lost one";
+    /// A closed loop spent its time on the way there and back.
+    NetworkFar "network.far" {
+        /// Mean time of an answer.
+        service: Ns,
+        /// Round trip of a TCP connect.
+        way: Ns,
+    } => "an answer takes {service}, and the way there and back {way}: more under way at once is more per second";
+
+    /// Everything had room to spare.
+    Nothing "none.saturated" {
+        /// CPU of the server.
+        server: Option<Percent>,
+        /// The cores that it may use.
+        cores: Option<Cores>,
+        /// CPU of the busiest worker, of a core.
+        worker: Option<Percent>,
+    } => "nothing reached its limit{}", used(&server, &cores, &worker);
+    /// The generator had room to spare, and the server is out of sight.
+    ServerUnseen "unknown.server_unseen" {
+        /// CPU of the busiest worker, of a core.
+        worker: Option<Percent>,
+    } => "the server cannot be seen from here, and nothing here reached its limit{}",
+         worker.within(": busiest worker ", " of a core");
+    /// The load was too short to see anything.
+    TooBrief "unknown.brief" {
+        /// How long it took.
+        duration: Ns,
+    } => "the load took {duration}, too short to see who was at a limit: send more (--sample-size), or for a time (--duration)";
+}
+
+/// `1 of 2 agents and its share of the load`.
+pub(super) fn lost_agents(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
+    let whose = if *lost.high == 1 { "its" } else { "their" };
+    format!("{lost} of {of} agents and {whose} share of the load")
+}
+
+/// Who had the CPU that was waited for.
+pub(super) fn contention(
+    stolen: &Span<'_, Option<Percent>>,
+    programs: &Span<'_, Option<Programs>>,
+) -> String {
+    match stolen.high {
+        Some(_) => format!("the hypervisor gave {stolen} of the CPU to other machines"),
+        None if programs.high.is_some() => format!("other programs had the CPU, {programs}"),
+        None => "others had the CPU".into(),
+    }
+}
+
+fn used(
+    server: &Span<'_, Option<Percent>>,
+    cores: &Span<'_, Option<Cores>>,
+    worker: &Span<'_, Option<Percent>>,
+) -> String {
+    let server = server.within("server CPU ", &cores.behind(" of "));
+    let worker = worker.within("busiest worker ", " of a core");
+    let used: Vec<String> = [server, worker].into_iter().filter(|text| !text.is_empty()).collect();
+    if used.is_empty() { String::new() } else { format!(": {}", used.join(", ")) }
+}

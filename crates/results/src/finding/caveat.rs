@@ -1,0 +1,291 @@
+//! What weakens the metrics of a step, and of a run.
+
+use super::cause::{contention, lost_agents};
+use super::quantity::{Bytes, Ns, Percent, Programs, Quantile, Span};
+use super::table::{Finding, findings};
+use crate::format::{count, counted};
+
+findings! {
+    /// Something that weakens a step's metrics, or a run's. What was lost is a [`Loss`](super::Loss), and no caveat.
+    Caveat:
+
+    /// The user ended the step.
+    Interrupted "caveat.interrupted" => "interrupted: the figures are of what ran";
+    /// The generator failed in the midst of the step.
+    CutShort "caveat.cut_short" {
+        /// The error, in its own words.
+        error: String,
+    } => "cut short: {error}; the load was not whole after it, and what a lost worker measured in its last second is lost";
+    /// The generator held back a step that broke a limit.
+    LimitedByGenerator "caveat.limited_by_generator"
+        => "limited by the generator: the server may hold more than this";
+    /// The machine held back a step that broke a limit.
+    LimitedByMachine "caveat.limited_by_machine"
+        => "limited by the machine: with one of its own, the server may hold more";
+    /// The generator was at its limit, and the rate was kept.
+    GeneratorFull "caveat.generator_full" => "the generator was at its limit: the server may be faster";
+    /// The machine was full, and the rate was kept.
+    MachineFull "caveat.machine_full" => "the machine was full: with one of its own, the server may be faster";
+    /// Agents were lost.
+    LostAgents "caveat.lost_agents" {
+        /// Agents lost.
+        lost: u64,
+        /// All agents.
+        of: u64,
+        /// Each of them and why.
+        which: String,
+    } => "{lost} of {of} agents lost, what they had reported is in the figures: {which}";
+    /// Agents' clocks differ by a good part of a delivery.
+    Clocks "caveat.clocks" {
+        /// By how much a delivery may be wrong.
+        error: Ns,
+    } => "deliveries between agents are known to ± {error}: their clocks are no closer";
+    /// The generator waited for a CPU, so that latencies are upper bounds.
+    Contention "caveat.contention" {
+        /// The latency.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+        /// Of the latency.
+        lag: Ns,
+        /// CPU that a hypervisor gave to other machines, where that is why.
+        stolen: Option<Percent>,
+        /// Which other programs ran.
+        programs: Option<Programs>,
+    } => "latencies are upper bounds: of the {metric} {quantile} of {latency}, {lag} may be waiting for a CPU ({})",
+         contention(&stolen, &programs);
+    /// The generator's own work delayed what it measured, so that latencies are upper bounds.
+    GeneratorLag "caveat.generator_lag" {
+        /// The latency.
+        latency: Ns,
+        /// The metric.
+        metric: String,
+        /// Of the metric.
+        quantile: Quantile,
+        /// Of the latency.
+        lag: Ns,
+    } => "latencies are upper bounds: of the {metric} {quantile} of {latency}, {lag} may be the generator's own";
+    /// Messages were sent later than they were due.
+    GeneratorBehind "caveat.generator_behind" {
+        /// The longest delay.
+        by: Ns,
+    } => "the generator fell behind its schedule by up to {by}";
+    /// Other programs used the generator's machine.
+    Others "caveat.others" {
+        /// CPU of other programs.
+        others: Percent,
+        /// Which programs.
+        programs: Option<Programs>,
+    } => "other programs used {others} of the generator's machine{}", programs.within(" (", ")");
+    /// A percentile of few samples.
+    Samples "caveat.samples" {
+        /// Of the metric.
+        quantile: Quantile,
+        /// Samples there are.
+        samples: u64,
+        /// Samples it takes.
+        needed: u64,
+    } => "{quantile} rests on {}; {needed} are needed", samples.of("sample");
+    /// Samples beyond what a histogram holds.
+    Clamped "caveat.clamped" {
+        /// How many.
+        samples: u64,
+    } => "{samples} samples were longer than 10 min and count as 10 min";
+    /// The counts of a step do not add up.
+    Miscounted "caveat.miscounted" {
+        /// The sum that is off.
+        error: String,
+    } => "the generator lost count: {error}";
+
+    /// The run was cut short before this step, and went on with it.
+    Resumed "caveat.resumed" {
+        /// Steps that it had by then.
+        steps: u64,
+    } => "resumed: the run was cut short after step {steps}, and went on with this one";
+    /// The event log could not be written.
+    EventsUnwritten "caveat.events_unwritten" {
+        /// Events that are not in it.
+        events: u64,
+        /// Why, in words.
+        why: String,
+    } => "{events} events are not in the log (--events): {why}";
+    /// The event log was too slow.
+    EventsTooFast "caveat.events_too_fast" {
+        /// Events that are not in it.
+        events: u64,
+    } => "{events} events came too fast for the log (--events) and are not in it";
+    /// The step ended before its servers were to be restarted.
+    NotRestarted "caveat.not_restarted" => "the step ended before the servers were to be restarted";
+    /// A restart command could not be started.
+    RestartUnstarted "caveat.restart_unstarted" {
+        /// The command.
+        command: String,
+        /// Why, in words.
+        error: String,
+    } => "the restart command \"{command}\" could not be started: {error}";
+    /// A restart command failed.
+    RestartFailed "caveat.restart_failed" {
+        /// The command.
+        command: String,
+        /// Its exit code; 128 and more for the end by a signal.
+        code: u64,
+    } => "the restart command \"{command}\" failed with code {code}";
+    /// A restart command did not end.
+    RestartUnended "caveat.restart_unended" {
+        /// The command.
+        command: String,
+    } => "the restart command \"{command}\" was still running when the step ended; let it put servers in the background";
+
+    /// The run has no steps.
+    NothingMeasured "caveat.nothing_measured" => "nothing was measured";
+    /// The results were written in the midst of the run.
+    Unended "caveat.unended" {
+        /// How to go on with it, where that is possible.
+        resume: Option<String>,
+    } => "the run had not ended when this was written{}", resume.behind("; ");
+    /// The course of steps ended early, because the generator failed.
+    EndedByGenerator "caveat.ended_by_generator"
+        => "ended by what the generator ran out of, not by the server";
+    /// The course of steps ended early, at the generator's limit of open files.
+    EndedByFiles "caveat.ended_by_files" {
+        /// The most clients that it may have.
+        clients: u64,
+        /// What to type for more.
+        remedy: String,
+    } => "ended by the generator's limit of open files ({clients} clients), not by the server: pass {remedy}";
+    /// Compression lets both ends keep a window for each client.
+    KeptWindows "caveat.kept_windows"
+        => "what a client costs in memory depends on whether it has said something: --compress lets both ends keep a window \
+            for each (--no-context-takeover asks them not to)";
+    /// The memory of a client is unknown: the server's process is out of sight.
+    MemoryUnseen "caveat.memory_unseen"
+        => "what a client costs in memory cannot be told: the server's process cannot be observed from this machine";
+    /// The memory of a client is unknown: all readings were of one number of clients.
+    MemoryOneLoad "caveat.memory_one_load" {
+        /// Readings of the server's memory.
+        readings: u64,
+    } => "what a client costs in memory cannot be told: the {readings} readings of the server's memory were all made beside \
+          the same number of clients: use more clients, or a lower --connect-rate";
+    /// The memory of a client is unknown: too few readings.
+    MemoryFewReadings "caveat.memory_few_readings" {
+        /// Readings of the server's memory.
+        readings: u64,
+    } => "what a client costs in memory cannot be told: there {} of the server's memory while they connected, and it takes \
+          three: use more clients, or a lower --connect-rate", were_readings(&readings);
+    /// The memory of a client is unknown: the server's did not grow.
+    MemoryFlat "caveat.memory_flat"
+        => "what a client costs in memory cannot be told: the server's memory is not seen to grow with them: they need too \
+            little, or memory was given back meanwhile; use more clients";
+    /// The memory of a client is unknown: the server had as many connections before.
+    MemoryReconnected "caveat.memory_reconnected" {
+        /// Connections that it had before.
+        connections: u64,
+    } => "what a client costs in memory cannot be told: the server has had up to {connections} connections before, and may be \
+          using memory again that it freed after these; restart it and measure again, or with more clients than that";
+    /// The memory of a client is unknown: the server had as much before.
+    MemoryReused "caveat.memory_reused" {
+        /// Memory that it needed before.
+        needed: Bytes,
+    } => "what a client costs in memory cannot be told: the server has needed {needed} of memory before, which it did not come \
+          to again, and may be using memory again that it freed; restart it and measure again";
+    /// Nothing was sent to a client that was away.
+    NobodyAway "caveat.nobody_away"
+        => "whether it arrives when clients drop cannot be told: nothing was sent while one was away; measure longer \
+            (--duration), or let connections end sooner (--flap)";
+    /// Nothing was sent to a client that was away, since nobody was there to send.
+    NobodyToSend "caveat.nobody_to_send" {
+        /// Messages due meanwhile.
+        messages: u64,
+    } => "whether it arrives when clients drop cannot be told: nothing was sent while one was away, and nobody was there to \
+          send {}; use more --clients", messages.of("message");
+    /// The target's own metrics could not be read.
+    Scrape "caveat.scrape" {
+        /// Readings that failed.
+        failures: u64,
+        /// All readings.
+        reads: u64,
+        /// What the last of them met, in words.
+        last: String,
+    } => "the target's metrics could not be read {failures} of {reads} times: {last}";
+}
+
+fn were_readings(readings: &Span<'_, u64>) -> String {
+    match *readings.high {
+        0 => "was no reading".into(),
+        1 => "was one reading".into(),
+        _ => format!("were {readings} readings"),
+    }
+}
+
+/// Agents, and the clients they had: `1 of 2 agents and its share of the load`.
+pub(crate) fn agents(lost: u64, of: u64) -> String {
+    lost_agents(&Span { low: &lost, high: &lost }, &Span { low: &of, high: &of })
+}
+
+/// Which steps of a run have a caveat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// The run itself, or its only step.
+    #[default]
+    Run,
+    /// Every step of several.
+    All,
+    /// Some of them.
+    Some {
+        /// How many.
+        steps: u64,
+        /// The fewest and the most clients of these.
+        clients: (u64, u64),
+    },
+}
+
+/// A caveat of a run: those of its steps that differ in nothing but their numbers are one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunCaveat {
+    /// With the lowest numbers.
+    pub low: Caveat,
+    /// With the highest numbers.
+    pub high: Caveat,
+    /// Which steps have it.
+    pub place: Place,
+}
+
+impl From<Caveat> for RunCaveat {
+    fn from(caveat: Caveat) -> Self {
+        Self { high: caveat.clone(), low: caveat, place: Place::Run }
+    }
+}
+
+impl RunCaveat {
+    /// Its stable name.
+    pub fn key(&self) -> &'static str {
+        self.low.key()
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Place::Run => Ok(()),
+            Place::All => f.write_str(" (at every step)"),
+            Place::Some { steps: 1, clients: (clients, _) } => {
+                write!(f, " (at {})", counted(clients, "client"))
+            }
+            Place::Some { steps, clients: (few, many) } if few == many => {
+                write!(f, " (at {steps} steps of {})", counted(few, "client"))
+            }
+            Place::Some { steps, clients: (few, many) } => {
+                write!(f, " (at {steps} steps, {} to {} clients)", count(few), count(many))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for RunCaveat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.low.say(&self.high, f)?;
+        self.place.fmt(f)
+    }
+}

@@ -1,0 +1,182 @@
+//! What was lost, wrong or late.
+
+use super::quantity::{Ns, PerS, Percent, Span};
+use super::table::findings;
+
+findings! {
+    /// What was lost, wrong or late in a step: that is a fact about the server, and no [`Caveat`](super::Caveat).
+    Loss:
+
+    /// Clients that did not connect.
+    Clients "loss.clients" {
+        /// Clients that are missing.
+        missing: u64,
+        /// Clients asked for.
+        of: u64,
+        /// The most frequent kind of error.
+        error: Option<String>,
+    } => "{} did not become usable{}", missing.part_of(&of, "clients"), error.within(" (", ")");
+    /// Connections that were not made, where clients come and go.
+    Attempts "loss.attempts" {
+        /// Attempts that failed.
+        failed: u64,
+        /// All attempts.
+        of: u64,
+        /// The most frequent kind of error.
+        error: Option<String>,
+    } => "{} failed{}", failed.part_of(&of, "attempts to connect"), error.within(" (", ")");
+    /// Connections that ended under the load.
+    Connections "loss.connections" {
+        /// Connections lost.
+        lost: u64,
+        /// All connections.
+        of: u64,
+        /// `clients`, or `connections` where a client had several.
+        what: String,
+        /// When the first one was lost, since the load began.
+        first: Option<Ns>,
+    } => "{} {}{}", lost.part_of(&of, &what), lost_them(&lost, &what), first.behind(", the first after ");
+    /// Joins of rooms that were refused or unanswered.
+    Joins "loss.joins" {
+        /// Joins that failed.
+        failed: u64,
+        /// All joins.
+        of: u64,
+    } => "{} ended at the door: not let into the room", failed.part_of(&of, "visits");
+    /// Presence notices that did not come.
+    Notices "loss.notices" {
+        /// Notices that are missing.
+        missing: u64,
+        /// Notices due.
+        of: u64,
+    } => "{} of newcomers never came to who was in their room", missing.part_of(&of, "notices");
+    /// Clients that did not reconnect.
+    NotBack "loss.not_back" {
+        /// Clients that did not.
+        missing: u64,
+        /// Clients that were disconnected.
+        of: u64,
+    } => "{} {} not back", missing.part_of(&of, "clients"), if *missing.high == 1 { "was" } else { "were" };
+    /// Copies or answers that had not come when throng stopped waiting.
+    StillToCome "loss.still_to_come" {
+        /// Those that had not come.
+        missing: u64,
+        /// Those due.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+    } => "{} still to come when the wait for them ended (--drain-timeout)", missing.part_of(&of, &what);
+    /// Copies or answers that never came.
+    Missing "loss.missing" {
+        /// Those that never came.
+        missing: u64,
+        /// Those due.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+        /// Why requests to publish failed.
+        unpublished: Option<String>,
+    } => "{} missing{}", missing.part_of(&of, &what), unpublished.within(": requests to publish failed (", ")");
+    /// As many copies are missing as there were messages.
+    MissingOne "loss.missing_one" {
+        /// Copies that never came.
+        missing: u64,
+        /// Copies due.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+    } => "{} missing, one for each message: if the server leaves out the sender, use --to others",
+         missing.part_of(&of, &what);
+    /// Messages that were not acknowledged.
+    Unacknowledged "loss.unacknowledged" {
+        /// Those that were not.
+        missing: u64,
+        /// Messages sent.
+        of: u64,
+        /// Why requests to publish failed.
+        unpublished: Option<String>,
+    } => "{} not acknowledged{}", missing.part_of(&of, "messages"),
+         unpublished.within(": requests to publish failed (", ")");
+    /// Copies or answers with a wrong content.
+    Wrong "loss.wrong" {
+        /// The wrong ones.
+        wrong: u64,
+        /// All that came.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+        /// The most frequent of them.
+        example: Option<String>,
+    } => "{} wrong{}", wrong.part_of(&of, &what), example.within(" (", ")");
+    /// Wrong copies, some of which were for another room.
+    Leaked "loss.leaked" {
+        /// The wrong ones.
+        wrong: u64,
+        /// All that came.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+        /// Of the wrong ones, those for another room.
+        leaked: u64,
+    } => "{} wrong, {leaked} of them leaked into other rooms", wrong.part_of(&of, &what);
+    /// Answers that came after the schedule.
+    Queued "loss.queued" {
+        /// Those that came late.
+        late: u64,
+        /// Those due.
+        of: u64,
+        /// `copies` or `answers`.
+        what: String,
+    } => "{} queued up", late.part_of(&of, &what);
+    /// Messages were acknowledged whose copies did not come.
+    Kept "loss.kept" {
+        /// What came of all that was due.
+        kept: Percent,
+        /// `copies` or `answers`.
+        what: String,
+        /// Messages due.
+        asked: PerS,
+        /// What is sent: `messages`.
+        sends: String,
+    } => "{kept} of the {what} of {asked:#} {sends}/s came";
+    /// The rate was not kept.
+    Rate "loss.rate" {
+        /// Messages answered.
+        achieved: PerS,
+        /// Messages due.
+        asked: PerS,
+        /// What is sent: `messages`.
+        sends: String,
+    } => "{achieved} answered of {asked:#} {sends}/s";
+    /// Copies due to clients that were away.
+    WhileAway "loss.while_away" {
+        /// Those that never came.
+        lost: u64,
+        /// Those due.
+        of: u64,
+    } => "{} due to clients while they were away never came", lost.part_of(&of, "copies");
+    /// A limit of the user's was broken.
+    Limit "loss.limit" {
+        /// The limit as it was written.
+        limit: String,
+        /// What the metric came to, with its unit.
+        actual: String,
+    } => "{limit} was {actual}";
+    /// A limit of the user's was broken because there was nothing to measure.
+    Unmeasured "loss.unmeasured" {
+        /// The limit as it was written.
+        limit: String,
+    } => "{limit} was not measured";
+    /// The generator did not get to the end of the step.
+    Unfinished "loss.unfinished" => "cut short when the generator gave out";
+}
+
+/// `lost their connection` of clients, `were lost` of connections.
+fn lost_them(lost: &Span<'_, u64>, what: &Span<'_, String>) -> &'static str {
+    match (what.high.as_str(), *lost.high) {
+        ("clients", 1) => "lost its connection",
+        ("clients", _) => "lost their connection",
+        (_, 1) => "was lost",
+        _ => "were lost",
+    }
+}
