@@ -168,10 +168,8 @@ fn commands_take_turns_until_it_is_told() {
     let rule = ["--fail-if", "p50 slower by 5%", "--format", "json"];
     let outcome = run(throng(["compare"]).args(commands).args(rule), 3 * RUN_MAX);
     let rounds = outcome.stderr.lines().filter(|line| line.starts_with("round ")).count();
-    // A busy machine leaves marks on the runs, and then nothing is said against B.
-    let is_doubted = outcome.stderr.contains("most runs of both sides have marks");
-    let expected = if is_doubted { (Some(5), 4) } else { (Some(3), 3) };
-    assert_eq!((outcome.code, rounds), expected, "{outcome}");
+    // However busy the machine is, it does not make 1.5 s.
+    assert_eq!((outcome.code, rounds), (Some(3), 3), "{outcome}");
     assert!(outcome.json()["figures"].as_array().is_some_and(|rows| !rows.is_empty()), "{outcome}");
 
     let list = run(throng(["runs", "list", "--format", "json", "--store"]).arg(&path), RUN_MAX).json();

@@ -210,6 +210,7 @@ mod tests {
                 found,
                 change: found.map_or(Change::CannotTell, |found| found.change()),
                 is_blind: false,
+                doubt: None,
             }
         };
         let rows = vec![
@@ -220,7 +221,7 @@ mod tests {
             Row { at_least: [false, true], ..row("recovery.p99", Unit::Ms, &[900.0], &[5_000.0]) },
             row("server.rss", Unit::Bytes, &[5e6], &[4e6]),
         ];
-        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()], in_doubt: false }
+        Comparison { rows, notes: vec!["the CPU differs: i5 | i7".into()] }
     }
 
     fn rendered(found: &Comparison, format: TableFormat) -> String {

@@ -17,6 +17,7 @@ use crate::run::Run;
 use crate::step::{Second, Step};
 
 mod capacity;
+mod doubt;
 mod row;
 mod rule;
 mod settings;
@@ -32,27 +33,28 @@ pub use rule::{Rule, RuleError, Ruled};
 pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     assert!(!a.is_empty() && !b.is_empty(), "two sides");
     let scenario = a[0].scenario;
-    let mut comparison = Comparison {
-        rows: capacity::row(a, b).into_iter().collect(),
-        notes: notes(a, b),
-        in_doubt: [a, b].into_iter().all(is_doubtful),
-    };
+    let mut comparison = Comparison { rows: capacity::row(a, b).into_iter().collect(), notes: notes(a, b) };
     let mut alone: u64 = 0;
     for level in levels(a) {
-        let (of_a, of_b) = (at(a, level), at(b, level));
+        let (whole_a, whole_b) = (at(a, level), at(b, level));
+        let (of_a, of_b) = (&whole_a, &whole_b);
         if of_b.is_empty() {
             alone += 1;
             continue;
         }
-        let are_limited = is_limited(&of_a) && is_limited(&of_b);
-        let is_blind = are_limited || (is_broken(&of_b) && !is_broken(&of_a));
-        for part in parts(&of_a) {
-            let (of_a, of_b) = (in_part(&of_a, &part), in_part(&of_b, &part));
+        let are_limited = is_limited(of_a) && is_limited(of_b);
+        let is_blind = are_limited || (is_broken(of_b) && !is_broken(of_a));
+        for part in parts(of_a) {
+            let (of_a, of_b) = (in_part(of_a, &part), in_part(of_b, &part));
             let figures = figures(&part, scenario).into_iter();
-            let rows = figures.filter_map(|figure| row((&part, figure), level, &of_a, &of_b));
-            // What is counted is seen whoever was at a limit.
-            let is_timed = |row: &Row| matches!(row.unit, Unit::Ms | Unit::PerSecond);
-            comparison.rows.extend(rows.map(|row| Row { is_blind: is_blind && is_timed(&row), ..row }));
+            let rows = figures.filter_map(|figure| {
+                let row = row((&part, figure), level, &of_a, &of_b)?;
+                // What is counted is seen whoever was at a limit.
+                let is_timed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
+                let doubt = doubt::explanation(figure, (&whole_a, row.a), (&whole_b, row.b));
+                Some(Row { is_blind: is_blind && is_timed, doubt, ..row })
+            });
+            comparison.rows.extend(rows);
         }
     }
     alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count() as u64;
@@ -68,11 +70,6 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
         ));
     }
     comparison
-}
-
-/// Whether at least half of a side's runs have marks.
-fn is_doubtful(side: &[Run]) -> bool {
-    2 * side.iter().filter(|run| !run.verdict.is_trusted()).count() >= side.len()
 }
 
 /// Whether in at least half of a side's steps at a level, of a loop that waits for answers, the generator or the machine set the
@@ -176,6 +173,7 @@ fn row(
         found,
         change: found.map_or(nothing, |found| found.change()),
         is_blind: false,
+        doubt: None,
     })
 }
 
@@ -246,13 +244,7 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     }
     let doubtful = runs().filter(|run| !run.verdict.is_trusted()).count();
     if doubtful > 0 {
-        notes.push(format!("{doubtful} of {} runs have marks: throng runs show tells", runs().count()));
-        if is_doubtful(a) && is_doubtful(b) {
-            notes.push(
-                "as both sides have them, no rule is broken by what differs: it may not be the servers"
-                    .into(),
-            );
-        }
+        notes.push(format!("{doubtful} of {} runs have caveats: throng runs show tells", runs().count()));
     }
     notes
 }

@@ -3,6 +3,7 @@
 use stats::compare::{self, Better, Change, REPEATS_MIN};
 use stats::{Count, Interval, Timed};
 
+use crate::finding::Caveat;
 use crate::judgement::Unit;
 use crate::limit::{Counted, Figure, Gauge, Part, Rate, Statistic};
 use crate::scenario::Scenario;
@@ -33,6 +34,8 @@ pub struct Row {
     /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did; or in a loop that
     /// waits for answers, the generator or the machine set the pace on both sides.
     pub is_blind: bool,
+    /// A caveat that may be why B differs from A: it is about this metric, and as large as the difference.
+    pub doubt: Option<Caveat>,
 }
 
 impl Row {
@@ -69,8 +72,6 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// What a reader has to know, as plain sentences.
     pub notes: Vec<String>,
-    /// Most runs of both sides have marks: what differs may not be the servers.
-    pub in_doubt: bool,
 }
 
 /// Quantiles that are compared of everything timed.

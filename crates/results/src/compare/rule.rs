@@ -111,7 +111,7 @@ impl Rule {
                     None => Ruling::CannotTell,
                 };
                 let is_doubted = match ruling {
-                    Ruling::Broken => comparison.in_doubt,
+                    Ruling::Broken => row.doubt.is_some(),
                     Ruling::Kept => row.is_blind,
                     Ruling::CannotTell => false,
                 };

@@ -2,7 +2,7 @@ use stats::compare::Ruling;
 use stats::{Capacity, Counts, Figures, Histogram};
 
 use super::*;
-use crate::finding::quantity::Percent;
+use crate::finding::quantity::{Ns, Percent, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::run::Environment;
 use crate::scenario::Scenario;
@@ -116,22 +116,23 @@ fn a_rule_is_broken_kept_or_cannot_be_told() {
 }
 
 #[test]
-fn marks_on_both_sides_break_no_rule() {
-    let marked = |mut runs: Vec<Run>, times: usize| {
-        for run in runs.iter_mut().take(times) {
-            run.verdict.trust.push(Caveat::LimitedByGenerator.into());
+fn a_caveat_blocks_a_rule_where_it_is_as_large_as_the_difference() {
+    let late = |mut runs: Vec<Run>, ms: u64| {
+        for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
+            let (latency, lag) = (Ns(300_000_000), Ns(ms * 1_000_000));
+            let (metric, quantile) = ("rtt".into(), Quantile(0.95));
+            step.marks.push(Caveat::GeneratorLag { latency, metric, quantile, lag });
         }
         runs
     };
-    let of = |of_a, of_b| {
-        let comparison = compare(&marked(repeats(5.0, 4, 1), of_a), &marked(repeats(25.0, 4, 51), of_b));
+    let of = |lag_a, lag_b| {
+        let comparison = compare(&late(repeats(5.0, 4, 1), lag_a), &late(repeats(25.0, 4, 51), lag_b));
         assert_eq!(found(&comparison, "rtt.p95").change, Change::Slower);
         (ruling(&comparison, "p95 slower by 5%"), ruling(&comparison, "p95 faster"))
     };
-    assert_eq!(of(4, 4), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
-    assert_eq!(of(2, 2).0, [Ruling::CannotTell]);
-    assert_eq!(of(0, 4).0, [Ruling::Broken], "what B has marks for may be what is wrong with it");
-    assert_eq!(of(1, 4).0, [Ruling::Broken]);
+    assert_eq!(of(1, 200), (vec![Ruling::CannotTell], vec![Ruling::Kept]));
+    assert_eq!(of(1, 9).0, [Ruling::Broken], "a part of the difference");
+    assert_eq!(of(200, 200).0, [Ruling::Broken], "both are as late");
 }
 
 #[test]

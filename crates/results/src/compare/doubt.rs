@@ -1,0 +1,164 @@
+//! What else than the servers may explain a difference between two sides.
+//!
+//! Rules. A caveat speaks against a difference only if it is about the metric, and as large as the difference. What both
+//! sides have alike explains none: it is the excess of one side over the other that counts. How much runs vary is in the
+//! interval already, and so are few samples.
+
+use stats::Timed;
+
+use crate::finding::Caveat;
+use crate::limit::{Figure, Rate};
+use crate::step::Step;
+
+/// A caveat that may be why a metric is `of_b` and not `of_a`; `None`: none is as large as the difference.
+pub(super) fn explanation(
+    figure: Figure,
+    (a, of_a): (&[&Step], f64),
+    (b, of_b): (&[&Step], f64),
+) -> Option<Caveat> {
+    let is_latency = matches!(figure, Figure::Timed(..));
+    if !is_latency && !matches!(figure, Figure::Rate(Rate::Achieved | Rate::Received)) {
+        return None;
+    }
+    let partial =
+        |side| usual(side, |caveat| matches!(caveat, Caveat::CutShort { .. } | Caveat::LostAgents { .. }));
+    if let Some(caveat) = partial(b).or_else(|| partial(a)) {
+        return Some(caveat);
+    }
+    if let (Some(_), Some(caveat)) = (pace(a), pace(b)) {
+        return Some(caveat);
+    }
+    // The worse side is the one that others may have slowed down.
+    let is_b_worse = (of_b > of_a) == is_latency;
+    let (worse, of_worse, better, of_better) =
+        if is_b_worse { (b, of_b, a, of_a) } else { (a, of_a, b, of_b) };
+    let difference = of_worse - of_better;
+    if is_latency && mean(worse, lag_ms) - mean(better, lag_ms) >= difference {
+        return any(worse, |caveat| lag_ms(caveat).is_some());
+    }
+    let is_between_clocks = matches!(figure, Figure::Timed(Timed::Delivery | Timed::Completion, _));
+    if is_between_clocks && mean(a, clock_error_ms) + mean(b, clock_error_ms) >= difference {
+        return any(worse, |caveat| clock_error_ms(caveat).is_some());
+    }
+    // With half of the CPU, everything takes twice as long, and half as much is done.
+    let left = |side: &[&Step]| 1.0 - mean(side, others_share).min(0.99);
+    let slowdown = if is_latency { of_worse / of_better } else { of_better / of_worse };
+    let is_by_others = left(better) / left(worse) >= slowdown;
+    is_by_others.then(|| any(worse, |caveat| others_share(caveat).is_some())).flatten()
+}
+
+/// A caveat of any step of a side.
+fn any(side: &[&Step], is_so: impl Fn(&Caveat) -> bool) -> Option<Caveat> {
+    side.iter().flat_map(|step| &step.marks).find(|caveat| is_so(caveat)).cloned()
+}
+
+/// A caveat that at least half of a side's steps have.
+fn usual(side: &[&Step], is_so: impl Fn(&Caveat) -> bool) -> Option<Caveat> {
+    let count = side.iter().filter(|step| step.marks.iter().any(&is_so)).count();
+    any(side, is_so).filter(|_| 2 * count >= side.len())
+}
+
+/// That the generator or the machine set the pace of a side's loop, which waits for answers.
+fn pace(side: &[&Step]) -> Option<Caveat> {
+    let is_loop = side.iter().all(|step| step.rates.asked_per_s.is_none());
+    usual(side, |caveat| matches!(caveat, Caveat::LimitedByGenerator | Caveat::LimitedByMachine))
+        .filter(|_| is_loop)
+}
+
+/// The mean over a side's steps of the largest size that a caveat has in each; 0 where it has none.
+fn mean(side: &[&Step], size: impl Fn(&Caveat) -> Option<f64>) -> f64 {
+    let sizes = side.iter().map(|step| step.marks.iter().filter_map(&size).fold(0.0, f64::max));
+    sizes.sum::<f64>() / side.len().max(1) as f64
+}
+
+/// How much of a latency may be the generator's, or its waiting for a CPU.
+fn lag_ms(caveat: &Caveat) -> Option<f64> {
+    match caveat {
+        Caveat::Contention { lag, .. } | Caveat::GeneratorLag { lag, .. } => Some(lag.0 as f64 / 1e6),
+        _ => None,
+    }
+}
+
+fn clock_error_ms(caveat: &Caveat) -> Option<f64> {
+    match caveat {
+        Caveat::Clocks { error } => Some(error.0 as f64 / 1e6),
+        _ => None,
+    }
+}
+
+/// The share of the machine that other programs used.
+fn others_share(caveat: &Caveat) -> Option<f64> {
+    match caveat {
+        Caveat::Others { others, .. } => Some(others.0 / 100.0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Finding;
+    use crate::finding::quantity::{Ns, Percent, Quantile};
+    use crate::limit::Statistic;
+
+    const P95: Figure = Figure::Timed(Timed::Rtt, Statistic::Quantile(0.95));
+    const RATE: Figure = Figure::Rate(Rate::Achieved);
+
+    fn with(marks: Vec<Caveat>) -> Step {
+        Step { marks, ..Step::default() }
+    }
+
+    fn why(figure: Figure, (a, of_a): (&Step, f64), (b, of_b): (&Step, f64)) -> Option<&'static str> {
+        explanation(figure, (&[a], of_a), (&[b], of_b)).map(|caveat| caveat.key())
+    }
+
+    fn late(ms: u64) -> Step {
+        with(vec![Caveat::Contention {
+            latency: Ns(100_000_000),
+            metric: "rtt".into(),
+            quantile: Quantile(0.95),
+            lag: Ns(ms * 1_000_000),
+            stolen: None,
+            programs: None,
+        }])
+    }
+
+    fn busy(percent: f64) -> Step {
+        with(vec![Caveat::Others { others: Percent(percent), programs: None }])
+    }
+
+    #[test]
+    fn lag_explains_no_more_than_it_is() {
+        let quiet = Step::default();
+        assert_eq!(why(P95, (&quiet, 10.0), (&late(12), 20.0)), Some("caveat.contention"));
+        assert_eq!(why(P95, (&quiet, 10.0), (&late(12), 35.0)), None);
+        assert_eq!(why(P95, (&late(12), 10.0), (&late(13), 20.0)), None, "both were late");
+        assert_eq!(why(P95, (&late(12), 20.0), (&quiet, 10.0)), Some("caveat.contention"), "A was");
+        assert_eq!(why(RATE, (&quiet, 100.0), (&late(12), 50.0)), None);
+    }
+
+    #[test]
+    fn others_explain_what_the_cpu_they_took_makes() {
+        let quiet = Step::default();
+        assert_eq!(why(P95, (&quiet, 10.0), (&busy(60.0), 20.0)), Some("caveat.others"));
+        assert_eq!(why(P95, (&quiet, 10.0), (&busy(60.0), 30.0)), None, "2.5 times at the most");
+        assert_eq!(why(P95, (&busy(96.0), 10.0), (&busy(96.0), 900.0)), None, "both had as little");
+        assert_eq!(why(RATE, (&quiet, 100.0), (&busy(60.0), 45.0)), Some("caveat.others"));
+        assert_eq!(why(RATE, (&busy(60.0), 100.0), (&quiet, 45.0)), None, "B had more");
+    }
+
+    #[test]
+    fn few_samples_are_in_the_interval_already() {
+        let few = with(vec![Caveat::Samples { quantile: Quantile(0.95), samples: 160, needed: 200 }]);
+        assert_eq!(why(P95, (&few, 1.0), (&few, 90.0)), None);
+    }
+
+    #[test]
+    fn a_pace_that_the_generator_set_tells_nothing_of_servers() {
+        let paced = with(vec![Caveat::LimitedByGenerator]);
+        assert_eq!(why(RATE, (&paced, 100.0), (&paced, 50.0)), Some("caveat.limited_by_generator"));
+        assert_eq!(why(RATE, (&Step::default(), 100.0), (&paced, 50.0)), None);
+        let missing = Figure::Counted(crate::limit::Counted::Errors);
+        assert_eq!(why(missing, (&paced, 1.0), (&paced, 50.0)), None);
+    }
+}
