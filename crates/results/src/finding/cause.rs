@@ -39,16 +39,22 @@ findings! {
         /// Of the calibrated rate.
         used: Percent,
     } => "it did {used} of what it can do here, by throng calibrate";
-    /// Messages of an open loop waited because every connection had as many under way as it may have.
+    /// Messages of an open loop waited because every connection had as many under way as it may have, and the rate needs more
+    /// even if the server answers as fast as it does without a queue.
     GeneratorPool "generator.pool_small" {
         /// Messages that waited.
         waited: u64,
-        /// Messages due.
+        /// Messages sent.
         of: u64,
-        /// Connections in the pool.
-        connections: u64,
-    } => "{waited} of {of} messages waited because all of its {connections} connections were busy: use more, or --pipelining \
-          (over HTTP/2 --streams, as far as the server allows)";
+        /// Messages that the connections had under way at once.
+        slots: u64,
+        /// Messages that have to be under way at once (Little's law).
+        needed: u64,
+        /// The shortest time of an answer.
+        service: Ns,
+    } => "{waited} of {of} messages waited because its connections had {slots} under way at once, and {needed} are needed where \
+          an answer takes {service}: use more connections (--clients, --publish-connections), or --pipelining (over HTTP/2 \
+          --streams, as far as the server allows)";
     /// The generator's own work delayed what it measured.
     GeneratorBusy "generator.busy" {
         /// The delay.

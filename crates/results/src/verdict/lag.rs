@@ -6,7 +6,7 @@
 use stats::{Histogram, Timed};
 
 use super::machine;
-use super::signs::{IDLE_CPU_PERCENT_MAX, server_left_out, worker_cpu};
+use super::signs::{IDLE_CPU_PERCENT_MAX, server_left_out, waits_for_slots, worker_cpu};
 use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::step::Step;
@@ -44,7 +44,8 @@ impl Lag {
     pub(super) fn of(step: &Step) -> Option<Lag> {
         let figure = if step.figures.rtt.is_empty() { Timed::Handshake } else { Timed::Rtt };
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
-        let lags = loop_lag.into_iter().chain([&step.figures.send_lag]);
+        let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
+        let lags = loop_lag.into_iter().chain(send_lag);
         let lags = lags.map(|lag| Lag::between(lag, figure, step));
         let lag = lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)

@@ -20,6 +20,8 @@ const WAITING_PERCENT_MAX: f64 = 10.0;
 const MISSED_BY_WAITING_MAX: f64 = 10.0;
 /// Who would have answered less than this of the rate without having waited had another reason.
 const KEPT_WITHOUT_PERCENT_MIN: f64 = 50.0;
+/// A server none of whose threads was running or ready to run for this much of the time was asleep rather than starved.
+const READY_PERCENT_MIN: f64 = 50.0;
 /// Use of a network link that counts as all of it.
 const LINK_PERCENT_MAX: f64 = 90.0;
 /// Segments sent again, or come out of order, that make a network the suspect.
@@ -51,8 +53,14 @@ pub(super) fn crowded(step: &Step) -> Option<Cause> {
 /// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
 /// waiting it would have answered as much more as it had more time, at both ends of a message.
 fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
-    let threads = step.server.iter().flat_map(|server| &server.thread_use);
-    let waited_percent = threads.map(|thread| thread.waiting_percent).reduce(f64::max);
+    let threads = || step.server.iter().flat_map(|server| &server.thread_use);
+    // A queue that nobody works at, though there is a CPU for it, waits for something else: whoever lacks CPU is ready.
+    let ready_percent =
+        threads().map(|thread| thread.cpu_percent() + thread.waiting_percent).reduce(f64::max);
+    if ready_percent.is_some_and(|ready| ready < READY_PERCENT_MIN) {
+        return false;
+    }
+    let waited_percent = threads().map(|thread| thread.waiting_percent).reduce(f64::max);
     waited_percent.is_none_or(|waited| {
         let share = (waited / 100.0).min(1.0);
         let kept_without_percent = (100.0 - missed_percent) / (1.0 - share).powi(2);

@@ -1,6 +1,6 @@
 //! The caveats of a step.
 
-use super::signs::main_figure;
+use super::signs::{main_figure, waits_for_slots};
 use super::{lag, machine};
 use crate::finding::Caveat;
 use crate::finding::quantity::{Ns, Percent, Quantile};
@@ -17,7 +17,7 @@ const BEHIND_SHARE_MIN: f64 = 0.1;
 pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
     let worst_ns = step.figures.send_lag.max_ns();
     let shows = worst_ns as f64 > BEHIND_SHARE_MIN * step.figures.rtt.max_ns() as f64;
-    (worst_ns > BEHIND_NS_MIN && shows).then_some(worst_ns)
+    (worst_ns > BEHIND_NS_MIN && shows && !waits_for_slots(step)).then_some(worst_ns)
 }
 
 /// What weakens the step's metrics. What was lost or wrong is no caveat but a fact: limits say it. `quantile` is the one

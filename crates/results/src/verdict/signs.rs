@@ -13,7 +13,7 @@ pub(super) const THROTTLED_PERCENT_MAX: f64 = 10.0;
 /// Share of the generator's calibrated ceiling that counts as all of it.
 pub(super) const CEILING_PERCENT_MAX: f64 = 90.0;
 /// Share of an open loop's messages that had to wait for a connection, above which there are too few connections.
-pub(super) const WAITED_SHARE_MAX: f64 = 0.01;
+const WAITED_SHARE_MAX: f64 = 0.01;
 /// CPU below which the generator or the server is idle.
 pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 
@@ -40,6 +40,12 @@ pub(super) fn generator_had_time(step: &Step) -> bool {
 pub(super) fn overflows(step: &Step) -> Option<u64> {
     let times = step.machine.as_ref()?.listen_overflows.filter(|&times| times > 0)?;
     (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64).then_some(times)
+}
+
+/// Whether an open loop's messages waited for a connection that unanswered ones held: they were sent late, but not because the
+/// generator was.
+pub(super) fn waits_for_slots(step: &Step) -> bool {
+    step.counts.waited as f64 > WAITED_SHARE_MAX * step.counts.sent as f64
 }
 
 /// How many there are of what may be lost: clients, or connections where a client had more than one.

@@ -13,15 +13,39 @@ fn a_busy_generator_is_the_bottleneck() {
     assert_eq!((who, &*why), (Bottleneck::Generator, "generator.behind asked_per_s=500.0 sent_per_s=400.0"));
 }
 
-#[test]
-fn a_load_without_a_free_connection_is_short_of_them() {
-    let (who, why) = judged(|step| {
-        (step.clients, step.counts.waited) = (5, 5_000);
-        (step.rates.achieved_per_s, step.counts.late) = (Some(250.0), 5_000);
+/// 10,000 messages at 500/s, of which half waited for one of a few connections; each answer took `service_ms`, but for the first.
+fn waited(first_ms: u64, service_ms: u64, achieved_per_s: f64) -> Cause {
+    let step = with(|step| {
+        answered(step, service_ms * MS);
+        step.figures.service.record_ns(first_ms * MS);
+        (step.counts.waited, step.counts.late) = (5_000, 5_000);
+        step.figures.send_lag.record_n_ns(4_000 * MS, 5_000);
+        (step.rates.achieved_per_s, step.rates.sent_per_s) = (Some(achieved_per_s), Some(achieved_per_s));
     });
-    assert_eq!(who, Bottleneck::Generator);
-    let said = "generator.pool_small connections=5 of=10000 waited=5000";
-    assert_eq!(why, said);
+    bottleneck(&step, None).cause
+}
+
+#[test]
+fn a_pool_is_small_beside_rate_and_unloaded_service() {
+    // 16 at once, half a second each: 32/s, and 500/s need 250 at once.
+    let small = waited(500, 500, 32.0).terse();
+    assert_eq!(small, "generator.pool_small needed=250 of=10000 service_ms=500.0 slots=16 waited=5000");
+}
+
+#[test]
+fn a_pool_that_a_queue_holds_is_the_servers() {
+    // 100 at once and 100/s: the first answer took 10 ms, so that 5 at once were enough.
+    let queue = waited(10, 1_000, 100.0).terse();
+    assert_eq!(queue, "server.rate achieved_per_s=100.0 asked_per_s=500.0");
+}
+
+#[test]
+fn what_waited_for_a_connection_is_no_lag_of_the_generators() {
+    let step = with(|step| {
+        step.counts.waited = 5_000;
+        step.figures.send_lag.record_n_ns(4_000 * MS, 5_000);
+    });
+    assert_eq!(marks(&step, 0.95), Vec::<Caveat>::new());
 }
 
 #[test]

@@ -71,16 +71,18 @@ fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
 #[test]
 fn who_hardly_waited_for_a_cpu_did_not_miss_the_rate_by_it() {
     // Of 10,000 due, so many came, and those within the schedule.
-    let of = |received, waiting_percent| {
+    let by = |received, waiting_percent, user_percent| {
         judged(|step| {
             crowd(step);
             (step.counts.received, step.counts.missing) = (received, 10_000 - received);
-            let thread = ThreadUse { waiting_percent, ..ThreadUse::default() };
+            let thread = ThreadUse { waiting_percent, user_percent, ..ThreadUse::default() };
             server(step).thread_use = vec![ThreadUse::default(), thread];
         })
         .0
     };
+    let of = |received, waiting_percent| by(received, waiting_percent, 70.0 - waiting_percent);
     let waited = |waiting_percent| of(8_000, waiting_percent);
+    assert_eq!(by(8_000, 4.0, 6.0), Bottleneck::Server, "it was asleep for most of the time");
     assert_eq!(of(1_250, 20.0), Bottleneck::Server, "a fifth of the time more is no eight times the rate");
     assert_eq!(of(1_250, 60.0), Bottleneck::Machine);
     assert_eq!(waited(4.0), Bottleneck::Machine, "a turn that came late may have delayed others");

@@ -37,7 +37,11 @@ fn examples() -> Vec<Step> {
         }),
         with(|step| server(step).thread_use = vec![starved()]),
         with(|step| generator(step).worker_cpu_percent_max = Some(93.0)),
-        with(|step| step.counts.waited = 5_000),
+        with(|step| {
+            answered(step, 500 * MS);
+            step.counts.waited = 5_000;
+            step.rates.achieved_per_s = Some(32.0);
+        }),
         with(|step| {
             late(step, 15 * MS);
             generator(step).worker_cpu_percent_max = Some(5.0);
