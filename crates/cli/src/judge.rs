@@ -5,7 +5,7 @@ use crew::Course;
 use load::StepOrder;
 use results::finding::{Cause, Caveat};
 use results::limit::Limit;
-use results::{Run, Step, Warmup, standing, verdict};
+use results::{Run, Scenario, Step, Warmup, standing, verdict};
 
 use crate::calibration::{Calibration, Work};
 use crate::request::{Limits, Request};
@@ -15,6 +15,7 @@ pub(crate) struct Judge {
     limits: Limits,
     /// They hold without being asked for.
     standing: Vec<Limit>,
+    is_storm: bool,
     quantile: f64,
     work: Work,
     calibration: Option<Calibration>,
@@ -28,6 +29,7 @@ impl Judge {
         Self {
             standing: standing::limits(request.scenario, &limits.asked, allowed_percent),
             limits,
+            is_storm: request.scenario == Scenario::Storm,
             quantile: request.percentile / 100.0,
             work: Work::of(&request.plan),
             calibration: Calibration::load(),
@@ -53,6 +55,7 @@ impl Judge {
         }
         step.limits = self.limits.asked.iter().filter_map(|limit| limit.check_decided(&step)).collect();
         step.standing = standing::check(&self.standing, &step);
+        step.standing.extend(standing::storm(&step).filter(|_| self.is_storm));
         let stops = self.limits.stop.iter().filter_map(|stop| stop.check_decided(&step));
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);

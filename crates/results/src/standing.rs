@@ -29,6 +29,8 @@ pub(crate) const FIGURES: [Figure; 9] = [
 pub(crate) const RATE: Figure = Figure::Rate(Rate::Achieved);
 /// A limit that no figure of a step is about.
 const UNFINISHED: &str = "unfinished==0";
+/// Another one.
+const STORM: &str = "storm==1";
 
 /// Whether a figure that the scenario has must be as good as it can be.
 fn stands(figure: Figure, scenario: Scenario) -> bool {
@@ -74,6 +76,24 @@ pub fn unfinished() -> LimitOutcome {
         at_least: false,
         unit: Unit::Count,
     }
+}
+
+/// Of a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
+/// server was to bring it about and did not.
+pub fn storm(step: &Step) -> Option<LimitOutcome> {
+    let was_none = step.figures.recovery.is_empty() && step.counts.cut == 0 && step.counts.disconnects > 0;
+    (was_none && !step.was_interrupted()).then(|| LimitOutcome {
+        limit: STORM.into(),
+        passed: false,
+        actual: Some(0.0),
+        at_least: false,
+        unit: Unit::Count,
+    })
+}
+
+/// Whether it is that of a storm that did not take place.
+pub(crate) fn is_of_storm(limit: &LimitOutcome) -> bool {
+    limit.limit == STORM
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use stats::Count;
 
 use crate::finding::Loss;
-use crate::finding::quantity::{Ns, PerS, Percent};
+use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
 use crate::format::{bytes, count, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
@@ -15,6 +15,8 @@ use crate::step::{PUBLISH, Step, is_of_answers};
 const QUEUED_RATE_MIN: f64 = 0.99;
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
+/// The kind of error of a handshake that was refused by an answer of HTTP.
+const HTTP_STATUS: &str = "http_status";
 /// From so many messages on, as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
@@ -36,6 +38,9 @@ pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
     let found = match Figure::of_limit(limit).filter(|_| is_standing) {
         Some(figure) => loss(scenario, step, figure),
         None if is_standing && standing::is_unfinished(limit) => Some(Loss::Unfinished),
+        None if is_standing && standing::is_of_storm(limit) => {
+            Some(Loss::NoStorm { left: step.counts.disconnects, of: step.connections() })
+        }
         None => None,
     };
     let limit_text = limit.limit.clone();
@@ -158,10 +163,10 @@ fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
 
 /// Clients that did not connect. Where clients come and go, one may fail and connect later, or another in its place.
 fn not_connected(step: &Step) -> Option<Loss> {
-    let error = most_frequent(step);
+    let errors = why_not(step);
     Some(match step.failed_to_come() {
-        0 => Loss::Clients { missing: some(step.unusable())?, of: step.clients, error },
-        failed => Loss::Attempts { failed, of: step.counts.connects, error },
+        0 => Loss::Clients { missing: some(step.unusable())?, of: step.clients, errors },
+        failed => Loss::Attempts { failed, of: step.counts.connects, errors },
     })
 }
 
@@ -192,11 +197,19 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
     }
 }
 
-/// The kind of error that kept most clients from connecting.
-fn most_frequent(step: &Step) -> Option<String> {
+/// What kept clients from connecting. An answer of HTTP that refused one is told by its status.
+fn why_not(step: &Step) -> Kinds {
+    if step.counts.disconnects > 0 {
+        return Kinds::default();
+    }
     let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(kind));
-    let (kind, _) = connecting.max_by_key(|(_, error)| error.count)?;
-    (step.counts.disconnects == 0).then(|| kind.to_owned())
+    let named = connecting.map(|(kind, error)| match error.example.split_once("HTTP ") {
+        Some((_, status)) if kind == HTTP_STATUS => (format!("HTTP {status}"), error.count),
+        _ => (kind.to_owned(), error.count),
+    });
+    let mut kinds: Vec<(String, u64)> = named.collect();
+    kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
+    Kinds(kinds)
 }
 
 /// When the first connection was lost, where nothing else went wrong with connections.

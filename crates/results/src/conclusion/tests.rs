@@ -1,6 +1,5 @@
 use stats::{Capacity, Counts};
 
-use super::held::returns;
 use super::*;
 use crate::finding::quantity::Percent;
 use crate::finding::{Cause, Finding};
@@ -14,6 +13,7 @@ use crate::{
 };
 
 mod interrupted;
+mod losses;
 mod reached;
 
 const MS: u64 = 1_000_000;
@@ -211,7 +211,10 @@ fn who_is_not_there_explains_a_rate_that_is_missed() {
         step.rates.achieved_per_s = Some(150.0);
         (0..150).for_each(|_| step.errors.add("refused", 0, "connection refused"));
     });
-    assert_eq!(how_much, "held.nothing; 300 clients; loss.clients error=\"refused\" missing=150 of=300");
+    assert_eq!(
+        how_much,
+        "held.nothing; 300 clients; loss.clients errors={\"refused\":150} missing=150 of=300"
+    );
 }
 
 #[test]
@@ -355,61 +358,6 @@ fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
     assert!(is_untrusted(&run));
 }
 
-#[test]
-fn a_handshake_that_is_refused_over_http_is_no_answer() {
-    let (how_much, breaks, _) = said(Scenario::Echo, |step| {
-        step.counts = Counts { connected: 240, connect_failures: 60, ..step.counts };
-        step.usable = Some(240);
-        (0..60).for_each(|_| step.errors.add("http_status", 0, "the server answered with HTTP 503"));
-        (0..90).for_each(|_| step.errors.add("unaccepted", 0, "its kernel gave no answer"));
-    });
-    assert_eq!(how_much, "held.nothing; 300 clients; loss.clients error=\"http_status\" missing=60 of=300");
-    assert_eq!(breaks, "breaks.below; 300 clients; server.turned_away of=300 refused=60 what=\"clients\"");
-}
-
-#[test]
-fn one_lost_client_does_not_explain_half_of_the_rate() {
-    let (how_much, ..) = said(Scenario::Echo, |step| {
-        step.rates.achieved_per_s = Some(150.0);
-        step.counts = Counts { late: 900, disconnects: 1, ..step.counts };
-        step.errors.add("reset", S, "connection reset");
-    });
-    assert_eq!(
-        how_much,
-        "held.nothing; 300 clients; loss.connections first_ms=1000.0 lost=1 of=300 what=\"clients\"; loss.rate achieved_per_s=150.0 asked_per_s=300.0 sends=\"messages\""
-    );
-}
-
-#[test]
-fn attempts_that_fail_where_clients_come_and_go_are_no_clients() {
-    let (how_much, ..) = said(Scenario::Echo, |step| {
-        step.rates.asked_per_s = None;
-        step.counts = Counts { connects: 420, connected: 360, connect_failures: 60, left: 60, ..step.counts };
-        (0..60).for_each(|_| step.errors.add("reset", S, "connection reset"));
-    });
-    assert_eq!(how_much, "held.nothing; 300 clients; loss.attempts error=\"reset\" failed=60 of=420");
-    let (how_much, ..) = said(Scenario::Echo, |step| {
-        step.counts = Counts { connects: 3_000, connected: 3_000, disconnects: 500, left: 1, ..step.counts };
-    });
-    assert_eq!(how_much, "held.nothing; 300 clients; loss.connections lost=500 of=3000 what=\"connections\"");
-}
-
-#[test]
-fn a_share_is_told_apart_from_the_bound_that_it_broke() {
-    let limit = |text: &str, actual: f64, passed: bool| LimitOutcome {
-        limit: text.into(),
-        passed,
-        actual: Some(actual),
-        at_least: false,
-        unit: Unit::Percent,
-    };
-    let said = |text, value, passed| actual(&limit(text, value, passed)).unwrap();
-    assert_eq!(said("lost_offline==0%", 0.003_57, false), "0.004%");
-    assert_eq!(said("errors<=1%", 1.004, false), "1.004%");
-    assert_eq!(said("errors<=1%", 1.25, false), "1.25%");
-    assert_eq!(said("errors<=1%", 0.996, true), "1.00%");
-}
-
 /// A restart ends the process of one step, and not that of the next.
 #[test]
 fn an_end_before_the_load_is_said_so() {
@@ -418,41 +366,6 @@ fn an_end_before_the_load_is_said_so() {
         step.server.as_mut().unwrap().ended_ns = Some(8 * S);
     });
     assert_eq!(breaks, "breaks.below; 300 clients; server.ended_connecting");
-}
-
-#[test]
-fn who_was_not_back_is_not_said_to_be() {
-    let mut step = step();
-    step.figures.recovery.record_n_ns(900 * MS, 1_000);
-    assert_eq!(returns(&step).unwrap(), "all back within 900ms");
-    step.figures.recovery.record_n_ns(9 * S, 38);
-    step.counts.not_back = 38;
-    assert_eq!(returns(&step).unwrap(), "1,000 of 1,038 back within 900ms; 38 not back after 9.00s");
-    step.counts.not_back = 1_038;
-    assert_eq!(returns(&step).unwrap(), "none of 1,038 back after 9.00s");
-    let limit = Limit::parse("p99<20s", Scenario::Storm).unwrap().check(&step);
-    assert_eq!(
-        failing(Scenario::Storm, &step, &limit).terse(),
-        "loss.limit actual=\"at least 9.00s\" limit=\"p99<20s\""
-    );
-}
-
-#[test]
-fn one_of_anything_is_said_as_one() {
-    let (how_much, ..) = said(Scenario::Echo, |step| {
-        (step.clients, step.usable) = (1, Some(1));
-        step.counts =
-            Counts { sent: 1, expected: 1, missing: 1, connects: 1, connected: 1, ..Counts::default() };
-        step.rates = Rates::default();
-    });
-    assert_eq!(how_much, "held.nothing; 1 client; loss.missing missing=1 of=1 what=\"answers\"");
-    let (how_much, ..) = said(Scenario::Broadcast, |step| {
-        (step.clients, step.usable) = (2, Some(2));
-        step.counts =
-            Counts { sent: 1, expected: 1, missing: 1, connects: 2, connected: 2, ..Counts::default() };
-        step.rates = Rates::default();
-    });
-    assert_eq!(how_much, "held.nothing; 2 clients; loss.missing missing=1 of=1 what=\"copies\"");
 }
 
 /// A run of these steps, of which each has as many clients, and passed or not.

@@ -1,6 +1,6 @@
 //! What was lost, wrong or late.
 
-use super::quantity::{Ns, PerS, Percent, Span};
+use super::quantity::{Kinds, Ns, PerS, Percent, Span};
 use super::table::findings;
 
 findings! {
@@ -13,18 +13,18 @@ findings! {
         missing: u64,
         /// Clients asked for.
         of: u64,
-        /// The most frequent kind of error.
-        error: Option<String>,
-    } => "{} did not become usable{}", missing.part_of(&of, "clients"), error.within(" (", ")");
+        /// Why.
+        errors: Kinds,
+    } => "{} did not become usable{}", missing.part_of(&of, "clients"), errors.in_brackets();
     /// Connections that were not made, where clients come and go.
     Attempts "loss.attempts" {
         /// Attempts that failed.
         failed: u64,
         /// All attempts.
         of: u64,
-        /// The most frequent kind of error.
-        error: Option<String>,
-    } => "{} failed{}", failed.part_of(&of, "attempts to connect"), error.within(" (", ")");
+        /// Why.
+        errors: Kinds,
+    } => "{} failed{}", failed.part_of(&of, "attempts to connect"), errors.in_brackets();
     /// Connections that ended under the load.
     Connections "loss.connections" {
         /// Connections lost.
@@ -167,6 +167,13 @@ findings! {
         /// The limit as it was written.
         limit: String,
     } => "{limit} was not measured";
+    /// Clients had left before a storm struck.
+    NoStorm "loss.no_storm" {
+        /// Clients that had lost their connection.
+        left: u64,
+        /// All of them.
+        of: u64,
+    } => "no storm took place: {} had lost their connection before it struck", left.part_of(&of, "clients");
     /// The generator did not get to the end of the step.
     Unfinished "loss.unfinished" => "cut short when the generator gave out";
 }

@@ -187,6 +187,44 @@ impl Quantity for Programs {
     }
 }
 
+/// Errors by their kind, the most frequent first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(pub Vec<(String, u64)>);
+
+/// So many kinds are named in a sentence.
+const KINDS_NAMED_MAX: usize = 3;
+
+impl Quantity for Kinds {
+    fn example() -> Self {
+        Kinds(vec![("connect_timeout".into(), 15), ("refused".into(), 10)])
+    }
+
+    fn to_json(&self) -> Option<Value> {
+        let each = self.0.iter().map(|(kind, count)| (kind.clone(), json!(count)));
+        (!self.0.is_empty()).then(|| Value::Object(each.collect()))
+    }
+
+    fn from_json(value: Option<&Value>) -> Option<Self> {
+        let Some(value) = value else { return Some(Kinds::default()) };
+        let each = |(kind, count): (&String, &Value)| Some((kind.clone(), count.as_u64()?));
+        let mut kinds: Vec<_> = value.as_object()?.iter().map(each).collect::<Option<_>>()?;
+        kinds.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
+        Some(Kinds(kinds))
+    }
+
+    /// The name alone, where there is but one.
+    fn words(&self) -> (String, &str) {
+        if let [(kind, _)] = &self.0[..] {
+            return (kind.clone(), "");
+        }
+        let named = self.0.iter().take(KINDS_NAMED_MAX);
+        let mut named: Vec<String> = named.map(|(kind, n)| format!("{kind} {}", format::count(*n))).collect();
+        let others = self.0.iter().skip(KINDS_NAMED_MAX).map(|(_, n)| n).sum::<u64>();
+        named.extend((others > 0).then(|| format!("others {}", format::count(others))));
+        (named.join(", "), "")
+    }
+}
+
 impl<T: Quantity> Quantity for Option<T> {
     const UNIT: &'static str = T::UNIT;
 
@@ -263,6 +301,13 @@ impl Span<'_, u64> {
     /// `once`, `3 times`.
     pub(super) fn times(&self) -> String {
         if *self.high == 1 { "once".into() } else { format!("{self} times") }
+    }
+}
+
+impl Span<'_, Kinds> {
+    /// ` (connect_timeout 15, refused 10)`, or nothing.
+    pub(super) fn in_brackets(&self) -> String {
+        if self.high.0.is_empty() { String::new() } else { format!(" ({self})") }
     }
 }
 

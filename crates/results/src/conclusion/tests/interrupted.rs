@@ -54,7 +54,10 @@ fn what_the_user_ended_is_no_fault_of_the_servers() {
     refused.counts = Counts { connect_failures: 10, connecting: 10, ..refused.counts };
     (0..10).for_each(|_| refused.errors.add("refused", 0, "connection refused"));
     let (how_much, ..) = of(&run_of(Scenario::Broadcast, vec![refused]));
-    assert_eq!(how_much, "held.nothing; 5,000 clients; loss.clients error=\"refused\" missing=10 of=5000");
+    assert_eq!(
+        how_much,
+        "held.nothing; 5,000 clients; loss.clients errors={\"refused\":10} missing=10 of=5000"
+    );
 }
 
 #[test]
