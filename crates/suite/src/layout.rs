@@ -8,8 +8,10 @@ pub(crate) const CELLS: &str = "cells.jsonl";
 pub(crate) const PACKED: &str = "results.jsonl.gz";
 /// The tables.
 pub(crate) const TABLES: &str = "report.md";
+/// What whoever publishes the record knows to be wrong with it.
+pub(crate) const NOTES: &str = "notes.md";
 /// The page with all rankings.
 pub const PAGE: &str = "report.html";
 
 /// All of them: no scenario may be called so.
-pub(crate) const FILES: [&str; 5] = [HEAD, CELLS, PACKED, TABLES, PAGE];
+pub(crate) const FILES: [&str; 6] = [HEAD, CELLS, PACKED, TABLES, NOTES, PAGE];

@@ -41,6 +41,8 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
     );
     for Finished { suite, record, sections } in finished {
         let _ = write!(text, "\n## {}\n\n", suite.title);
+        // They come first: a figure is forwarded without what stands below it.
+        text.extend(record.notes().map(|notes| notes + "\n"));
         for fact in summary::facts(record) {
             let _ = writeln!(text, "- {fact}");
         }
@@ -99,6 +101,7 @@ pub fn text(finished: &[Finished]) -> String {
     let mut text = String::new();
     for Finished { suite, record, sections } in finished {
         let _ = writeln!(text, "{}: {}", suite.name, suite.title);
+        text.extend(record.notes());
         for fact in summary::facts(record) {
             let _ = writeln!(text, "{fact}");
         }

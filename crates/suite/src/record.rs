@@ -20,7 +20,7 @@ use results::Run;
 use thiserror::Error;
 
 use crate::archive::Archive;
-use crate::layout::{CELLS, HEAD, PACKED, TABLES};
+use crate::layout::{CELLS, HEAD, NOTES, PACKED, TABLES};
 use crate::schedule::Cell;
 use crate::setup::Trouble;
 
@@ -245,6 +245,11 @@ impl Record {
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What whoever publishes it knows to be wrong with it, in Markdown: the `notes.md` beside it, if there is one.
+    pub fn notes(&self) -> Option<String> {
+        fs::read_to_string(self.folder.join(NOTES)).ok()
     }
 
     /// Whether the measurement has been made.

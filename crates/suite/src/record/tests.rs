@@ -52,6 +52,15 @@ fn a_folder_of_a_newer_throng_is_named() {
 }
 
 #[test]
+fn notes_of_a_publisher_belong_to_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = record(folder.path());
+    assert_eq!(record.notes(), None);
+    fs::write(folder.path().join("notes.md"), "- one round\n").unwrap();
+    assert_eq!(record.notes().as_deref(), Some("- one round\n"));
+}
+
+#[test]
 fn links_lead_to_no_shootouts() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["b", "a"] {
