@@ -62,7 +62,7 @@ fn children_count_and_orphans_stay_followed() {
     let children = std::fs::read_to_string(format!("/proc/{root}/task/{root}/children")).unwrap();
     let child = children.trim().parse().ok().and_then(Pid::from_raw).expect("one child");
     kill_process(child, Signal::KILL).unwrap();
-    sample_until(&mut tree, "two orphans beside the root", |usage| usage.processes == 3);
+    sample_until(&mut tree, "two orphans", |usage| usage.processes == 3);
     assert_eq!(tree.sample().unwrap().processes, 3, "and they stay");
 }
 
@@ -73,9 +73,8 @@ fn cpu_of_ended_children_is_kept_and_never_goes_backwards() {
     let mut tree = script.tree();
     let mut last = 0;
     let mut busiest = false;
-    let ended = sample_until(&mut tree, "idle again after the children's work", |usage| {
-        usage.processes == 1 && cpu_ns(usage) > 50_000_000
-    });
+    let ended =
+        sample_until(&mut tree, "idle again", |usage| usage.processes == 1 && cpu_ns(usage) > 50_000_000);
     for _ in 0..5 {
         let usage = tree.sample().unwrap();
         assert!(cpu_ns(&usage) >= last.max(cpu_ns(&ended)));

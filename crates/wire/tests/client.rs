@@ -74,11 +74,8 @@ fn options_that_cannot_be_sent_are_refused() {
     assert_eq!(bad(&|o| o.headers = vec![("upgrade".into(), "c".into())]), Some(BadOption::Header));
     assert_eq!(bad(&|o| o.origin = Some("a\nb".into())), Some(BadOption::Header));
     assert_eq!(bad(&|o| o.subprotocols = vec!["a,b".into()]), Some(BadOption::Subprotocol));
-    let foreign = BadOption::OfDialect { option: "transport", expected: "a dialect that has several" };
-    assert_eq!(
-        bad(&|o| o.of_dialect.settings = Settings::default().with("transport", "polling")),
-        Some(foreign)
-    );
+    let foreign = bad(&|o| o.of_dialect.settings = Settings::default().with("transport", "polling"));
+    assert!(matches!(foreign, Some(BadOption::OfDialect { option: "transport", .. })), "{foreign:?}");
     let too_small = BadOption::PayloadSize { min: 28, max: 16 << 20 };
     assert_eq!(bad(&|o| o.payload.padding = Some(27)), Some(too_small));
     let too_small = BadOption::PayloadSize { min: 55, max: 16 << 20 };

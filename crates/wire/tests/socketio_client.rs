@@ -337,23 +337,24 @@ fn what_breaks_the_rules_ends_the_session() {
 
 #[test]
 fn options_that_cannot_be() {
-    let bad = |option, expected| Some(BadOption::OfDialect { option, expected });
-    let both = "a token or an auth payload, not both";
-    let ns = "a name that starts with / and has no comma";
     let chosen = |name, value: Value| DialectOptions::from(Settings::default().with(name, value));
     let auth = |text: &str| chosen("auth", Secret::from(text).into());
     let token = |text: &str| Some(text.into());
     let default = DialectOptions::default;
     for (of_dialect, expected) in [
-        (chosen("eio", 2.into()), bad("eio", "3 or 4")),
-        (chosen("namespace", "chat".into()), bad("namespace", ns)),
-        (chosen("namespace", "/a,b".into()), bad("namespace", ns)),
-        (auth("[1]"), bad("auth", "a JSON object")),
-        (DialectOptions { token: token("t"), ..auth("{}") }, bad("token", both)),
+        (chosen("eio", 2.into()), Some("eio")),
+        (chosen("namespace", "chat".into()), Some("namespace")),
+        (chosen("namespace", "/a,b".into()), Some("namespace")),
+        (auth("[1]"), Some("auth")),
+        (DialectOptions { token: token("t"), ..auth("{}") }, Some("token")),
         (DialectOptions { token: token("a\"b"), ..default() }, None),
     ] {
         let got = Config::new(Options { of_dialect: of_dialect.clone(), ..options(DialectId::Socketio) });
-        assert_eq!(got.err(), expected, "{of_dialect:?}");
+        let option = got.err().map(|bad| match bad {
+            BadOption::OfDialect { option, .. } => option,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(option, expected, "{of_dialect:?}");
     }
     let token = DialectOptions { token: token("a\"b"), ..default() };
     let cfg = of(token.clone());

@@ -335,10 +335,10 @@ mod tests {
     #[test]
     fn a_secret_that_the_server_quotes_is_not_told() {
         let mut meter = Meter::new(0, Secrets::of_one(vec!["open sesame".into()]));
-        meter.hear("rejected", 0, b"no entry with open sesame");
-        meter.error("rejected", 0, 1, || "open sesame was refused".into());
+        meter.hear("rejected", 0, b"entry: open sesame");
+        meter.error("rejected", 0, 1, || "open sesame refused".into());
         let example = &meter.errors.get("rejected").unwrap().example;
-        assert_eq!(example, "*** was refused: no entry with ***");
+        assert_eq!(example, "*** refused: entry: ***");
     }
 
     #[test]
