@@ -32,11 +32,21 @@ impl Mistake {
         Self { message, file, place: None, help }
     }
 
+    /// The file, and the number of its line where one is at fault.
+    pub fn place(&self) -> String {
+        let line = self.line_number().map_or(String::new(), |number| format!(":{number}"));
+        format!("{}{line}", self.file.name())
+    }
+
     /// One line for a table: the file's line number, and what is wrong.
     pub fn line(&self) -> String {
-        let Some(place) = self.place else { return self.message.clone() };
-        let before = &self.file.inner()[..place.offset()];
-        format!("line {}: {}", before.matches('\n').count() + 1, self.message)
+        let line = self.line_number().map_or(String::new(), |number| format!("line {number}: "));
+        format!("{line}{}", self.message)
+    }
+
+    fn line_number(&self) -> Option<usize> {
+        let before = &self.file.inner()[..self.place?.offset()];
+        Some(before.matches('\n').count() + 1)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finished shootouts in short, on one page: for each scenario one ranked table, "now" beside "then".
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{self, Display, Formatter, Write};
 
 use results::format::counted;
 
@@ -73,6 +73,35 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
     text
 }
 
+/// The targets that have a place beside the first.
+#[derive(Debug, PartialEq, Eq)]
+enum Others {
+    None,
+    Behind,
+    /// How many of them cannot be told from the first.
+    Tied(u64),
+}
+
+impl Others {
+    fn of(best: &Standing, others: &[&Standing]) -> Self {
+        match others.iter().filter(|other| !are_apart(best, other)).count() {
+            0 if others.is_empty() => Others::None,
+            0 => Others::Behind,
+            n => Others::Tied(n as u64),
+        }
+    }
+}
+
+impl Display for Others {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Others::None => f.write_str("nobody else has a place"),
+            Others::Behind => f.write_str("all others are behind"),
+            Others::Tied(n) => write!(f, "{} cannot be told from it", counted(*n, "other")),
+        }
+    }
+}
+
 /// Who is ahead in each question, of those to choose from, and how many cannot be told from it.
 fn in_short(suite: &Suite, sections: &[Section]) -> String {
     let lines = sections.iter().filter_map(|section| {
@@ -86,12 +115,7 @@ fn in_short(suite: &Suite, sections: &[Section]) -> String {
             unit => format!("{} {unit}", main_figure(&section.figure, best)),
         };
         let others: Vec<&Standing> = ranked.collect();
-        let ties = match others.iter().filter(|other| !are_apart(best, other)).count() {
-            0 if others.is_empty() => "nobody else has a place".to_owned(),
-            0 => "all others are behind".to_owned(),
-            n => format!("{} cannot be told from it", counted(n as u64, "other")),
-        };
-        Some(format!("- {asks} **{}**: {figure}; {ties}.", best.target))
+        Some(format!("- {asks} **{}**: {figure}; {}.", best.target, Others::of(best, &others)))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -256,12 +280,13 @@ mod tests {
             text: String::new(),
         };
         let expected = [
-            "- tied **a**: 91 ±13 /s; 1 other cannot be told from it.",
-            "- alone **a**: 90 ±0 /s; nobody else has a place.",
-            "- ahead **a**: 90 ±0 /s; all others are behind.",
+            ("tied", "91 ±13", Others::Tied(1)),
+            ("alone", "90 ±0", Others::None),
+            ("ahead", "90 ±0", Others::Behind),
         ];
-        let said = in_short(&suite, &sections);
-        assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+        let expected =
+            expected.map(|(asks, figure, others)| format!("- {asks} **a**: {figure} /s; {others}."));
+        assert_eq!(in_short(&suite, &sections).lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

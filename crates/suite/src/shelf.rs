@@ -101,10 +101,10 @@ mod tests {
         assert_eq!(names, [REFERENCE_NAME, "a", "a-b-c"]);
         let mistakes: Vec<(&str, String)> =
             shelf.mistakes.iter().map(|(folder, mistake)| (folder.as_str(), mistake.line())).collect();
-        let expected = [
-            ("a-b", "a-b-c is the name of a target in a already"),
-            (CONTROL_NAME, "throng-control is the name of throng where it is measured a second time"),
-        ];
-        assert_eq!(mistakes, expected.map(|(folder, line)| (folder, line.to_owned())));
+        let expected = [("a-b", "a-b-c"), (CONTROL_NAME, CONTROL_NAME)];
+        assert_eq!(mistakes.len(), expected.len(), "{mistakes:?}");
+        for ((folder, line), (of, taken)) in mistakes.iter().zip(expected) {
+            assert!(*folder == of && line.contains(taken), "{folder}: {line}");
+        }
     }
 }

@@ -133,8 +133,8 @@ pub fn facts(record: &Record) -> Vec<String> {
             )
         }
     });
-    facts.extend(interrupted(record));
-    let again = record.entries.iter().filter(|entry| entry.noise_percent.len() > 1).count();
+    facts.extend(interrupted(record).map(|(made, all)| format!("Interrupted: {made} of {all} measurements")));
+    let again = measured_again(record);
     if again > 0 {
         facts.push(format!(
             "Measured again because other programs had more than {}% of the CPU: {}",
@@ -145,15 +145,20 @@ pub fn facts(record: &Record) -> Vec<String> {
     facts
 }
 
-/// How far the rounds came that every target has, where one of them is not whole.
-fn interrupted(record: &Record) -> Option<String> {
+/// Measurements of which an earlier try was lost to other programs.
+fn measured_again(record: &Record) -> usize {
+    record.entries.iter().filter(|entry| entry.noise_percent.len() > 1).count()
+}
+
+/// How many measurements were made in the rounds that every target has, and of how many, where one round is not whole.
+fn interrupted(record: &Record) -> Option<(usize, usize)> {
     let head = &record.head;
     let begun = record.entries.iter().map(|entry| entry.repeat).max().unwrap_or(1);
     // Where there is a time to end in, it may have been up after any round.
     let rounds = if head.budget_s.is_some() { begun.min(head.repeats) } else { head.repeats };
     let made = record.entries.iter().filter(|entry| entry.repeat <= rounds).count();
     let all = head.in_round? * rounds as usize;
-    (made < all).then(|| format!("Interrupted: {made} of {all} measurements"))
+    (made < all).then_some((made, all))
 }
 
 /// How many rounds those targets have that were measured least often, and most often.
@@ -223,30 +228,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_says_so() {
+    fn rounds_that_are_not_whole_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
-        let told = |record: &Record, what: &str| {
-            facts(record).into_iter().find_map(|fact| fact.strip_prefix(what).map(str::to_owned))
-        };
-        assert_eq!(told(&record, "No measurement was finished").as_deref(), Some(""));
-        assert_eq!(told(&record, "Interrupted: "), None, "it does not say how many there were to be");
+        assert_eq!(rounds(&record), (0, 0));
+        assert_eq!(interrupted(&record), None, "it does not say how many there were to be");
         record.head.in_round = Some(2);
-        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("0 of 6 measurements"));
+        assert_eq!(interrupted(&record), Some((0, 6)));
         for repeat in 1..=3 {
             record.entries.push(entry("a", repeat, 3));
-            assert_eq!(told(&record, "Interrupted: "), Some(format!("{} of 6 measurements", 2 * repeat - 1)));
+            assert_eq!(interrupted(&record), Some((2 * repeat as usize - 1, 6)));
             record.entries.push(entry("b", repeat, 1));
         }
-        assert_eq!(told(&record, "Interrupted: "), None);
-        let again = told(&record, "Measured again because other programs had more than 10% of the CPU: ");
-        assert_eq!(again.as_deref(), Some("3 measurements"), "however often each");
+        assert_eq!(interrupted(&record), None);
+        assert_eq!(measured_again(&record), 3, "however often each");
         record.entries.truncate(4);
-        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("4 of 6 measurements"));
+        assert_eq!(interrupted(&record), Some((4, 6)));
         record.head.budget_s = Some(60.0);
-        assert_eq!(told(&record, "Interrupted: "), None, "its time was up");
+        assert_eq!(interrupted(&record), None, "its time was up");
         record.entries.truncate(3);
-        assert_eq!(told(&record, "Interrupted: ").as_deref(), Some("3 of 4 measurements"));
+        assert_eq!(interrupted(&record), Some((3, 4)));
+        let told = facts(&record).into_iter().find(|fact| fact.contains("3 of 4"));
+        assert!(told.is_some(), "{:?}", facts(&record));
     }
 
     #[test]
@@ -257,18 +260,14 @@ mod tests {
             record.head.generator = generator;
             facts(&record).remove(2)
         };
+        let names = |fact: &str| ["fleet", " 2 agents ", "zone=a", "rack-7"].map(|name| fact.contains(name));
         for here in [None, Some(Generator::Here)] {
-            assert_eq!(told(here), "Generator and server share this machine, not pinned");
+            assert_eq!(names(&told(here)), [false; 4]);
         }
         let labels = [("zone".to_owned(), "a".to_owned())].into();
-        assert_eq!(
-            told(Some(Generator::Fleet { agents: Some(2), labels })),
-            "Servers run on this machine, and the load comes from a fleet of 2 agents with zone=a, not pinned"
-        );
+        let of_fleet = told(Some(Generator::Fleet { agents: Some(2), labels }));
+        assert_eq!(names(&of_fleet), [true, true, true, false], "{of_fleet}");
         record.head.target_agent = Some("rack-7".to_owned());
-        assert_eq!(
-            facts(&record)[2],
-            "Servers run under the target agent rack-7, and the load comes from a fleet of 2 agents with zone=a, not pinned"
-        );
+        assert_eq!(names(&facts(&record)[2]), [true; 4]);
     }
 }

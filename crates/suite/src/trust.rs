@@ -22,7 +22,21 @@ pub struct Objection {
     /// Where the danger is: the folder, one above it, or a file in it.
     pub path: PathBuf,
     /// Why it is one, as a clause whose subject is the path.
-    pub why: String,
+    pub why: Danger,
+}
+
+/// Who else has a say in a path.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Danger {
+    /// This user owns it.
+    #[error("belongs to user {0}")]
+    Owner(u32),
+    /// Anyone may write there.
+    #[error("anyone can write to it")]
+    Anyone,
+    /// This group may write there.
+    #[error("can be written by group {0}")]
+    Group(u32),
 }
 
 /// What speaks against a folder that was found rather than named: `None` if nothing does. It is looked at with all
@@ -74,15 +88,15 @@ fn objection_to_entry(path: &Path, owners: &[u32]) -> io::Result<Option<Objectio
     }
 }
 
-fn danger(metadata: &Metadata, is_above: bool, owners: &[u32]) -> Option<String> {
+fn danger(metadata: &Metadata, is_above: bool, owners: &[u32]) -> Option<Danger> {
     let (owner, group, mode) = (metadata.uid(), metadata.gid(), metadata.mode());
     let is_safe_from_others = is_above && mode & STICKY != 0;
     if !owners.contains(&owner) {
-        Some(format!("belongs to user {owner}"))
+        Some(Danger::Owner(owner))
     } else if mode & WRITABLE_BY_OTHERS != 0 && !is_safe_from_others {
-        Some("anyone can write to it".to_owned())
+        Some(Danger::Anyone)
     } else if mode & WRITABLE_BY_GROUP != 0 && group != owner && !is_safe_from_others {
-        Some(format!("can be written by group {group}"))
+        Some(Danger::Group(group))
     } else {
         None
     }
@@ -123,7 +137,7 @@ mod tests {
             let before = fs::metadata(path).unwrap().mode();
             chmod(path, 0o777);
             let found = objection(&folder).unwrap().expect("everybody can write there");
-            assert_eq!((found.path.as_path(), found.why.as_str()), (path, "anyone can write to it"));
+            assert_eq!((found.path.as_path(), found.why), (path, Danger::Anyone));
             chmod(path, before);
         }
         chmod(dir.path(), 0o1777);
@@ -141,12 +155,12 @@ mod tests {
         for path in [dir.path(), &folder, &folder.join("go-x"), &folder.join("go-x/target.toml")] {
             chown(path, Some(65_534), None).unwrap();
             let found = objection(&folder).unwrap().expect("it is another's");
-            assert_eq!((found.path.as_path(), found.why.as_str()), (path, "belongs to user 65534"));
+            assert_eq!((found.path.as_path(), found.why), (path, Danger::Owner(65_534)));
             chown(path, Some(ROOT), None).unwrap();
         }
         chown(&folder, None, Some(65_534)).unwrap();
         chmod(&folder, 0o775);
-        assert_eq!(objection(&folder).unwrap().unwrap().why, "can be written by group 65534");
+        assert_eq!(objection(&folder).unwrap().unwrap().why, Danger::Group(65_534));
     }
 
     #[test]

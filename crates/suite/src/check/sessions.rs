@@ -98,7 +98,7 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
         }
         thread::yield_now();
     }
-    Err(explain(&heard, &expected))
+    Err(explain(&heard, &expected).to_string())
 }
 
 fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result<(), String> {
@@ -121,25 +121,32 @@ fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result
     Ok(())
 }
 
+/// What is wrong with a broadcast.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+enum Amiss {
+    #[error("client {client} got {got} copies of the message of client {sender}, not {due}")]
+    Copies { client: usize, sender: usize, got: u32, due: u32 },
+    #[error("client {client} got {got} results for the message of client {sender}, not {due}")]
+    Results { client: usize, sender: usize, got: u32, due: u32 },
+    #[error("something came after everything was there")]
+    Late,
+}
+
 /// The first client and message that are not as they should be.
-fn explain(heard: &[Heard], expected: &[Heard]) -> String {
+fn explain(heard: &[Heard], expected: &[Heard]) -> Amiss {
     for (client, (heard, expected)) in heard.iter().zip(expected).enumerate() {
         for sender in 0..CLIENTS {
             let (copies, due) = (heard.copies[sender], expected.copies[sender]);
             if copies != due {
-                return format!(
-                    "client {client} got {copies} copies of the message of client {sender}, not {due}"
-                );
+                return Amiss::Copies { client, sender, got: copies, due };
             }
             let (results, due) = (heard.results[sender], expected.results[sender]);
             if results != due {
-                return format!(
-                    "client {client} got {results} results for the message of client {sender}, not {due}"
-                );
+                return Amiss::Results { client, sender, got: results, due };
             }
         }
     }
-    "something came after everything was there".to_owned()
+    Amiss::Late
 }
 
 fn harmless(event: Event) -> Result<(), String> {
@@ -166,11 +173,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_broadcast_is_said_in_words() {
+    fn the_first_wrong_count_is_found() {
         let right = Heard { copies: [1; 3], results: [1, 0, 0] };
         let twice = Heard { copies: [1, 2, 1], ..right };
-        assert_eq!(explain(&[twice], &[right]), "client 0 got 2 copies of the message of client 1, not 1");
+        let copies = Amiss::Copies { client: 0, sender: 1, got: 2, due: 1 };
+        assert_eq!(explain(&[twice], &[right]), copies);
         let silent = Heard { results: [0; 3], ..right };
-        assert_eq!(explain(&[silent], &[right]), "client 0 got 0 results for the message of client 0, not 1");
+        let results = Amiss::Results { client: 0, sender: 0, got: 0, due: 1 };
+        assert_eq!(explain(&[silent], &[right]), results);
+        assert_eq!(explain(&[right], &[right]), Amiss::Late);
     }
 }

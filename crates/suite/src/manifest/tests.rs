@@ -64,9 +64,8 @@ fn flags_are_read_as_the_command_line_reads_them() {
     assert_eq!(old.flags, [("eio".to_owned(), "3".to_owned())]);
     assert_eq!(old.speech.settings, Settings::default().with("eio", 3));
     assert_eq!(targets[0].speech.settings, Settings::default());
-    let (what, underlined, help) = mistake(&format!("{GOOD}\n[variants.old]\nflags = {{ ei0 = 3 }}\n"));
-    assert_eq!((what.as_str(), underlined.as_str()), ("these are not flags for throng's clients", "3"));
-    assert_eq!(help, "unexpected argument");
+    let (_, underlined, help) = mistake(&format!("{GOOD}\n[variants.old]\nflags = {{ ei0 = 3 }}\n"));
+    assert_eq!((underlined.as_str(), help.as_str()), ("3", "unexpected argument"));
 }
 
 #[test]
@@ -79,20 +78,16 @@ fn a_server_with_a_protocol_of_its_own_has_an_app_in_place_of_dialects() {
         assert_eq!(target.speech.settings, Settings::default().with("is_app", 1));
     }
     let (what, underlined, _) = mistake(&with("app = \"mute.toml\""));
-    assert_eq!(what, "the app has no [echo], which the server supports");
-    assert!(underlined.contains("echo"), "{underlined}");
-    let (what, underlined, help) = mistake(&with("app = \"none.toml\""));
-    assert_eq!((what.as_str(), underlined.as_str()), ("this app cannot be spoken", "\"none.toml\""));
-    assert_eq!(help, "targets/node-ws/none.toml cannot be read");
+    assert!(what.contains("[echo]") && underlined.contains("echo"), "{what} {underlined}");
+    let (_, underlined, help) = mistake(&with("app = \"none.toml\""));
+    assert_eq!(underlined, "\"none.toml\"");
+    assert!(help.contains("targets/node-ws/none.toml"), "{help}");
     let (what, underlined, _) = mistake(&with(&format!("{dialects}\napp = \"app.toml\"")));
-    assert!(
-        what.contains("either dialects or an app") && underlined == "\"app.toml\"",
-        "{what} {underlined}"
-    );
+    assert!(what.contains("dialects") && underlined == "\"app.toml\"", "{what} {underlined}");
     let (what, _, help) = mistake(&with(""));
-    assert!(what.contains("either dialects or an app") && help.contains("app = "), "{what} {help}");
-    let (what, _, help) = mistake(&with("app = \"app.toml\"\nflags = { eio = 3 }"));
-    assert!(what.contains("has no flags") && help.contains("[flags]"), "{what} {help}");
+    assert!(what.contains("dialects") && help.contains("app = "), "{what} {help}");
+    let (_, _, help) = mistake(&with("app = \"app.toml\"\nflags = { eio = 3 }"));
+    assert!(help.contains("[flags]"), "{help}");
 }
 
 #[test]
@@ -110,57 +105,21 @@ fn a_missing_key_is_named() {
 
 #[test]
 fn values_that_throng_does_not_know_are_underlined() {
-    for (of, to, what, underlined, help) in [
-        ("\"raw\"", "\"rawr\"", "there is no dialect \"rawr\"", "\"rawr\"", "there are raw, json"),
-        (
-            "\"http\",",
-            "\"https\",",
-            "unknown variant `https`",
-            "\"https\"",
-            "`echo`, `broadcast`, `http`, `unix`, `tls`",
-        ),
-        (
-            "\"TERM\"",
-            "\"SIGTERM\"",
-            "\"SIGTERM\" is not a signal to stop with",
-            "\"SIGTERM\"",
-            "TERM, INT, QUIT, KILL",
-        ),
-        (
-            "{port}/ws\"",
-            "{prot}/ws\"",
-            "there is no placeholder {prot}",
-            "\"ws://{host}:{prot}/ws\"",
-            "{admin_port}",
-        ),
-        (
-            "\"ws://",
-            "\"wss://",
-            "this is not a URL that throng can load",
-            "\"wss://{host}:{port}/ws\"",
-            "ws:// or http://",
-        ),
-        ("\"3s\"", "\"3\"", "\"3\" is not a duration", "\"3\"", ""),
-        ("= '^(ws", "= '^((ws", "this is not a regular expression", "'^((ws", "unclosed group"),
-        ("[\"node\", \"main.js\"]", "[]", "the command is empty", "[]", "the program first"),
-        (
-            "[ready]\n",
-            "[ready]\ntcp = \"{host}:{port}\"\n",
-            "[ready] needs exactly one way",
-            "[ready]",
-            "give one of",
-        ),
-        (
-            "dialects = [\"raw\", \"json\", \"binary\"]",
-            "dialects = []",
-            "there is no dialect",
-            "[]",
-            "at least one",
-        ),
+    for (of, to, named, underlined, help) in [
+        ("\"raw\"", "\"rawr\"", "\"rawr\"", "\"rawr\"", "raw, json"),
+        ("\"http\",", "\"https\",", "`https`", "\"https\"", "`echo`, `broadcast`, `http`, `unix`, `tls`"),
+        ("\"TERM\"", "\"SIGTERM\"", "\"SIGTERM\"", "\"SIGTERM\"", "TERM, INT, QUIT, KILL"),
+        ("{port}/ws\"", "{prot}/ws\"", "{prot}", "\"ws://{host}:{prot}/ws\"", "{admin_port}"),
+        ("\"ws://", "\"wss://", "URL", "\"wss://{host}:{port}/ws\"", "ws:// or http://"),
+        ("\"3s\"", "\"3\"", "\"3\"", "\"3\"", ""),
+        ("= '^(ws", "= '^((ws", "", "'^((ws", "("),
+        ("[\"node\", \"main.js\"]", "[]", "", "[]", ""),
+        ("[ready]\n", "[ready]\ntcp = \"{host}:{port}\"\n", "[ready]", "[ready]", "tcp"),
+        ("dialects = [\"raw\", \"json\", \"binary\"]", "dialects = []", "dialect", "[]", ""),
     ] {
         assert!(GOOD.contains(of), "{of}");
         let found = mistake(&GOOD.replacen(of, to, 1));
-        assert!(found.0.starts_with(what), "{found:?}");
+        assert!(found.0.contains(named), "{found:?}");
         assert!(found.1.starts_with(underlined), "{found:?}");
         assert!(found.2.contains(help), "{found:?}");
     }
@@ -172,17 +131,14 @@ fn a_manifest_that_starts_nothing_says_so() {
     let ready = GOOD.find("[ready]").unwrap();
     let variants = GOOD.find("[variants").unwrap();
     let (what, _, help) = mistake(&[&GOOD[..start], &GOOD[ready..variants]].concat());
-    assert_eq!(what, "there is nothing to start");
+    assert!(what.contains("start"), "{what}");
     assert!(help.contains("[variants.NAME.start]"));
 }
 
 #[test]
 fn text_that_is_no_toml_is_underlined_too() {
-    let (what, underlined, _) = mistake("language = JavaScript\n");
-    assert!(
-        what.contains("string values must be quoted") && underlined.starts_with("JavaScript"),
-        "{what} {underlined}"
-    );
+    let (_, underlined, _) = mistake("language = JavaScript\n");
+    assert!(underlined.starts_with("JavaScript"), "{underlined}");
 }
 
 #[test]
@@ -213,6 +169,6 @@ fn what_speaks_tls_says_how_and_is_the_same_server_otherwise() {
 
     let silent = GOOD.replace(", \"tls\"]", "]");
     let (what, underlined, _) = mistake(&silent);
-    assert_eq!(what, "\"tls\" among what it supports and a table [tls] belong together");
+    assert!(what.contains("\"tls\"") && what.contains("[tls]"), "{what}");
     assert_eq!(underlined, "[\"echo\", \"broadcast\", \"http\"]");
 }

@@ -33,8 +33,8 @@ fn what_the_server_had_no_part_in_is_measured_again() {
     let made = ["lost", "dead", "fine", "torn"].map(|target| record.has(&cell(target, 1)));
     assert_eq!(made, [false, true, true, false]);
     let [lost, damaged] = &again[..] else { panic!("{again:?}") };
-    assert_eq!(lost, "the server had no part in its failure: echo, lost, round 1: load: signal: 9");
-    assert!(damaged.starts_with(&format!("it is damaged: {}: ", torn.display())), "{damaged}");
+    assert!(["echo, lost, round 1", "load: signal: 9"].iter().all(|named| lost.contains(named)), "{lost}");
+    assert!(damaged.contains(&torn.display().to_string()), "{damaged}");
     let kept = || Record::open(folder.path()).unwrap().entries.len();
     assert_eq!(kept(), 4);
     record.forget_lost().unwrap();

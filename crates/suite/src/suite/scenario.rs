@@ -96,6 +96,25 @@ pub struct FlagMistake {
     pub help: Option<String>,
 }
 
+/// Why a target has no part in a scenario, as a clause whose subject is the target.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Unfit {
+    /// It cannot do this.
+    #[error("does not support {}", .0.name())]
+    Ability(Ability),
+    /// Each has an app.
+    #[error("speaks an app of its own, and the scenario another")]
+    App,
+    /// It speaks none of the scenario's dialects.
+    #[error("speaks {spoken}, and the scenario {wanted}")]
+    Dialect {
+        /// What it speaks.
+        spoken: String,
+        /// What the scenario asks for.
+        wanted: String,
+    },
+}
+
 impl Scenario {
     /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if the target
     /// cannot do it; `Some(None)` if it can, and there is nothing to choose.
@@ -107,20 +126,37 @@ impl Scenario {
     ///
     /// # Errors
     /// What it lacks, as a clause whose subject is the target.
-    pub fn fit(&self, target: &Target) -> Result<Option<DialectId>, String> {
+    pub fn fit(&self, target: &Target) -> Result<Option<DialectId>, Unfit> {
         if let Some(lacking) = self.supports.iter().find(|ability| !target.can(**ability)) {
-            return Err(format!("does not support {}", lacking.name()));
+            return Err(Unfit::Ability(*lacking));
         }
         if self.dialects.is_empty() {
             return Ok(None);
         }
         if target.app.is_some() && self.flags.iter().any(|(name, _)| name == "app") {
-            return Err("speaks an app of its own, and the scenario another".to_owned());
+            return Err(Unfit::App);
         }
         let spoken = self.dialects.iter().find(|dialect| target.dialects.contains(dialect));
         spoken.copied().map(Some).ok_or_else(|| {
-            let names = self.dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
-            format!("speaks {}, and the scenario {names}", target.speaks().join(", "))
+            let wanted = self.dialects.iter().map(|id| id.name()).collect::<Vec<_>>().join(", ");
+            Unfit::Dialect { spoken: target.speaks().join(", "), wanted }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wording() {
+        let dialect = Unfit::Dialect { spoken: "raw".into(), wanted: "actioncable, json".into() };
+        let said = [Unfit::Ability(Ability::Unix), Unfit::App, dialect].map(|unfit| unfit.to_string());
+        let expected = [
+            "does not support unix",
+            "speaks an app of its own, and the scenario another",
+            "speaks raw, and the scenario actioncable, json",
+        ];
+        assert_eq!(said, expected);
     }
 }

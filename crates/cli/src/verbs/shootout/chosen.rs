@@ -46,7 +46,7 @@ pub(super) fn keep_what_reaches(suite: &mut Suite) -> Result<(), Failure> {
 pub(super) fn left_out(suite: &Suite, named: &[&Target]) -> Vec<LeftOut> {
     let of = |target: &Target, scenario: &Scenario| {
         let why = scenario.fit(target).err()?;
-        Some(LeftOut { target: target.name.clone(), scenario: scenario.name.clone(), why })
+        Some(LeftOut { target: target.name.clone(), scenario: scenario.name.clone(), why: why.to_string() })
     };
     named
         .iter()
