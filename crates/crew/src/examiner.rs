@@ -7,6 +7,7 @@
 //! order. A worker that says what cannot be is believed nothing more: the report becomes that of a worker that failed.
 
 mod account;
+mod lie;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use load::{Census, Load, Plan, Rooms, Segment, Senders, StepOrder, Until, Worklo
 use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
 
-use account::{Account, Bounds, Lie, NS_PER_S, at_most};
+use account::{Account, Bounds, NS_PER_S, at_most};
+use lie::Lie;
 
 /// No worker does anything more often: a hundred times what one core can.
 const EVENTS_PER_S_MAX: u64 = 100_000_000;
@@ -95,11 +97,11 @@ impl Examiner {
     pub(crate) fn examine(&mut self, mut report: Report, now_ns: u64) -> Report {
         let worker = report.worker().unwrap_or_else(|| self.worker_of_events(&report));
         let judged = match &mut report {
-            _ if worker >= self.workers => Err("a worker that is not of the run"),
+            _ if worker >= self.workers => Err(Lie::Worker),
             Report::Grown { usable, slow, reached, .. } => {
                 let share = self.share(worker, self.order.map_or(0, |order| order.clients));
                 let is_sound = slow <= usable && *usable <= share && *reached <= self.share_max(worker);
-                is_sound.then_some(()).ok_or("more clients than its share")
+                is_sound.then_some(()).ok_or(Lie::Share)
             }
             Report::Delta(delta) => self.delta(delta, now_ns),
             Report::Loaded { sent, at_ns, .. } => self.loaded(worker, *sent, *at_ns, now_ns),
@@ -126,27 +128,27 @@ impl Examiner {
 
     fn delta(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Lie> {
         if delta.at_ns.max(delta.last_arrival_ns) > now_ns + AHEAD_NS_MAX {
-            return Err("a time that is not yet");
+            return Err(Lie::Time);
         }
         if delta.says.len() > self.rooms.says().len()
             || delta.roles.len() > self.rooms.roles().len()
             || !account::are_parts(delta)
         {
-            return Err("kinds of messages or roles that there are not");
+            return Err(Lie::Kinds);
         }
         if delta.usable > self.share_max(delta.worker) {
-            return Err("more clients than its share");
+            return Err(Lie::Share);
         }
         if !delta.counts.is_plausible() {
-            return Err("counts beyond counting");
+            return Err(Lie::Counts);
         }
         self.errors(delta, now_ns)?;
         if !delta.statuses.keys().all(|status| (100..1_000).contains(status)) {
-            return Err("statuses that HTTP does not have");
+            return Err(Lie::Statuses);
         }
         let account = self.accounts.entry(delta.worker).or_default();
         if account.has_settled {
-            return Err("something after its books were closed");
+            return Err(Lie::Closed);
         }
         account.add(delta);
         let bounds = self.bounds(delta.worker, now_ns);
@@ -157,17 +159,17 @@ impl Examiner {
         let since_ns = now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX;
         for (name, kind) in delta.errors.iter() {
             if !is_kind(name) {
-                return Err("error kinds that are not words");
+                return Err(Lie::ErrorWords);
             }
             if kind.first_ns > kind.last_ns || kind.last_ns > since_ns {
-                return Err("a time that is not yet");
+                return Err(Lie::Time);
             }
             if !self.kinds.contains(name) {
                 self.kinds.insert(name.to_owned());
             }
         }
         if self.kinds.len() > KINDS_MAX {
-            return Err("more kinds of errors than there are");
+            return Err(Lie::ErrorKinds);
         }
         let is_plain = |kind: &ErrorKind| {
             kind.example.len() <= EXAMPLE_BYTES_MAX && !kind.example.chars().any(char::is_control)
@@ -184,17 +186,17 @@ impl Examiner {
 
     fn loaded(&self, worker: u16, sent: u64, at_ns: u64, now_ns: u64) -> Result<(), Lie> {
         if at_ns > now_ns + AHEAD_NS_MAX {
-            return Err("a time that is not yet");
+            return Err(Lie::Time);
         }
         match sent <= self.sent_max(Some(worker), now_ns) {
             true => Ok(()),
-            false => Err("more messages than were to be sent"),
+            false => Err(Lie::Sent),
         }
     }
 
     fn events(&self, batch: &Batch, now_ns: u64) -> Result<(), Lie> {
         if !self.records_events {
-            return Err("events that nobody asked for");
+            return Err(Lie::Unasked);
         }
         let is_sound = |entry: &engine::events::Entry| {
             let client = entry.client() / u32::from(self.workers.max(1));
@@ -204,10 +206,10 @@ impl Examiner {
                 && entry.detail().is_none_or(|place| place < batch.names.len())
         };
         if batch.entries.len() > BATCH_ENTRIES || !batch.entries.iter().all(is_sound) {
-            return Err("events without a client or a time");
+            return Err(Lie::Events);
         }
         if batch.names.len() > KINDS_MAX || !batch.names.iter().all(|name| is_kind(name)) {
-            return Err("events with words that are none");
+            return Err(Lie::EventWords);
         }
         Ok(())
     }
@@ -230,7 +232,7 @@ impl Examiner {
 
     fn books(&mut self, settled: &mut Settled, now_ns: u64) -> Result<(), Lie> {
         if settled.delta.worker != settled.worker {
-            return Err("another worker's books");
+            return Err(Lie::Books);
         }
         self.delta(&mut settled.delta, now_ns)?;
         let latest_ns = now_ns + AHEAD_NS_MAX;
@@ -280,19 +282,19 @@ impl Examiner {
                 && announced.sent_ns <= latest_ns
         };
         if !are_tallies(&settled.tallies) || !are_tallies(&settled.heard) {
-            Err("copies of no broadcast, or to more clients than it has")
+            Err(Lie::Copies)
         } else if !settled.announced.iter().all(is_newcomer)
             || settled.announced.len() as u64 > visits.saturating_add(gone)
         {
-            Err("newcomers that never came")
+            Err(Lie::Newcomers)
         } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
-            Err("broadcasts that it has not sent")
+            Err(Lie::Broadcasts)
         } else if !self.is_attended(settled, latest_ns) {
-            Err("clients that were never there")
+            Err(Lie::Attendance)
         } else if !departures.iter().all(is_way) || departures.len() as u64 > left {
-            Err("a departure that never was")
+            Err(Lie::Departure)
         } else if !are_absences {
-            Err("an absence that never was")
+            Err(Lie::Absence)
         } else {
             Ok(())
         }

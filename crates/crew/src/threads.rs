@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_reported() {
-        assert_eq!(caught(|| panic!("client {} of 5", 7)), Err("a bug in throng: client 7 of 5".into()));
+        assert_eq!(caught(|| panic!("7 of {}", 5)), Err("a bug in throng: 7 of 5".into()));
         assert_eq!(caught(|| panic!("no clients")), Err("a bug in throng: no clients".into()));
         assert_eq!(caught(|| Err(io::Error::other("no files"))), Err("no files".into()));
     }

@@ -4,10 +4,9 @@ use engine::Delta;
 use load::Workload;
 use stats::{Counts, Packed};
 
-pub(super) const NS_PER_S: u64 = 1_000_000_000;
+use super::lie::Lie;
 
-/// What makes a report a lie, in words.
-pub(super) type Lie = &'static str;
+pub(super) const NS_PER_S: u64 = 1_000_000_000;
 
 /// What one worker has reported in the step.
 #[derive(Default)]
@@ -69,18 +68,18 @@ impl Account {
         let ended = [counts.connected, counts.connect_timeouts, counts.connect_failures, counts.connecting];
         let ended = ended.into_iter().fold(0, u64::saturating_add);
         if counts.connects > bounds.connects || ended > counts.connects {
-            return Err("connections that it cannot have begun");
+            return Err(Lie::Connections);
         }
         let present = bounds.share.saturating_add(counts.connected);
         let has_left = counts.disconnects.max(counts.left).max(counts.cut) > present;
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
-            return Err("clients that it cannot have had");
+            return Err(Lie::Clients);
         }
         // A message is sent, or waits for its connection, or had nobody to send it.
         let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
         let is_too_many = asked.max(counts.unacknowledged) > bounds.sent;
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {
-            return Err("more messages than were to be sent");
+            return Err(Lie::Sent);
         }
         let part = [counts.late, counts.in_passing, tail.received, self.answers, gone.copies];
         let due = match workload {
@@ -93,7 +92,7 @@ impl Account {
             || part.into_iter().any(|part| part > counts.received)
             || counts.reordered > counts.received.saturating_add(counts.recovered)
         {
-            return Err("more answers than can have come");
+            return Err(Lie::Answers);
         }
         let events = [
             counts.waited,
@@ -118,7 +117,7 @@ impl Account {
             || self.due > asked.saturating_mul(bounds.clients)
             || self.received_bytes > bounds.bytes
             || time_ns > bounds.time_ns;
-        if is_too_much { Err("more than the time was enough for") } else { Ok(()) }
+        if is_too_much { Err(Lie::Pace) } else { Ok(()) }
     }
 }
 

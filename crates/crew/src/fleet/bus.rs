@@ -18,9 +18,6 @@ use super::seal::SEAL_BYTES;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two attempts to connect again: well within the lease, so that a restart of NATS costs nothing.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
-/// What helps when NATS refuses us.
-const NOT_LET_IN: &str =
-    "it does not let us in: nats://USER:PASSWORD@HOST, nats://TOKEN@HOST, --creds or --nkey says who we are";
 /// A bus that does not take a packet in this time has lost it.
 const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
 /// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare, and a signature.
@@ -88,11 +85,9 @@ impl Bus {
             .no_echo() // nobody has to hear himself
             .connection_timeout(CONNECT_TIMEOUT)
             .reconnect_delay_callback(|_| RECONNECT_INTERVAL);
-        let client = options.connect(url.as_str()).await.map_err(|error| {
-            failed(match error.kind() {
-                ConnectErrorKind::AuthorizationViolation => NOT_LET_IN.to_owned(),
-                _ => error.to_string(),
-            })
+        let client = options.connect(url.as_str()).await.map_err(|error| match error.kind() {
+            ConnectErrorKind::AuthorizationViolation => Error::Denied { url: nats.address() },
+            _ => failed(error.to_string()),
         })?;
         Ok(Bus { client })
     }

@@ -1,7 +1,6 @@
 //! Who works for a run: finds the agents, refuses those of another version, and claims as many as are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,7 @@ use super::envelope::Envelope;
 use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Labels, VERSION};
 use super::link::Link;
 use super::seal::{FleetKey, Seal};
+use super::unfit::Unfit;
 
 /// Agents that are there answer within this.
 const CALL_TIME: Duration = Duration::from_millis(700);
@@ -118,7 +118,7 @@ pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Er
             };
         }
         if Instant::now() >= until {
-            return Err(Error::Agents(too_few(&found, free.len(), wanted)));
+            return Err(too_few(&found, free.len(), wanted));
         }
         sleep(CALL_INTERVAL).await;
     }
@@ -138,10 +138,7 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
                 format!("{agent} loads servers, and runs none: throng agent --role target does")
             }
             (Some(hello), None) if hello.version != VERSION => {
-                format!(
-                    "{agent} is throng {}, this is {VERSION}: install the same version at both ends",
-                    hello.version
-                )
+                format!("{agent} {}", Unfit::Version(hello.version.clone()))
             }
             (Some(hello), None) if hello.run.is_none() || wait.is_zero() => return Ok(hello.clone()),
             (Some(_), None) => {
@@ -174,47 +171,29 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
 }
 
 /// Why an agent cannot work for the run; `None`: it can.
-fn why_not(hello: &Hello, wanted: &Gathering) -> Option<String> {
+fn why_not(hello: &Hello, wanted: &Gathering) -> Option<Unfit> {
     if hello.version != VERSION {
-        return Some(format!(
-            "is throng {}, this is {VERSION}: install the same version at both ends",
-            hello.version
-        ));
+        return Some(Unfit::Version(hello.version.clone()));
     }
     if hello.host.is_some() {
-        return Some("runs servers, and loads none".into());
+        return Some(Unfit::Host);
     }
     if !hello.has(&wanted.labels) {
-        return Some("does not have the labels of --where".into());
+        return Some(Unfit::Labels);
     }
-    why_locked(hello, wanted.key.as_ref()).or_else(|| {
-        hello
-            .run
-            .as_ref()
-            .map(|run| format!("works for run {run}: wait for its end, or end it with throng fleet stop"))
-    })
+    why_locked(hello, wanted.key.as_ref()).or_else(|| hello.run.clone().map(Unfit::Busy))
 }
 
 /// Why an agent that obeys one key alone does not obey this one.
-pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<String> {
-    let wanted = &hello.lock.as_ref()?.key;
-    match key.map(FleetKey::public) {
-        Some(own) if own == *wanted => None,
-        Some(own) => Some(format!("{}, and --fleet-key is of {own}", intro::wants_key(wanted))),
-        None => Some(format!("{}; give --fleet-key", intro::wants_key(wanted))),
-    }
+pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit> {
+    let wanted = hello.lock.as_ref()?.key.clone();
+    let own = key.map(FleetKey::public);
+    (own.as_ref() != Some(&wanted)).then_some(Unfit::Locked { wanted, own })
 }
 
-fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> String {
-    let needed = wanted.agents.unwrap_or(1);
-    let mut text =
-        format!("{free} of {needed} agents are there and free; start more with throng agent --nats URL");
-    for hello in found {
-        if let Some(why) = why_not(hello, wanted) {
-            let _ = write!(text, "\n  {} {why}", hello.name);
-        }
-    }
-    text
+fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> Error {
+    let unfit = found.iter().filter_map(|hello| Some((hello.name.clone(), why_not(hello, wanted)?)));
+    Error::TooFew { free, needed: wanted.agents.unwrap_or(1), unfit: unfit.collect() }
 }
 
 /// Claims all of them. A refusal is an error; the agents that accepted are returned with it, to be released.
@@ -288,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cannot_work_is_named_with_the_remedy() {
+    fn agents_that_cannot_work_are_named() {
         let busy = Hello { run: Some("r7".into()), ..hello("busy") };
         let old = Hello { version: "0.0.9/1".into(), ..hello("old") };
         let wanted = Gathering {
@@ -298,14 +277,11 @@ mod tests {
         };
         let labelled = |hello: Hello| Hello { labels: wanted.labels.clone(), ..hello };
         let found = [labelled(busy), labelled(old), hello("elsewhere"), labelled(hello("free"))];
-        let text = too_few(&found, 1, &wanted);
-        assert!(text.starts_with("1 of 3 agents are there and free; start more"), "{text}");
-        assert!(text.contains("\n  busy works for run r7: wait for its end"), "{text}");
-        assert!(
-            text.contains("\n  old is throng 0.0.9/1, this is ") && text.contains("install the same"),
-            "{text}"
-        );
-        assert!(text.contains("\n  elsewhere does not have the labels"), "{text}");
-        assert!(!text.contains("\n  free"), "{text}");
+        let unfit = vec![
+            ("busy".to_owned(), Unfit::Busy("r7".into())),
+            ("old".to_owned(), Unfit::Version("0.0.9/1".into())),
+            ("elsewhere".to_owned(), Unfit::Labels),
+        ];
+        assert_eq!(too_few(&found, 1, &wanted), Error::TooFew { free: 1, needed: 3, unfit });
     }
 }

@@ -44,6 +44,7 @@ mod sense;
 #[cfg(test)]
 pub(crate) mod simulation;
 mod talk;
+mod unfit;
 
 pub use access::Nats;
 pub use agent::AgentOptions;
@@ -57,3 +58,4 @@ pub use offset::Offset;
 pub use policy::{Policy, Rule};
 pub use post::AgentState;
 pub use seal::{AgentKey, FleetKey};
+pub use unfit::Unfit;

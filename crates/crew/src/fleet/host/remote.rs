@@ -214,7 +214,7 @@ impl Relay {
         let bus = Bus::connect(nats).await?;
         let hello = gather::find_host(&bus, agent, wait).await?;
         if let Some(why) = gather::why_locked(&hello, key) {
-            return Err(Error::Agents(format!("{agent} {why}")));
+            return Err(Error::Unfit { agent: agent.to_owned(), why });
         }
         let run = intro::unique();
         let ups = bus.subscribe(intro::up_subject(&run, 0)).await?;
