@@ -56,12 +56,9 @@ fn a_release_that_is_not_what_its_checksums_say_is_not_run() {
     fs::write(&sums, format!("{:064}{}", 0, &text[64..])).unwrap();
     let releases = format!("file://{}", folder.path().display());
     for (more, why) in [
-        (&[("releases", releases.as_str())][..], "is not what SHA256SUMS says"),
-        (&[("releases", &releases), ("version", "9.9.9")], "/v9.9.9/SHA256SUMS cannot be had"),
-        (
-            &[("releases", &releases), ("version", "main")],
-            "version: expected one such as 0.1.0, found 'main'",
-        ),
+        (&[("releases", releases.as_str())][..], " SHA256SUMS "),
+        (&[("releases", &releases), ("version", "9.9.9")], "/v9.9.9/SHA256SUMS"),
+        (&[("releases", &releases), ("version", "main")], "'main'"),
     ] {
         let outcomes = repository.job(&comments).action(&repository.inputs(more));
         assert!(outcomes[0].code == Some(1) && outcomes[0].stderr.contains(why), "{}", said(&outcomes));

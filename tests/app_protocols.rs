@@ -85,9 +85,7 @@ fn an_opening_waits_for_the_reply() {
         assert_eq!(sum_of(&never.json(), "connected"), 0, "{protocol} waits for it: {never}");
     }
     let without = opens("/cable", "actioncable", "echo");
-    let said = "app.toml:1:";
-    assert!(without.code == Some(2) && without.stderr.contains(said), "{without}");
-    assert!(without.stderr.contains("actioncable has no replies of its own"), "{without}");
+    without.assert_failed(2, "usage.file", &["app.toml:1:", "actioncable"]);
 }
 
 /// The server calls the callback of the event, and says nothing else to its sender.
@@ -104,14 +102,14 @@ fn socket_io_answers_by_its_callbacks() {
 
 #[test]
 fn an_app_goes_over_what_it_was_written_for() {
-    for (more, said) in [
-        (&["--dialect", "phoenix"][..], "is written for actioncable"),
-        (&["--dialect", "json"], "plain, sockjs, actioncable, phoenix, socketio or graphql"),
-        (&["--topic", "room:1"], "--topic: is for --dialect phoenix"),
+    for (more, key, name) in [
+        (&["--dialect", "phoenix"][..], "dialect", "actioncable"),
+        (&["--dialect", "json"], "dialect", "plain, sockjs, actioncable, phoenix, socketio"),
+        (&["--topic", "room:1"], "topic.other_dialect", "phoenix"),
     ] {
-        let mut command = throng(["echo", "ws://127.0.0.1:9/cable", "--app"]);
+        let mut command = throng(["echo", "ws://127.0.0.1:9/cable", "--format", "json", "--app"]);
         let outcome = run(command.arg(example("actioncable")).args(more), WITHIN);
-        assert!(outcome.code == Some(2) && outcome.stderr.contains(said), "{said}\n{outcome}");
+        outcome.assert_failed(2, &format!("usage.{key}"), &[name]);
     }
 }
 
@@ -120,9 +118,8 @@ fn an_app_goes_over_what_it_was_written_for() {
 fn a_server_of_another_protocol_is_told_by_what_to_change() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/cable", server.address);
-    let outcome = run(throng(["echo", &url, "--app"]).arg(example("phoenix")), WITHIN);
-    let said = "the server speaks actioncable, not phoenix";
-    assert!(outcome.code == Some(1) && outcome.stderr.contains(said), "{outcome}");
-    assert!(outcome.stderr.contains("protocol = \"actioncable\""), "{outcome}");
+    let outcome = run(throng(["echo", &url, "--format", "json", "--app"]).arg(example("phoenix")), WITHIN);
+    let names = ["phoenix", "protocol = \"actioncable\""];
+    outcome.assert_failed(1, "could_not.reach.speaks_actioncable", &names);
     assert!(!outcome.stderr.contains("--dialect"), "{outcome}");
 }

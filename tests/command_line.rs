@@ -21,130 +21,148 @@ const COULD_NOT_RUN: Option<i32> = Some(1);
 const BAD_USAGE: Option<i32> = Some(2);
 const LIMIT_BROKEN: Option<i32> = Some(3);
 
-/// Arguments, and what the message must name.
-type Usage = (&'static str, &'static str);
+/// Arguments, the error's key behind `usage.`, and names and numbers that its text has.
+type Usage = (&'static str, &'static str, &'static str);
 
 #[test]
 fn wrong_usage_is_named() {
-    let cases: &[Usage] = &[
-        ("", "throng init"),
-        ("sing ws://127.0.0.1:1/", "sing"),
-        ("echo 127.0.0.1", "127.0.0.1"),
-        ("echo ftp://127.0.0.1/", "ftp"),
-        ("echo ws://", "ws://"),
-        ("echo ws://127.0.0.1:99999/", "99999"),
-        ("echo ws://127.0.0.1:http/", "http"),
-        ("echo ws://127.0.0.1:1/ --clients 0", "--clients"),
-        ("echo ws://127.0.0.1:1/ --clients many", "--clients"),
-        ("echo ws://127.0.0.1:1/ --duration 5parsecs", "--duration"),
-        ("echo ws://127.0.0.1:1/ --dialect klingon", "klingon"),
-        ("echo ws://127.0.0.1:1/ --limit p95<", "p95<"),
-        ("echo ws://127.0.0.1:1/ --limit tea<5ms", "tea"),
-        ("echo ws://127.0.0.1:1/ --format pdf", "pdf"),
-        ("echo ws://127.0.0.1:1/ --bogus", "--bogus"),
-        ("broadcast ws://127.0.0.1:1/ --limit-percentile 101", "--limit-percentile"),
+    assert_refused(&[
+        ("sing ws://127.0.0.1:1/", "sing.invalid_subcommand", "sing"),
+        ("echo 127.0.0.1", "url", "127.0.0.1"),
+        ("echo ftp://127.0.0.1/", "url", "ftp"),
+        ("echo ws://", "url", "ws://"),
+        ("echo ws://127.0.0.1:99999/", "url", "99999"),
+        ("echo ws://127.0.0.1:http/", "url", "127.0.0.1:http"),
+        ("echo ws://127.0.0.1:1/ --clients 0", "clients", "0"),
+        ("echo ws://127.0.0.1:1/ --clients many", "clients.value_validation", "many"),
+        ("echo ws://127.0.0.1:1/ --duration 5parsecs", "duration.value_validation", "5parsecs 1m30s"),
+        ("echo ws://127.0.0.1:1/ --dialect klingon", "dialect", "klingon phoenix --app"),
+        ("echo ws://127.0.0.1:1/ --limit p95<", "limit", "p95< p95<250ms"),
+        ("echo ws://127.0.0.1:1/ --limit tea<5ms", "limit", "tea p99.9 missing"),
+        ("echo ws://127.0.0.1:1/ --format pdf", "format.invalid_value", "pdf junit"),
+        ("echo ws://127.0.0.1:1/ --bogus", "bogus.unknown_argument", "--bogus"),
+        ("broadcast ws://127.0.0.1:1/ --limit-percentile 101", "limit_percentile.value_validation", "101"),
         // What no machine does, or nobody can mean.
-        ("echo ws://127.0.0.1:1/ --rate 0", "a rate must be above 0"),
-        ("echo ws://127.0.0.1:1/ --rate 100..5k", "100..5k/60s"),
+        ("echo ws://127.0.0.1:1/ --rate 0", "rate.value_validation", "--rate 0"),
+        ("echo ws://127.0.0.1:1/ --rate 100..5k", "rate.value_validation", "100..5k/60s"),
+        ("echo ws://127.0.0.1:1/ --rate 100..5k/60s -d 5s", "duration", "60s --rate"),
+        ("echo ws://127.0.0.1:1/ --interval 0", "interval", ""),
+        ("echo ws://127.0.0.1:1/ --pipelining 0", "pipelining.value_validation", "1024"),
+        ("echo ws://127.0.0.1:1/ --pipelining 4 --rate 9", "pipelining.argument_conflict", "--rate"),
+        ("echo ws://127.0.0.1:1/ --pipelining 4 --step-size 9", "pipelining", "-c"),
+        ("echo ws://127.0.0.1:1/ --connect-rate 0", "connect_rate", ""),
+        ("echo ws://127.0.0.1:1/ --connect-timeout 0", "connect_timeout", ""),
+        ("echo ws://127.0.0.1:1/ --churn 1%", "churn.value_validation", "1%/s"),
+        ("echo ws://127.0.0.1:1/ --payload 4KiB..100", "payload_padding.value_validation", "4096 100"),
+        ("echo ws://127.0.0.1:1/ --payload 10..100", "payload_padding", "28 16777216 --max-message"),
+        ("echo ws://127.0.0.1:1/ --dialect phoenix --payload 10..100", "payload_padding", "raw json"),
+        ("echo ws://127.0.0.1:1/ --data /no/such.csv", "data", "/no/such.csv"),
+        ("broadcast ws://127.0.0.1:1/ --step-size 0", "initial_clients", "--step-size"),
+        ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "slow", "1% 20"),
+        ("storm ws://127.0.0.1:1/ --share 120%", "share", "0% 100%"),
+        ("storm ws://127.0.0.1:1/ --clients 10 --share 5%", "share", "5% 10"),
         (
-            "echo ws://127.0.0.1:1/ --rate 100..5k/60s -d 5s",
-            "--duration: must be at least the 60s that --rate takes",
+            "storm ws://127.0.0.1:1/ --share 50% --restart-command true",
+            "share.argument_conflict",
+            "--restart-command",
         ),
-        ("echo ws://127.0.0.1:1/ --interval 0", "--interval"),
-        ("echo ws://127.0.0.1:1/ --pipelining 0", "--pipelining"),
-        ("echo ws://127.0.0.1:1/ --pipelining 4 --rate 9", "--pipelining"),
-        ("echo ws://127.0.0.1:1/ --pipelining 4 --step-size 9", "say with -c how many are under way"),
-        ("echo ws://127.0.0.1:1/ --connect-rate 0", "--connect-rate"),
-        ("echo ws://127.0.0.1:1/ --connect-timeout 0", "--connect-timeout"),
-        ("echo ws://127.0.0.1:1/ --churn 1%", "1%/s"),
-        ("echo ws://127.0.0.1:1/ --payload 4KiB..100", "the smaller size first"),
-        ("echo ws://127.0.0.1:1/ --payload 10..100", "--payload-padding: the payload must have from"),
-        ("echo ws://127.0.0.1:1/ --dialect phoenix --payload 10..100", "the dialect raw or json"),
-        ("echo ws://127.0.0.1:1/ --data /no/such.csv", "--data: /no/such.csv"),
-        ("broadcast ws://127.0.0.1:1/ --step-size 0", "--step-size"),
+        ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "first_rate", "--max-rate"),
         (
-            "broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s",
-            "1% of 20 clients is less than one client",
+            "echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics",
+            "scrape.value_validation",
+            "http://127.0.0.1:9100/metrics",
         ),
-        ("storm ws://127.0.0.1:1/ --share 120%", "from 0% to 100%"),
-        ("storm ws://127.0.0.1:1/ --clients 10 --share 5%", "5% of 10 clients is less than one client"),
-        ("storm ws://127.0.0.1:1/ --share 50% --restart-command true", "cannot be used with"),
-        ("saturate ws://127.0.0.1:1/ --first-rate 100 --max-rate 10", "not above --max-rate"),
-        ("echo ws://127.0.0.1:1/ --scrape https://127.0.0.1/metrics", "http://127.0.0.1:9100/metrics"),
-        ("echo ws://127.0.0.1:1/ --scrape-only up", "--scrape"),
-        // Flags that contradict one another.
-        ("echo ws://127.0.0.1:1/ --rate 5 -c 3", "cannot be used with"),
-        ("broadcast ws://127.0.0.1:1/ --rate 5 -s 30", "cannot be used with"),
-        ("broadcast ws://127.0.0.1:1/ -s 30 -d 3s", "cannot be used with"),
-        ("echo ws://127.0.0.1:1/ --interval 1s -s 30", "cannot be used with"),
-        ("echo ws://127.0.0.1:1/ --payload 99 --data x.csv", "cannot be used with"),
-        ("echo ws://127.0.0.1:1/ --dialect json --text", "--text: is for the dialect raw"),
-        ("broadcast ws://127.0.0.1:1/ --search --total-steps 3", "cannot be used with"),
-        ("broadcast ws://127.0.0.1:1/ --search --clients 3", "--clients: is for a single step"),
-        ("broadcast ws://127.0.0.1:1/ --search --max-clients 5 --initial-clients 9", "above the 5"),
-        ("echo ws://127.0.0.1:1/ --max-clients 3", "--search"),
-        // What ends steps, where there is one.
-        ("broadcast ws://127.0.0.1:1/ --clients 50 --rate 20 --limit-rtt 1us", "--limit-rtt: ends steps"),
-        ("broadcast ws://127.0.0.1:1/ --clients 50 --limit-rtt 1us", "use --limit 'rtt.p95<=1000ns'"),
-        ("echo ws://127.0.0.1:1/ --limit-percentile 99", "--limit-percentile: ends steps"),
-        // Of a network for documentation (RFC 5737): nobody has it.
-        (
-            "echo ws://127.0.0.1:1/ --local-addr 127.0.0.1,192.0.2.1",
-            "--local-addr 192.0.2.1: this machine does not have that address",
-        ),
-        // Limits on what the scenario does not measure: what there is, is named.
-        ("echo ws://127.0.0.1:1/ --limit delivery.p95<5ms", "of rtt (when none is named)"),
-        ("idle ws://127.0.0.1:1/ --limit rate>=5", "connect_rate"),
-        ("idle ws://127.0.0.1:1/ --limit missing==0", "connect_timeouts"),
-        ("storm ws://127.0.0.1:1/ --limit completion.p95<5ms", "of recovery (when none is named)"),
-        ("serve --listen nowhere", "nowhere"),
-    ];
-    assert_refused(cases);
+        ("echo ws://127.0.0.1:1/ --scrape-only up", "scrape.missing_required_argument", ""),
+    ]);
 }
 
 #[test]
-fn what_is_no_nats_and_no_certificate_is_named() {
+fn flags_that_contradict_one_another_are_named() {
     assert_refused(&[
-        ("echo ws://127.0.0.1:1/ --fleet 127.0.0.1", "--fleet: expected nats://HOST:4222"),
-        ("fleet list --nats 127.0.0.1", "--nats: expected nats://HOST:4222"),
-        ("echo wss://127.0.0.1:1/ --ca /etc/hostname", "--ca: /etc/hostname: no certificate in it"),
+        ("echo ws://127.0.0.1:1/ --rate 5 -c 3", "rate.argument_conflict", "--concurrent"),
+        ("broadcast ws://127.0.0.1:1/ --rate 5 -s 30", "rate.argument_conflict", "--sample-size"),
+        ("broadcast ws://127.0.0.1:1/ -s 30 -d 3s", "sample_size.argument_conflict", "--duration"),
+        ("echo ws://127.0.0.1:1/ --interval 1s -s 30", "interval.argument_conflict", "--sample-size"),
+        ("echo ws://127.0.0.1:1/ --payload 99 --data x.csv", "payload_padding.argument_conflict", "--data"),
+        ("echo ws://127.0.0.1:1/ --dialect json --text", "text", "raw json"),
+        ("broadcast ws://127.0.0.1:1/ --search --total-steps 3", "search.argument_conflict", "--total-steps"),
+        ("broadcast ws://127.0.0.1:1/ --search --clients 3", "clients", "--initial-clients --step-size"),
+        (
+            "broadcast ws://127.0.0.1:1/ --search --max-clients 5 --initial-clients 9",
+            "initial_clients",
+            "9 5 --max-clients",
+        ),
+        ("echo ws://127.0.0.1:1/ --max-clients 3", "search.missing_required_argument", ""),
+        // What ends steps, where there is one.
+        ("broadcast ws://127.0.0.1:1/ --clients 50 --rate 20 --limit-rtt 1us", "limit_rtt", "--step-size"),
+        ("broadcast ws://127.0.0.1:1/ --clients 50 --limit-rtt 1us", "limit_rtt", "rtt.p95<=1000ns"),
+        ("echo ws://127.0.0.1:1/ --limit-percentile 99", "limit_percentile", "rtt.p99<=500ms"),
+        // Of a network for documentation (RFC 5737): nobody has it.
+        ("echo ws://127.0.0.1:1/ --local-addr 127.0.0.1,192.0.2.1", "local_addr", "192.0.2.1"),
+        // Limits on what the scenario does not measure: what there is, is named.
+        ("echo ws://127.0.0.1:1/ --limit delivery.p95<5ms", "limit", "delivery.p95 rtt handshake"),
+        ("idle ws://127.0.0.1:1/ --limit rate>=5", "limit", "connect_rate"),
+        ("idle ws://127.0.0.1:1/ --limit missing==0", "limit", "connect_timeouts"),
+        ("storm ws://127.0.0.1:1/ --limit completion.p95<5ms", "limit", "completion.p95 recovery"),
+        // An address and a certificate that are none.
+        ("echo ws://127.0.0.1:1/ --fleet 127.0.0.1", "fleet", "nats://HOST:4222"),
+        ("echo wss://127.0.0.1:1/ --ca /etc/hostname", "ca", "/etc/hostname"),
     ]);
 }
 
 #[test]
 fn flags_of_other_dialects_are_named() {
     assert_refused(&[
-        ("echo ws://127.0.0.1:1/ --channel Chat", "--channel: is for --dialect actioncable"),
-        ("echo ws://127.0.0.1:1/ --channel-params {}", "--channel-params: is for --dialect actioncable"),
-        ("idle ws://127.0.0.1:1/ --subscriptions 2", "--subscriptions: is for --dialect actioncable"),
-        ("storm ws://127.0.0.1:1/ --topic room:1", "--topic: is for --dialect phoenix"),
-        ("broadcast ws://127.0.0.1:1/ --join-params {}", "--join-params: is for --dialect phoenix"),
-        ("saturate ws://127.0.0.1:1/ --vsn 1.0.0", "--vsn: is for --dialect phoenix"),
-        ("echo ws://127.0.0.1:1/ --info", "--info: is for --dialect sockjs"),
-        ("echo ws://127.0.0.1:1/ --transport polling", "--transport: is for --dialect sockjs or socketio"),
-        ("echo ws://127.0.0.1:1/ --namespace /", "--namespace: is for --dialect socketio"),
-        ("echo ws://127.0.0.1:1/ --auth {}", "--auth: is for --dialect socketio"),
-        ("echo ws://127.0.0.1:1/ --eio 3", "--eio: is for --dialect socketio"),
-        ("echo ws://127.0.0.1:1/ --binary", "--binary: is for --dialect phoenix or socketio"),
-        ("echo ws://127.0.0.1:1/ --ack copy", "--ack: is for --dialect json, binary"),
-        ("broadcast ws://127.0.0.1:1/ --ack callback", "--ack callback: is for --dialect socketio"),
-        ("echo ws://127.0.0.1:1/ --dialect phoenix --channel Chat", "the clients speak phoenix"),
-        ("http http://127.0.0.1:1/ --topic room:1", "--topic: is for WebSockets"),
+        ("echo ws://127.0.0.1:1/ --channel Chat", "channel.other_dialect", "actioncable raw"),
+        ("echo ws://127.0.0.1:1/ --channel-params {}", "channel_params.other_dialect", "actioncable raw"),
+        ("idle ws://127.0.0.1:1/ --subscriptions 2", "subscriptions.other_dialect", "actioncable raw"),
+        ("storm ws://127.0.0.1:1/ --topic room:1", "topic.other_dialect", "phoenix raw"),
+        ("broadcast ws://127.0.0.1:1/ --join-params {}", "join_params.other_dialect", "phoenix json"),
+        ("saturate ws://127.0.0.1:1/ --vsn 1.0.0", "vsn.other_dialect", "phoenix json"),
+        ("echo ws://127.0.0.1:1/ --info", "info.other_dialect", "sockjs raw"),
+        ("echo ws://127.0.0.1:1/ --transport polling", "transport.other_dialect", "sockjs socketio raw"),
+        ("echo ws://127.0.0.1:1/ --namespace /", "namespace.other_dialect", "socketio raw"),
+        ("echo ws://127.0.0.1:1/ --auth {}", "auth.other_dialect", "socketio raw"),
+        ("echo ws://127.0.0.1:1/ --eio 3", "eio.other_dialect", "socketio raw"),
+        ("echo ws://127.0.0.1:1/ --binary", "binary.other_dialect", "phoenix socketio raw"),
+        ("echo ws://127.0.0.1:1/ --ack copy", "ack.other_dialect", "json binary raw"),
+        ("broadcast ws://127.0.0.1:1/ --ack callback", "ack.other_dialect", "callback socketio json"),
+        (
+            "echo ws://127.0.0.1:1/ --dialect phoenix --channel Chat",
+            "channel.other_dialect",
+            "actioncable phoenix",
+        ),
+        ("http http://127.0.0.1:1/ --topic room:1", "topic", "--help"),
     ]);
 }
 
-/// Every command line is refused before anything is measured, and the message names what is wrong with it.
+/// Every command line is refused before anything is measured, and the error names what is wrong with it.
 fn assert_refused(cases: &[Usage]) {
     check_all(
         cases,
         |case| case.0.to_owned(),
-        |(arguments, named)| {
-            let outcome = run(throng([]).args(arguments.split_whitespace()), RUN_MAX);
-            assert_eq!(outcome.code, BAD_USAGE, "{outcome}");
-            assert!(outcome.stderr.contains(named), "stderr does not name {named:?}\n{outcome}");
-            assert!(outcome.stdout.is_empty(), "{outcome}");
+        |(arguments, key, names)| {
+            let mut command = throng([]);
+            let outcome = run(command.args(arguments.split_whitespace()).args(["--format", "json"]), RUN_MAX);
+            let names: Vec<&str> = names.split_whitespace().collect();
+            outcome.assert_failed(2, &format!("usage.{key}"), &names);
         },
     );
+}
+
+/// Without `--format`, there is no error for programs: standard output stays empty.
+#[test]
+fn verbs_without_a_format_name_the_flag() {
+    for (arguments, flag) in [
+        ("", "throng init"),
+        ("serve --listen nowhere", "--listen"),
+        ("fleet list --nats 127.0.0.1", "--nats: "),
+        ("echo ws://127.0.0.1:1/ --clients 0", "--clients: "),
+    ] {
+        let outcome = run(throng([]).args(arguments.split_whitespace()), RUN_MAX);
+        assert_eq!((outcome.code, &*outcome.stdout), (BAD_USAGE, ""), "{outcome}");
+        assert!(outcome.stderr.contains(flag), "{outcome}");
+    }
 }
 
 #[test]
@@ -179,7 +197,7 @@ fn short_help_has_the_usual_flags() {
     let help = |flag: &str| run(&mut throng(["echo", flag]), RUN_MAX).stdout;
     let (short, long) = (help("-h"), help("--help"));
     assert!(short.contains("--clients") && !short.contains("--connect-parallel"), "{short}");
-    assert!(short.contains("throng echo --help has all"), "{short}");
+    assert!(short.contains("throng echo --help"), "{short}");
     assert!(
         long.contains("--connect-parallel") && long.find("\nLoad:") < long.find("\nConnections:"),
         "{long}"
@@ -199,7 +217,7 @@ fn every_verb_has_a_manual_page() {
     assert_eq!(std::fs::read_to_string(folder.path().join("throng-echo.1")).unwrap(), echo.stdout);
     let none = page(&["sing"]);
     assert_eq!(none.code, BAD_USAGE, "{none}");
-    assert!(none.stderr.contains("there are serve, echo, broadcast"), "{none}");
+    assert!(["sing", "serve", "echo"].iter().all(|verb| none.stderr.contains(verb)), "{none}");
 }
 
 #[test]
@@ -223,9 +241,16 @@ fn a_server_that_is_still_starting_is_waited_for() {
     let outcome = finish(waiting, RUN_MAX);
     assert_eq!((outcome.code, sum_of(&outcome.json(), "connected")), (Some(0), 2), "{outcome}");
 
-    let never =
-        run(&mut throng(["echo", &format!("ws://{}/", free_address()), "--wait-for", "300ms"]), RUN_MAX);
-    assert!(never.code == COULD_NOT_RUN && never.stderr.contains("for 0.3 s (--wait-for)"), "{never}");
+    let never = run(
+        throng(["echo", &format!("ws://{}/", free_address())]).args([
+            "--wait-for",
+            "300ms",
+            "--format",
+            "json",
+        ]),
+        RUN_MAX,
+    );
+    never.assert_failed(1, "could_not.reach.wait_for", &["0.3 s", "--wait-for"]);
     let wrong = run(&mut throng(["echo", "ftp://127.0.0.1/", "--wait-for", "20s"]), RUN_MAX);
     assert!(wrong.code == BAD_USAGE && wrong.elapsed < Duration::from_secs(10), "{wrong}");
 }
@@ -236,8 +261,7 @@ fn servers_out_of_reach() {
     refused.assert_no_server("refused", 2);
 
     let unresolved = run(&mut echo("ws://no-such-host.invalid/", 2, "1s"), RESOLVE_MAX);
-    assert_eq!(unresolved.code, COULD_NOT_RUN, "{unresolved}");
-    assert!(unresolved.stderr.contains("no-such-host.invalid"), "{unresolved}");
+    unresolved.assert_failed(1, "could_not.find_host", &["no-such-host.invalid"]);
 
     let hole = BlackHole::open();
     let swallowed = run(&mut echo(&format!("ws://{}/", hole.address), 2, "1s"), RUN_MAX);
@@ -303,8 +327,7 @@ fn results_that_cannot_be_kept() {
 
     // Found out before the load, not after it.
     let not_a_folder = run(echo(&server.url(), 2, "60s").arg("--out").arg(&file), RUN_MAX);
-    assert_eq!(not_a_folder.code, COULD_NOT_RUN, "{not_a_folder}");
-    assert!(not_a_folder.stderr.contains("a file"), "{not_a_folder}");
+    not_a_folder.assert_failed(1, "could_not.make_directory", &["a file"]);
 
     let limited = echo(&server.url(), 2, "1s");
     let mut limited = under("prlimit", &["--fsize=4096", "--"], &limited);
@@ -348,10 +371,7 @@ fn a_disk_that_has_room_again_costs_nothing() {
     }
     assert_eq!(outcome.code, Some(0), "the file is whole\n{outcome}");
     assert_eq!(outcome.stderr.matches("No space left").count(), 1, "said once, when it is\n{outcome}");
-    assert!(
-        outcome.stderr.contains("; the run goes on") && outcome.stderr.contains("\"steps\""),
-        "{outcome}"
-    );
+    assert!(outcome.stderr.contains("\"steps\""), "{outcome}");
 }
 
 #[test]
@@ -364,10 +384,7 @@ fn a_file_that_is_cut_short_is_named() {
     for verb in [&["report"][..], &["runs", "import"]] {
         let outcome = run(throng([]).args(verb).arg(&file), RUN_MAX);
         assert_eq!(outcome.code, COULD_NOT_RUN, "{outcome}");
-        assert!(
-            outcome.stderr.contains("cut.json") && outcome.stderr.contains("ends too early"),
-            "{outcome}"
-        );
+        assert!(outcome.stderr.contains("cut.json"), "{outcome}");
         assert!(outcome.stdout.is_empty(), "{outcome}");
     }
 }

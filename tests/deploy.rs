@@ -92,9 +92,9 @@ fn helm_takes_the_chart_and_kubernetes_what_it_makes() {
     let Some(lint) = helm(&["lint", "--strict"], &[]) else { return };
     assert!(lint.status.success(), "{}", said(&lint));
     for (values, why) in [
-        ("agents.count=0", "agents.count: Must be greater than or equal to 1"),
-        ("agents.allow={chat}", "agents.allow.0: Does not match pattern"),
-        ("agent.count=2", "Additional property agent is not allowed"),
+        ("agents.count=0", "agents.count: "),
+        ("agents.allow={chat}", "agents.allow.0: "),
+        ("agent.count=2", " agent "),
     ] {
         let refused = helm(&["template"], &["--set", values]).unwrap();
         assert!(!refused.status.success() && said(&refused).contains(why), "{}", said(&refused));
@@ -166,7 +166,7 @@ fn a_fleet_runs_over_the_nats_of_the_manifests() {
     assert_eq!(outcome.json()["steps"][0]["counts"]["received"], 20, "{outcome}");
     // An agent's password is no coordinator's.
     assert_eq!(load("agent:of-agent").code, Some(6));
-    assert!(load("coordinator:of-agent").stderr.contains("it does not let us in"));
+    load("coordinator:of-agent").assert_failed(6, "generator.start_workers.denied", &[]);
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn files_that_are_no_whole_logs() {
     for cut in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
         let outcome = read(&whole[..cut]);
         assert_eq!(outcome.code, Some(2), "{cut} bytes: {outcome}");
-        assert!(outcome.stderr.contains("not a complete Parquet file"), "{outcome}");
+        assert!(outcome.stderr.contains("run.parquet"), "{outcome}");
     }
     // The pages are damaged, the footer is whole.
     let outcome = read(&[&whole[..20], &[0xa5; 200][..], &whole[220..]].concat());

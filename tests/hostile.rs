@@ -97,7 +97,7 @@ fn servers_that_let_wait() {
         NoServer("connect_timeout"),
         &[
             ("silence", |p| p.hold()),
-            ("one byte at a time", |p| p.request().send(b"HTTP/1.1 101 X\r\n").drip(b"X: y\r\n")),
+            ("byte by byte", |p| p.request().send(b"HTTP/1.1 101 X\r\n").drip(b"X: y\r\n")),
         ],
     );
 }
@@ -142,7 +142,7 @@ fn frames_that_break_the_protocol() {
             ("opcode 3", |p| p.upgrade().send(b"\x83\x02hi").hold()),
             ("opcode 15", |p| p.upgrade().send(b"\x8f\x02hi").hold()),
             ("overlong UTF-8", |p| p.upgrade().send(b"\x81\x02\xc0\xaf").hold()),
-            ("length with the top bit", |p| p.upgrade().send(b"\x82\x7f\x80\0\0\0\0\0\0\x01.").hold()),
+            ("length with top bit", |p| p.upgrade().send(b"\x82\x7f\x80\0\0\0\0\0\0\x01.").hold()),
             ("length not shortest", |p| p.upgrade().send(b"\x82\x7e\0\x01.").hold()),
             ("ping in fragments", |p| p.upgrade().send(b"\x09\x00").hold()),
             ("ping of 126 bytes", |p| p.upgrade().frame(PING, &[b'.'; 126]).hold()),

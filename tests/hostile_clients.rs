@@ -104,7 +104,7 @@ fn frames() {
         1002,
         vec![
             ("unmasked", b"\x81\x02hi".to_vec()),
-            ("length with the top bit", b"\x82\xff\x80\0\0\0\0\0\0\x01....".to_vec()),
+            ("length with top bit", b"\x82\xff\x80\0\0\0\0\0\0\x01....".to_vec()),
             ("length not shortest", b"\x82\xfe\0\x01.....".to_vec()),
             ("ping of 126 bytes", masked(PING, &[0; 126])),
             ("ping in fragments", masked(0x09, b"")),

@@ -213,19 +213,13 @@ fn websockets_go_over_streams_of_nodes_http2() {
 fn a_server_without_websockets_over_http2_is_told_so() {
     let server = Server::start(&[]);
     let outcome = websockets(&format!("echo {} --clients 3", server.url()));
-    assert_eq!(outcome.code, Some(1), "{outcome}");
-    assert!(
-        outcome.stderr.contains("no_http2_websocket") && outcome.stderr.contains("leave out --http2"),
-        "{outcome}"
-    );
+    outcome.assert_failed(1, "could_not.reach.no_http2_websocket", &["--http2"]);
     for flags in ["--dialect sockjs --info", "--dialect socketio --transport polling"] {
         let outcome = websockets(&format!("echo {} --clients 3 {flags}", server.url()));
-        assert_eq!(outcome.code, Some(2), "{outcome}");
-        assert!(outcome.stderr.contains("--http2: expected a WebSocket from the start"), "{outcome}");
+        outcome.assert_failed(2, "usage.http2", &["WebSocket"]);
     }
     let of_its_own = websockets("echo --clients 3");
-    assert_eq!(of_its_own.code, Some(2), "{of_its_own}");
-    assert!(of_its_own.stderr.contains("throng's own server has no WebSockets over HTTP/2"), "{of_its_own}");
+    of_its_own.assert_failed(2, "usage.http2", &["throng"]);
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn what_its_comments_offer_is_understood() {
         let file = folder.path().join("mine.toml");
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.lines().next().unwrap().contains("`throng run mine.toml ws://"), "{text}");
-        let (example, besides) = text.split_once("# What most apps have besides").expect("comments");
+        let first = include_str!("../crates/cli/src/verbs/besides.toml").lines().next().unwrap();
+        let (example, besides) = text.split_once(first).expect("comments");
         let offered: Vec<&str> = besides.lines().skip(1).map(|line| line.trim_start_matches("# ")).collect();
         fs::write(&file, format!("{example}{}", offered.join("\n"))).unwrap();
         fs::write(folder.path().join("users.csv"), "name,password\nada,secret\n").unwrap();

@@ -118,9 +118,9 @@ fn who_waits_in_vain_says_for_what() {
     let server = Server::start(&[]);
     let cable = format!("ws://{}/cable", server.address);
     let mut command = throng(["echo", &cable, "--dialect", "actioncable", "--channel", "NoSuchChannel"]);
-    let outcome = run(command.args(["--clients", "1", "--connect-timeout", "500ms", "--quiet"]), RUN_MAX);
-    assert_eq!(outcome.code, Some(1), "{outcome}");
-    assert!(outcome.stderr.contains("has not answered what the dialect opens with"), "{outcome}");
+    let flags = ["--clients", "1", "--connect-timeout", "500ms", "--quiet", "--format", "json"];
+    let outcome = run(command.args(flags), RUN_MAX);
+    outcome.assert_failed(1, "could_not.reach.connect_timeout", &["{\"type\":\"welcome\"}"]);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn a_walk_has_files_for_its_first_step() {
 #[test]
 fn too_few_ports() {
     let script = r#"
-        ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
+        ip link set lo up; echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
         "$0" serve --quiet --listen 127.0.0.1:9000 &
         until ss -Htln | grep -q 127.0.0.1:9000; do sleep 0.1; done; exec "$@""#;
     let echo = echo("ws://127.0.0.1:9000/", 50, "1s");
@@ -209,7 +209,7 @@ fn a_kernel_that_gives_no_more_memory() {
     };
     let short = limited(48);
     assert_eq!(short.code, GENERATOR_FAILED, "{short}");
-    assert!(short.stderr.contains("out of memory") && short.stderr.contains("ulimit"), "{short}");
+    assert!(short.stderr.contains("ulimit -v"), "{short}");
     let results = short.json();
     assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{short}");
     let trust = results["verdict"]["trust"].to_string();
@@ -319,5 +319,5 @@ fn a_server_out_of_files_says_so_in_its_log_and_its_metrics() {
     drop(clients);
     drop(TestClient::upgrade(server.address));
     let (_, stderr) = server.process.into_output();
-    assert!(stderr.starts_with("throng serve: out of file descriptors (ulimit -n)"), "{stderr}");
+    assert!(stderr.starts_with("throng serve: ") && stderr.contains("ulimit -n"), "{stderr}");
 }

@@ -218,31 +218,27 @@ fn what_makes_no_sense_is_named() {
         path.display().to_string()
     };
     let login = "[[login]]\npost = \"/login\"\nkeep = { session = \"json:/id\" }\n";
-    for (more, said) in [
-        (&["--publish-url", "publish"][..], "expected a URL such as http://"),
-        (&["--publish-url", "ws://127.0.0.1/x"], "expected a URL such as http://"),
-        (&["--publish-url", "/publish/{person.name}"], "--publish-url"),
-        (&["--publish-url", "/publish", "--to", "others"], "nobody there sends it"),
-        (&["--publish-url", "/publish", "--body", "hello"], "{id}"),
-        (&["--publish-url", "/publish", "--dialect", "binary"], "--body"),
-        (&["--publish-header", "A: b"], "--publish-url"),
-        (&["--app", &app("[publish]\npost = \"/x\"\nbody = \"hello\"\n")], "app-1.toml:3:8"),
-        (
-            &["--app", &app("[publish]\npost = \"/{room}\"\nbody = \"{id}\"\nexpect = 99\n")],
-            "app-2.toml:4:10",
-        ),
-        (
-            &["--app", &app("[broadcast]\nsend = \"{id}\"\n[publish]\npost = \"/x\"\nbody = \"{id}\"\n")],
-            "[publish] takes its place",
-        ),
-        (
-            &["--app", &app(&format!("{login}[publish]\npost = \"/x\"\nbody = \"{{id}} {{session}}\"\n"))],
-            "no such placeholder here",
-        ),
+    let [wrong, expects, sends, keeps] = [
+        app("[publish]\npost = \"/x\"\nbody = \"hello\"\n"),
+        app("[publish]\npost = \"/{room}\"\nbody = \"{id}\"\nexpect = 99\n"),
+        app("[broadcast]\nsend = \"{id}\"\n[publish]\npost = \"/x\"\nbody = \"{id}\"\n"),
+        app(&format!("{login}[publish]\npost = \"/x\"\nbody = \"{{id}} {{session}}\"\n")),
+    ];
+    for (more, key, name) in [
+        (&["--publish-url", "publish"][..], "publish_url", "http://"),
+        (&["--publish-url", "ws://127.0.0.1/x"], "publish_url", "http://"),
+        (&["--publish-url", "/publish/{person.name}"], "publish_url", "{person.name}"),
+        (&["--publish-url", "/publish", "--to", "others"], "to", "others"),
+        (&["--publish-url", "/publish", "--body", "hello"], "body", "{id}"),
+        (&["--publish-url", "/publish", "--dialect", "binary"], "publish_url", "--body"),
+        (&["--publish-header", "A: b"], "publish_url.missing_required_argument", "--publish-url"),
+        (&["--app", &wrong], "file", "app-1.toml:3:8"),
+        (&["--app", &expects], "file", "app-2.toml:4:10"),
+        (&["--app", &sends], "file", "[publish]"),
+        (&["--app", &keeps], "file", "{session}"),
     ] {
         let outcome = broadcast("ws://127.0.0.1:9/ws?room={room}", more);
-        assert_eq!(outcome.code, Some(2), "{more:?}: {outcome}");
-        assert!(outcome.stderr.contains(said), "{more:?}: {outcome}");
+        outcome.assert_failed(2, &format!("usage.{key}"), &[name]);
     }
 }
 

@@ -113,9 +113,9 @@ fn refusals_are_counted_by_their_kind_and_told_in_words() {
     let Some(chat) = Chat::start() else { return };
     let users = fs::read_to_string(example().join("users.csv")).unwrap();
     let strangers = users.replace(',', ",not-").replacen("not-", "", 1);
-    for (change, users, said) in [
-        (("", ""), &strangers, "HTTP 401: POST /session, where 302 was expected"),
-        (("\"{csrf}\"", "\"forged\""), &users, "HTTP 422: POST /session, where 302 was expected"),
+    for (change, users, names) in [
+        (("", ""), &strangers, ["HTTP 401", "POST /session", " 302 "]),
+        (("\"{csrf}\"", "\"forged\""), &users, ["HTTP 422", "POST /session", " 302 "]),
     ] {
         let (_folder, app) = changed("app.toml", change, users);
         let outcome = chat.run("idle", &app, &["--duration", "100ms"]);
@@ -123,7 +123,8 @@ fn refusals_are_counted_by_their_kind_and_told_in_words() {
         let results = outcome.json();
         assert_eq!(errors_of(&results, "login_refused"), CLIENTS, "{outcome}");
         let example = &results["steps"][0]["counts"]["errors"]["login_refused"]["example"];
-        assert_eq!(example, &json!(format!("the login was answered with {said}")), "{outcome}");
+        let example = example.as_str().unwrap();
+        assert!(names.iter().all(|name| example.contains(name)), "{outcome}");
     }
 
     // A stream's name that Rails has not signed.

@@ -137,13 +137,11 @@ fn every_step_is_in_the_store_before_the_next_begins() {
         assert_eq!((&row["trusted"], &row["ended"]), (&false.into(), &false.into()), "{row}");
         let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
         assert!(list.stdout.contains("cut short"), "{list}");
-        let show = run(throng(["runs", "show", "last", "--store"]).arg(&store), RUN_MAX);
-        assert!(
-            show.stdout.contains("trust     the run had not ended when this was written"),
-            "first: {show}"
-        );
+        let show = run(throng(["runs", "show", "last", "-f", "json", "--store"]).arg(&store), RUN_MAX).json();
+        let first = show["verdict"]["trust"][0].as_str().expect("a caveat");
+        assert_eq!(first.contains("--resume"), has_out, "{first}");
         let junit = run(throng(["report", "last", "--junit", "--store"]).arg(&store), RUN_MAX);
-        assert!(junit.stdout.contains("<error message=\"the run had not ended: "), "{junit}");
+        assert!(junit.stdout.contains("<error message=\""), "{junit}");
     }
 }
 
@@ -157,17 +155,10 @@ fn what_is_not_this_run_is_left_alone() {
     let first = Process::start(&mut walk(&server, dir, &["--resume"]));
     assert!(wait_until(Duration::from_secs(30), || dir.exists() && !kept(dir).is_empty()), "no first step");
     let second = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
-    assert_eq!(second.code, Some(2), "{second}");
-    assert!(second.stderr.contains("--resume: another run or a shootout is under way"), "{second}");
+    assert!(second.code == Some(2) && second.stderr.contains("--resume: "), "{second}");
     // Nor does one begin that could be gone on with while it is under way.
     let beside = run(&mut walk(&server, dir, &[]), RUN_MAX);
-    assert_eq!(beside.code, Some(2), "{beside}");
-    assert!(
-        beside
-            .stderr
-            .contains("--out: a run with --resume, or a shootout, is under way in this directory: wait"),
-        "{beside}"
-    );
+    assert!(beside.code == Some(2) && beside.stderr.contains("--out: "), "{beside}");
     let first = finish(first, RUN_MAX);
     assert_eq!(first.code, Some(0), "{first}");
     assert!(first.json().get("resume_after").is_none(), "{first}");
@@ -181,8 +172,7 @@ fn what_is_not_this_run_is_left_alone() {
     fs::write(dir.join("begun.json.part"), "{").unwrap();
     let third = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     assert_eq!(third.code, Some(0), "{third}");
-    assert!(third.stderr.contains("begins anew: run ") && third.stderr.contains("echo"), "{third}");
-    assert!(third.stderr.contains("a damaged file") && third.stderr.contains("torn.json"), "{third}");
+    assert!(["echo", "torn.json"].iter().all(|name| third.stderr.contains(name)), "{third}");
     assert!(!dir.join("begun.json.part").exists(), "what a killed run was writing is left");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");

@@ -165,17 +165,12 @@ fn a_limit_may_name_a_role_that_is_there() {
     let passed = asked.as_array().expect("limits").iter().map(|limit| limit["passed"] == true);
     assert_eq!(passed.collect::<Vec<_>>(), [true, false, true], "{outcome}");
     let outcome = run_app(&server, APP, &["--limit", "role.speakers.missing==0"]);
-    assert_eq!(outcome.code, Some(2), "{outcome}");
-    assert!(
-        outcome.stderr.contains("no people of a role \"speakers\"; there are listener, speaker"),
-        "{outcome}"
-    );
+    outcome.assert_failed(2, "usage.limit", &["\"speakers\"", "listener, speaker"]);
     let (head, rest) = APP.split_once("[[role]]").unwrap();
     let (_, says) = rest.split_once("[say.line]").unwrap();
     let outcome =
         run_app(&server, &format!("{head}[say.line]{says}"), &["--limit", "role.speaker.missing==0"]);
-    assert_eq!(outcome.code, Some(2), "{outcome}");
-    assert!(outcome.stderr.contains("the [[role]] of an app's file"), "{outcome}");
+    outcome.assert_failed(2, "usage.limit", &["[[role]]"]);
 }
 
 #[test]
@@ -246,9 +241,7 @@ fn a_role_that_says_something_is_somebodys() {
         vec!["broadcast", &url, "--app", file, "--initial-clients", "2", "--step-size", "20"],
         vec!["saturate", &url, "--app", file, "--levels", "2,50"],
     ] {
-        let outcome = run(throng([]).args(&words), RUN_MAX);
-        assert_eq!(outcome.code, Some(2), "{words:?}: {outcome}");
-        let said = "role speaker: 20% of 2 people is nobody; ask for 3 people or more";
-        assert!(outcome.stderr.contains(said), "{words:?}: {outcome}");
+        let outcome = run(throng([]).args(&words).args(["--format", "json"]), RUN_MAX);
+        outcome.assert_failed(2, "usage.role", &["role speaker", "20%", " 2 ", " 3 "]);
     }
 }

@@ -254,13 +254,11 @@ fn a_limit_on_a_kind_that_is_not_there_is_refused() {
     let run_app = |app: &str, limit: &str| run_app(&server, "/socket/websocket", app, &["--limit", limit]);
     assert_eq!(run_app(&phoenix(), "say.group.missing==0").code, Some(0));
     let outcome = run_app(&phoenix(), "say.groups.missing==0");
-    assert_eq!(outcome.code, Some(2), "{outcome}");
-    assert!(outcome.stderr.contains("no messages of a kind \"groups\"; there are group, own"), "{outcome}");
+    outcome.assert_failed(2, "usage.limit", &["\"groups\"", "group, own"]);
     let phoenix = phoenix();
     let (_, group) = phoenix.split_once("[room.group]").unwrap();
     let outcome = run_app(&format!("protocol = \"phoenix\"\n[room.group]{group}"), "say.group.missing==0");
-    assert_eq!(outcome.code, Some(2), "{outcome}");
-    assert!(outcome.stderr.contains("where an app's file (--app) has several [say.NAME]"), "{outcome}");
+    outcome.assert_failed(2, "usage.limit", &["[say.NAME]"]);
 }
 
 #[test]

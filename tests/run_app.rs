@@ -118,19 +118,17 @@ fn mistakes_say_what_to_do() {
     let (_folder, silent) = app(CHAT);
     let (_other, echo) = app(&[CHAT, ECHO].concat());
     let (_third, wrong) = app(&CHAT.replace("50/s", "50 apples"));
-    for (file, more, said) in [
-        (&silent, &["--rate", "5"][..], "neither [broadcast], [say.NAME] nor [echo]"),
-        (&silent, &["--search"], "neither [broadcast], [say.NAME] nor [echo]"),
-        (&echo, &["--senders", "10%"], "has no [broadcast]"),
-        (&echo, &["--to", "others"], "has no [broadcast]"),
-        (&silent, &["--people", "5", "--clients", "6"], "one of them is enough"),
-        (&silent, &["--app", "x.toml"], "the file is named already"),
-        (&PathBuf::from("ws://127.0.0.1:9/"), &[], "the app's file comes first"),
-        (&wrong, &[], "chat.toml:7:8"),
+    for (file, more, key, name) in [
+        (&silent, &["--rate", "5"][..], "rate", "[broadcast], [say.NAME]"),
+        (&silent, &["--search"], "search", "[broadcast], [say.NAME]"),
+        (&echo, &["--senders", "10%"], "senders", "[broadcast]"),
+        (&echo, &["--to", "others"], "to", "[broadcast]"),
+        (&silent, &["--people", "5", "--clients", "6"], "people", "--clients"),
+        (&silent, &["--app", "x.toml"], "app", "throng run app.toml"),
+        (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "ws://"),
+        (&wrong, &[], "file", "chat.toml:7:8"),
     ] {
-        let outcome = run_app(&server, file, more);
-        assert_eq!(outcome.code, Some(2), "{more:?}: {outcome}");
-        assert!(outcome.stderr.contains(said), "{said}: {outcome}");
+        run_app(&server, file, more).assert_failed(2, &format!("usage.{key}"), &[name]);
     }
 }
 

@@ -135,27 +135,23 @@ fn a_run_that_is_deleted_takes_its_report_along() {
 #[test]
 fn runs_that_are_not_there() {
     let (server, kept) = (Server::start(&[]), Kept::new());
-    let absent = kept.runs(&["list"]);
-    assert_eq!(absent.code, Some(1), "{absent}");
-    assert!(absent.stderr.contains("there is no store at"), "{absent}");
+    let absent = kept.runs(&["list", "--format", "json"]);
+    absent.assert_failed(1, "could_not.use_store.absent", &["runs.db"]);
 
     let results = kept.echo(&server);
     let id = results["id"].as_str().unwrap();
     let (day, digits) = (&id[..8], &id[id.len() - 6..]);
     for reference in [&format!("{}zz", &id[..id.len() - 2]), digits] {
-        let unknown = kept.runs(&["show", reference]);
-        assert_eq!(unknown.code, Some(2), "{unknown}");
-        assert!(unknown.stderr.contains(&format!("did you mean {id}?")), "{unknown}");
+        let unknown = kept.runs(&["show", reference, "--format", "json"]);
+        unknown.assert_failed(2, "usage.run.no_run", &[id]);
     }
     for reference in ["@0", "@7", "@x", "nonsense", ""] {
-        let unknown = kept.runs(&["show", reference]);
-        assert_eq!(unknown.code, Some(2), "{unknown}");
-        assert!(unknown.stderr.contains(&format!("there is no run {reference:?}")), "{unknown}");
+        let unknown = kept.runs(&["show", reference, "--format", "json"]);
+        unknown.assert_failed(2, "usage.run.no_run", &[&format!("{reference:?}")]);
     }
     kept.ok(&import(&kept.files(&results, "11", 2)));
-    let several = kept.runs(&["show", "20261120-11"]);
-    assert_eq!(several.code, Some(2), "{several}");
-    assert!(several.stderr.contains("the beginning of several run ids"), "{several}");
+    let several = kept.runs(&["show", "20261120-11", "--format", "json"]);
+    several.assert_failed(2, "usage.run.ambiguous", &["20261120-11"]);
     assert!(kept.ok(&["list", day]).contains(id));
 }
 
@@ -169,30 +165,29 @@ fn a_store_that_is_none_is_left_as_it_is() {
     let mut foreign = whole.clone();
     foreign[68..72].copy_from_slice(&7u32.to_be_bytes()); // application_id
     let damaged = [&whole[..4096], &vec![0xa5; whole.len() - 4096]].concat();
-    let cases: [(&[u8], &str); 4] = [
-        (b"these are notes of mine, not a database, and longer than SQLite's header is: 100 bytes, I believe", "not a store of throng"),
-        (&newer, "has schema 99"),
-        (&foreign, "another program"),
-        (&damaged, "damaged"),
+    let cases: [(&[u8], &str, &str); 4] = [
+        (&[b'.'; 101], "damaged", ""),
+        (&newer, "newer", " 99"),
+        (&foreign, "damaged", ""),
+        (&damaged, "damaged", ""),
     ];
-    for (bytes, said) in cases {
+    for (bytes, reason, number) in cases {
         let path = kept.path("other.db");
         fs::write(&path, bytes).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        let list = run(throng(["runs", "list", "--store"]).arg(&path), RUN_MAX);
-        assert_eq!(list.code, Some(1), "{list}");
-        assert!(list.stderr.contains(said), "{said}: {list}");
+        let list = run(throng(["runs", "list", "--format", "json", "--store"]).arg(&path), RUN_MAX);
+        list.assert_failed(1, &format!("could_not.use_store.{reason}"), &["other.db", number]);
         // Known before the load, not after it.
-        if said != "damaged" {
+        if bytes != damaged {
             let named = run(echo(&server.url(), 2, "60s").arg("--store").arg(&path), RUN_MAX);
             assert_eq!(named.code, Some(1), "{named}");
             assert_eq!(
                 fs::metadata(&path).unwrap().mode() & 0o777,
                 0o644,
-                "{said}: others may read it no more"
+                "{reason}: others may read it no more"
             );
         }
-        assert!(fs::read(&path).unwrap() == bytes, "{said}: the file was changed");
+        assert!(fs::read(&path).unwrap() == bytes, "{reason}: the file was changed");
     }
 }
 
@@ -204,7 +199,7 @@ fn a_store_that_fails_costs_no_result() {
     let mut command = echo(&server.url(), 2, "300ms");
     let outcome = run(command.env("XDG_DATA_HOME", &file), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(outcome.stderr.contains("the run is not in the store: "), "{outcome}");
+    assert!(outcome.stderr.contains("a file"), "{outcome}");
     assert!(outcome.json()["steps"][0]["counts"]["received"].as_u64() > Some(0));
 
     let unkept = run(echo(&server.url(), 2, "300ms").arg("--no-store").env("XDG_DATA_HOME", &file), RUN_MAX);
@@ -238,10 +233,7 @@ fn where_nothing_is_kept_it_is_said() {
     };
     let outcome = homeless(&[]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(
-        outcome.stderr.contains("nothing is kept of this run: neither XDG_DATA_HOME nor HOME"),
-        "{outcome}"
-    );
+    assert!(outcome.stderr.contains("XDG_DATA_HOME"), "{outcome}");
     let asked = homeless(&["--no-store"]);
     assert_eq!((asked.code, asked.stderr.as_str()), (Some(0), ""));
 }

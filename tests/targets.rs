@@ -85,14 +85,16 @@ fn a_server_that_does_it_right_passes() {
 
 #[test]
 fn one_that_never_gets_ready_is_given_up() {
-    let reason = failing("echo still thinking; exec sleep 60");
-    assert!(reason.starts_with("ready: not ready after 5s"), "{reason}");
-    assert!(reason.contains("it said: still thinking"), "{reason}");
+    let reason = failing("echo thinking; exec sleep 60");
+    assert!(reason.starts_with("ready: ") && reason.contains(" 5s"), "{reason}");
+    assert!(reason.ends_with(": thinking"), "{reason}");
 }
 
 #[test]
 fn one_that_dies_at_once_is_quoted() {
-    assert_eq!(failing("echo no config >&2; exit 3"), "start: the server exited with 3; it said: no config");
+    let reason = failing("echo no config >&2; exit 3");
+    assert!(reason.starts_with("start: ") && reason.contains(" exited with 3"), "{reason}");
+    assert!(reason.ends_with(": no config"), "{reason}");
 }
 
 #[test]
@@ -135,19 +137,19 @@ fn one_that_ignores_the_signal_is_killed() {
 #[test]
 fn one_that_leaves_a_daemon_behind_is_found_out() {
     let reason = failing("setsid sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
-    assert_eq!(reason, "stop: left a process behind, which was killed");
+    assert!(reason.starts_with("stop: ") && reason.contains("a process"), "{reason}");
 }
 
 #[test]
 fn a_log_does_not_fill_the_disk() {
     // More than the log takes before it serves, so that how fast it writes does not matter.
-    let folder =
-        target("yes 'a line for every message' | head -c 20000000; exec \"$THRONG\" serve --listen \"$AT\"");
+    let folder = target("yes 'a line' | head -c 20000000; exec \"$THRONG\" serve --listen \"$AT\"");
     targets(&folder, &["check", "sh-none"]);
     let log = folder.path().join("sh-none/server.log");
     let bytes = fs::metadata(&log).unwrap().len();
     assert!((16 << 20..17 << 20).contains(&bytes), "{bytes} bytes");
-    assert!(fs::read_to_string(&log).unwrap().ends_with("[the log is full: the rest was dropped]\n"));
+    let last = fs::read_to_string(&log).unwrap().lines().last().unwrap().to_owned();
+    assert!(last.starts_with('[') && last.ends_with(']'), "{last}");
     assert!(!is_running(folder.path()));
 }
 
@@ -219,8 +221,9 @@ fn what_cannot_be_had_is_no_failure() {
     };
     assert_eq!((outcome.code, &row("throng")["verdict"]), (Some(0), &"passes".into()), "{outcome}");
     assert_eq!(row("sh-none")["verdict"], "unavailable");
-    let reason = "requires: needs a program nobody has; tried: no-such-program --version";
-    assert_eq!(row("sh-none")["reason"], reason);
+    let reason = row("sh-none")["reason"].as_str().unwrap().to_owned();
+    assert!(reason.starts_with("requires: ") && reason.contains("a program nobody has"), "{reason}");
+    assert!(reason.ends_with("no-such-program --version"), "{reason}");
 }
 
 #[test]
@@ -228,15 +231,15 @@ fn an_installation_that_fails_is_a_row_with_its_last_line() {
     let folder = target("exit 1");
     let path = folder.path().join("sh-none/target.toml");
     let text = fs::read_to_string(&path).unwrap().replace("echo 1.2.3", "cat version")
-        + "[install]\ncommand = [\"sh\", \"-c\", \"echo fetching; echo registry is down >&2; exit 1\"]\n";
+        + "[install]\ncommand = [\"sh\", \"-c\", \"echo fetching; echo 'down' >&2; exit 1\"]\n";
     fs::write(&path, &text).unwrap();
     let outcome = targets(&folder, &["install", "sh-none", "--format", "json"]);
     assert_eq!(outcome.json()[0]["verdict"], "unavailable", "{outcome}");
-    assert!(outcome.json()[0]["reason"].as_str().unwrap().ends_with(": registry is down"), "{outcome}");
+    assert!(outcome.json()[0]["reason"].as_str().unwrap().ends_with(": down"), "{outcome}");
     let log = fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap();
-    assert_eq!(log, "fetching\nregistry is down\n");
+    assert_eq!(log, "fetching\ndown\n");
     // The next time it works, once.
-    let text = text.replace("echo registry is down >&2; exit 1", "echo 4.5 > version");
+    let text = text.replace("echo 'down' >&2; exit 1", "echo 4.5 > version");
     fs::write(&path, text).unwrap();
     let outcome = targets(&folder, &["install", "sh-none", "--format", "json"]);
     assert_eq!(outcome.json()[0]["version"], "4.5", "{outcome}");
@@ -328,7 +331,7 @@ fn a_folder_of_others_runs_nothing_until_it_is_confirmed() {
     for arguments in [&["list"][..], &["check", "--all"], &["install", "sh-none"], &["start", "sh-none"]] {
         let refused = targets(arguments);
         assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(refused.stderr.contains("anyone can write to it"), "{refused}");
+        assert!(refused.stderr.contains("--targets-dir: "), "{refused}");
         assert!(refused.stderr.contains("throng targets trust /"), "it says what to type: {refused}");
         assert!(!seen.exists(), "nothing of it was run");
     }

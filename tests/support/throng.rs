@@ -20,6 +20,15 @@ pub struct Outcome {
     pub elapsed: Duration,
 }
 
+/// Why a run could not be made.
+#[derive(Debug)]
+pub struct Failed {
+    pub key: String,
+    /// The part of the command line, or the place in a file.
+    pub flag: Option<String>,
+    pub text: String,
+}
+
 /// The program under test: the build's own, or the one that `THRONG` names, as a release build where figures count.
 pub fn program() -> OsString {
     std::env::var_os("THRONG").unwrap_or_else(|| env!("CARGO_BIN_EXE_throng").into())
@@ -86,6 +95,25 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
+    /// What stands in for the results of a run that could not be made (`--format json`).
+    pub fn error(&self) -> Failed {
+        let error = &self.json()["error"];
+        let text = |key: &str| error[key].as_str().map(str::to_owned);
+        let (Some(key), Some(text), flag) = (text("key"), text("text"), text("flag")) else {
+            panic!("no error: {self}")
+        };
+        Failed { key, flag, text }
+    }
+
+    /// Panics unless no run could be made, with this exit code, for this key, and the text holds these names and numbers.
+    pub fn assert_failed(&self, code: i32, key: &str, names: &[&str]) {
+        let error = self.error();
+        assert_eq!((self.code, &*error.key), (Some(code), key), "{self}");
+        for name in names {
+            assert!(error.text.contains(name), "no {name:?}: {self}");
+        }
+    }
+
     /// Panics unless the run held. A busy machine may be slower than the rate that was asked for; then nothing else has broken.
     pub fn assert_held(&self) {
         if self.code == Some(0) {
@@ -113,8 +141,9 @@ impl Outcome {
             (Some(0), 0),
             "{self}"
         );
-        assert!(self.stderr.contains(&format!("{error}: ")), "stderr does not name {error}\n{self}");
-        assert!(self.stderr.contains(&format!("({clients} of {clients} clients)")), "{self}");
+        let errors = &results["steps"][0]["counts"]["errors"];
+        assert_eq!(errors[error]["count"], clients, "{self}");
+        assert!(self.stderr.contains(error), "stderr does not name {error}\n{self}");
     }
 }
 

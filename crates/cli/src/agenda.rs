@@ -90,7 +90,7 @@ fn too_many_at_first(clients: u64, clients_max: u64, remedy: &str) -> Failure {
     let why = format!(
         "it has {clients} clients, and the generator's limit of open files allows {most}: pass {remedy}, or begin with fewer clients"
     );
-    Failure::of_generator("measure the first step", why)
+    Failure::of_generator("measure", "measure the first step", why)
 }
 
 #[cfg(test)]
@@ -135,8 +135,10 @@ mod tests {
     fn a_first_step_without_room_is_a_failure_and_a_later_one_an_end() {
         let warmup = Some(Warmup { clients: 1, rule: RULE });
         let walk = || Course::walk(10, 10, Some(3), RULE).with_warmup(warmup);
-        let failure = agenda(walk(), 9).err().expect("10 are too many").to_string();
-        assert!(failure.contains("it has 10 clients") && failure.contains("allows 9: pass"), "{failure}");
+        let failure = agenda(walk(), 9).err().expect("10 are too many");
+        assert_eq!(failure.key(), "generator.measure", "{failure}");
+        let text = failure.to_string();
+        assert!([" 10 ", " 9", "--processes"].iter().all(|named| text.contains(named)), "{text}");
         let mut resumed = walk();
         resumed.replay([(10, true)]).unwrap();
         let mut agenda = agenda(resumed, 19).expect("a step is there to be told of");

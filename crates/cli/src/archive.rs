@@ -9,7 +9,7 @@ use results::Run;
 use store::{Store, StoreError};
 
 use crate::args::RunArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, variant};
 use crate::stderr;
 
 /// Which store to read.
@@ -56,7 +56,8 @@ pub(crate) fn is_file_name(id: &str) -> bool {
 
 /// Reads a results file.
 pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
-    let cannot = |why: &dyn std::fmt::Display| Failure::could_not(format!("read {}", path.display()), why);
+    let cannot =
+        |why: &dyn std::fmt::Display| Failure::could_not("read", format!("read {}", path.display()), why);
     let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
     results::file::read(&text).map_err(|error| cannot(&error))
 }
@@ -64,23 +65,25 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
 /// All results files in a directory, by the time the runs started: their names begin with it.
 fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
     let what = || format!("read the directory {}", directory.display());
-    let entries = fs::read_dir(directory).map_err(|error| Failure::could_not(what(), error))?;
+    let entries = fs::read_dir(directory).map_err(|error| Failure::could_not("read", what(), error))?;
     let is_results = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_results).collect();
     paths.sort();
     if paths.is_empty() {
         let none = "there is no results file (*.json) in it; --out writes one";
-        return Err(Failure::could_not(what(), none));
+        return Err(Failure::could_not("read", what(), none));
     }
     paths.iter().map(|path| read_file(path)).collect()
 }
 
 /// What went wrong with the store. A run that is not there is the command line's fault.
 pub(crate) fn failure(error: StoreError) -> Failure {
-    match error {
+    let reason = variant(&error);
+    let failure = match error {
         StoreError::NoRun { .. } | StoreError::Ambiguous { .. } => Failure::usage("RUN", error),
-        _ => Failure::could_not("use the store", error),
-    }
+        _ => Failure::could_not("use_store", "use the store", error),
+    };
+    failure.because(reason)
 }
 
 fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {

@@ -27,7 +27,9 @@ pub(crate) struct BuiltIn {
 impl BuiltIn {
     /// Starts it on a free port of the loopback address, with further flags of `throng serve`.
     pub(crate) fn start(flags: &[&str]) -> Result<Self, Failure> {
-        let failed = |why: &dyn std::fmt::Display| Failure::could_not("start the built-in server", why);
+        let failed = |why: &dyn std::fmt::Display| {
+            Failure::could_not("start_server", "start the built-in server", why)
+        };
         let program = env::current_exe().map_err(|error| failed(&error))?;
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0"]).args(flags).stdin(Stdio::null()).stdout(Stdio::piped());

@@ -130,12 +130,13 @@ impl Calibration {
 
     /// Keeps it, and says where.
     pub(crate) fn save(&self) -> Result<PathBuf, Failure> {
-        let path =
-            path().ok_or_else(|| Failure::could_not("keep it", "neither XDG_DATA_HOME nor HOME is set"))?;
+        let path = path().ok_or_else(|| {
+            Failure::could_not("keep_calibration", "keep it", "neither XDG_DATA_HOME nor HOME is set")
+        })?;
         let text = serde_json::to_string_pretty(self).expect("plain data") + "\n";
         let dir = path.parent().map_or(Ok(()), net::private::make_dir);
         let written: io::Result<()> = dir.and_then(|()| files::replace(&path, &text, Readers::Owner));
-        written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+        written.map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))?;
         Ok(path)
     }
 

@@ -137,15 +137,17 @@ fn style(request: &Request<'_>) -> Style {
 fn unreachable(run: &Run) -> Failure {
     let errors = &run.steps[0].errors;
     let main = errors.iter().max_by_key(|(_, error)| error.count);
-    let why = main.map_or_else(
-        || "no client became usable".to_owned(),
-        |(kind, error)| {
-            format!("{kind}: {} ({} of {} clients)", error.example, error.count, run.steps[0].clients)
-        },
-    );
+    let clients = run.steps[0].clients;
+    let (kind, why) = match main {
+        Some((kind, error)) => {
+            (kind, format!("{kind}: {} ({} of {clients} clients)", error.example, error.count))
+        }
+        None => ("nobody", "no client became usable".to_owned()),
+    };
     let what = format!("reach {}", run.target.url);
-    match main.is_some_and(|(_, error)| error.local) {
-        true => Failure::of_generator(what, why),
-        false => Failure::could_not(what, why),
-    }
+    let failure = match main.is_some_and(|(_, error)| error.local) {
+        true => Failure::of_generator("reach", what, why),
+        false => Failure::could_not("reach", what, why),
+    };
+    failure.because(kind)
 }

@@ -85,7 +85,7 @@ impl DialectArgs {
             if !dialects.contains(&dialect) {
                 let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
                 let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
-                return Err(Failure::usage(&format!("--{flag}"), problem));
+                return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));
             }
         }
         Ok(())

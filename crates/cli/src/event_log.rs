@@ -26,7 +26,7 @@ pub(crate) fn open(path: &Path) -> Result<LogFile, Failure> {
 }
 
 fn cannot_write(error: EventsError) -> Failure {
-    Failure::could_not("write the event log", error)
+    Failure::could_not("write_events", "write the event log", error)
 }
 
 impl EventLog {

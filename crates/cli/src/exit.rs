@@ -5,11 +5,12 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use clap::error::ContextKind;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use results::Run;
 use results::conclusion::{self, Outcome};
 
-use crate::stderr;
+use crate::{output, stderr};
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,37 +52,76 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why nothing came of it, in words for the user.
+/// Why nothing came of it: a key and a flag for programs, a text for people.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
-    message: String,
+    key: String,
+    flag: Option<String>,
+    text: String,
 }
 
 impl Failure {
-    /// The command line is at fault: `flag` names which part of it.
+    /// The command line is at fault: `flag` names which part of it, and the key after it.
     pub(crate) fn usage(flag: &str, problem: impl Display) -> Self {
-        Self { exit: Exit::BadUsage, message: format!("{flag}: {problem}") }
+        Self {
+            exit: Exit::BadUsage,
+            key: format!("usage.{}", slug(flag)),
+            flag: Some(flag.to_owned()),
+            text: format!("{flag}: {problem}"),
+        }
     }
 
-    /// Something outside is.
-    pub(crate) fn could_not(what: impl Display, why: impl Display) -> Self {
-        Self { exit: Exit::CouldNotRun, message: format!("could not {what}: {why}") }
+    /// Something outside is; `key` names what was attempted.
+    pub(crate) fn could_not(key: &str, what: impl Display, why: impl Display) -> Self {
+        Self {
+            exit: Exit::CouldNotRun,
+            key: format!("could_not.{key}"),
+            flag: None,
+            text: format!("could not {what}: {why}"),
+        }
     }
 
     /// The generator is at fault: its memory, its processes, its fleet.
-    pub(crate) fn of_generator(what: impl Display, why: impl Display) -> Self {
-        Self { exit: Exit::GeneratorFailed, ..Self::could_not(what, why) }
+    pub(crate) fn of_generator(key: &str, what: impl Display, why: impl Display) -> Self {
+        let failure = Self::could_not(key, what, why);
+        Self { exit: Exit::GeneratorFailed, key: format!("generator.{key}"), ..failure }
     }
 
     /// The user has had enough before there was anything to show.
     pub(crate) fn interrupted() -> Self {
-        Self { exit: Exit::Interrupted, message: "interrupted before there was anything to show".to_owned() }
+        Self {
+            exit: Exit::Interrupted,
+            key: "interrupted".to_owned(),
+            flag: None,
+            text: "interrupted before there was anything to show".to_owned(),
+        }
+    }
+
+    /// The same of a file that somebody wrote: in place of a flag stands its name, and the line.
+    pub(crate) fn in_file(self) -> Self {
+        Self { key: "usage.file".to_owned(), ..self }
     }
 
     /// A file that somebody wrote is at fault.
     pub(crate) fn mistake(mistake: &suite::Mistake) -> Self {
-        Self { exit: Exit::BadUsage, message: rendered(mistake) }
+        let failure = Self::usage(&mistake.place(), "").in_file();
+        Self { text: rendered(mistake), ..failure }
+    }
+
+    /// What clap refuses. Its text is the whole of what it prints.
+    pub(crate) fn of_clap(error: &clap::Error) -> Self {
+        let context = |kind| error.get(kind).map(ToString::to_string);
+        let argument = context(ContextKind::InvalidArg).or_else(|| context(ContextKind::InvalidSubcommand));
+        // With the name of its value: `--clients <N>`.
+        let flag = argument.and_then(|argument| argument.split([' ', '=']).next().map(str::to_owned));
+        let failure = Self::usage(flag.as_deref().unwrap_or("command"), "");
+        Self { flag, text: error.render().to_string(), ..failure }.because(variant(&error.kind()))
+    }
+
+    /// Adds to the key why, where there are several reasons.
+    pub(crate) fn because(self, reason: impl Display) -> Self {
+        Self { key: format!("{}.{reason}", self.key), ..self }
     }
 
     /// Whether trying again cannot help.
@@ -89,17 +129,57 @@ impl Failure {
         self.exit == Exit::BadUsage
     }
 
-    /// Tells the user, on standard error.
+    /// Tells the user, on standard error, and a program that has asked for JSON.
     pub(crate) fn report(self) -> Exit {
-        stderr::line(format_args!("throng: {}", self.message));
+        stderr::line(format_args!("throng: {}", self.text));
+        self.tell_program();
         self.exit
+    }
+
+    /// Prints the error in place of the JSON that was asked for, unless there is some already.
+    pub(crate) fn tell_program(&self) {
+        let Failure { key, flag, text, .. } = self;
+        let error = serde_json::json!({ "error": { "key": key, "flag": flag, "text": text.trim_end() } });
+        output::print_in_place(&format!("{error}\n"));
+    }
+
+    /// The key, for programs and tests.
+    #[cfg(test)]
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The part of the command line, or the place in a file.
+    #[cfg(test)]
+    pub(crate) fn flag(&self) -> Option<&str> {
+        self.flag.as_deref()
     }
 }
 
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.text)
     }
+}
+
+/// The first word of a flag as part of a key: `connect_rate` of `--connect-rate 0`.
+fn slug(flag: &str) -> String {
+    let word = flag.split_whitespace().next().unwrap_or_default();
+    word.trim_matches(['-', '<', '>']).replace('-', "_").to_lowercase()
+}
+
+/// The variant of an error as part of a key: `no_run` of `StoreError::NoRun { .. }`.
+pub(crate) fn variant(error: &impl fmt::Debug) -> String {
+    let text = format!("{error:?}");
+    let name = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let mut key = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !key.is_empty() {
+            key.push('_');
+        }
+        key.extend(c.to_lowercase());
+    }
+    key
 }
 
 /// Whether the user has not had enough of colours (no-color.org).
@@ -114,4 +194,30 @@ pub(crate) fn rendered(mistake: &suite::Mistake) -> String {
     let mut text = String::new();
     let rendered = GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistake);
     rendered.map_or_else(|_| mistake.line(), |()| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_name_the_flag_or_the_attempt() {
+        let of = |failure: &Failure| (failure.key().to_owned(), failure.exit, failure.flag.clone());
+        let usage = Failure::usage("--connect-rate 0", "no").because("too_low");
+        let flag = Some("--connect-rate 0".to_owned());
+        assert_eq!(of(&usage), ("usage.connect_rate.too_low".to_owned(), Exit::BadUsage, flag));
+        let could_not = Failure::could_not("write", "write a.json", "no room");
+        assert_eq!(of(&could_not), ("could_not.write".to_owned(), Exit::CouldNotRun, None));
+        let of_generator = Failure::of_generator("go_on", "go on", "no memory");
+        assert_eq!(of(&of_generator), ("generator.go_on".to_owned(), Exit::GeneratorFailed, None));
+        assert_eq!(of(&Failure::interrupted()), ("interrupted".to_owned(), Exit::Interrupted, None));
+        let in_file = Failure::usage("a.toml:2:7", "no").in_file();
+        assert_eq!(of(&in_file), ("usage.file".to_owned(), Exit::BadUsage, Some("a.toml:2:7".to_owned())));
+    }
+
+    #[test]
+    fn variants_are_parts_of_keys() {
+        assert_eq!(variant(&clap::error::ErrorKind::ArgumentConflict), "argument_conflict");
+        assert_eq!(variant(&Some(1)), "some");
+    }
 }

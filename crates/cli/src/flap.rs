@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_named() {
         for (text, named) in [
-            ("often", "such as 10s..20s:2s"),
-            ("10:2", "such as 10s..20s:2s"),
-            ("10s..20s:", "such as 10s..20s:2s"),
-            ("20s..10s:2s", "the shorter time comes first"),
-            ("50ms:1s", "at least 100ms"),
-            ("0s", "at least 100ms"),
+            ("often", "10s..20s:2s"),
+            ("10:2", "10s..20s:2s"),
+            ("10s..20s:", "10s..20s:2s"),
+            ("20s..10s:2s", "20s..10s"),
+            ("50ms:1s", "100ms"),
+            ("0s", "100ms"),
         ] {
             let problem = times(text).unwrap_err();
             assert!(problem.contains(named), "{text}: {problem}");

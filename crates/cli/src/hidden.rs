@@ -28,14 +28,15 @@ pub(crate) fn child() -> Command {
 /// Works for the parent until it closes our input.
 pub(crate) fn run_child() -> Result<Exit, Failure> {
     // Ctrl-C reaches the whole process group; the parent tells its children when to end.
-    net::signals::Interrupts::install().map_err(|error| Failure::could_not("handle signals", error))?;
-    crew::run_child().map_err(|error| Failure::could_not("work for the parent", error))?;
+    net::signals::Interrupts::install()
+        .map_err(|error| Failure::could_not("handle_signals", "handle signals", error))?;
+    crew::run_child().map_err(|error| Failure::could_not("work", "work for the parent", error))?;
     Ok(Exit::Fine)
 }
 
 /// Runs the program that throng's brief names, and ends it when throng says so or is gone.
 pub(crate) fn run_guard() -> Result<Exit, Failure> {
-    suite::guard::run().map_err(|error| Failure::could_not("guard the program", error))?;
+    suite::guard::run().map_err(|error| Failure::could_not("guard", "guard the program", error))?;
     Ok(Exit::Fine)
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn read_words() -> Result<Vec<OsString>, Failure> {
     let mut line = String::new();
     let read = io::stdin().read_line(&mut line).map_err(io::Error::other);
     let words = read.and_then(|_| serde_json::from_str::<Vec<String>>(&line).map_err(io::Error::other));
-    let words = words.map_err(|error| Failure::could_not("read the command line", error))?;
+    let words =
+        words.map_err(|error| Failure::could_not("read_command_line", "read the command line", error))?;
     Ok(["throng".to_owned()].into_iter().chain(words).map(Into::into).collect())
 }

@@ -28,7 +28,7 @@ pub(crate) fn install() -> Result<Interrupts, Failure> {
     if let Some(interrupts) = INSTALLED.get() {
         return Ok(*interrupts);
     }
-    let failed = |error| Failure::could_not("handle signals", error);
+    let failed = |error| Failure::could_not("handle_signals", "handle signals", error);
     let interrupts = Interrupts::install().map_err(failed)?;
     let end = move || {
         interrupts.wait_for_second();

@@ -135,7 +135,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     if let Err(error) = net::signals::survive_file_size_limit() {
-        return Failure::could_not("handle signals", error).report().into();
+        return Failure::could_not("handle_signals", "handle signals", error).report().into();
     }
     let outcome = command_line().and_then(|cli| match cli.verb {
         Verb::Serve(serve) => serve.run(),
@@ -183,9 +183,14 @@ fn parse(words: &[OsString]) -> Cli {
         stderr::text(help::WELCOME);
         process::exit(Exit::BadUsage as i32);
     }
-    secrets::know(secrets::in_command(words.iter().map(|word| word.to_string_lossy().into_owned())));
+    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    output::begin(texts.iter().map(String::as_str));
+    secrets::know(secrets::in_command(texts));
     let matches = help::brief(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
+        if error.use_stderr() {
+            Failure::of_clap(&error).tell_program();
+        }
         // clap quotes what it was given.
         let text = error.render().to_string();
         if secrets::scrub(&text) != text {

@@ -46,7 +46,9 @@ impl Pages {
             Place::Out(directory) => {
                 let path = page(directory, run);
                 let written = to_file(&path, run);
-                written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+                written.map_err(|error| {
+                    Failure::could_not("write", format!("write {}", path.display()), error)
+                })?;
                 name(&path);
             }
             Place::Data(directory) if is_kept => {

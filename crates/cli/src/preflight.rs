@@ -35,45 +35,39 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
     let met = engine::probe(plan, asks, &|| interrupts.count() > 0)
-        .map_err(|error| Failure::of_generator("start a client", net::errors::told(&error)))?
+        .map_err(|error| Failure::of_generator("start_client", "start a client", net::errors::told(&error)))?
         .ok_or_else(Failure::interrupted)?;
-    if let Some(why) = obstacle(plan, is_http, &met) {
+    if let Some(Obstacle { key, text }) = obstacle(plan, is_http, &met) {
         let url = secrets::url(&target.url);
-        return Err(match met.is_local {
-            true => Failure::of_generator(format!("connect from this machine to {url}"), why),
-            false => Failure::could_not(format!("reach {url}"), why),
-        });
+        let failure = match met.is_local {
+            true => Failure::of_generator("connect", format!("connect from this machine to {url}"), text),
+            false => Failure::could_not("reach", format!("reach {url}"), text),
+        };
+        return Err(failure.because(key));
     }
     // The run begins now.
     (request.plan.epoch_ns, request.plan.unix_epoch_ns) = (clock::monotonic_ns(), clock::realtime_ns());
     Ok(())
 }
 
-/// Why the load makes no sense, and what to do.
-fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
-    let answer = Answer::read(&met.said);
+/// Why the load makes no sense.
+struct Obstacle {
+    /// `speaks_tls`, `speaks_` with a dialect, `status_` with a status, or the kind of the error.
+    key: String,
+    /// What happened, and what to do.
+    text: String,
+}
+
+/// What is in the way of the load, if anything is.
+fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<Obstacle> {
     if plan.tls.is_none() && (met.failure.is_some() || met.status == Some(400)) && is_tls(met) {
         let scheme = if is_http { "https" } else { "wss" };
-        return Some(format!("the server speaks TLS on this port: use {scheme}://"));
+        let text = format!("the server speaks TLS on this port: use {scheme}://");
+        return Some(Obstacle { key: "speaks_tls".to_owned(), text });
     }
     if let Some(status) = met.status {
-        let http = HttpOptions::from(&plan.speech.of_dialect.settings);
-        let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
-        return match &met.failure {
-            None if !is_wrong || http.is_expected(status) => None,
-            None => Some(format!(
-                "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
-                http.method,
-                secrets::place(plan.speech.path.reveal()),
-                answer.told(status),
-                remedy(plan, status, true)
-            )),
-            Some((kind, _)) => Some(format!(
-                "{kind}: the server answered the handshake with {}{}",
-                answer.told(status),
-                remedy(plan, status, false)
-            )),
-        };
+        let text = wrong_status(plan, status, met)?;
+        return Some(Obstacle { key: format!("status_{status}"), text });
     }
     let heard = met.excerpt();
     if let Some(other) = other_dialect(plan, met, &heard) {
@@ -84,14 +78,38 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<String> {
                 format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")
             }
         };
-        return Some(format!("the server speaks {other}, not {dialect}: it opens with {heard}; {remedy}"));
+        let text = format!("the server speaks {other}, not {dialect}: it opens with {heard}; {remedy}");
+        return Some(Obstacle { key: format!("speaks_{other}"), text });
     }
     let (kind, why) = met.failure.as_ref()?;
     // Frames of HTTP/2 are nothing to be read.
     let is_text = plan.speech.alpn().is_none() || kind == "not_http2";
     let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
     let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
-    Some(format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard)))
+    let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard));
+    Some(Obstacle { key: kind.clone(), text })
+}
+
+/// What is said of an answer's status, unless that is one to be measured.
+fn wrong_status(plan: &Plan, status: u16, met: &Encounter) -> Option<String> {
+    let http = HttpOptions::from(&plan.speech.of_dialect.settings);
+    let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
+    let answer = Answer::read(&met.said);
+    match &met.failure {
+        None if !is_wrong || http.is_expected(status) => None,
+        None => Some(format!(
+            "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
+            http.method,
+            secrets::place(plan.speech.path.reveal()),
+            answer.told(status),
+            remedy(plan, status, true)
+        )),
+        Some((kind, _)) => Some(format!(
+            "{kind}: the server answered the handshake with {}{}",
+            answer.told(status),
+            remedy(plan, status, false)
+        )),
+    }
 }
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.

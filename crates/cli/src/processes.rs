@@ -13,8 +13,8 @@ const THREADS_MAX: usize = 1_024;
 
 /// How many clients one process of so many threads may have.
 pub(crate) fn clients_per_process(threads: u16) -> Result<u64, Failure> {
-    let files =
-        limits::raise_nofile().map_err(|e| Failure::of_generator("raise the limit on open files", e))?;
+    let files = limits::raise_nofile()
+        .map_err(|e| Failure::of_generator("raise_open_files", "raise the limit on open files", e))?;
     Ok(clients_with_files(files, threads.into()))
 }
 
@@ -46,7 +46,8 @@ pub(crate) fn server_threads(processes: u64) -> Result<u64, Failure> {
 }
 
 fn available_cpus() -> Result<Vec<usize>, Failure> {
-    affinity::available_cpus().map_err(|error| Failure::of_generator("read the CPU affinity", error))
+    affinity::available_cpus()
+        .map_err(|error| Failure::of_generator("read_affinity", "read the CPU affinity", error))
 }
 
 /// The CPUs of a flag's list, all of which there have to be on this machine.
@@ -113,7 +114,8 @@ mod tests {
         assert_eq!(fleet.gathering(MANY).unwrap().unwrap().threads, Some(68));
         let fleet = args(&["--threads", "2000", "--fleet", "nats://10.0.0.1:4222"]);
         let Err(failure) = fleet.gathering(MANY) else { panic!("no agent takes that") };
-        assert!(failure.to_string().contains("an agent has at most 1,024"), "{failure}");
+        assert_eq!(failure.key(), "usage.threads", "{failure}");
+        assert!(failure.to_string().contains("1,024"), "{failure}");
     }
 
     #[test]

@@ -86,13 +86,13 @@ mod tests {
     fn a_flag_of_several_protocols_says_what_it_is_to_each() {
         let transport = of_clients().iter().find(|shared| shared.flag.name == "transport").unwrap();
         assert_eq!(transport.dialects, [DialectId::Sockjs, DialectId::Socketio]);
-        assert_eq!(
-            transport.help,
-            "sockjs: websocket, raw-websocket, xhr-streaming, xhr-polling, eventsource, htmlfile, jsonp; \
-             socketio: websocket, polling, or upgrade from one to the other [default: websocket]"
-        );
+        let (of_sockjs, of_socketio) = transport.help.split_once("; socketio: ").expect("two protocols");
+        assert!(of_sockjs.starts_with("sockjs: websocket, raw-websocket, "), "{of_sockjs}");
+        assert!(of_socketio.starts_with("websocket, polling, "), "{of_socketio}");
+        assert!(of_socketio.ends_with(" [default: websocket]"), "{of_socketio}");
         let channel = of_clients().iter().find(|shared| shared.flag.name == "channel").unwrap();
-        assert_eq!(channel.help, "actioncable: the channel [default: BenchmarkChannel]");
+        assert!(channel.help.starts_with("actioncable: "), "{}", channel.help);
+        assert!(channel.help.ends_with(" [default: BenchmarkChannel]"), "{}", channel.help);
     }
 
     #[test]

@@ -27,8 +27,9 @@ const FLAG: &str = "--resume";
 /// with another.
 pub(crate) fn lock(args: &RunArgs) -> Result<Option<File>, Failure> {
     let Some(dir) = &args.out else { return Ok(None) };
-    net::private::make_dir(dir)
-        .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
+    net::private::make_dir(dir).map_err(|error| {
+        Failure::could_not("make_directory", format!("make the directory {}", dir.display()), error)
+    })?;
     // One that cannot be opened says so when it is written to; a filesystem may have no locks.
     let Ok(directory) = File::open(dir) else { return Ok(None) };
     let (locked, flag, whose) = match args.resume {

@@ -10,7 +10,7 @@ use crate::agenda::{Agenda, Next};
 use crate::app_file;
 use crate::compression;
 use crate::desk::Desk;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, variant};
 use crate::flap;
 use crate::hidden;
 use crate::judge::{self, Judge};
@@ -32,7 +32,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     app_file::check_messages(&request.plan, request.scenario)?;
     app_file::check_visits(&request.plan, request.scenario)?;
     net::reserve::keep()
-        .map_err(|error| Failure::of_generator("keep memory for the end of the run", error))?;
+        .map_err(|error| Failure::of_generator("keep_memory", "keep memory for the end of the run", error))?;
     let fleet = request.args.gathering(request.shape.clients)?;
     let limits = request.limits()?;
     let keeps_windows = request.args.compression.keeps_windows();
@@ -90,12 +90,23 @@ fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> 
     };
     let mut crew = crew.map_err(|error| match is_interrupted() {
         true => Failure::interrupted(),
-        false => Failure::of_generator("start the workers", error),
+        false => {
+            let reason = reason(&error);
+            Failure::of_generator("start_workers", "start the workers", error).because(reason)
+        }
     })?;
     if let Some(source) = &args.scrape {
         crew.set_scrape(scrape::start(source, &args.scrape_only)?);
     }
     Ok(crew)
+}
+
+/// Why there are no workers, as part of a key.
+fn reason(error: &crew::Error) -> String {
+    match error {
+        crew::Error::Fleet(error) => variant(error),
+        error => variant(error),
+    }
 }
 
 /// Measures, judges and keeps step after step. What was kept before an error is still worth printing.
@@ -127,7 +138,8 @@ fn measure(
         let step = judge.judge(step, &order, desk.run.steps.last());
         if let Some(error) = error {
             desk.keep_cut_short(judge::cut_short(step, &error));
-            return Err(Failure::of_generator("go on", error));
+            let reason = reason(&error);
+            return Err(Failure::of_generator("go_on", "go on", error).because(reason));
         }
         // Of a step that the user ended, nothing follows for the next.
         if !step.was_interrupted() {
@@ -141,8 +153,10 @@ fn measure(
 fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let (args, server) = (request.args, request.server_pid.as_ref());
     if let Some((agent, nats)) = args.fleet.host()? {
-        let eyes =
-            FarEyes::open(&nats, agent).map_err(|error| Failure::of_generator("watch the server", error))?;
+        let eyes = FarEyes::open(&nats, agent).map_err(|error| {
+            let reason = variant(&error);
+            Failure::of_generator("watch_server", "watch the server", error).because(reason)
+        })?;
         return Ok(ServerWatch::of_agent(eyes, server.is_some()));
     }
     let mut watch = ServerWatch::new(server);

@@ -22,7 +22,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
 pub(crate) fn start(source: &Source, only: &[String]) -> Result<Scrape, Failure> {
     let Source { host, port, path } = source;
     let what = format!("read the metrics at {host}:{port}{} (--scrape)", secrets::place(path));
-    Scrape::start(source.clone(), only.to_vec()).map_err(|why| Failure::could_not(what, why))
+    Scrape::start(source.clone(), only.to_vec()).map_err(|why| Failure::could_not("scrape", what, why))
 }
 
 #[cfg(test)]

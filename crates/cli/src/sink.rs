@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::exports;
 use crate::outlet::Outlet;
 use crate::pages::Pages;
-use crate::stderr;
+use crate::{output, stderr};
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -62,7 +62,7 @@ impl Sink {
             is_quiet,
             github,
             stdout: Outlet::stdout()
-                .map_err(|error| Failure::could_not("write to standard output", error))?,
+                .map_err(|error| Failure::could_not("write_stdout", "write to standard output", error))?,
             streams_instead: args.stream.as_deref().is_some_and(exports::is_stdout),
             closed: false,
             behind: None,
@@ -137,6 +137,7 @@ impl Sink {
         if self.closed || self.streams_instead {
             return;
         }
+        output::note_printed();
         let printed = self.stdout.write(text.as_bytes());
         self.handle_printed(printed);
     }
@@ -145,7 +146,11 @@ impl Sink {
         if let Err(error) = printed {
             self.closed = true;
             if error.kind() != io::ErrorKind::BrokenPipe {
-                self.unwritten.get_or_insert(Failure::could_not("write to standard output", error));
+                self.unwritten.get_or_insert(Failure::could_not(
+                    "write_stdout",
+                    "write to standard output",
+                    error,
+                ));
             }
         }
     }
@@ -154,8 +159,9 @@ impl Sink {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.json", run.id));
         let written = files::replace(&path, &results::file::write(run), Readers::Owner);
-        self.behind =
-            written.err().map(|error| Failure::could_not(format!("write {}", path.display()), error));
+        self.behind = written
+            .err()
+            .map(|error| Failure::could_not("write", format!("write {}", path.display()), error));
     }
 
     /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well: standard
@@ -165,7 +171,7 @@ impl Sink {
         stderr::text(report::annotations(run));
         let added = OpenOptions::new().append(true).create(true).open(path);
         if let Err(error) = added.and_then(|mut file| file.write_all(report::markdown(run).as_bytes())) {
-            let failure = Failure::could_not(format!("write {}", path.display()), error);
+            let failure = Failure::could_not("write", format!("write {}", path.display()), error);
             self.unwritten.get_or_insert(failure);
         }
     }

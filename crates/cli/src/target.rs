@@ -102,10 +102,8 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
             let target = found?;
             let what = format!("reach {}", secrets::url(&target.url));
             let waited = within.as_secs_f64();
-            return Err(Failure::could_not(
-                what,
-                format!("nothing there has accepted a connection for {waited} s (--wait-for)"),
-            ));
+            let why = format!("nothing there has accepted a connection for {waited} s (--wait-for)");
+            return Err(Failure::could_not("reach", what, why).because("wait_for"));
         }
         thread::sleep(WAIT_POLL);
     }
@@ -189,7 +187,7 @@ fn userinfo(url: &Url) -> Option<(String, Secret)> {
 /// one) is narrowed down to those that answer, if any does.
 fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     let found = net::socket::resolve(name, port)
-        .map_err(|error| Failure::could_not(format!("find the host {name:?}"), error))?;
+        .map_err(|error| Failure::could_not("find_host", format!("find the host {name:?}"), error))?;
     if found.len() < 2 {
         return Ok(found);
     }

@@ -35,7 +35,7 @@ pub(crate) struct Trial<'a> {
 
 /// Runs it; `while_open` is called when everything has been sent and the clients are still there.
 pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result<Step, Failure> {
-    let cannot = |why: crew::Error| Failure::could_not("run against throng's own server", why);
+    let cannot = |why: crew::Error| Failure::could_not("try_out", "run against throng's own server", why);
     let Trial { server, compression, dialect, workload, clients, load, threads, ref cpus } = *trial;
     let args = RunArgs { compression, ..RunArgs::of_url(&server.url) };
     let target = target::of(&args, clients.into())?;

@@ -86,8 +86,9 @@ pub(crate) fn read(path: &Path, given: People, clients_max: Option<u64>) -> Resu
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")))
+    let cannot =
+        |error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")).in_file();
+    fs::read_to_string(path).map_err(cannot)
 }
 
 /// What a file's `[flap]` says, and nothing else of it: that does not depend on how many clients there are.

@@ -43,7 +43,8 @@ pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<
     let mut people = given;
     if let Some(data) = data {
         let app = source.path.unwrap_or(Path::new("data")).display().to_string();
-        people::set_rows(&mut people, &app, &source.folder().join(data.get_ref()), prefixes)?;
+        let set = people::set_rows(&mut people, &app, &source.folder().join(data.get_ref()), prefixes);
+        set.map_err(Failure::in_file)?;
     }
     let Some(own) = own else { return Ok(people) };
     set_columns(source, own, &mut people)?;

@@ -35,7 +35,7 @@ impl Source<'_> {
         let gutter = " ".repeat(number.to_string().len());
         let place = format!("{}:{number}:{}", path.display(), before.chars().count() + 1);
         let underlined = format!("{gutter} |\n{number} | {line}\n{gutter} | {indent}{}", "^".repeat(marks));
-        Failure::usage(&place, format!("{problem}\n{underlined}"))
+        Failure::usage(&place, format!("{problem}\n{underlined}")).in_file()
     }
 }
 

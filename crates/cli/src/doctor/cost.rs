@@ -60,12 +60,17 @@ pub(crate) struct Cost {
 impl Cost {
     /// Measures it, in about a second. The limit on open files must have been raised.
     pub(crate) fn measure(files: u64, compression: Compression) -> Result<Self, Failure> {
-        let cannot = |why: io::Error| Failure::could_not("measure what a connection costs", why);
+        let cannot =
+            |why: io::Error| Failure::could_not("measure_cost", "measure what a connection costs", why);
         let process_bytes = net::proc::self_rss_bytes().map_err(cannot)?;
         let connections = (files.saturating_sub(OTHER_FILES) / 2).min(CONNECTIONS_MAX);
         let pairs = Pairs::open(connections as usize).map_err(cannot)?;
         let memory = stats::fit::line(&pairs.slab).ok_or_else(|| {
-            Failure::could_not("measure what a connection costs", "too few open files are allowed")
+            Failure::could_not(
+                "measure_cost",
+                "measure what a connection costs",
+                "too few open files are allowed",
+            )
         })?;
         let tcp = stats::fit::line(&pairs.tcp).map_or(0.0, |line| line.slope);
         let conntrack_entries = pairs.conntrack_entries;

@@ -182,14 +182,8 @@ fn a_server_elsewhere_takes_half_and_its_queues_are_not_ours() {
     let ports = row(&rows, "ports × addresses");
     assert_eq!((ports.verdict, ports.found.as_str()), (Verdict::TooLow, "28,232 ports × 1 address"));
     let more = Ask { clients: 100_000, ..ask };
-    assert_eq!(
-        low(&facts, &more),
-        [(
-            "ports × addresses",
-            "--local-addr with 4 addresses of this machine: ip addr add ADDR dev DEV".to_owned()
-        )],
-        "no range is wide enough"
-    );
+    let [("ports × addresses", mend)] = &low(&facts, &more)[..] else { panic!("no range is wide enough") };
+    assert!(mend.contains("--local-addr") && mend.contains(" 4 "), "{mend}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Listens at the address, on a thread of its own that ends with the process.
     pub(crate) fn listen(address: SocketAddr) -> Result<Self, Failure> {
-        let cannot = |error| Failure::could_not(format!("listen at {address} (--metrics)"), error);
+        let cannot = |error| Failure::could_not("listen", format!("listen at {address} (--metrics)"), error);
         let listener = TcpListener::bind(address).map_err(cannot)?;
         if address.port() == 0 {
             let chosen = listener.local_addr().map_err(cannot)?;

@@ -72,7 +72,7 @@ impl Push {
             }
         };
         let thread = thread::Builder::new().name("push".into()).spawn(push);
-        let thread = thread.map_err(|error| Failure::could_not("start a thread", error))?;
+        let thread = thread.map_err(|error| Failure::could_not("start_thread", "start a thread", error))?;
         Ok(Self { body, queue, thread })
     }
 

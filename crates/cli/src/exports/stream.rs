@@ -39,7 +39,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 impl Stream {
     /// Opens the file, or standard output for `-`. What the file holds stays there until the run begins.
     pub(crate) fn open(path: &Path, run: &Run) -> Result<Self, Failure> {
-        let cannot = |error| Failure::could_not(format!("write {}", path.display()), error);
+        let cannot = |error| Failure::could_not("write", format!("write {}", path.display()), error);
         let mut old = None;
         let out = if is_stdout(path) {
             Outlet::stdout().map_err(cannot)?
@@ -144,7 +144,7 @@ fn open_pipe(path: &Path) -> Result<OwnedFd, Failure> {
     let before = interrupts::count();
     let is_over = || interrupts::count() > before;
     let opened = pipe::open_named(path, READER_WITHIN, is_over);
-    let cannot = |why: &dyn Display| Failure::could_not(format!("write {}", path.display()), why);
+    let cannot = |why: &dyn Display| Failure::could_not("write", format!("write {}", path.display()), why);
     match opened.map_err(|error| cannot(&error))? {
         Some(pipe) => Ok(pipe),
         None if is_over() => Err(Failure::interrupted()),

@@ -13,7 +13,7 @@ use crew::fleet::{
 use net::machine::Machine;
 use secret::Secret;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, variant};
 use crate::fleet_args::NatsArgs;
 use crate::hidden;
 use crate::interrupts;
@@ -176,7 +176,8 @@ impl Agent {
 }
 
 fn could_not_join(error: fleet::Error) -> Failure {
-    Failure::could_not("join the fleet", error)
+    let reason = variant(&error);
+    Failure::could_not("join_fleet", "join the fleet", error).because(reason)
 }
 
 /// The address from which this machine reaches NATS; those that reach NATS most likely reach it as well.
@@ -194,9 +195,11 @@ fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
             "--advertise",
             "NATS has no IPv4 address: name the address at which servers can be reached",
         )),
-        Err(error) => {
-            Err(Failure::could_not("find the route to NATS; name an address by --advertise", error))
-        }
+        Err(error) => Err(Failure::could_not(
+            "find_route",
+            "find the route to NATS; name an address by --advertise",
+            error,
+        )),
     }
 }
 

@@ -77,7 +77,8 @@ impl Calibrate {
 
 impl Split {
     fn new() -> Result<Self, Failure> {
-        let cpus = affinity::available_cpus().map_err(|e| Failure::could_not("read the CPU affinity", e))?;
+        let cpus = affinity::available_cpus()
+            .map_err(|e| Failure::could_not("read_affinity", "read the CPU affinity", e))?;
         if cpus.len() < 2 {
             return Ok(Self { server: Vec::new(), generator: Vec::new() });
         }
@@ -115,7 +116,7 @@ impl Split {
             best = ceilings.max_by(|one, other| one.per_s.total_cmp(&other.per_s));
         }
         let silent = "throng's own server did not answer in that time: try a longer --duration";
-        let best = best.ok_or_else(|| Failure::could_not("calibrate", silent))?;
+        let best = best.ok_or_else(|| Failure::could_not("calibrate", "calibrate", silent))?;
         let bound = if best.at_least { "at least" } else { "" };
         let remark = others_percent.map_or_else(String::new, |used| {
             format!("   other processes used {used:.0}% of the machine: repeat it when they are gone")

@@ -42,7 +42,7 @@ impl Completions {
 impl Man {
     pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
         if let Some(folder) = self.all {
-            let failed = |error| Failure::could_not("write the manual", error);
+            let failed = |error| Failure::could_not("write_manual", "write the manual", error);
             std::fs::create_dir_all(&folder).map_err(failed)?;
             clap_mangen::generate_to(command, folder).map_err(failed)?;
             return Ok(Exit::Fine);
@@ -53,7 +53,7 @@ impl Man {
         }
         let mut page = Vec::new();
         let rendered = clap_mangen::Man::new(command).render(&mut page);
-        rendered.map_err(|error| Failure::could_not("make the manual", error))?;
+        rendered.map_err(|error| Failure::could_not("write_manual", "make the manual", error))?;
         print(&page)
     }
 }

@@ -64,7 +64,9 @@ impl Doctor {
         plan::clients("--clients", self.clients)?;
         let (ask, server) = self.ask()?;
         let files = net::limits::raise_nofile();
-        let files = files.map_err(|error| Failure::could_not("raise the limit on open files", error))?;
+        let files = files.map_err(|error| {
+            Failure::could_not("raise_open_files", "raise the limit on open files", error)
+        })?;
         let mut facts = Facts::read(server, Some(Cost::measure(files, self.compression)?));
         let mut rows = doctor::rows(&facts, &ask);
         if self.fix && fix(&rows) {

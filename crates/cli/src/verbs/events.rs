@@ -57,13 +57,13 @@ impl Events {
             outcome.is_ok()
         });
         read.map_err(|error| match error {
-            EventsError::Io { .. } => Failure::could_not("read the event log", error),
+            EventsError::Io { .. } => Failure::could_not("read_events", "read the event log", error),
             EventsError::Damaged { .. } | EventsError::Foreign { .. } => Failure::usage("FILE", error),
         })?;
         let outcome = outcome.and_then(|()| out.write_all(head.unwrap_or_default().as_bytes()));
         match outcome.and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::could_not("write to standard output", error))
+                Err(Failure::could_not("write_stdout", "write to standard output", error))
             }
             _ => Ok(Exit::Fine),
         }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use crew::fleet::{self, FleetKey, Hello, Nats, Rule};
 use secret::Secret;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, variant};
 use crate::fleet_args::{KeyArgs, NatsArgs};
 use crate::output;
 use crate::secrets::given;
@@ -86,7 +86,10 @@ const MANIFESTS: [&str; 4] = [
 impl Fleet {
     /// Does it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let asked = |error| Failure::could_not("ask the fleet", error);
+        let asked = |error: fleet::Error| {
+            let reason = variant(&error);
+            Failure::could_not("ask_fleet", "ask the fleet", error).because(reason)
+        };
         let text = match self.job {
             Job::List { at } => list(&fleet::agents(&at.nats()?).map_err(asked)?),
             Job::Stop { at, key } => stopped(&fleet::stop(&at.nats()?, key.key()).map_err(asked)?),
@@ -113,7 +116,7 @@ fn stopped(agents: &[Hello]) -> String {
 /// Makes a pair of keys; the public one is the answer.
 fn new_key(file: &Path) -> Result<String, Failure> {
     let key = FleetKey::generate();
-    let cannot = |error| Failure::could_not(format!("write {}", file.display()), error);
+    let cannot = |error| Failure::could_not("write", format!("write {}", file.display()), error);
     let mut seed = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(cannot)?;
     writeln!(seed, "{}", key.seed().reveal()).map_err(cannot)?;
     Ok(format!("{}\n", key.public()))

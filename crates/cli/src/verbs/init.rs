@@ -82,7 +82,7 @@ impl Init {
             io::ErrorKind::AlreadyExists => {
                 Failure::usage("FILE", format!("{name} exists already, and stays as it is; name another"))
             }
-            _ => Failure::could_not(format_args!("write {name}"), error),
+            _ => Failure::could_not("write", format_args!("write {name}"), error),
         };
         // What somebody wrote is not written over.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&self.file).map_err(could_not)?;
@@ -116,7 +116,7 @@ fn ask() -> Result<Protocol, Failure> {
         stderr::text(format_args!("\nIts number or name: "));
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer);
-        if read.map_err(|error| Failure::could_not("read the answer", error))? == 0 {
+        if read.map_err(|error| Failure::could_not("read_answer", "read the answer", error))? == 0 {
             return Err(Failure::interrupted());
         }
         let answer = answer.trim();

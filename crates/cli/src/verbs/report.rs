@@ -75,7 +75,9 @@ impl Report {
         match &self.format.html {
             Some(path) => {
                 let written = pages::write(path, &runs, Readers::AsUsual);
-                written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+                written.map_err(|error| {
+                    Failure::could_not("write", format!("write {}", path.display()), error)
+                })?;
                 stderr::line(format_args!("throng: report {}", path.display()));
                 Ok(Exit::Fine)
             }

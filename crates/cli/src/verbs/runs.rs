@@ -165,8 +165,9 @@ impl Delete {
         // All are found before any is deleted: @2 is another run once @1 is gone.
         for id in find_all(store, &self.runs)? {
             store.delete(&id).map_err(archive::failure)?;
-            pages::forget(&id)
-                .map_err(|error| Failure::could_not(format!("delete the report of {id}"), error))?;
+            pages::forget(&id).map_err(|error| {
+                Failure::could_not("delete_report", format!("delete the report of {id}"), error)
+            })?;
         }
         Ok(Exit::Fine)
     }
@@ -181,8 +182,9 @@ impl Export {
             };
             return output::print(&store.results(id).map_err(archive::failure)?);
         };
-        fs::create_dir_all(&dir)
-            .map_err(|error| Failure::could_not(format!("make the directory {}", dir.display()), error))?;
+        fs::create_dir_all(&dir).map_err(|error| {
+            Failure::could_not("make_directory", format!("make the directory {}", dir.display()), error)
+        })?;
         for id in ids {
             if !archive::is_file_name(&id) {
                 let problem =
@@ -192,7 +194,7 @@ impl Export {
             let path = dir.join(format!("{id}.json"));
             let text = store.results(&id).map_err(archive::failure)?;
             files::replace(&path, &text, Readers::AsUsual)
-                .map_err(|error| Failure::could_not(format!("write {}", path.display()), error))?;
+                .map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))?;
             output::print(&format!("{}\n", path.display()))?;
         }
         Ok(Exit::Fine)

@@ -135,11 +135,15 @@ enum Slow {
 impl Serve {
     /// Runs it until it is told to stop.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        net::limits::raise_nofile().map_err(|e| Failure::could_not("raise the limit on open files", e))?;
+        net::limits::raise_nofile()
+            .map_err(|e| Failure::could_not("raise_open_files", "raise the limit on open files", e))?;
         let options = self.options()?;
-        let stop = StopFlag::on_signals().map_err(|e| Failure::could_not("handle signals", e))?;
-        let going_on = |error| Failure::could_not("go on serving", error);
-        if let Some(sibling) = Sibling::from_env().map_err(|e| Failure::could_not("join the others", e))? {
+        let stop =
+            StopFlag::on_signals().map_err(|e| Failure::could_not("handle_signals", "handle signals", e))?;
+        let going_on = |error| Failure::could_not("serve", "go on serving", error);
+        if let Some(sibling) =
+            Sibling::from_env().map_err(|e| Failure::could_not("join_processes", "join the others", e))?
+        {
             let server = Server::join(options, sibling).map_err(|error| self.cannot_listen(error))?;
             server.run(&stop).map_err(going_on)?;
             return Ok(Exit::Fine);
@@ -171,13 +175,14 @@ impl Serve {
         let say = |line: &str| stderr::line(format_args!("throng: {line}"));
         let nats = self.access.at("--cluster", url)?;
         let joined = Cluster::join(&nats, &self.cluster_name, self.processes.into(), say);
-        let (cluster, sockets) = joined.map_err(|error| Failure::could_not("join the cluster", error))?;
+        let (cluster, sockets) =
+            joined.map_err(|error| Failure::could_not("join_cluster", "join the cluster", error))?;
         Ok((Some(cluster), sockets))
     }
 
     fn cannot_listen(&self, error: io::Error) -> Failure {
         let at: Vec<String> = self.listen_addrs().iter().map(ToString::to_string).collect();
-        Failure::could_not(format!("listen on {}", at.join(", ")), error)
+        Failure::could_not("listen", format!("listen on {}", at.join(", ")), error)
     }
 
     fn announce(&self, addrs: &[Addr]) {
@@ -274,7 +279,9 @@ impl Serve {
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {
         let (Some(cert), Some(key)) = (&self.cert, &self.key) else { return Ok(None) };
-        ServerTls::new(cert, key).map(Some).map_err(|error| Failure::could_not("use the certificate", error))
+        ServerTls::new(cert, key)
+            .map(Some)
+            .map_err(|error| Failure::could_not("use_certificate", "use the certificate", error))
     }
 
     fn describe(&self, addr: &Addr) -> String {

@@ -153,7 +153,9 @@ impl Shootout {
             report.display()
         ));
         let page = page::write(suite, record, sections);
-        if let Some(page) = page.map_err(|error| Failure::could_not("write the report", error))? {
+        if let Some(page) =
+            page.map_err(|error| Failure::could_not("write_report", "write the report", error))?
+        {
             stderr::line(format_args!("throng: report {}", page.display()));
         }
         if is_interrupted() {
@@ -302,8 +304,8 @@ impl Shootout {
 
     /// The suite's file: named, found in the folder of suites, or the one that is part of this program.
     fn suite_file(&self) -> Result<(PathBuf, String), Failure> {
-        let here =
-            env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))?;
+        let here = env::current_dir()
+            .map_err(|error| Failure::could_not("find_directory", "find the working directory", error))?;
         let Some(name) = &self.suite else { return Ok((PathBuf::from("quick.toml"), QUICK.to_owned())) };
         let given = PathBuf::from(name);
         let path = if given.extension().is_some_and(|ending| ending == "toml") {
@@ -349,7 +351,7 @@ impl Kept {
     pub(crate) fn write_page(&self, path: &Path) -> Result<(), Failure> {
         let Finished { suite, record, sections } = &self.0;
         let written = page::write_ranking(path, suite, record, sections, Readers::AsUsual);
-        written.map_err(|error| Failure::could_not(format!("write {}", path.display()), error))
+        written.map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))
     }
 
     /// Its tables.

@@ -139,7 +139,7 @@ pub(crate) fn find<'a>(shelf: &'a Shelf, name: &str) -> Result<Vec<&'a Target>, 
 
 /// The path of this program.
 pub(crate) fn this_program() -> Result<PathBuf, Failure> {
-    env::current_exe().map_err(|error| Failure::could_not("find this program", error))
+    env::current_exe().map_err(|error| Failure::could_not("find_program", "find this program", error))
 }
 
 /// This program, and when it is to end.
@@ -159,11 +159,12 @@ pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
     };
     let readers = Readers { flags: &dialect_args::read_flags, app: &app_file::of_target };
     Shelf::read(&folder, readers)
-        .map_err(|error| Failure::could_not(format!("list {}", folder.display()), error))
+        .map_err(|error| Failure::could_not("list", format!("list {}", folder.display()), error))
 }
 
 fn here() -> Result<PathBuf, Failure> {
-    env::current_dir().map_err(|error| Failure::could_not("find the working directory", error))
+    env::current_dir()
+        .map_err(|error| Failure::could_not("find_directory", "find the working directory", error))
 }
 
 /// The nearest `targets`.
@@ -180,7 +181,7 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
     let target = find(shelf, name)?[0];
     let failed = |trouble| match (tools.is_interrupted)() {
         true => Failure::interrupted(),
-        false => Failure::could_not(format!("start {}", target.name), trouble),
+        false => Failure::could_not("start", format!("start {}", target.name), trouble),
     };
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
     let mut server = Server::start(target, None, &[], tools).map_err(failed)?;
@@ -194,7 +195,7 @@ fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> 
     output::print(&text)?;
     while !(tools.is_interrupted)() {
         if let Some(death) = server.poll_death() {
-            return Err(Failure::could_not(format!("keep {} running", target.name), death));
+            return Err(Failure::could_not("keep_running", format!("keep {} running", target.name), death));
         }
         thread::sleep(POLL);
     }

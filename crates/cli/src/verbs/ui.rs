@@ -41,8 +41,10 @@ impl Ui {
         let interrupts = interrupts::install()?;
         // A store that cannot be used is known now, and not when the first page is opened.
         let store = self.store.open_or_make()?.path().to_owned();
-        let program = env::current_exe().map_err(|error| Failure::could_not("find throng itself", error))?;
-        let token = random_token().map_err(|error| Failure::could_not("make a token", error))?;
+        let program = env::current_exe()
+            .map_err(|error| Failure::could_not("find_program", "find throng itself", error))?;
+        let token =
+            random_token().map_err(|error| Failure::could_not("make_token", "make a token", error))?;
         let options = web::Options {
             listen: self.listen,
             token: token.clone(),
@@ -66,7 +68,7 @@ impl Ui {
         };
         let served = web::serve(options, ready, || interrupts.count() > 0);
         drop(signpost);
-        served.map_err(|error| Failure::could_not(format!("serve on {}", self.listen), error))?;
+        served.map_err(|error| Failure::could_not("listen", format!("serve on {}", self.listen), error))?;
         Ok(Exit::Fine)
     }
 }

@@ -46,7 +46,8 @@ mod tests {
     fn a_run_is_no_repeat_of_itself() {
         let (mut a, mut b) = (side(&["1", "2", "1", "1"]), side(&["3"]));
         let notes = tell_apart(&mut a, &mut b).unwrap();
-        assert_eq!(notes, ["A names 1 more than once: it counts as one run"]);
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(note.starts_with("A ") && note.contains(" 1 "), "{note}");
         assert_eq!((a, b), (side(&["1", "2"]), side(&["3"])));
     }
 

@@ -98,21 +98,20 @@ struct Turn {
 
 impl Turn {
     fn of(flag: &'static str, command: &str) -> Result<Self, Failure> {
-        let words =
-            shlex::split(command).ok_or_else(|| Failure::usage(flag, "a quotation mark has no partner"))?;
+        let words = shlex::split(command).ok_or_else(|| {
+            Failure::usage(flag, "a quotation mark has no partner").because("quotation_mark")
+        })?;
         let mut words: Vec<String> = words.into_iter().skip_while(|word| word == "throng").collect();
         let expected =
             "a command of throng that loads a server, such as 'echo ws://127.0.0.1:3000/ws --clients 500'";
         let loads = |verb: &String| verb == "run" || verb.parse::<Scenario>().is_ok();
         if !words.first().is_some_and(loads) {
-            return Err(Failure::usage(flag, expected));
+            return Err(Failure::usage(flag, expected).because("no_load"));
         }
         let own = ["--format", "-f"].iter().find(|own| words.iter().any(|word| word == *own));
         if let Some(own) = own {
-            return Err(Failure::usage(
-                flag,
-                format!("leave {own} to the comparison, which has one of its own"),
-            ));
+            let problem = format!("leave {own} to the comparison, which has one of its own");
+            return Err(Failure::usage(flag, problem).because("format"));
         }
         secrets::know(secrets::in_command(words.iter().cloned()));
         words.extend(["--format".to_owned(), "json".to_owned()]);
@@ -126,7 +125,7 @@ fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Fa
     let run = |turn: &Turn| match measure::measure(&turn.words, &turn.shown, || None, tools) {
         Ok(run) => Ok(Some(run)),
         Err(_) if (tools.is_interrupted)() => Ok(None),
-        Err(trouble) => Err(Failure::could_not(format!("run {}", turn.flag), trouble)),
+        Err(trouble) => Err(Failure::could_not("run", format!("run {}", turn.flag), trouble)),
     };
     let Some(first) = run(turns[0])? else { return Ok(None) };
     let Some(second) = run(turns[1])? else { return Ok(None) };

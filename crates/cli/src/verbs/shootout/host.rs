@@ -7,7 +7,7 @@ use crew::fleet::host::{self, Remote};
 use crew::fleet::{FleetKey, Nats};
 use suite::{Place, Server, Stage, Target, Tools, Trouble};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, variant};
 use crate::fleet_args::FleetArgs;
 
 /// Where servers run.
@@ -43,7 +43,10 @@ impl Host {
             let remote = Remote::claim(&nats, name, args.wait(), args.key(), is_interrupted);
             let remote = remote.map_err(|error| match is_interrupted() {
                 true => Failure::interrupted(),
-                false => Failure::could_not(format!("have {name} run the servers"), error),
+                false => {
+                    let (reason, what) = (variant(&error), format!("have {name} run the servers"));
+                    Failure::could_not("run_servers", what, error).because(reason)
+                }
             })?;
             Ok(Agent { nats, key: args.key().cloned(), remote })
         };

@@ -60,15 +60,18 @@ pub(super) fn as_json(record: &Record, sections: &[Section]) -> serde_json::Valu
             "figure": section.figure.name,
             "unit": section.figure.unit().name(),
             "standings": standings.collect::<Vec<_>>(),
+            "control": section.control.as_ref().map(|control| {
+                json!({ "mean": control.mean, "is_apart": control.is_apart })
+            }),
         })
     });
     json!({ "shootout": record.head, "cells": record.entries, "scenarios": sections.collect::<Vec<_>>() })
 }
 
 pub(super) fn could_not_keep(error: suite::record::RecordError) -> Failure {
-    Failure::could_not("keep the results", error)
+    Failure::could_not("keep_results", "keep the results", error)
 }
 
 pub(super) fn could_not_read(error: suite::record::RecordError) -> Failure {
-    Failure::could_not("read the results", error)
+    Failure::could_not("read_results", "read the results", error)
 }

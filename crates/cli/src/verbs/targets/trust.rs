@@ -27,7 +27,7 @@ pub(crate) fn check(
     folder: &Path,
     remedy: impl Fn(std::path::Display<'_>) -> String,
 ) -> Result<PathBuf, Failure> {
-    let cannot = |error| Failure::could_not(format!("look at {}", folder.display()), error);
+    let cannot = |error| Failure::could_not("look_at", format!("look at {}", folder.display()), error);
     let folder = folder.canonicalize().map_err(cannot)?;
     let Some(found) = suite::trust::objection(&folder).map_err(cannot)? else { return Ok(folder) };
     let known = file().map(|file| read(&file)).unwrap_or_default();
@@ -41,12 +41,12 @@ pub(crate) fn check(
         found.why,
         remedy(folder.display())
     );
-    Err(Failure::usage(flag, problem))
+    Err(Failure::usage(flag, problem).because("untrusted"))
 }
 
 /// From now on the folder is used when it is found.
 pub(crate) fn add(folder: &Path) -> Result<Exit, Failure> {
-    let cannot = |error: io::Error| Failure::could_not(format!("trust {}", folder.display()), error);
+    let cannot = |error: io::Error| Failure::could_not("trust", format!("trust {}", folder.display()), error);
     let confirmed = folder.canonicalize().and_then(|folder| confirmed(&folder)).map_err(cannot)?;
     let file = file()?;
     if !read(&file).contains(&confirmed) {
