@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::arena::Arena;
 use crate::support::networks::{Member, Networks};
 use crate::support::process::Process;
-use crate::support::throng::{Outcome, finish, run, sum_of};
+use crate::support::throng::{Outcome, finding, finish, run, sum_of};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
@@ -130,7 +130,8 @@ fn a_link_cut_for_ten_seconds_costs_its_agent_alone() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let cut = step(&outcome);
     assert_eq!(cut["agents"], 3, "{outcome}");
-    assert!(cut["marks"].to_string().contains("a3: no word from it for 3 s"), "{outcome}");
+    let lost = finding(&cut["caveats"], "caveat.lost_agents").expect("it was lost");
+    assert!(lost["which"].as_str().is_some_and(|which| which.starts_with("a3: ")), "{outcome}");
     assert!(
         cut["counts"]["received"].as_u64().unwrap() >= 3 * 10 * 160,
         "the others sent all of theirs\n{outcome}"

@@ -205,11 +205,7 @@ fn what_was_received_before_is_a_duplicate_of_it() {
     assert!(undue > 0, "{outcome}");
     assert_eq!((outcome.code, of("duplicate"), of("leaked")), (Some(3), undue, 0), "{outcome}");
     assert_eq!((of("recovered"), of("missing"), of("lost_offline")), (of("offline_due"), 0, 0), "{outcome}");
-    assert!(sentence(&outcome).starts_with("at least once while clients are away: all of "), "{outcome}");
-    assert!(
-        sentence(&outcome).contains(&format!("; {} copies too many; ", format::count(undue))),
-        "{outcome}"
-    );
+    assert!(sentence(&outcome).contains(&format!(" {} copies ", format::count(undue))), "{outcome}");
 }
 
 #[test]
@@ -233,7 +229,6 @@ fn who_goes_on_from_a_place_that_is_not_its_own_has_lost_what_was_behind_its_own
             "{replay:?}: {outcome}"
         );
         assert_eq!(of("offline_due"), of("recovered") + withheld, "{replay:?}: {outcome}");
-        assert!(sentence(&outcome).starts_with("at most once while clients are away: "), "{outcome}");
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::process::Process;
-use crate::support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::throng::{Outcome, Server, caveat, finding, finish, run, throng};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -58,12 +58,12 @@ fn assert_whole(outcome: &Outcome, left: &Value) {
     assert_eq!(of("clients"), [10, 20, 30, 40], "{outcome}");
     let sent: Vec<&Value> = steps.iter().map(|step| &step["counts"]["sent"]).collect();
     assert_eq!(sent, [200, 400, 600, 800], "whole steps alone\n{outcome}");
-    let is_marked = |step: &Value| step["marks"].to_string().contains("resumed: the run was cut short");
+    let is_marked = |step: &Value| finding(&step["caveats"], "caveat.resumed").is_some();
     let marked: Vec<usize> = (0..4).filter(|&index| is_marked(&steps[index])).collect();
     assert_eq!(marked, [whole_steps(left)], "the first step of the second part\n{outcome}");
     let starts: Vec<f64> = of("start_s").iter().map(|start| start.as_f64().unwrap()).collect();
     assert!(starts.is_sorted_by(|a, b| a + 1.0 <= *b), "one clock for both parts: {starts:?}");
-    assert!(!run["verdict"]["trust"].to_string().contains("had not ended"), "{outcome}");
+    assert!(caveat(&run, "unended").is_none(), "{outcome}");
 }
 
 /// What other programs are told of the second part.
@@ -138,8 +138,9 @@ fn every_step_is_in_the_store_before_the_next_begins() {
         let list = run(throng(["runs", "list", "--store"]).arg(&store), RUN_MAX);
         assert!(list.stdout.contains("cut short"), "{list}");
         let show = run(throng(["runs", "show", "last", "-f", "json", "--store"]).arg(&store), RUN_MAX).json();
-        let first = show["verdict"]["trust"][0].as_str().expect("a caveat");
-        assert_eq!(first.contains("--resume"), has_out, "{first}");
+        let first = &show["verdict"]["caveats"][0];
+        assert_eq!(first["key"], "caveat.unended", "{first}");
+        assert_eq!(first["resume"].as_str().is_some_and(|say| say.contains("--resume")), has_out, "{first}");
         let junit = run(throng(["report", "last", "--junit", "--store"]).arg(&store), RUN_MAX);
         assert!(junit.stdout.contains("<error message=\""), "{junit}");
     }

@@ -159,6 +159,22 @@ pub fn results_in(folder: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()
 }
 
+/// The finding of that key among the caveats of a run or a step, or among a step's losses (docs/FINDINGS.md).
+pub fn finding<'a>(findings: &'a Value, key: &str) -> Option<&'a Value> {
+    findings.as_array()?.iter().find(|finding| finding["key"] == key)
+}
+
+/// The caveat of a run.
+pub fn caveat<'a>(results: &'a Value, key: &str) -> Option<&'a Value> {
+    finding(&results["verdict"]["caveats"], &format!("caveat.{key}"))
+}
+
+/// What was lost in a run's first step, by its key. Panics if it was not.
+pub fn loss<'a>(results: &'a Value, key: &str) -> &'a Value {
+    let losses = &results["steps"][0]["losses"];
+    finding(losses, &format!("loss.{key}")).unwrap_or_else(|| panic!("no {key} in {losses}"))
+}
+
 /// How often the error happened in all steps of a run's results.
 pub fn errors_of(results: &Value, kind: &str) -> u64 {
     sum(results, |counts| counts["errors"][kind].get("count"))
