@@ -2,17 +2,25 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test truth sentences findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
-# The test runner comes last, so that its summary is the last thing to be seen.
+.PHONY: build page screenshots test test-times check truth sentences findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 .NOTPARALLEL:
 
 build:
 	$(CARGO) build --release --locked
 
-# Tests wait more than they compute, for a load's seconds and a server's end: three at once on two CPUs leave half of these idle.
-test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) \* 3 / 2)
-test: tools lint docs fuzz-check autobahn-quick
-	$(CARGO) test --workspace --locked --no-fail-fast
+# All parts at once where that is faster: tests/run.py builds everything a single time, and ends with the counts of the tests.
+test:
+	tests/tools.sh build
+	tests/run.py
+
+# The same, with the thirty slowest tests.
+test-times:
+	tests/tools.sh build
+	tests/run.py --times
+
+# Before a commit: formatting, clippy, the rules of tests/tidy, and the unit tests. Three minutes where all has been built once.
+check: lint
+	$(CARGO) test --workspace --locked --lib --bins --test tidy --test supply
 
 # The script of the HTML report, from its TypeScript; it is committed, so that building throng needs no Node.js.
 page:
@@ -27,6 +35,7 @@ screenshots: build
 lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	python3 -m unittest discover -s tests
 	python3 -m unittest discover -s tests/autobahn
 	python3 -m unittest discover -s deploy/packages
 
@@ -35,7 +44,7 @@ docs:
 
 # Layers, purity, file sizes, complete targets: seconds, and no other test.
 tidy:
-	$(CARGO) test --locked -p throng --test tidy
+	$(CARGO) test --workspace --locked --test tidy
 
 # The Autobahn testsuite in both roles: 307 cases in half a minute, or all 517 in a quarter of an hour.
 autobahn-quick:
@@ -65,8 +74,8 @@ seeds: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture seeds::
 
 # What takes long of docs/RELIABILITY.md: processes that stand still at every phase, a store that fails or is killed at every
-# call of the kernel. A quarter of an hour.
-torture: tools
+# call of the kernel, each fuzz target in libFuzzer. Twenty minutes.
+torture: tools fuzz-check
 	$(CARGO) test --locked -p throng --tests -p throng-crew --lib torture -- --ignored --test-threads=1
 
 # Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
@@ -96,7 +105,8 @@ bench-dialects:
 bench-fleet:
 	python3 bench/fleet.py
 
-# The fuzz targets are built once, and each runs for 5 seconds with the same seed: three minutes on two CPUs, most of it the compiler's.
+# Each fuzz target in libFuzzer for 5 seconds with the same seed: three minutes on two CPUs, most of it the compiler's. `make test` replays
+# the kept inputs without it (fuzz/targets).
 fuzz-check:
 	fuzz/run.py --same 5
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::throng::{Server, run, throng};
+use crate::support::timed;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 
@@ -61,6 +62,10 @@ fn an_open_schedule_is_sent_whole_by_many_workers() {
 
 #[test]
 fn who_waits_for_what_is_lost_was_no_less_busy() {
+    timed(assert_as_busy);
+}
+
+fn assert_as_busy() {
     // The last echo is lost, and two seconds pass until that is known.
     for (flags, sent) in [("--rate 5000 --duration 1s", 5_000), ("-c 20 -s 40000", 40_000)] {
         let fault = format!("drop={}", sent - 1);
@@ -146,6 +151,10 @@ fn after_a_storm_everybody_is_back() {
 
 #[test]
 fn a_sweep_tells_what_each_level_carries() {
+    timed(assert_each_level_carries);
+}
+
+fn assert_each_level_carries() {
     let server = Server::start(&[]);
     let flags = ["--levels", "5,10", "--first-rate", "50", "--max-rate", "100", "--duration", "2s"];
     let outcome = run(throng(["saturate", &server.url(), "--format", "json"]).args(flags), RUN_MAX);

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Looks for the programs that building and testing use, and installs what is missing where it may: as root on a Debian.
 # Elsewhere it says what is missing. Without a compiler nothing works; a test that lacks something else says so and
-# skips.
+# skips. `tools.sh build` stops at what building needs: the rest can be installed meanwhile.
 set -euo pipefail
 
-compilers=("cc gcc" "c++ g++")
+compilers=("cc gcc" "c++ g++" "python3 python3-venv")
 others=(
     "git git"
-    "python3 python3-venv"
     "node nodejs"
     "npm npm"
     "go golang-go"
@@ -34,6 +33,7 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 
+[[ ${1-} == build ]] && others=()
 mapfile -t missing < <(packages_of_missing "${compilers[@]}" "${others[@]}")
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 if ((${#missing[@]} > 0)) && [[ $EUID -eq 0 ]] && command -v apt-get >/dev/null; then

@@ -38,7 +38,8 @@ pub fn check_all<Case: Sync>(
     );
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
+/// What a test said as it panicked.
+pub fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked without a message")
 }

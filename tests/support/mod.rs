@@ -29,6 +29,7 @@ use std::fs::File;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -85,6 +86,18 @@ pub fn skip(what: &str, why: &str) {
 /// Says that something is tried once more, because times or the machine's load were against it.
 pub fn retry(what: &str, why: &str) {
     say_uncaptured("retried", what, why);
+}
+
+/// Runs a test of times again, twice at most, if it fails: a machine that others use may be slow for a moment.
+pub fn timed(attempt: impl Fn()) {
+    const ATTEMPTS_MAX: usize = 3;
+    for _ in 1..ATTEMPTS_MAX {
+        match catch_unwind(AssertUnwindSafe(&attempt)) {
+            Ok(()) => return,
+            Err(panic) => retry("times", cases::message(&*panic)),
+        }
+    }
+    attempt();
 }
 
 /// Writes a line past the capture of a passing test's output, with the test's name.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::skip;
 use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{run, throng};
-use crate::support::{alone, skip};
 
 const CLIENTS: u64 = 2000;
 const BROADCASTS: u64 = 20;
@@ -25,7 +25,6 @@ fn go_gorilla() {
 }
 
 fn drive(name: &str) {
-    let _alone = alone();
     match Target::start(name) {
         Ok(target) => {
             echo(&target.url());

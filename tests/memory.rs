@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::process::Process;
 use crate::support::throng::{run, throng};
-use crate::support::{alone, free_address, is_listening, skip, wait_until};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// What the server below takes for a connection, without what Python does.
@@ -40,7 +40,6 @@ asyncio.run(main())
 
 #[test]
 fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
-    let _alone = alone();
     if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return skip("memory that is used again", "needs python3");
     }
@@ -53,7 +52,8 @@ fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
         let open = || std::fs::read_dir(&descriptors).expect("the server runs").count();
         assert!(wait_until(Duration::from_secs(20), || open() < 50), "{} are open", open());
         let mut command =
-            throng(["idle", "--connect-rate", "400", "--duration", "500ms", "--format", "json"]);
+            throng(["idle", "--connect-rate", "400", "--connect-timeout", "30s", "--duration", "500ms"]);
+        command.args(["--format", "json"]);
         let outcome = run(command.args(["--clients", clients, &format!("ws://{address}/")]), RUN_MAX);
         let results = outcome.json();
         assert_eq!(results["steps"][0]["counts"]["connected"].to_string(), clients, "{outcome}");

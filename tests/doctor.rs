@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::throng::{Outcome, Server, run, throng};
-use crate::support::{alone, free_address};
+use crate::support::{free_address, retry};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -22,23 +22,30 @@ fn check<'a>(results: &'a Value, name: &str) -> &'a Value {
     checks.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no {name} in {results:#}"))
 }
 
+/// How often a connection is weighed while others take and free the kernel's memory.
+const WEIGHED_MAX: usize = 5;
+
 #[test]
 fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
-    let _alone = alone();
-    let outcome = run(&mut throng(["doctor", "--clients", "100", "--format", "json"]), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
-    let results = outcome.json();
-    assert_eq!(results["processes"], 1, "{outcome}");
-    let cost = &results["per_connection"];
-    let kernel_bytes = cost["kernel_bytes"].as_f64().unwrap();
-    assert!((1_000.0..60_000.0).contains(&kernel_bytes), "{outcome}");
-    let generator_bytes = cost["generator_bytes"].as_f64().unwrap();
-    assert!((1.0..10_000.0).contains(&generator_bytes), "{outcome}");
+    for attempt in 1.. {
+        let outcome = run(&mut throng(["doctor", "--clients", "100", "--format", "json"]), RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        assert_eq!(results["processes"], 1, "{outcome}");
+        let cost = &results["per_connection"];
+        let generator_bytes = cost["generator_bytes"].as_f64().unwrap();
+        assert!((1.0..10_000.0).contains(&generator_bytes), "{outcome}");
+        let kernel_bytes = cost["kernel_bytes"].as_f64().unwrap();
+        if (1_000.0..60_000.0).contains(&kernel_bytes) {
+            return;
+        }
+        assert!(attempt < WEIGHED_MAX, "{outcome}");
+        retry("a connection's weight", &format!("{kernel_bytes} bytes of the kernel"));
+    }
 }
 
 #[test]
 fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
-    let _alone = alone();
     // A thousand clients in each process, beside its threads' files and others.
     let cpus = net::affinity::available_cpus().unwrap().len() as u64;
     let outcome = doctor_with_files(1_000 + 64 + 2 * cpus, "--clients 100000 --format json");
@@ -51,7 +58,6 @@ fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
 
 #[test]
 fn a_server_here_is_found_by_its_address() {
-    let _alone = alone();
     let server = Server::start(&[]);
     let outcome = run(&mut throng(["doctor", &server.url(), "--clients", "10", "-f", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -60,7 +66,6 @@ fn a_server_here_is_found_by_its_address() {
 
 #[test]
 fn a_server_that_is_not_there_is_missed() {
-    let _alone = alone();
     let url = format!("ws://{}/", free_address());
     let outcome = run(&mut throng(["doctor", &url, "--clients", "10", "-f", "json"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -69,7 +74,6 @@ fn a_server_that_is_not_there_is_missed() {
 
 #[test]
 fn text_ends_with_what_it_comes_to() {
-    let _alone = alone();
     let outcome = run(&mut throng(["doctor", "--clients", "10"]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert!(outcome.stdout.contains("\n10 clients, throng's own server\nneed 1 process, 1 source address, "));
@@ -78,7 +82,6 @@ fn text_ends_with_what_it_comes_to() {
 
 #[test]
 fn no_clients_are_no_question() {
-    let _alone = alone();
     let outcome = run(&mut throng(["doctor", "--clients", "0"]), RUN_MAX);
     assert_eq!(outcome.code, Some(2), "{outcome}");
     assert!(outcome.stderr.contains("--clients"), "{outcome}");

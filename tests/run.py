@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Builds everything that `make test` needs once, and runs its parts beside each other.
+
+    run.py [--times]
+
+The tests of the whole program wait for seconds of load to pass more than they compute. What needs a CPU and no clock
+(unit tests, Autobahn, clippy, rustdoc) runs beside them with less priority, except beside those that measure. Each
+part prints its output when it ends. --times adds the slowest tests. The last line counts the tests; exit status 1 if
+anything failed.
+"""
+
+import contextlib
+import json
+import os
+import pwd
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CARGO = os.environ.get("CARGO", "cargo")
+# Metadata of the same features for all: a package on its own would be built anew with fewer.
+EVERYTHING = ["--workspace", "--locked"]
+PART_SECONDS_MAX = 45 * 60
+SLOWEST = 30
+# Tests of the whole program wait for most of their time.
+THREADS_WAITING = 3 * len(os.sched_getaffinity(0))
+# Those that hold times against the truth; nothing runs beside them.
+MEASURING = "alone::"
+# What computes and watches no clock gets the CPU that the tests leave.
+NICE_TESTS, NICE_LINTS = 10, 19
+
+# Installing Python packages is half compiling what nobody imports.
+ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
+AUTOBAHN = ["python3", "tests/autobahn/run.py", "--quick", "--built"]
+SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in ("tests", "tests/autobahn", "deploy/packages")]
+
+TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
+RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+SKIPPED = re.compile(r"^skipped: (?:\[(?P<name>[^]]+)\] )?")
+
+
+@dataclass
+class Tally:
+    """Counts of the tests of all programs."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+    seconds: list[tuple[float, str]] = field(default_factory=list)
+    parts: list[tuple[float, str]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add_test(self, program: str, line: str) -> None:
+        found = TEST.match(line)
+        if not found:
+            return
+        name = f"{program}: {found['name']}"
+        with self.lock:
+            if found["end"] == "FAILED":
+                self.failures.append(name)
+            if found["seconds"]:
+                self.seconds.append((float(found["seconds"]), name))
+
+    def add_result(self, passed: int, failed: int, skipped: int) -> None:
+        with self.lock:
+            self.passed += passed
+            self.failed += failed
+            self.skipped += skipped
+
+    def fail(self, part: str) -> None:
+        with self.lock:
+            self.failed += 1
+            self.failures.append(part)
+
+    def took(self, start: float, part: str) -> None:
+        with self.lock:
+            self.parts.append((time.monotonic() - start, part))
+
+
+TALLY = Tally()
+PRINTING = threading.Lock()
+
+
+def say(text: str) -> None:
+    with PRINTING:
+        print(text.rstrip("\n"), flush=True)
+
+
+@dataclass
+class Program:
+    """A program of tests, and which of them to run."""
+
+    name: str
+    path: str
+    folder: str
+    arguments: list[str] = field(default_factory=list)
+    niceness: int = 0
+
+
+def start(command: list, **more) -> subprocess.Popen:
+    """A process in a group of its own, without input."""
+    words = [str(word) for word in command]
+    more = {"cwd": ROOT, "stdin": subprocess.DEVNULL, "process_group": 0, "errors": "replace", **more}
+    return subprocess.Popen(words, text=True, **more)
+
+
+def wait(process: subprocess.Popen, name: str) -> str:
+    """Waits for the end of a part and returns its standard output, unless that is read elsewhere or not a pipe."""
+    try:
+        return process.communicate(timeout=PART_SECONDS_MAX)[0] or ""
+    except subprocess.TimeoutExpired:
+        say(f"{name}: not done after {PART_SECONDS_MAX // 60} minutes")
+        end_tree(process.pid)
+        process.kill()
+        return process.communicate()[0] or ""
+
+
+def part(name: str, *commands: list, niceness: int = 0) -> bool:
+    """Runs commands one after another up to the first that fails; prints what they said once they have ended."""
+    begun = time.monotonic()
+    output = ""
+    for command in commands:
+        process = start(["nice", "-n", niceness, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output += f"{' '.join(map(str, command))}\n{wait(process, name)}"
+        if process.returncode != 0:
+            TALLY.fail(name)
+            output += f"{name}: exit status {process.returncode}\n"
+            break
+    TALLY.took(begun, name)
+    say(output)
+    return process.returncode == 0
+
+
+def build() -> list[Program]:
+    """Builds the programs and their tests; the programs of tests."""
+    begun = time.monotonic()
+    command = [CARGO, "build", *EVERYTHING, "--bins", "--tests", "--message-format", "json-render-diagnostics"]
+    process = start(command, stdout=subprocess.PIPE)
+    programs = []
+    for message in map(json.loads, wait(process, "build").splitlines()):
+        if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+            folder = Path(message["manifest_path"]).parent
+            kind, name = message["target"]["kind"][0], message["target"]["name"]
+            shown = name if kind in ("lib", "bin") else f"{folder.name}/{name}"
+            programs.append(Program(shown, message["executable"], str(folder)))
+    TALLY.took(begun, "build")
+    if process.returncode != 0:
+        TALLY.fail("build")
+        raise SystemExit(report(is_timed=False))
+    return programs
+
+
+def run_tests(program: Program, is_timed: bool) -> None:
+    """Runs a program of tests: shows each as it ends, and the rest of its output when all have."""
+    begun = time.monotonic()
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": program.folder}
+    timing = []
+    if is_timed:
+        # libtest refuses the flag without this, which its own tests are free to set.
+        environment["RUSTC_BOOTSTRAP"] = "1"
+        timing = ["-Zunstable-options", "--report-time"]
+    process = start(
+        ["nice", "-n", program.niceness, program.path, *program.arguments, *timing],
+        cwd=program.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+    skippers: list[str] = []
+    errors = threading.Thread(target=read_errors, args=(program, process.stderr, skippers))
+    errors.start()
+    timer = threading.Timer(PART_SECONDS_MAX, lambda: (end_tree(process.pid), process.kill()))
+    timer.start()
+    rest, result = [], None
+    with process:
+        for line in process.stdout:
+            if TEST.match(line.rstrip("\n")):
+                TALLY.add_test(program.name, line.rstrip("\n"))
+                say(f"{program.name}: {line}")
+            elif found := RESULT.match(line):
+                result = [int(count) for count in found.groups()]
+            elif line.strip() and not re.match(r"running \d+ tests?$", line):
+                rest.append(line)
+        errors.join()
+    timer.cancel()
+    status = process.returncode
+    if rest:
+        say(f"--- {program.name}\n{''.join(rest)}")
+    # A program with a `main` of its own is one test.
+    passed, failed, ignored = result or (int(status == 0), int(status != 0), 0)
+    if status != 0 and failed == 0:
+        failed = 1
+    if status != 0 and not any(name.startswith(f"{program.name}: ") for name in TALLY.failures):
+        TALLY.failures.append(f"{program.name}: exit status {status}")
+    TALLY.add_result(passed - len(skippers), failed, ignored + len(skippers))
+    TALLY.took(begun, f"{program.name} {' '.join(program.arguments)}".rstrip())
+
+
+def read_errors(program: Program, stderr, skippers: list[str]) -> None:
+    """Shows the standard error of a program as it comes, and notes which tests said there that they skip."""
+    for line in stderr:
+        say(f"{program.name}: {line}")
+        if found := SKIPPED.match(line):
+            name = found["name"] or line
+            if name not in skippers:
+                skippers.append(name)
+
+
+def split(programs: list[Program]) -> tuple[Program, Program, list[Program]]:
+    """The tests that measure, the others of the whole program, and all other programs of tests."""
+    whole = next(program for program in programs if program.name.endswith("/end_to_end"))
+    others = [replace(program, niceness=NICE_TESTS) for program in programs if program is not whole]
+    waiting = [f"--test-threads={THREADS_WAITING}", "--skip", MEASURING]
+    return replace(whole, arguments=["--test-threads=1", MEASURING]), replace(whole, arguments=waiting), others
+
+
+def check() -> None:
+    """What a compiler says of the code, beside the tests: nothing waits for it."""
+    deny = ["env", "RUSTDOCFLAGS=-D warnings"]
+    part("clippy", [CARGO, "clippy", "-q", *EVERYTHING, "--all-targets", "--", "-D", "warnings"], niceness=NICE_LINTS)
+    part("docs", [*deny, CARGO, "doc", "-q", *EVERYTHING, "--no-deps"], niceness=NICE_LINTS)
+
+
+def in_threads(*jobs) -> None:
+    threads = [threading.Thread(target=job, daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def report(is_timed: bool) -> int:
+    """What took how long, what failed, and the counts."""
+    if is_timed:
+        say(f"the slowest {SLOWEST} tests")
+        for seconds, name in sorted(TALLY.seconds, reverse=True)[:SLOWEST]:
+            say(f"{seconds:8.1f} s  {name}")
+    say("parts")
+    for seconds, name in sorted(TALLY.parts, reverse=True):
+        if seconds >= 1:
+            say(f"{seconds:8.0f} s  {name}")
+    for name in TALLY.failures:
+        say(f"FAILED: {name}")
+    say(f"{TALLY.passed} passed, {TALLY.failed} failed, {TALLY.skipped} skipped")
+    return 1 if TALLY.failed else 0
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that this one started, and theirs."""
+    found = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, children.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def end_tree(pid: int) -> None:
+    """Ends what a process has started; tests put their processes into groups of their own."""
+    for child in descendants(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def main() -> int:
+    is_timed = sys.argv[1:] == ["--times"]
+    if sys.argv[1:] and not is_timed:
+        sys.exit(__doc__)
+    os.environ.update(ENVIRONMENT)
+    # Go and npm keep their caches there.
+    os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        run_all(is_timed)
+    finally:
+        # Nothing is left where all went well.
+        end_tree(os.getpid())
+    return report(is_timed)
+
+
+def run_all(is_timed: bool) -> None:
+    """Runs the parts, as far as they can be built."""
+    if not part("format", [CARGO, "fmt", "--check"]):
+        return
+    tools = threading.Thread(target=part, args=("tools", ["tests/tools.sh"]), daemon=True)
+    tools.start()
+    measuring, waiting, others = split(build())
+    tools.join()
+    run_tests(measuring, is_timed)
+    in_threads(
+        lambda: run_tests(waiting, is_timed),
+        lambda: [run_tests(program, is_timed) for program in others],
+        lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
+        lambda: part("scripts", *SCRIPTS),
+        check,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""python3 -m unittest discover -s tests"""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import run
+
+FAILING = """
+running 4 tests
+test a::passes ... ok <0.125s>
+test a::says_that_it_skips ... ok
+test a::fails ... FAILED
+test b::takes_long ... ignored, five minutes: make torture
+
+failures:
+
+---- a::fails stdout ----
+thread 'a::fails' panicked at tests/a.rs:1:1
+
+test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.13s
+
+"""
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.tally = run.Tally()
+        self.addCleanup(mock.patch.stopall)
+        mock.patch.object(run, "TALLY", self.tally).start()
+
+    def run_tests(self, script: str) -> str:
+        """What is printed of a program of tests that is this script."""
+        path = self.folder / "program"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run.run_tests(run.Program("p", str(path), str(self.folder)), is_timed=False)
+        return printed.getvalue()
+
+    def test_counts_and_failures(self):
+        said = "echo 'skipped: [a::says_that_it_skips] node: needs node' >&2"
+        printed = self.run_tests(f"{said}\ncat <<'END'\n{FAILING}END\nexit 101")
+        counts = (self.tally.passed, self.tally.failed, self.tally.skipped)
+        self.assertEqual(counts, (1, 1, 2))
+        self.assertEqual(self.tally.failures, ["p: a::fails"])
+        self.assertEqual(self.tally.seconds, [(0.125, "p: a::passes")])
+        self.assertIn("panicked at tests/a.rs", printed)
+        self.assertIn("five minutes: make torture", printed)
+        self.assertIn("needs node", printed)
+
+    def test_a_program_that_dies_is_a_failure(self):
+        self.run_tests("echo 'test a::passes ... ok'; kill -9 $$")
+        self.assertEqual(self.tally.failed, 1)
+        self.assertEqual(self.tally.failures, ["p: exit status -9"])
+
+    def test_a_program_without_a_summary_is_one_test(self):
+        self.run_tests("echo 5 tests of processes passed")
+        self.assertEqual((self.tally.passed, self.tally.failed), (1, 0))
+
+    def test_a_part_stops_at_the_first_command_that_fails(self):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertFalse(run.part("both", ["sh", "-c", "echo first; exit 3"], ["echo", "second"]))
+        self.assertIn("exit status 3", printed.getvalue())
+        self.assertNotIn("second", printed.getvalue())
+        self.assertEqual(self.tally.failures, ["both"])
+
+    def test_a_part_that_hangs_is_ended(self):
+        with mock.patch.object(run, "PART_SECONDS_MAX", 0.2), contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertFalse(run.part("hangs", ["sleep", "60"]))
+        self.assertIn("hangs: not done after", printed.getvalue())
+
+    def test_the_last_line_counts(self):
+        self.tally.add_result(3, 0, 1)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(run.report(is_timed=False), 0)
+        self.assertEqual(printed.getvalue().splitlines()[-1], "3 passed, 0 failed, 1 skipped")
+
+
+if __name__ == "__main__":
+    unittest.main()
