@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stats::steady::Steady;
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
@@ -220,34 +221,68 @@ impl Step {
     }
 
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
-    /// where the user did not wait for what was under way. What was sent counts as far as it was answered while the schedule
-    /// ran. Answers under way at its end are in time: those to as many messages as are sent in one and a half times the
-    /// latency of its first half, or to one in a hundred, rounded up. What is beyond that had queued up. What was under way
-    /// to clients that left on purpose does not need an answer (METHODOLOGY "Rates").
+    /// where the user did not wait for what was under way (METHODOLOGY "Rates").
     pub fn kept_percent(&self) -> Option<f64> {
-        const UNDER_WAY: f64 = 1.5;
         if self.is_short() || self.was_interrupted() {
             return None;
         }
-        let Counts { sent, expected, received, late, in_flight, left, nobody_to_send, .. } = self.counts;
-        let due_per_message = expected as f64 / sent.max(1) as f64;
-        let expected = if left > 0 { expected - in_flight } else { expected };
-        let schedule_s = self.duration_ns as f64 / 1e9;
-        let asked = (self.rates.asked_per_s? * schedule_s).floor() - nobody_to_send as f64;
+        let asked_per_s = self.rates.asked_per_s?;
+        let Counts { expected, nobody_to_send, .. } = self.counts;
+        let asked = (asked_per_s * self.duration_ns as f64 / 1e9).floor() - nobody_to_send as f64;
         if asked <= 0.0 && nobody_to_send > 0 {
             return None;
         }
-        let asked = asked.max(1.0);
         if expected == 0 {
             return Some(0.0);
         }
-        let under_way = UNDER_WAY * self.early_latency_ns() as f64 / self.duration_ns.max(1) as f64;
-        let messages_under_way = (under_way.max(0.01) * sent as f64).ceil();
-        let queued = (late as f64 - messages_under_way * due_per_message).max(0.0);
-        let answered = (received as f64 - queued) / expected as f64;
-        let percent = 100.0 * (sent as f64 / asked).min(1.0) * answered;
+        let percent = 100.0 * self.kept_by_slope(asked).unwrap_or_else(|| self.kept_at_end(asked.max(1.0)));
         // 99% of 700 is a hair below in binary.
         Some((percent * 1e6).round() / 1e6)
+    }
+
+    /// The slope of the answers over the slope of what was due, row by row while the schedule ran: a constant latency keeps any
+    /// rate, since it ends with the rows that are left out at the start, and a queue that grows does not. The rate counts as
+    /// kept if the interval reaches it, or would but for what is under way at one end and not at the other. `None` where a
+    /// row says too little: clients come and go, so that messages are due to more or fewer of them, or rows are few or empty.
+    fn kept_by_slope(&self, asked: f64) -> Option<f64> {
+        let Counts { sent, expected, left, nobody_to_send, offline_due, visits, .. } = self.counts;
+        if left + nobody_to_send + offline_due + visits > 0 {
+            return None;
+        }
+        let end_ns = self.start_ns + self.duration_ns;
+        let rows: Vec<&Second> = self.series.iter().filter(|row| row.t_ns <= end_ns).collect();
+        let due_per_message = expected as f64 / sent.max(1) as f64;
+        let ratio = |row: &&Second| row.received as f64 / (row.sent as f64 * due_per_message);
+        let ratios: Vec<f64> = rows.iter().map(ratio).collect();
+        let steady = Steady::of(&ratios).filter(|_| rows.iter().all(|row| row.sent > 0))?;
+        let settled = &rows[steady.from..];
+        let sum =
+            |of: fn(&Second) -> u64, rows: &[&Second]| rows.iter().map(|row| of(row)).sum::<u64>() as f64;
+        let kept = sum(|row| row.received, settled) / (sum(|row| row.sent, settled) * due_per_message);
+        let from_ns = steady.from.checked_sub(1).map_or(self.start_ns, |before| rows[before].t_ns);
+        let length_ns = (end_ns - from_ns).max(1);
+        let unloaded_ns = rows[0].p95_ns.unwrap_or(0);
+        let slack = unloaded_ns as f64 / length_ns as f64;
+        let kept = if steady.mean.high + slack >= 1.0 { 1.0 } else { kept.min(1.0) };
+        // The window's end may lie in a row, which is left out. A message due at the very end of one may go out behind it.
+        let covered = (rows.last()?.t_ns - self.start_ns) as f64 / self.duration_ns.max(1) as f64;
+        let sent_in_time = (sum(|row| row.sent, &rows) + 1.0) / (asked * covered).max(1.0);
+        Some(kept * sent_in_time.min(1.0))
+    }
+
+    /// The same of a schedule too short for rows: what was sent counts as far as it was answered while the schedule ran.
+    /// Answers under way at its end are in time: those to as many messages as are sent in one and a half times the median
+    /// latency, or in a tenth of the schedule if that is less, or to one in a hundred, rounded up. What is beyond that had
+    /// queued up. What was under way to clients that left on purpose does not need an answer.
+    fn kept_at_end(&self, asked: f64) -> f64 {
+        const UNDER_WAY: f64 = 1.5;
+        let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
+        let due_per_message = expected as f64 / sent.max(1) as f64;
+        let expected = if left > 0 { expected - in_flight } else { expected };
+        let under_way = UNDER_WAY * self.short_latency_ns() as f64 / self.duration_ns.max(1) as f64;
+        let messages_under_way = (under_way.max(0.01) * sent as f64).ceil();
+        let queued = (late as f64 - messages_under_way * due_per_message).max(0.0);
+        (sent as f64 / asked).min(1.0) * (received as f64 - queued) / expected.max(1) as f64
     }
 
     /// Whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
@@ -262,19 +297,12 @@ impl Step {
         Some((asked_per_s - self.counts.nobody_to_send as f64 / schedule_s).max(0.0))
     }
 
-    /// The latency before a queue can have grown: the middle one of the 95th percentiles of the schedule's first half; in
-    /// a schedule too short for halves the median, or a tenth of the schedule; the least of all, if that is more.
-    fn early_latency_ns(&self) -> u64 {
+    /// The median latency, or a tenth of the schedule if that is less; or the least of all answers, if that is more.
+    fn short_latency_ns(&self) -> u64 {
         let Figures { rtt, service, delivery, .. } = &self.figures;
         // A client may give up waiting at once: the least latency is that of answered messages.
         let (latency, answered) = if delivery.is_empty() { (rtt, service) } else { (delivery, delivery) };
-        let end_ns = self.start_ns + self.duration_ns;
-        let in_time = self.series.iter().filter(|second| second.t_ns <= end_ns);
-        let seconds: Vec<u64> = in_time.filter_map(|second| second.p95_ns).collect();
-        let mut early = seconds[..seconds.len() / 2].to_vec();
-        early.sort_unstable();
-        let middle_ns = early.get(early.len() / 2).copied();
-        middle_ns.unwrap_or(latency.quantile_ns(0.5).min(self.duration_ns / 10)).max(answered.min_ns())
+        latency.quantile_ns(0.5).min(self.duration_ns / 10).max(answered.min_ns())
     }
 
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.

@@ -16,6 +16,7 @@ pub mod kendall;
 pub mod knee;
 pub mod ladder;
 pub mod share;
+pub mod steady;
 mod student;
 mod summary;
 mod table;
