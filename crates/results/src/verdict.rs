@@ -19,6 +19,7 @@ mod machine;
 mod marks;
 mod server;
 mod signs;
+mod stalls;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,7 @@ pub use signs::WORKER_CPU_PERCENT_MAX;
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     |step, _| generator::ran_out(step),
     |step, _| server::gone(step),
     |step, _| server::saturated(step),
@@ -51,6 +52,7 @@ const RULES: [Rule; 18] = [
     |step, _| server::waits(step),
     |step, _| server::has_short_queue(step),
     |step, _| server::is_far(step),
+    |step, _| stalls::stalled(step),
 ];
 
 /// Who held a step back, by what was used during it; `previous` is the step before it: only a lighter

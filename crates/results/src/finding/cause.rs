@@ -211,6 +211,15 @@ findings! {
         /// Of it with a CPU.
         cpu: Ns,
     } => "it waits, for a lock, a timer or another service: {service} an answer, {cpu} of it with a CPU";
+    /// The server stood still now and then, and answered at once in between.
+    ServerStalled "server.stalled" {
+        /// The longest time that a message waited for it.
+        longest: Ns,
+        /// How often.
+        times: u64,
+        /// When it was first seen, since the load began.
+        first: Ns,
+    } => "it stood still {}, for up to {longest}, first {first} after the load began", times.times();
     /// The server's accept queue was full.
     ServerListenQueue "server.listen_queue" {
         /// How often.

@@ -18,6 +18,7 @@ mod reached;
 mod server;
 
 use lag::late;
+use server::stalls;
 
 const MS: u64 = 1_000_000;
 

@@ -72,6 +72,7 @@ fn examples() -> Vec<Step> {
             closed(step);
             machine(step, |machine| machine.same_host = Some(false));
         }),
+        with(|step| stalls(step, &[(4, 1_000)])),
     ]
 }
 

@@ -185,6 +185,34 @@ fn a_server_that_waits_is_told_from_one_that_works() {
     assert_eq!((who, &*why), (Bottleneck::Network, "network.far service_ms=10.0 way_ms=9.0"));
 }
 
+/// Ten rows; in some of them a message waited for so many ms.
+pub(super) fn stalls(step: &mut Step, at: &[(u64, u64)]) {
+    let waited = |t: u64| at.iter().find(|(row, _)| *row == t).map_or(20, |(_, ms)| *ms);
+    let row =
+        |t: u64| crate::Second { t_ns: t * 1_000 * MS, max_ns: Some(waited(t) * MS), ..Default::default() };
+    step.series = (1..=10).map(row).collect();
+}
+
+#[test]
+fn a_server_that_stands_still_is_named() {
+    let stalled = |change: fn(&mut Step)| {
+        judged(|step| {
+            stalls(step, &[(4, 1_000), (8, 1_020)]);
+            change(step);
+        })
+    };
+    let said = "server.stalled first_ms=3000.0 longest_ms=1020.0 times=2";
+    assert_eq!(stalled(|_| {}), (Bottleneck::Server, said.into()));
+    let late = stalled(|step| generator(step).loop_lag.record_ns(900 * MS));
+    assert_eq!(late.0, Bottleneck::None, "the generator stood still");
+    let slow = stalled(|step| answered(step, 100 * MS));
+    assert_eq!(slow.0, Bottleneck::None, "ten times the median");
+    let starved = stalled(|step| {
+        server(step).thread_use = vec![ThreadUse { waiting_percent: 6.0, ..ThreadUse::default() }];
+    });
+    assert_eq!(starved.0, Bottleneck::None, "1.2 of 20 seconds without a CPU");
+}
+
 #[test]
 fn a_server_that_loses_its_clients_is_named_first() {
     let crash = |step: &mut Step| {

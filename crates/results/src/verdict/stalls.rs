@@ -1,0 +1,46 @@
+//! A server that stands still now and then: for garbage, a lock, a checkpoint, or because somebody stopped it.
+//!
+//! A stall is not a queue. Most messages are answered as fast as ever, and those of some seconds wait for as long as it
+//! lasts. No CPU is missing meanwhile: neither the generator was late by half of that, nor did a thread of the server wait for a
+//! CPU for so long.
+
+use crate::finding::Cause;
+use crate::finding::quantity::Ns;
+use crate::step::{Second, Step};
+
+use super::signs::main_figure;
+
+/// A wait that people notice, in any application: half a second.
+const STALL_NS_MIN: u64 = 500_000_000;
+/// How many times the median a stall lasts: a slow server is slow for all.
+const TIMES_THE_MEDIAN_MIN: u64 = 20;
+
+pub(super) fn stalled(step: &Step) -> Option<Cause> {
+    let median_ns = main_figure(step).quantile_ns(0.5);
+    let least_ns = STALL_NS_MIN.max(TIMES_THE_MEDIAN_MIN * median_ns);
+    let waited_ns = |row: &Second| row.max_ns.filter(|&ns| ns >= least_ns);
+    // What was sent in one stall is answered in the second in which it ends.
+    let stalls: Vec<(&Second, u64)> =
+        step.series.iter().filter_map(|row| Some((row, waited_ns(row)?))).collect();
+    let longest_ns = stalls.iter().map(|(_, ns)| *ns).max()?;
+    let (first, first_ns) = *stalls.first()?;
+    let lasted_ns: u64 = stalls.iter().map(|(_, ns)| ns).sum();
+    (is_on_time(step, longest_ns) && !lacks_cpu(step, lasted_ns)).then(|| Cause::ServerStalled {
+        longest: Ns(longest_ns),
+        times: stalls.len() as u64,
+        first: Ns(first.t_ns.saturating_sub(step.start_ns).saturating_sub(first_ns)),
+    })
+}
+
+/// Whether the generator handled and sent everything in less than half of that time.
+fn is_on_time(step: &Step, longest_ns: u64) -> bool {
+    let loop_lag_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
+    loop_lag_ns.max(step.figures.send_lag.max_ns()) < longest_ns / 2
+}
+
+/// Whether a thread of the server waited for a CPU for half of that time.
+fn lacks_cpu(step: &Step, lasted_ns: u64) -> bool {
+    let threads = step.server.iter().flat_map(|server| &server.thread_use);
+    let waited_percent = threads.map(|thread| thread.waiting_percent).fold(0.0, f64::max);
+    waited_percent / 100.0 * step.duration_ns as f64 > lasted_ns as f64 / 2.0
+}
