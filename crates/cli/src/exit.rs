@@ -10,7 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use results::Run;
 use results::conclusion::{self, Outcome};
 
-use crate::{output, stderr};
+use crate::{stand_in, stderr};
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Failure {
     pub(crate) fn tell_program(&self) {
         let Failure { key, flag, text, .. } = self;
         let error = serde_json::json!({ "error": { "key": key, "flag": flag, "text": text.trim_end() } });
-        output::print_in_place(&format!("{error}\n"));
+        stand_in::print(&format!("{error}\n"));
     }
 
     /// The key, for programs and tests.

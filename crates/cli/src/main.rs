@@ -47,6 +47,7 @@ mod scrape;
 mod screen;
 mod secrets;
 mod sink;
+mod stand_in;
 mod stderr;
 mod target;
 mod trial;
@@ -184,7 +185,7 @@ fn parse(words: &[OsString]) -> Cli {
         process::exit(Exit::BadUsage as i32);
     }
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    output::begin(texts.iter().map(String::as_str));
+    stand_in::begin(texts.iter().map(String::as_str));
     secrets::know(secrets::in_command(texts));
     let matches = help::brief(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {

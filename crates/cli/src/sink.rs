@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::exports;
 use crate::outlet::Outlet;
 use crate::pages::Pages;
-use crate::{output, stderr};
+use crate::{stand_in, stderr};
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -137,7 +137,7 @@ impl Sink {
         if self.closed || self.streams_instead {
             return;
         }
-        output::note_printed();
+        stand_in::note_printed();
         let printed = self.stdout.write(text.as_bytes());
         self.handle_printed(printed);
     }
