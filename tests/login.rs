@@ -65,7 +65,7 @@ impl Chat {
 
     fn command(&self, verb: &str, app: &Path) -> Command {
         let mut command = throng([verb, &format!("ws://{}/", self.address), "--format", "json"]);
-        command.args(["--clients", &CLIENTS.to_string(), "--connect-timeout", "30s", "--no-preflight"]);
+        command.args(["--clients", &CLIENTS.to_string(), "--no-preflight"]);
         command.arg("--app").arg(app);
         command
     }
@@ -115,7 +115,7 @@ fn who_reconnects_logs_in_again() {
     let Some(chat) = Chat::start() else { return };
     let mut command = throng(["storm", &format!("ws://{}/", chat.address), "--format", "json"]);
     command.args(["--clients", "20", "--lead", "200ms", "--duration", "1s", "--window", "100ms"]);
-    command.args(["--connect-timeout", "20s", "--no-preflight", "--app"]).arg(example().join("app.toml"));
+    command.args(["--no-preflight", "--app"]).arg(example().join("app.toml"));
     let outcome = run(&mut command, WITHIN);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let connected = sum_of(&outcome.json(), "connected");

@@ -66,9 +66,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
     pub(crate) connect_rate: Option<f64>,
     /// A client that is not usable after this time counts as a connection timeout; so long has a connection of
-    /// --publish-url, too
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Connections")]
-    pub(crate) connect_timeout: u64,
+    /// --publish-url, too [default: 2s; 30s where clients log in]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Connections")]
+    pub(crate) connect_timeout: Option<u64>,
     /// Wait this long for the server, which may still be starting, to accept connections, e.g. 30s
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, requires = "url", conflicts_with = "fleet", help_heading = "Connections")]
     pub(crate) wait_for: Option<u64>,

@@ -94,6 +94,7 @@ pub(crate) fn telling(
     let publish = published.or(publish).filter(|_| workload == Workload::Broadcast);
     let publishing =
         publish.map(|publish| publishing::publishing(publish, target, tls.as_ref(), &speech)).transpose()?;
+    let timeout_ns = connect_timeout_ns(args, &speech);
     Ok(Plan {
         endpoints: target.endpoints.clone(),
         tls,
@@ -110,7 +111,7 @@ pub(crate) fn telling(
         flap: None,
         publishing: publishing.map(Box::new),
         connecting: Connecting {
-            timeout_ns: args.connect_timeout,
+            timeout_ns,
             rate_per_s: args.connect_rate,
             parallel: args.connect_parallel,
             local_addrs,
@@ -141,8 +142,17 @@ fn authorities(ca: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that clients that log in
+/// have more time.
+fn connect_timeout_ns(args: &RunArgs, speech: &Speech) -> u64 {
+    const USUAL_NS: u64 = 2_000_000_000;
+    const WITH_LOGIN_NS: u64 = 30_000_000_000;
+    let logs_in = speech.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
+    args.connect_timeout.unwrap_or(if logs_in { WITH_LOGIN_NS } else { USUAL_NS })
+}
+
 fn check_connecting(args: &RunArgs) -> Result<(), Failure> {
-    if args.connect_timeout == 0 {
+    if args.connect_timeout == Some(0) {
         return Err(Failure::usage("--connect-timeout", "must be longer than 0"));
     }
     if args.connect_rate.is_some_and(|per_s| !(per_s > 0.0 && per_s <= 1e9)) {
@@ -312,10 +322,11 @@ fn check_waits(args: &RunArgs, speech: &Speech) -> Result<(), Failure> {
     let Some(app) = &speech.of_dialect.app else { return Ok(()) };
     let waits = app.open.iter().map(|step| if let OpenStep::Wait(ns) = step { *ns } else { 0 });
     let waits_ns = waits.fold(0, u64::saturating_add);
-    if waits_ns < args.connect_timeout {
+    let timeout_ns = connect_timeout_ns(args, speech);
+    if waits_ns < timeout_ns {
         return Ok(());
     }
-    let [waits, timeout] = [waits_ns, args.connect_timeout].map(results::format::duration);
+    let [waits, timeout] = [waits_ns, timeout_ns].map(results::format::duration);
     let problem =
         format!("clients have {timeout} to become usable, and `open` of {} waits {waits}", app.name);
     Err(Failure::usage("--connect-timeout", problem))
