@@ -58,7 +58,22 @@ impl Request<'_> {
             let limits = texts.iter().map(|text| limits::read(text, self.scenario, &self.plan.rooms));
             limits.collect::<Result<_, _>>().map_err(|problem| Failure::usage(flag, problem))
         };
-        Ok(Limits { asked: parse("--limit", &self.args.limits)?, stop: parse("--limit-rtt", &self.stop)? })
+        let asked = parse("--limit", &self.args.limits)?;
+        self.check_reachable(&asked)?;
+        Ok(Limits { asked, stop: parse("--limit-rtt", &self.stop)? })
+    }
+
+    /// A rate that no step asks for is reached by no server.
+    fn check_reachable(&self, limits: &[Limit]) -> Result<(), Failure> {
+        let Some(per_s) = self.course.asked_per_s_max() else { return Ok(()) };
+        // Schedules are whole messages.
+        let is_out_of_reach =
+            |limit: &&Limit| limit.rate_per_s_min().is_some_and(|least| least > 1.01 * per_s);
+        let Some(limit) = limits.iter().find(is_out_of_reach) else { return Ok(()) };
+        let asked = results::format::rate(per_s, "");
+        let problem =
+            format!("{limit} cannot be reached: {asked} are asked for. Raise --rate, or lower the limit");
+        Err(Failure::usage("--limit", problem))
     }
 
     /// The run before its first step.

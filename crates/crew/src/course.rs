@@ -125,6 +125,17 @@ impl Course {
         course.poll().filter(|order| order.index == 0).map(|order| order.clients)
     }
 
+    /// The highest rate that its steps ask for, where all are known beforehand and follow a schedule.
+    pub fn asked_per_s_max(&self) -> Option<f64> {
+        let Path::Walk { next, by, left: Some(left) } = self.path else { return None };
+        let asked = |clients: u32| match self.rule.for_clients(clients) {
+            Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
+            _ => None,
+        };
+        let last = next.saturating_add(by.saturating_mul(left.saturating_sub(1)));
+        asked(next).zip(asked(last)).map(|(first, last)| first.max(last))
+    }
+
     /// How many steps are still to come at the most, where that is known beforehand.
     pub fn left(&self) -> Option<u32> {
         match self.path {

@@ -145,6 +145,14 @@ impl Limit {
         &self.of.part
     }
 
+    /// The rate of messages without which it is broken, where it names one: 1,000 of `rate>=1000`.
+    pub fn rate_per_s_min(&self) -> Option<f64> {
+        let is_of_rate = self.of.figure == Figure::Rate(Rate::Achieved) && !self.as_share;
+        let is_minimum =
+            matches!(self.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
+        (is_of_rate && is_minimum).then_some(self.value)
+    }
+
     /// Whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
         self.of == other.of
