@@ -83,8 +83,7 @@ fn repeats_of_a_slower_server_are_slower() {
     assert!(kept.stderr.contains("rtt.p50 at 5 clients "), "{kept}");
     let doubtful = [&a, &b].map(|side| side.split(',').map(marked).collect::<Vec<_>>().join(","));
     let doubtful = compare(&[&doubtful[0], &doubtful[1], "--fail-if", "p50 slower by 5%"]);
-    assert_eq!(doubtful.code, Some(5), "{doubtful}");
-    assert!(doubtful.stderr.contains("rtt.p50 at 5 clients "), "{doubtful}");
+    assert_eq!(doubtful.code, Some(3), "a caveat without numbers does not explain 1.5 s\n{doubtful}");
     let single = |side: &str| side.split(',').next().unwrap().to_owned();
     let single = compare(&[&single(&a), &single(&b), "--fail-if", "p50 slower by 5%"]);
     assert_eq!(single.code, Some(5), "runs of half a second, one each\n{single}");
@@ -136,7 +135,9 @@ fn what_cannot_be_compared_is_said() {
     assert!(unmeasured.stderr.contains("missing at 5 clients "), "the next is told\n{unmeasured}");
     let repeated = compare(&[&format!("{file},{file},{file}"), &other, "--format", "json"]);
     assert_eq!(repeated.json()["a"].as_array().unwrap().len(), 1, "{repeated}");
-    assert!(repeated.json()["notes"][0].as_str().is_some_and(|note| note.starts_with("A ")), "{repeated}");
+    let notes = repeated.json()["notes"].as_array().unwrap().clone();
+    let is_of_a = |note: &Value| note.as_str().is_some_and(|note| note.starts_with("A "));
+    assert!(notes.len() == 2 && notes.iter().any(is_of_a), "one run a side, named three times\n{repeated}");
     let idle = dir.path().join("idle.json");
     let text =
         std::fs::read_to_string(&file).unwrap().replace("\"scenario\":\"echo\"", "\"scenario\":\"idle\"");

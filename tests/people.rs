@@ -225,7 +225,7 @@ fn mistakes_are_told_before_anybody_connects() {
         (&["--people", &good, "--subprotocol", "{person.name}"], "people", &["row 2 "]),
         (&["-H", "X: {token}"], "header", &["{token}: ", "{person.id}, {room}", "--jwt-secret"]),
         (&["--jwt-secret", "env:NO_SUCH_VARIABLE"], "jwt_secret.value_validation", &["NO_SUCH_VARIABLE"]),
-        (&["--jwt-secret", "abc"], "jwt_secret", &["{token}"]),
+        (&["--jwt-secret", "abc"], "token_in", &[]),
         (&["--jwt-secret", "abc", "--token", "x"], "jwt_secret.argument_conflict", &["--token"]),
         (&["--token-in", "query:a"], "token_in", &[]),
     ] {

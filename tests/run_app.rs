@@ -125,7 +125,7 @@ fn mistakes_say_what_to_do() {
         (&echo, &["--to", "others"], "to", "[broadcast]"),
         (&silent, &["--people", "5", "--clients", "6"], "people", "--clients"),
         (&silent, &["--app", "x.toml"], "app", "throng run app.toml"),
-        (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "ws://"),
+        (&PathBuf::from("ws://127.0.0.1:9/"), &[], "file", "throng run app.toml"),
         (&wrong, &[], "file", "chat.toml:7:8"),
     ] {
         run_app(&server, file, more).assert_failed(2, &format!("usage.{key}"), &[name]);

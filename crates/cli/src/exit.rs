@@ -165,7 +165,7 @@ impl Display for Failure {
 /// The first word of a flag as part of a key: `connect_rate` of `--connect-rate 0`.
 fn slug(flag: &str) -> String {
     let word = flag.split_whitespace().next().unwrap_or_default();
-    word.trim_matches(['-', '<', '>']).replace('-', "_").to_lowercase()
+    word.trim_matches(['-', '<', '>', '[', ']']).replace('-', "_").to_lowercase()
 }
 
 /// The variant of an error as part of a key: `no_run` of `StoreError::NoRun { .. }`.
