@@ -291,7 +291,7 @@ def run_all(is_timed: bool) -> None:
     tools.start()
     measuring, waiting, others = split(build())
     tools.join()
-    run_tests(measuring, is_timed)
+    in_threads(lambda: run_tests(measuring, is_timed))
     in_threads(
         lambda: run_tests(waiting, is_timed),
         lambda: [run_tests(program, is_timed) for program in others],
