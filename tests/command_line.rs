@@ -102,7 +102,11 @@ fn flags_that_contradict_one_another_are_named() {
         // Limits on what the scenario does not measure: what there is, is named.
         ("echo ws://127.0.0.1:1/ --limit delivery.p95<5ms", "limit", "delivery.p95 rtt handshake"),
         ("idle ws://127.0.0.1:1/ --limit rate>=5", "limit", "connect_rate"),
-        ("echo ws://127.0.0.1:1/ --clients 10 --rate 10 --limit rate>=1000", "limit", "rate>=1000 10.0/s --rate"),
+        (
+            "echo ws://127.0.0.1:1/ --clients 10 --rate 10 --limit rate>=1000",
+            "limit",
+            "rate>=1000 10.0/s --rate",
+        ),
         ("idle ws://127.0.0.1:1/ --limit missing==0", "limit", "connect_timeouts"),
         ("storm ws://127.0.0.1:1/ --limit completion.p95<5ms", "limit", "completion.p95 recovery"),
         // An address and a certificate that are none.

@@ -50,6 +50,8 @@ impl Chat {
     fn run(&self, verb: &str, app: &Path, arguments: &[&str]) -> Outcome {
         let mut command = throng([verb, &format!("ws://{}/", self.address), "--format", "json"]);
         command.args(["--clients", &CLIENTS.to_string(), "--connect-timeout", "60s", "--no-preflight"]);
+        // Twisted listens with a backlog of 50: a busy machine resets what is beyond it.
+        command.args(["--connect-parallel", "32"]);
         command.args(["--origin", &format!("http://{}", self.address), "--app"]).arg(app);
         run(command.args(arguments), WITHIN)
     }
