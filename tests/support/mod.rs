@@ -88,7 +88,8 @@ pub fn retry(what: &str, why: &str) {
     say_uncaptured("retried", what, why);
 }
 
-/// Runs a test of times again, twice at most, if it fails: a machine that others use may be slow for a moment.
+/// Runs a test of times, or of shares that depend on them, again, twice at most, if it fails: a machine that others use may
+/// be slow for a moment.
 pub fn timed(attempt: impl Fn()) {
     const ATTEMPTS_MAX: usize = 3;
     for _ in 1..ATTEMPTS_MAX {
