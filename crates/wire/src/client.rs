@@ -273,7 +273,8 @@ impl Client {
         }
     }
 
-    /// The peer closed `stream`. Fine after a completed close and between requests, [`Failure::Eof`] elsewhere.
+    /// The peer closed `stream`. Fine after a completed close and between requests, [`Failure::EofBeforeAnswer`] in a
+    /// request, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
         cfg: &Config,
@@ -289,7 +290,7 @@ impl Client {
                 tunnel.act(io, |io| Insider { client: inside, cfg, now_ns, on }.handle_eof(io))
             }
             State::LoggingIn(visit) => {
-                let Some(steps) = &cfg.login else { return Err(Failure::Eof) };
+                let Some(steps) = &cfg.login else { return Err(Failure::EofBeforeAnswer) };
                 let went = visit.handle_eof(steps, &cfg.common.roll, now_ns, io)?;
                 self.handle_went(cfg, now_ns, went, b"", io, on)
             }
@@ -301,6 +302,7 @@ impl Client {
                 let result = protocol.handle_eof(&cfg.parts, through, stream, hear);
                 self.conclude(result, cfg, now_ns, io, on)
             }
+            State::Opening(_) => Err(Failure::EofBeforeAnswer),
             _ => Err(Failure::Eof),
         }
     }

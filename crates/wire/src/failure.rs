@@ -42,6 +42,13 @@ pub enum Failure {
         /// Which value that is to be kept, from 0.
         keep: u8,
     },
+    /// The answer to a request of the login is encoded, so that what is to be kept of its body cannot be found.
+    LoginEncoded {
+        /// Which of them, from 0.
+        request: u8,
+        /// How.
+        coding: Coding,
+    },
     /// A request of the login is redirected over and over, or to where this client has no connection.
     LoginRedirects {
         /// Which of them, from 0.
@@ -62,6 +69,10 @@ pub enum Failure {
     NoUpgrade,
     /// The server speaks HTTP/2, and has no WebSockets over it (RFC 8441 §3).
     NoTunnel,
+    /// The server allows no streams over HTTP/2 (RFC 9113 §5.1.2), so that nothing may be sent.
+    NoStreams,
+    /// The server's windows leave no room for what is to be sent over HTTP/2 (RFC 9113 §5.2).
+    NoWindow,
     /// The server chose a subprotocol that was not offered.
     UnaskedProtocol,
     /// The server chose an extension, or a parameter of one, that was not offered.
@@ -78,8 +89,53 @@ pub enum Failure {
     HeartbeatTimeout,
     /// The client has been silent for too long.
     Silent,
-    /// The peer closed the byte stream in mid-handshake, or without a close frame.
+    /// The peer closed the byte stream of a WebSocket without a close frame.
     Eof,
+    /// The server closed the connection before an HTTP answer was whole.
+    EofBeforeAnswer,
+}
+
+/// The content coding of a page (RFC 9110 §8.4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Coding {
+    /// `gzip`.
+    Gzip,
+    /// `deflate`.
+    Deflate,
+    /// `br`.
+    Brotli,
+    /// `zstd`.
+    Zstd,
+    /// Any other.
+    Other,
+}
+
+impl Coding {
+    /// The coding of this name; `None` if the content is as it is.
+    pub(crate) fn named(name: &[u8]) -> Option<Coding> {
+        let known = [
+            ("gzip", Coding::Gzip),
+            ("x-gzip", Coding::Gzip),
+            ("deflate", Coding::Deflate),
+            ("br", Coding::Brotli),
+            ("zstd", Coding::Zstd),
+        ];
+        if name.eq_ignore_ascii_case(b"identity") {
+            return None;
+        }
+        let is_named = |(known, _): &&(&str, Coding)| name.eq_ignore_ascii_case(known.as_bytes());
+        Some(known.iter().find(is_named).map_or(Coding::Other, |(_, coding)| *coding))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+            Coding::Other => "unknown",
+        }
+    }
 }
 
 /// Which rule of RFC 6455 or 7692 the peer broke.
@@ -172,6 +228,7 @@ impl Failure {
             Failure::BodyTooLarge => "body_too_large",
             Failure::LoginRefused { .. } => "login_refused",
             Failure::LoginNoMatch { .. } => "login_no_match",
+            Failure::LoginEncoded { .. } => "login_encoded",
             Failure::LoginRedirects { .. } => "login_redirects",
             Failure::LoginTooLarge { .. } => "login_too_large",
             Failure::Refused(_) => "refused_upgrade",
@@ -179,6 +236,8 @@ impl Failure {
             Failure::BadUpgrade => "bad_upgrade",
             Failure::NoUpgrade => "no_upgrade",
             Failure::NoTunnel => "no_http2_websocket",
+            Failure::NoStreams => "http2_no_streams",
+            Failure::NoWindow => "http2_no_window",
             Failure::UnaskedProtocol => "unasked_protocol",
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
@@ -187,7 +246,7 @@ impl Failure {
             Failure::BadMessage => "bad_message",
             Failure::HeartbeatTimeout => "heartbeat_timeout",
             Failure::Silent => "silent",
-            Failure::Eof => "eof",
+            Failure::Eof | Failure::EofBeforeAnswer => "eof",
         }
     }
 }
@@ -208,6 +267,12 @@ impl fmt::Display for Failure {
             Failure::LoginNoMatch { .. } => {
                 f.write_str("a value that is to be kept is not in the login's answer")
             }
+            Failure::LoginEncoded { coding, .. } => write!(
+                f,
+                "the login's answer is encoded (Content-Encoding: {}), which throng does not ask for: \
+                 switch compression off there",
+                coding.name()
+            ),
             Failure::LoginRedirects { .. } => {
                 f.write_str("the login is redirected over and over, or to another server")
             }
@@ -217,6 +282,12 @@ impl fmt::Display for Failure {
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
             Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
             Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
+            Failure::NoStreams => f.write_str(
+                "the server allows no streams (SETTINGS_MAX_CONCURRENT_STREAMS is 0): nothing was sent",
+            ),
+            Failure::NoWindow => {
+                f.write_str("the server's HTTP/2 windows are full: what is to be sent waits for room")
+            }
             Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
@@ -226,6 +297,9 @@ impl fmt::Display for Failure {
             Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),
             Failure::Silent => f.write_str("the client has been silent for too long"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),
+            Failure::EofBeforeAnswer => {
+                f.write_str("the server closed the connection before its answer was whole")
+            }
         }
     }
 }

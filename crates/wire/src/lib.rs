@@ -64,7 +64,7 @@ pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{Event, Kind, Passed, Rejection, Role, ServerEvent, Way, Wrong};
 pub use facts::{AppRules, Body, Facts, Joins, TokenHome};
-pub use failure::{ErrorCode, Failure, Http2Reason, HttpReason, Reason};
+pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, Mischief};

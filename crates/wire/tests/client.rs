@@ -119,7 +119,7 @@ fn wrong_answers_fail_with_their_kind() {
         ("\r\n\r\n", "\r\nSec-WebSocket-Protocol: chat\r\n\r\n", Failure::UnaskedProtocol),
         ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", Failure::UnaskedExtension),
         ("\r\n\r\n", "\r\nA: b\nC: d\r\n\r\n", Failure::BadHttp(HttpReason::LineEnd)),
-        ("\r\n\r\n", "\r\n", Failure::Eof),
+        ("\r\n\r\n", "\r\n", Failure::EofBeforeAnswer),
     ] {
         assert_eq!(answered(from, to), Err(failure), "{to}");
     }
@@ -133,7 +133,7 @@ fn wrong_answers_fail_with_their_kind() {
 fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
     let cfg = config(DialectId::Json);
     let (mut client, mut io, answer) = opening(&cfg, "");
-    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
+    assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::EofBeforeAnswer));
     client.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::Eof));
     client.close(&cfg, 0, 1000, &mut io);

@@ -269,9 +269,9 @@ fn a_connection_that_never_answered_loses_the_client() {
     let bad_head = Failure::BadHttp(HttpReason::FieldLine);
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     for (answer, failure) in [
-        ("", Failure::Eof),
-        ("HTTP/1.", Failure::Eof),
-        (cut, Failure::Eof),
+        ("", Failure::EofBeforeAnswer),
+        ("HTTP/1.", Failure::EofBeforeAnswer),
+        (cut, Failure::EofBeforeAnswer),
         ("SSH-2.0-OpenSSH\r\n", Failure::NotHttp),
         ("HTTP/1.1 200 OK\r\nA : b\r\n\r\n", bad_head),
         ("HTTP/1.1 101 Switching Protocols\r\n\r\n", Failure::HttpStatus(101)),

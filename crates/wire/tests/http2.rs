@@ -191,7 +191,7 @@ fn who_does_not_greet_does_not_speak_it() {
     let mut world = World::connected(streams(2));
     assert_eq!(world.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::NotHttp2));
     let mut world = World::connected(streams(2));
-    assert_eq!(world.eof(), Err(Failure::Eof));
+    assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_connection_that_breaks_is_replaced_if_it_has_answered_before() {
     let mut world = World::asking(2);
     assert_eq!(world.receive(&goaway(0, 0)), Err(Failure::GoAway(ErrorCode::NoError)), "it serves nobody");
     let mut world = World::asking(2);
-    assert_eq!(world.eof(), Err(Failure::Eof));
+    assert_eq!(world.eof(), Err(Failure::EofBeforeAnswer));
     for (method, resent) in [("GET", 2), ("POST", 0)] {
         let mut world = World::new(HttpOptions { method: method.into(), ..streams(3) }, &[]);
         world.send(0..3);

@@ -2,7 +2,7 @@
 
 use wire::app_file::{LoginContent, LoginRequest};
 use wire::template::{Quoting, Template};
-use wire::{Config, DialectId, Event, Failure, Kind, Options, Settings, Stamp};
+use wire::{Coding, Config, DialectId, Event, Failure, Kind, Options, Settings, Stamp};
 
 use crate::common::accept;
 use crate::common::visitor::{Visitor, config, get, keep, logging_in, people, template};
@@ -189,6 +189,7 @@ fn what_fails_is_told_with_its_request() {
     let of_text = LoginRequest { keep: vec![keep("t", 0, "regex:^no")], ..get("/b") };
     let refused = |status| Failure::LoginRefused { request: 1, status };
     let no_match = Failure::LoginNoMatch { request: 1, keep: 0 };
+    let encoded = |coding| Failure::LoginEncoded { request: 1, coding };
     let too_large = Failure::LoginTooLarge { request: 1 };
     for (request, answers, failure, words) in [
         (expecting(Some(302), "cookie:a"), vec![answer(200, "", "")], refused(200), " 302 "),
@@ -200,7 +201,26 @@ fn what_fails_is_told_with_its_request() {
         (expecting(None, "json:/a"), vec![answer(200, "", "{\"a\":\"1\\r\\nX: 2\"}")], no_match, "json:/a"),
         (expecting(None, "html:t"), vec![answer(200, "", "<p>")], no_match, "html:t"),
         (of_text.clone(), vec![answer(200, "", "yes")], no_match, "regex:^no"),
-        (of_text, vec![answer(200, "", &large)], too_large, "GET /b"),
+        (of_text.clone(), vec![answer(200, "", &large)], too_large, "GET /b"),
+        (of_text, vec![answer(200, "Content-Encoding: br\r\n", "\x0b")], encoded(Coding::Brotli), "GET /b"),
+        (
+            expecting(None, "html:t"),
+            vec![answer(200, "Content-Encoding: identity, GZIP\r\n", "\x1f")],
+            encoded(Coding::Gzip),
+            "GET /b",
+        ),
+        (
+            expecting(None, "header:x"),
+            vec![answer(200, "Content-Encoding: br\r\n", "")],
+            no_match,
+            "keep t = \"header:x\"",
+        ),
+        (
+            expecting(None, "json:/a"),
+            vec![answer(200, "Content-Encoding: identity\r\n", "{}")],
+            no_match,
+            "json:/a",
+        ),
         (
             expecting(None, "cookie:c0"),
             vec![answer(200, &wide, ""), answer(200, &wide.replace("c", "d"), "")],
@@ -235,7 +255,7 @@ fn what_is_no_answer_fails_as_any_other() {
     for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"] {
         let mut visitor = Visitor::new(config(vec![get("/a")]), 999);
         visitor.hears(begun).unwrap();
-        assert_eq!(visitor.hears_the_end(), Err(Failure::Eof), "{begun}");
+        assert_eq!(visitor.hears_the_end(), Err(Failure::EofBeforeAnswer), "{begun}");
     }
 }
 

@@ -245,7 +245,7 @@ fn connections_that_the_server_closes_are_opened_anew() {
     user.open(MAIN);
     assert_eq!(user.asked(MAIN).0, format!("GET {PATH}"));
     user.hear(MAIN, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n42").unwrap();
-    assert_eq!(user.eof(MAIN), Err(Failure::Eof), "in mid-answer");
+    assert_eq!(user.eof(MAIN), Err(Failure::EofBeforeAnswer), "in mid-answer");
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn websockets_that_do_not_take_over() {
     let mut gone = user(options_of("upgrade"));
     gone.answered(MAIN, OPEN).unwrap();
     gone.open(MAIN);
-    assert_eq!(gone.eof(MAIN), Err(Failure::Eof));
+    assert_eq!(gone.eof(MAIN), Err(Failure::EofBeforeAnswer));
 }
 
 #[test]

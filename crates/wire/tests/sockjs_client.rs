@@ -150,7 +150,7 @@ fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
     user.open(0);
     assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 1 }]);
     user.hear(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
-    assert_eq!(user.eof(0), Err(Failure::Eof), "in the middle of one");
+    assert_eq!(user.eof(0), Err(Failure::EofBeforeAnswer), "in the middle of one");
 
     let mut user = User::of("xhr-polling");
     user.hear(0, recorded("xhr-polling").0.as_bytes()).unwrap();
@@ -163,7 +163,7 @@ fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
     assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1, 1][..]), "it had gone idle");
     user.open(1);
     assert!(user.said(1).contains("throng-"));
-    assert_eq!(user.eof(1), Err(Failure::Eof), "unanswered");
+    assert_eq!(user.eof(1), Err(Failure::EofBeforeAnswer), "unanswered");
 }
 
 #[test]

@@ -115,12 +115,12 @@ impl Exchange {
         Ok(got)
     }
 
-    /// The server closed the connection: whether that ended an answer. [`Failure::Eof`] in the middle of one.
+    /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the middle of one.
     pub fn handle_eof(&mut self) -> Result<bool, Failure> {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;
         match self.responses.handle_eof()? {
-            false if was_busy => Err(Failure::Eof),
+            false if was_busy => Err(Failure::EofBeforeAnswer),
             ends => Ok(ends),
         }
     }

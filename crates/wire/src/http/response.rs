@@ -157,12 +157,12 @@ impl Responses {
     }
 
     /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)` between
-    /// responses, [`Failure::Eof`] in the middle of one.
+    /// responses, [`Failure::EofBeforeAnswer`] in the middle of one.
     pub fn handle_eof(&mut self) -> Result<bool, Failure> {
         match self.body.take() {
             Some(body) if body.may_end() => Ok(true),
             None if !self.head.is_partial() => Ok(false),
-            _ => Err(Failure::Eof),
+            _ => Err(Failure::EofBeforeAnswer),
         }
     }
 }
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn an_end_in_the_middle_is_a_failure() {
         for bytes in [&b"HTTP/1.1 2"[..], b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"] {
-            assert_eq!(read(bytes, 1).1, Err(Failure::Eof));
+            assert_eq!(read(bytes, 1).1, Err(Failure::EofBeforeAnswer));
         }
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", 1).1, Ok(false));
         assert_eq!(read(b"", 1).1, Ok(false));

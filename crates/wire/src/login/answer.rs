@@ -85,11 +85,11 @@ impl Reader {
         }
     }
 
-    /// The server has closed the connection: the answer that ends with that. [`Failure::Eof`] in the middle of one.
+    /// The server has closed the connection: the answer that ends with that. [`Failure::EofBeforeAnswer`] in the middle of one.
     pub(super) fn handle_eof(&mut self) -> Result<Answer, Failure> {
         match self.open.take() {
             Some(Open { body, answer }) if body.may_end() => Ok(answer),
-            _ => Err(Failure::Eof),
+            _ => Err(Failure::EofBeforeAnswer),
         }
     }
 }

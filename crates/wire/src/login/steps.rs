@@ -68,9 +68,9 @@ impl Steps {
                 let keep = keeps.get(usize::from(keep))?;
                 Some(format!("{name}, keep {} = {:?}", keep.name, keep.from))
             }
-            Failure::LoginRedirects { request: at } | Failure::LoginTooLarge { request: at } => {
-                request(at).map(|request| request.name.clone())
-            }
+            Failure::LoginRedirects { request: at }
+            | Failure::LoginTooLarge { request: at }
+            | Failure::LoginEncoded { request: at, .. } => request(at).map(|request| request.name.clone()),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Reader};
 use super::steps::{Led, Step, Steps};
-use crate::failure::Failure;
+use crate::failure::{Coding, Failure};
 use crate::io::Io;
 use crate::limits::Limits;
 use crate::roll::Roll;
@@ -96,7 +96,7 @@ impl Visit {
         }
         let answer = self.reader.handle_eof()?;
         self.is_connected = false;
-        let step = steps.get(self.at).ok_or(Failure::Eof)?;
+        let step = steps.get(self.at).ok_or(Failure::EofBeforeAnswer)?;
         self.handle_answer(steps, step, &answer, roll, now_ns, io)
     }
 
@@ -144,7 +144,11 @@ impl Visit {
             }
             for (n, (value, find)) in step.finds.iter().enumerate() {
                 let found = find.find(answer, &response, &self.kept.cookies);
-                let found = found.ok_or(Failure::LoginNoMatch { request, keep: n as u8 })?;
+                let coding = response.fields.members("content-encoding").find_map(Coding::named);
+                let found = found.ok_or(match coding.filter(|_| find.is_in_body()) {
+                    Some(coding) => Failure::LoginEncoded { request, coding },
+                    None => Failure::LoginNoMatch { request, keep: n as u8 },
+                })?;
                 self.kept.values[usize::from(*value)] = found;
             }
             (self.at, self.redirects, self.led) = (self.at + 1, 0, None);

@@ -242,7 +242,7 @@ impl HttpClientProtocol for Requests {
                 self.handle_end(&link.parts.http, on);
                 self.handle_gone(link);
             }
-            Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::Eof),
+            Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::EofBeforeAnswer),
             Ok(false) => self.handle_cut_off(link),
             Err(failure) => return self.handle_broken(link, failure, on),
         }

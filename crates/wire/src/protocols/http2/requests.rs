@@ -427,7 +427,7 @@ impl HttpClientProtocol for Requests {
     ) -> Result<(), Failure> {
         let owes = self.state == State::Greeting || !self.streams.is_empty();
         if owes && !self.has_answered {
-            return Err(Failure::Eof);
+            return Err(Failure::EofBeforeAnswer);
         }
         self.handle_cut_off(link);
         Ok(())

@@ -301,7 +301,7 @@ impl HttpClientProtocol for Client {
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         match (stream, &self.takeover) {
-            (MAIN, Some(_)) => return Err(Failure::Eof),
+            (MAIN, Some(_)) => return Err(Failure::EofBeforeAnswer),
             (SENDING, _) => {
                 self.sending.handle_eof()?;
                 self.flush(link);
