@@ -163,6 +163,48 @@ fn misdeeds_are_counted_by_kind() {
     );
 }
 
+#[test]
+fn withheld_streams_and_windows_are_named() {
+    /// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
+    const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
+    const NO_WINDOW: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
+    let cases: &[(&str, fn(&mut Peer))] = &[
+        ("http2_no_streams", |p| p.send(NO_STREAMS).hold()),
+        ("http2_no_window", |p| p.send(NO_WINDOW).hold()),
+    ];
+    check_all(
+        cases,
+        |case| case.0.to_owned(),
+        |(kind, treat)| {
+            let server = HostileServer::start(*treat);
+            let url = format!("http://{}/", server.address);
+            let flags = "--http2 -c 2 -d 1 -m POST -b x --connect-timeout 1s --drain-timeout 1s";
+            let results = http(&url, flags).json();
+            assert_eq!(
+                (errors_of(&results, kind), sum_of(&results, "received")),
+                (CLIENTS, 0),
+                "{results:#}"
+            );
+            if *kind == "http2_no_streams" {
+                assert_eq!(sum_of(&results, "sent"), 0);
+            }
+            let tried = run(throng(["http", &url]).args(flags.split(' ')).arg("--no-store"), RUN_MAX);
+            assert!(tried.code == Some(1) && tried.stderr.contains(kind), "{tried}");
+        },
+    );
+}
+
+#[test]
+fn frames_behind_answers_are_errors() {
+    // An answer with END_STREAM, and once more.
+    let server = HostileServer::start(|p| {
+        p.send(GREETING).send(&b"\0\0\x01\x01\x05\0\0\0\x01\x88".repeat(2)).hold();
+    });
+    let url = format!("http://{}/", server.address);
+    let results = http(&url, "--http2 -c 1 --amount 1 --drain-timeout 1s").json();
+    assert_eq!((sum_of(&results, "received"), errors_of(&results, "bad_http2")), (1, 1), "{results:#}");
+}
+
 /// A run of WebSockets over HTTP/2 with this command.
 fn websockets(command: &str) -> Outcome {
     run(throng([]).args(command.split_whitespace()).args(["--http2", "--format", "json", "--quiet"]), RUN_MAX)

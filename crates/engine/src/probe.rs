@@ -132,7 +132,11 @@ impl<'a> Probe<'a> {
         if let Err(unsent) = self.client.send(0, portion, now_ns, &mut self.ledger, &mut self.shared) {
             return Ok(unsent.cause);
         }
-        self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)
+        let ended = self.turn_until(deadline_ns, |probe| probe.ledger.meter.counts.received > 0)?;
+        let has_answer = self.ledger.meter.counts.received > 0;
+        // That there is no answer is no failure; that the message cannot go out is one.
+        let withheld = self.client.session.withheld().filter(|_| !has_answer).map(Cause::Wire);
+        Ok(ended.or(withheld))
     }
 
     /// Lets the client do what there is to do, until then, or until it is done, interrupted or has ended: by what.
@@ -172,7 +176,7 @@ impl<'a> Probe<'a> {
 
     /// The failure in the words of a run's results.
     fn explain(&mut self, cause: Cause) -> Option<(String, String)> {
-        self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger, &self.shared.wire);
+        let cause = self.client.fail(0, cause, clock::monotonic_ns(), &mut self.ledger, &self.shared.wire);
         let error = self.ledger.meter.errors.get(cause.kind())?;
         Some((cause.kind().to_owned(), error.example.clone()))
     }

@@ -425,6 +425,15 @@ impl Client {
         matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
     }
 
+    /// What the server withholds, without which nothing more can be sent: streams or windows of HTTP/2.
+    pub fn withheld(&self) -> Option<Failure> {
+        match &self.state {
+            State::Tunnelled(of) => of.tunnel.withheld(),
+            State::Requesting(protocol) => protocol.withheld(),
+            _ => None,
+        }
+    }
+
     /// The step of the app's own opening at which it is, from 1; `None`: at none.
     pub fn opening_step(&self, cfg: &Config) -> Option<usize> {
         let App::File(spoken) = &cfg.app else { return None };

@@ -231,6 +231,11 @@ pub(crate) trait HttpClientProtocol {
     /// Whether the app may speak.
     fn is_ready(&self) -> bool;
 
+    /// What the server withholds, without which nothing more can be sent.
+    fn withheld(&self) -> Option<Failure> {
+        None
+    }
+
     /// Sends a message of the app's, or queues it behind the request that is under way.
     fn send<I: Io>(
         &mut self,

@@ -405,6 +405,7 @@ fn rules_that_are_broken_end_the_connection_with_their_code() {
         ("an impossible window", settings(&[(4, 1 << 31)]), bad(FlowControl)),
         ("frames too small", settings(&[(5, 100)]), bad(Setting)),
         ("push of 2", settings(&[(2, 2)]), bad(Setting)),
+        ("push of a server", settings(&[(2, 1)]), bad(Setting)),
         ("a promise", frame(PUSH_PROMISE, END_HEADERS, 1, b"\0\0\0\x02\x88"), bad(Frame)),
         ("data on no stream", frame(DATA, 0, 0, b"x"), bad(Frame)),
         ("data on stream 9", frame(DATA, 0, 9, b"x"), bad(Frame)),
@@ -499,6 +500,61 @@ fn resets_of_requests_are_no_flood_and_of_nothing_are_one() {
     assert_eq!(world.io.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Failed(_))).count(), 2000);
     let over = frame(RST_STREAM, 0, 1, &code(7)).repeat(2000);
     assert_eq!(world.receive(&over), Err(bad(Http2Reason::Flood)));
+}
+
+#[test]
+fn frames_behind_an_answer_end_the_connection() {
+    let whole = frame(HEADERS, WHOLE, 1, OK);
+    let body = [frame(HEADERS, END_HEADERS, 1, OK), frame(DATA, END_STREAM, 1, b"x")].concat();
+    let reset = frame(RST_STREAM, 0, 1, &code(8));
+    for (answer, numbers) in [(whole.clone(), &[0][..]), (body, &[0]), (reset, &[])] {
+        for late in [whole.clone(), frame(DATA, END_STREAM, 1, b""), frame(DATA, 0, 1, b"x")] {
+            let mut world = World::asking(2);
+            let result = world.receive(&[&answer[..], &late].concat());
+            let told = frames(&world.io.out).pop().map(|frame| (frame.0, frame.3.last().copied()));
+            assert_eq!(told, Some((GOAWAY, Some(5))));
+            let broken = bad(Http2Reason::StreamClosed);
+            let (answered, others) = world.answered();
+            assert_eq!(answered, numbers);
+            match numbers {
+                [] => assert_eq!((result, others), (Err(broken), vec![])),
+                _ => assert_eq!((result, others), (Ok(()), vec![Event::Broken(broken)])),
+            }
+        }
+    }
+    // What needs no answer may still come.
+    let mut world = World::asking(1);
+    let behind = [frame(WINDOW_UPDATE, 0, 1, &code(1)), frame(RST_STREAM, 0, 1, &code(0))].concat();
+    world.receive(&[whole, behind].concat()).unwrap();
+    assert_eq!(world.answered(), (vec![0], vec![]));
+}
+
+#[test]
+fn nothing_is_sent_while_the_server_allows_no_streams() {
+    let mut world = World::connected(streams(2));
+    world.receive(&settings(&[(3, 0)])).unwrap();
+    assert_eq!((world.client.is_usable(), world.client.withheld()), (false, Some(Failure::NoStreams)));
+    world.send([0]);
+    assert_eq!(world.asked(), []);
+    world.receive(&settings(&[(3, 1)])).unwrap();
+    assert_eq!(std::mem::take(&mut world.events), [Event::Usable]);
+    assert_eq!((world.send([0]), world.client.withheld()), (1, None));
+    // In the middle of a run, too, and what is under way goes on.
+    world.receive(&settings(&[(3, 0)])).unwrap();
+    world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
+    assert_eq!((world.send([1]), world.client.withheld()), (0, Some(Failure::NoStreams)));
+    assert_eq!(world.answered(), (vec![0], vec![]));
+}
+
+#[test]
+fn a_body_without_room_is_known_to_wait() {
+    let mut world = World::new(post(10), &[(4, 0)]);
+    world.send([0]);
+    assert_eq!(world.client.withheld(), Some(Failure::NoWindow));
+    world.receive(&frame(WINDOW_UPDATE, 0, 1, &code(9))).unwrap();
+    assert_eq!(world.client.withheld(), None, "part of it is out");
+    let mut world = World::new(streams(1), &[(4, 0)]);
+    assert_eq!((world.send([0]), world.client.withheld()), (1, None), "no body, no room needed");
 }
 
 #[test]

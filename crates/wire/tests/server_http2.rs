@@ -16,9 +16,12 @@ fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {
     (all, requested, outcome.result)
 }
 
+/// `:authority: h`.
+const AUTHORITY: &[u8] = b"\x01\x01h";
+
 /// The head of a request with this method and path.
 fn request(method: u8, path: &str) -> Vec<u8> {
-    [&[method, 0x86, 0x04, path.len() as u8], path.as_bytes()].concat()
+    [&[method, 0x86, 0x04, path.len() as u8], path.as_bytes(), AUTHORITY].concat()
 }
 
 #[test]
@@ -32,25 +35,62 @@ fn a_server_answers_each_request_once_its_body_is_in() {
         frame(DATA, 0, 1, b"abc"),
         frame(HEADERS, WHOLE, 5, &request(GET, "/nothing")),
         frame(DATA, END_STREAM, 1, b"def"),
-        frame(HEADERS, WHOLE, 7, &request(POST, "/")),
+        frame(HEADERS, WHOLE, 7, &request(GET, "/upload")),
     ];
     let mut not_allowed = answer(b"\x08\x03405", 7);
-    not_allowed.3.extend_from_slice(b"\x0f\x07\x09GET, HEAD");
+    not_allowed.3.extend_from_slice(b"\x0f\x07\x18POST, PUT, PATCH, DELETE");
     let expected = vec![answer(b"\x88", 3), answer(b"\x08\x03404", 5), answer(b"\x88", 1), not_allowed];
     assert_eq!(served(&bytes.concat()), (expected, 4, Ok(())));
     // What takes a connection of its own is there over HTTP/1.1.
-    for path in ["/metrics", "/sockjs/info"] {
+    for path in ["/metrics", "/socket.io/?EIO=4&transport=polling"] {
         let (all, requested, _) = served(&frame(HEADERS, WHOLE, 1, &request(GET, path)));
         assert_eq!((&all[0], requested), (&(RST_STREAM, 0, 1, code(13).to_vec()), 0), "{path}");
     }
 }
 
 #[test]
+fn bodies_of_answers_wait_for_room() {
+    const WELCOME: &[u8] = b"Welcome to SockJS!\n";
+    let room = |stream, more| frame(WINDOW_UPDATE, 0, stream, &code(more));
+    let ask = |stream| frame(HEADERS, WHOLE, stream, &request(0x82, "/sockjs"));
+    let data = |flags, stream, range: std::ops::Range<usize>| (DATA, flags, stream, WELCOME[range].to_vec());
+    let parts = |bytes: &[Vec<u8>]| {
+        let (all, _, result) = served(&bytes.concat());
+        (all.into_iter().filter(|frame| !matches!(frame.0, HEADERS | SETTINGS)).collect::<Vec<_>>(), result)
+    };
+    let none = settings(&[(4, 0)]);
+    let whole = data(END_STREAM, 1, 0..WELCOME.len());
+    assert_eq!(parts(&[ask(1)]), (vec![whole.clone()], Ok(())));
+    assert_eq!(parts(&[none.clone(), ask(1)]), (vec![], Ok(())));
+    assert_eq!(parts(&[none.clone(), ask(1), settings(&[(4, 100)])]), (vec![whole], Ok(())));
+    let (all, result) = parts(&[none.clone(), ask(1), ask(3), room(3, 4), room(1, 20), room(3, 20)]);
+    let end = WELCOME.len();
+    let expected = vec![data(0, 3, 0..4), data(END_STREAM, 1, 0..end), data(END_STREAM, 3, 4..end)];
+    assert_eq!((all, result), (expected, Ok(())));
+    let reset = frame(RST_STREAM, 0, 1, &code(8));
+    assert_eq!(parts(&[none.clone(), ask(1), reset, room(1, 20)]), (vec![], Ok(())));
+    // A window may be in debt: what goes out was there before.
+    let debt = [settings(&[(4, 10)]), ask(1), none.clone(), room(1, 9), room(1, 2)];
+    assert_eq!(parts(&debt), (vec![data(0, 1, 0..10), data(0, 1, 10..11)], Ok(())));
+    let late = [none, ask(1), frame(DATA, 0, 1, b"x")];
+    assert_eq!(parts(&late).1, Err(bad(Http2Reason::StreamClosed)));
+}
+
+#[test]
 fn a_server_refuses_what_breaks_the_rules() {
     let get = request(0x82, "/");
+    let open = frame(HEADERS, END_HEADERS, 1, &request(0x83, "/upload"));
+    let over = frame(HEADERS, WHOLE, 1, &get);
     let reset = |number: u32| (RST_STREAM, 0, 1, code(number).to_vec());
     for (bytes, number) in [
-        (frame(HEADERS, WHOLE, 1, b"\x82\x86"), 1),
+        (frame(HEADERS, WHOLE, 1, &[b"\x82\x86", AUTHORITY].concat()), 1),
+        (frame(HEADERS, WHOLE, 1, b"\x82\x86\x04\x01/"), 1),
+        (frame(HEADERS, WHOLE, 1, &[&get[..], AUTHORITY].concat()), 1),
+        (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x0f\x17\x01g"].concat()), 1),
+        (frame(HEADERS, END_HEADERS, 1, &[&get[..], b"\x0f\x0d\x010\x0f\x0d\x015"].concat()), 1),
+        ([open.clone(), frame(WINDOW_UPDATE, 0, 1, &code(i32::MAX as u32))].concat(), 3),
+        (frame(HEADERS, END_HEADERS, 1, &[b"\x02\x07CONNECT", AUTHORITY].concat()), 1),
+        (frame(HEADERS, END_HEADERS, 1, &[b"\x02\x07CONNECT\x86\x04\x01/", AUTHORITY].concat()), 1),
         (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x0f\x0d\x013"].concat()), 1),
         (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x0f\x0d\x01x"].concat()), 1),
         (frame(HEADERS, WHOLE, 1, &[&get[..], b"\x00\x07upgrade\x01x"].concat()), 1),
@@ -63,12 +103,30 @@ fn a_server_refuses_what_breaks_the_rules() {
         (frame(DATA, 0, 1, b"x"), bad(Http2Reason::Frame)),
         ([frame(HEADERS, WHOLE, 5, &get), frame(HEADERS, WHOLE, 4, &get)].concat(), bad(Http2Reason::Frame)),
         (frame(RST_STREAM, 0, 1, &code(8)).repeat(2), bad(Http2Reason::Frame)),
+        ([frame(HEADERS, WHOLE, 5, &get), frame(HEADERS, WHOLE, 3, &get)].concat(), bad(Http2Reason::Frame)),
+        ([frame(HEADERS, WHOLE, 5, &get), frame(DATA, 0, 3, b"x")].concat(), bad(Http2Reason::Frame)),
+        ([over.clone(), over.clone()].concat(), bad(Http2Reason::StreamClosed)),
+        ([over.clone(), frame(DATA, END_STREAM, 1, b"x")].concat(), bad(Http2Reason::StreamClosed)),
+        (
+            [open.clone(), frame(RST_STREAM, 0, 1, &code(8)), frame(DATA, 0, 1, b"x")].concat(),
+            bad(Http2Reason::StreamClosed),
+        ),
+        (frame(WINDOW_UPDATE, 0, 0, &code(i32::MAX as u32)), bad(Http2Reason::FlowControl)),
+        (
+            [open.clone(), frame(WINDOW_UPDATE, 0, 1, &code(1)), settings(&[(4, i32::MAX as u32)])].concat(),
+            bad(Http2Reason::FlowControl),
+        ),
         (frame(PING, 0, 0, &[0; 8]).repeat(2000), bad(Http2Reason::Flood)),
     ] {
         let (all, _, result) = served(&bytes);
         assert_eq!(result, Err(failure));
         assert_eq!(all.last().map(|frame| frame.0), Some(GOAWAY), "it is told why");
     }
+    // What was under way when the server ended a stream is discarded, and a reset of one that is over is none to answer.
+    let late = [frame(HEADERS, END_HEADERS, 1, b""), frame(DATA, 0, 1, b"x"), frame(HEADERS, WHOLE, 1, b"")];
+    assert_eq!(served(&late.concat()), (vec![reset(1)], 0, Ok(())));
+    let (all, _, result) = served(&[over, frame(RST_STREAM, 0, 1, &code(8))].concat());
+    assert_eq!((all.len(), result), (1, Ok(())));
     let too_much = [frame(HEADERS, END_HEADERS, 1, &request(0x83, "/upload"))]
         .into_iter()
         .chain(std::iter::repeat_n(frame(DATA, 0, 1, &[0; 16_000]), 66))

@@ -122,6 +122,19 @@ fn nothing_is_asked_before_the_server_has_said_that_it_may_be() {
 }
 
 #[test]
+fn no_connect_goes_out_while_the_server_allows_no_streams() {
+    const STREAMS: u16 = 3;
+    let mut world = World::connected(over_http2(|_| {}));
+    let heads = |world: &World| frames(&world.io.out).iter().filter(|frame| frame.0 == HEADERS).count();
+    world.receive(&settings(&[(TUNNELS, 1), (STREAMS, 0)])).unwrap();
+    assert_eq!((heads(&world), world.client.withheld()), (0, Some(Failure::NoStreams)));
+    world.receive(&settings(&[(STREAMS, 1)])).unwrap();
+    assert_eq!((heads(&world), world.client.withheld()), (1, None));
+    let mut world = World::open(&[(WINDOW, 0)]);
+    assert_eq!((world.send(0), world.client.withheld()), (vec![], Some(Failure::NoWindow)));
+}
+
+#[test]
 fn an_upgrade_is_asked_for_as_a_connect() {
     let mut world = World::connected(over_http2(|all| {
         all.subprotocols = vec!["a".into(), "b".into()];

@@ -523,7 +523,7 @@ impl LoadClient {
         }
     }
 
-    /// An attempt failed before the client was usable.
+    /// An attempt failed before the client was usable: returns the cause under which it is counted.
     pub(crate) fn fail(
         &mut self,
         index: u32,
@@ -531,9 +531,15 @@ impl LoadClient {
         now_ns: u64,
         ledger: &mut Ledger,
         cfg: &wire::Config,
-    ) {
+    ) -> Cause {
+        // A wait for what the server withholds has a name of its own.
+        let cause = match (cause, self.session.withheld()) {
+            (Cause::ConnectTimeout, Some(failure)) => Cause::Wire(failure),
+            _ => cause,
+        };
         ledger.handle_failure(index, &self.record, cause, now_ns, || self.waits_for(cfg));
         self.vacate();
+        cause
     }
 
     /// What has not come yet of what it takes to be usable.

@@ -394,6 +394,15 @@ impl Clients {
         self.ledger.handle_unanswerable(stamp.client, record, stamp, now_ns);
     }
 
+    /// Counts the clients whose messages wait for what the server withholds.
+    pub(crate) fn note_withheld(&mut self, now_ns: u64) {
+        for (index, client) in (0..).zip(&self.all) {
+            if let Some(failure) = client.session.withheld() {
+                self.ledger.meter.error(failure.name(), index, now_ns, || failure.to_string());
+            }
+        }
+    }
+
     /// Gives up messages that have been under way for longer than this.
     pub(crate) fn give_up_overdue(&mut self, timeout_ns: u64, now_ns: u64) {
         let overdue_ns = now_ns.saturating_sub(timeout_ns);

@@ -255,6 +255,7 @@ impl Worker {
         let pace = self.pace.as_ref();
         let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
         self.clients.note_unheeded(now_ns);
+        self.clients.note_withheld(now_ns);
         if let Some(publishers) = &mut self.publishers {
             publishers.end_step();
         }

@@ -1,7 +1,8 @@
 //! A client whose WebSocket is a stream of HTTP/2 (RFC 8441).
 //!
 //! ```text
-//! greeting --the server's settings, which allow it--> asking: CONNECT goes out on the first stream
+//! greeting --the server's settings, which allow tunnels and a stream--> asking: CONNECT goes out on the first stream
+//! greeting --settings that allow tunnels, but no stream--> greeting: later settings may
 //! asking --2xx--> open: what the client inside says goes out as data, and data is what it hears
 //! open --the end of the stream--> over: the client inside judges that as it would the end of a connection
 //! greeting, asking, open --anything else--> failed: input is discarded, and the client inside is as it was
@@ -114,7 +115,7 @@ impl Tunnel {
         let out = io.out(STREAM);
         out.extend_from_slice(PREFACE);
         connection::greet(&cfg.options().limits, CLIENT_WINDOW, None, out);
-        let connection = Connection::new(CLIENT_WINDOW);
+        let connection = Connection::client();
         Tunnel {
             state: State::Greeting,
             frames: FrameReader::default(),
@@ -159,6 +160,20 @@ impl Tunnel {
     #[inline]
     pub(super) fn is_overfull(&self) -> bool {
         self.is_overfull
+    }
+
+    /// Whether the server's settings are in, and allow no stream yet.
+    fn is_without_streams(&self) -> bool {
+        self.state == State::Greeting && self.connection.settings.streams_max == 0
+    }
+
+    /// What the server withholds, without which nothing more can be sent.
+    pub(super) fn withheld(&self) -> Option<Failure> {
+        let is_held = self.state == State::Open && !self.said.left().is_empty();
+        match self.is_without_streams() {
+            true => Some(Failure::NoStreams),
+            false => is_held.then_some(Failure::NoWindow),
+        }
     }
 
     /// Whether the connection is of no further use.
@@ -247,6 +262,9 @@ impl Tunnel {
     fn ask(&mut self, cfg: &Config, io: &mut impl Io, inside: &mut impl Speaks) -> Result<(), Failure> {
         if !self.connection.settings.has_tunnels {
             return Err(Failure::NoTunnel);
+        }
+        if self.is_without_streams() {
+            return Ok(());
         }
         self.sending = Sending::new(self.connection.settings.window);
         self.act(io, |io| inside.begin(io));

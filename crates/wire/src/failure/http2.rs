@@ -88,6 +88,8 @@ pub enum Http2Reason {
     FrameSize,
     /// A frame where it may not be: on a stream that is not there, in the midst of a block (§5.1, §6).
     Frame,
+    /// A frame on a stream that the peer has ended (§5.1).
+    StreamClosed,
     /// More padding than there is room for (§6.1).
     Padding,
     /// A setting with a value that it may not have (§6.5.2).
@@ -111,6 +113,7 @@ impl Http2Reason {
     pub(crate) fn code(self) -> ErrorCode {
         match self {
             Http2Reason::FrameSize => ErrorCode::FrameSizeError,
+            Http2Reason::StreamClosed => ErrorCode::StreamClosed,
             Http2Reason::Frame
             | Http2Reason::Padding
             | Http2Reason::Setting
@@ -127,6 +130,7 @@ impl Http2Reason {
         match self {
             Http2Reason::FrameSize => "a frame's size",
             Http2Reason::Frame => "a frame where it may not be",
+            Http2Reason::StreamClosed => "a frame on a stream that is over",
             Http2Reason::Padding => "more padding than frame",
             Http2Reason::Setting => "a setting's value",
             Http2Reason::Compression => "a block of fields that cannot be decoded",

@@ -79,8 +79,8 @@ pub(crate) struct Settings {
 pub(crate) struct Connection {
     /// What the peer's settings say, or what holds before they do.
     pub(crate) settings: Settings,
-    /// The peer's settings are in.
-    pub(crate) is_greeted: bool,
+    /// This side is the client: the server may not announce that it pushes (§6.5.2).
+    is_client: bool,
     /// How much may go out on all streams.
     pub(crate) sending: Sending,
     receiving: Receiving,
@@ -99,8 +99,18 @@ struct Continued {
 }
 
 impl Connection {
-    /// One on whose every stream, and in all, so much may come in ahead.
-    pub(crate) fn new(window: u32) -> Connection {
+    /// The client's side of one.
+    pub(crate) fn client() -> Connection {
+        Connection::new(CLIENT_WINDOW, true)
+    }
+
+    /// The server's side of one.
+    pub(crate) fn server() -> Connection {
+        Connection::new(SERVER_WINDOW, false)
+    }
+
+    /// `window` bytes may come in ahead, on each stream and in all.
+    fn new(window: u32, is_client: bool) -> Connection {
         Connection {
             settings: Settings {
                 table_bytes: 4096,
@@ -109,7 +119,7 @@ impl Connection {
                 payload_bytes_max: PAYLOAD_BYTES_MAX,
                 has_tunnels: false,
             },
-            is_greeted: false,
+            is_client,
             sending: Sending::new(WINDOW_FIRST),
             receiving: Receiving::new(window),
             decoder: Decoder::default(),
@@ -302,7 +312,9 @@ impl Connection {
                     self.settings.table_bytes = self.settings.table_bytes.min(value);
                 }
                 setting::MAX_CONCURRENT_STREAMS => self.settings.streams_max = value,
-                setting::ENABLE_PUSH if value > 1 => return Err(bad(Http2Reason::Setting)),
+                setting::ENABLE_PUSH if value > u32::from(!self.is_client) => {
+                    return Err(bad(Http2Reason::Setting));
+                }
                 setting::INITIAL_WINDOW_SIZE if value > WINDOW_MAX => {
                     return Err(bad(Http2Reason::FlowControl));
                 }
@@ -316,7 +328,6 @@ impl Connection {
                 _ => {}
             }
         }
-        self.is_greeted = true;
         frame::put(out, kind::SETTINGS, flag::ACK, 0, b"");
         self.tolerate(Got::Settings { more: i64::from(self.settings.window) - i64::from(before) })
     }

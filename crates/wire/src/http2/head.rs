@@ -2,7 +2,7 @@
 
 use super::hpack::Decoder;
 use crate::failure::Failure;
-use crate::http::fields;
+use crate::http::{fields, request};
 use crate::limits::Limits;
 
 /// Fields that are about one connection of HTTP/1.1, and have no place here (§8.2.2).
@@ -130,6 +130,9 @@ pub(crate) struct RequestHead {
     method: Option<usize>,
     path: Option<usize>,
     scheme: Option<usize>,
+    authority: Option<usize>,
+    host: Option<usize>,
+    length: Option<u64>,
     is_bad: bool,
 }
 
@@ -146,20 +149,45 @@ impl RequestHead {
         self.text.clear();
         self.fields.clear();
         decoder.decode(block, limits, &mut |name, value| self.add(name, value))?;
-        // What else a request may be is a tunnel, and none is offered (§8.5).
-        let is_whole = self.method.is_some() && self.path.is_some() && self.scheme.is_some();
-        Ok(is_whole && !self.is_bad && self.target().starts_with('/'))
+        Ok(!self.is_bad && self.has_good_target() && self.has_good_host())
+    }
+
+    /// Whether method, scheme and path are as in §8.3.1. A tunnel (§8.5) is none of these: this server has none.
+    fn has_good_target(&self) -> bool {
+        let (method, scheme) = (self.method(), self.value(self.scheme));
+        let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+        let is_path = match self.target() {
+            "*" => method == "OPTIONS",
+            path => path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic()),
+        };
+        fields::is_token(method.as_bytes()) && method != "CONNECT" && is_scheme && is_path
+    }
+
+    /// Whether the request names one host: `:authority`, `host`, or both alike (§8.3.1).
+    fn has_good_host(&self) -> bool {
+        let (authority, host) = (self.value(self.authority), self.value(self.host));
+        let named = if self.authority.is_some() { authority } else { host };
+        let is_alike = self.host.is_none() || host.eq_ignore_ascii_case(named);
+        is_alike && request::is_host(named.as_bytes())
     }
 
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let at = self.fields.len();
         let had_regular = self.fields.last().is_some_and(|_| !self.field(at - 1).0.starts_with(':'));
         let place = match (sort_of(name, value), name) {
+            (Sort::Regular, b"host") => Some(&mut self.host),
+            (Sort::Regular, b"content-length") => {
+                let number = fields::number(value).ok();
+                self.is_bad |= number.is_none() || self.length.is_some_and(|other| Some(other) != number);
+                self.length = number;
+                None
+            }
             (Sort::Regular, _) => None,
             (Sort::Pseudo, b":method") => Some(&mut self.method),
             (Sort::Pseudo, b":path") => Some(&mut self.path),
             (Sort::Pseudo, b":scheme") => Some(&mut self.scheme),
-            (Sort::Pseudo, b":authority") => None,
+            (Sort::Pseudo, b":authority") => Some(&mut self.authority),
             _ => return self.is_bad = true,
         };
         if let Some(place) = place {
@@ -188,6 +216,11 @@ impl RequestHead {
 
     pub(crate) fn target(&self) -> &str {
         self.value(self.path)
+    }
+
+    /// Bytes that the body is to have.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.length
     }
 
     /// All fields that are no pseudo-fields.
@@ -273,18 +306,50 @@ mod tests {
             (is_good, head.method().to_owned(), head.target().to_owned(), head.regular().count())
         };
         assert_eq!(read(&whole), (true, "GET".into(), "/a?b".into(), 1));
-        for without in 0..3 {
+        for without in 0..4 {
             let fields: Vec<_> =
                 whole.iter().enumerate().filter(|&(at, _)| at != without).map(|(_, f)| *f).collect();
             assert!(!read(&fields).0, "without {:?}", whole[without].0);
         }
-        for more in
-            [("X", "y"), (":method", "GET"), (":authority", "h"), (":x", "y"), ("upgrade", "websocket")]
-        {
+        for more in [
+            ("X", "y"),
+            (":method", "GET"),
+            (":authority", "h"),
+            (":x", "y"),
+            ("upgrade", "websocket"),
+            ("host", "g"),
+        ] {
             assert!(!read(&[&whole[..], &[more]].concat()).0, "{more:?}");
+            assert!(!read(&[&[more], &whole[..]].concat()).0, "{more:?}");
         }
-        let star = [(":method", "OPTIONS"), (":scheme", "http"), (":path", "*")];
-        assert!(!read(&star).0, "nothing here asks for that");
-        assert!(read(&whole[..4]).0, "none of that is left");
+        for (at, value) in [
+            (0, ""),
+            (0, "G T"),
+            (0, "CONNECT"),
+            (1, ""),
+            (1, "h ttp"),
+            (1, "1"),
+            (2, ""),
+            (2, "*"),
+            (2, "a"),
+            (2, "/ a"),
+            (3, ""),
+            (3, "h h"),
+            (3, "u@h"),
+        ] {
+            let mut fields = whole;
+            fields[at].1 = value;
+            assert!(!read(&fields).0, "{:?}", fields[at]);
+        }
+        let lengths = |all: &[&'static str]| {
+            let lengths = all.iter().map(|length| ("content-length", *length));
+            whole.into_iter().chain(lengths).collect::<Vec<_>>()
+        };
+        assert!(read(&lengths(&["5", "5"])).0);
+        assert!(!read(&lengths(&["0", "5"])).0 && !read(&lengths(&["x"])).0);
+        let asterisk = [(":method", "OPTIONS"), (":scheme", "https"), (":path", "*"), ("host", "h")];
+        assert!(read(&asterisk).0);
+        assert!(!read(&[&asterisk[..], &[("host", "h")]].concat()).0);
+        assert!(read(&[&whole[..4], &[("host", "H")]].concat()).0, "none of that is left");
     }
 }

@@ -6,6 +6,7 @@
 //! credit       how much may be sent, and how much may still come in
 //! head         what a block of fields says, judged as the head of a request or an answer
 //! hpack        such blocks themselves (RFC 7541)
+//! past         streams that are over, and which frames on them are errors
 //! ```
 //!
 //! What a stream is, whoever uses a connection knows: the client's side has its requests or its tunnel, the server's side its answers.
@@ -16,3 +17,4 @@ pub(crate) mod credit;
 pub(crate) mod frame;
 pub(crate) mod head;
 pub(crate) mod hpack;
+pub(crate) mod past;

@@ -131,6 +131,10 @@ impl HttpClientState {
         of_any!(self, client => client.is_ready())
     }
 
+    pub(crate) fn withheld(&self) -> Option<Failure> {
+        of_any!(self, client => client.withheld())
+    }
+
     pub(crate) fn send<I: Io>(
         &mut self,
         parts: &Parts,

@@ -3,24 +3,31 @@
 //! ```text
 //! preface --its end--> open: our settings are out
 //! open --a head--> asked --data--> asked --its end--> answered
-//! open --a head whose answer is no bare status--> reset: HTTP_1_1_REQUIRED, with which clients ask again over HTTP/1.1
+//! answered --more than a status--> replying: the body goes out as the client has room for it
+//! open --a head that a session or a form has to answer--> reset: HTTP_1_1_REQUIRED, with which clients ask again over HTTP/1.1
+//! asked --a part that breaks the rules--> reset
+//! answered, replying, or reset by the client --DATA or HEADERS--> the connection ends with STREAM_CLOSED
 //! ```
 //!
 //! Sessions over requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and have no use for a
 //! share of one.
 
+mod replies;
+
 use std::collections::VecDeque;
 
+use self::replies::Replies;
 use crate::event::{ServerEvent, Tells};
 use crate::failure::{ErrorCode, Failure, Http2Reason};
 use crate::http::body::Framing;
-use crate::http::fields::{self, Fields};
+use crate::http::fields::Fields;
 use crate::http::request::Request;
 use crate::http2::connection::{self, Connection, Got, PREFACE, SERVER_WINDOW, bad};
-use crate::http2::credit::Receiving;
+use crate::http2::credit::{Receiving, Sending};
 use crate::http2::frame::{Frame, FrameReader};
 use crate::http2::head::{self, RequestHead};
 use crate::http2::hpack;
+use crate::http2::past::PastStreams;
 use crate::io::Io;
 use crate::registry::servers;
 use crate::server_config::ServerConfig;
@@ -29,7 +36,7 @@ use crate::session::PlainAnswer;
 /// As much of the preface as looks like the head of a request.
 pub(super) const PREFACE_HEAD: &[u8] = PREFACE.split_at(18).0;
 
-/// Most requests whose bodies are coming in; others are refused. Go's default is 250, nginx' 128.
+/// Most requests whose bodies are coming in, or whose answers are not out; others are refused. Go's default is 250, nginx' 128.
 const STREAMS_MAX: u32 = 1000;
 
 /// After the head of the preface.
@@ -42,6 +49,8 @@ pub(super) struct Http2 {
     head: RequestHead,
     /// Oldest first.
     asked: VecDeque<Asked>,
+    replies: Replies,
+    past: PastStreams,
     /// The last stream that the client has opened.
     last: u32,
 }
@@ -50,13 +59,21 @@ pub(super) struct Http2 {
 #[derive(Debug)]
 struct Asked {
     stream: u32,
-    /// What it will be answered, and which methods with it.
-    status: u16,
-    allow: Option<&'static str>,
+    answer: Answer,
     /// Bytes of the body that are in, and that there are to be.
     bytes: u64,
     length: Option<u64>,
     receiving: Receiving,
+    sending: Sending,
+}
+
+/// What a request is answered.
+#[derive(Debug)]
+enum Answer {
+    /// An empty answer, with the methods that it would take where it takes others only.
+    Bare(u16, Option<&'static str>),
+    /// As it would be over HTTP/1.1.
+    Whole(Vec<u8>),
 }
 
 impl Http2 {
@@ -66,9 +83,11 @@ impl Http2 {
         Http2 {
             prefaced: 0,
             frames: FrameReader::default(),
-            connection: Connection::new(SERVER_WINDOW),
+            connection: Connection::server(),
             head: RequestHead::default(),
             asked: VecDeque::new(),
+            replies: Replies::default(),
+            past: PastStreams::default(),
             last: 0,
         }
     }
@@ -127,33 +146,65 @@ impl Http2 {
                 self.handle_head(cfg, now_ns, (stream, ends), &block, io, on)
             }
             Got::Data { stream, data, taken, ends } => {
-                let Some(at) = self.find(stream)? else { return Ok(()) };
+                let Some(at) = self.find(stream)? else { return self.past.judge(stream).map_err(bad) };
                 let asked = &mut self.asked[at];
                 asked.bytes += data.len() as u64;
                 if let (Some(more), false) = (asked.receiving.take(taken).map_err(bad)?, ends) {
                     connection::put_room(stream, more, io.out(0));
                 }
                 if asked.bytes > cfg.limits.body_bytes_max {
-                    (asked.status, asked.allow) = (413, None);
+                    asked.answer = Answer::Bare(413, None);
                     self.answer(cfg, now_ns, at, io, on);
                     // Nobody needs the rest (§8.1).
-                    connection::put_reset(stream, ErrorCode::NoError, io.out(0));
+                    self.reset(stream, ErrorCode::NoError, io);
                 } else if ends {
                     self.handle_end(cfg, now_ns, at, io, on);
                 }
                 Ok(())
             }
             Got::Reset { stream, .. } => {
-                let at = self.find(stream)?;
-                at.map(|at| self.asked.remove(at));
+                match self.find(stream)? {
+                    Some(at) => drop(self.asked.remove(at)),
+                    None => self.replies.remove(stream),
+                }
                 Ok(())
             }
-            Got::Room { stream, .. } if stream > 0 => self.find(stream).map(|_| ()),
-            Got::Settings { .. } | Got::GoAway { .. } | Got::Room { .. } | Got::Nothing => Ok(()),
+            Got::Room { stream: 0, .. } => {
+                self.flush(io);
+                Ok(())
+            }
+            Got::Room { stream, more } => {
+                let grown = match self.find(stream)? {
+                    Some(at) => {
+                        self.asked[at].sending.grow(more).inspect_err(|_| drop(self.asked.remove(at)))
+                    }
+                    None => self.replies.grow(stream, more),
+                };
+                match grown {
+                    Ok(()) => self.flush(io),
+                    // It ends its stream only (§6.9.1).
+                    Err(reason) => self.reset(stream, reason.code(), io),
+                }
+                Ok(())
+            }
+            Got::Settings { more } => {
+                let mut windows = self.asked.iter_mut().map(|asked| &mut asked.sending);
+                let grown = windows.try_for_each(|window| window.grow(more));
+                grown.and_then(|()| self.replies.grow_all(more)).map_err(bad)?;
+                self.flush(io);
+                Ok(())
+            }
+            Got::GoAway { .. } | Got::Nothing => Ok(()),
         }
     }
 
-    /// Where a request is whose stream the client speaks of; `None`: it is over. One that never was is none to speak of.
+    /// Sends what answers have left to say.
+    fn flush(&mut self, io: &mut impl Io) {
+        let Connection { sending, settings, .. } = &mut self.connection;
+        self.replies.flush(sending, settings, io.out(0));
+    }
+
+    /// Finds the request on a stream; `None` if it is over. An idle stream is a protocol error (§5.1).
     fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
         let at = self.asked.binary_search_by_key(&stream, |asked| asked.stream).ok();
         if at.is_none() && (stream > self.last || stream.is_multiple_of(2)) {
@@ -173,25 +224,28 @@ impl Http2 {
     ) -> Result<(), Failure> {
         let (decoder, limits) = (&mut self.connection.decoder, &cfg.limits);
         if stream <= self.last {
-            // A trailer ends its request (§8.1); what else comes for a stream that is over is nothing to answer.
+            // A trailer ends its request (§8.1).
             let is_good = head::judge_trailer(decoder, block, limits)?;
             match self.find(stream)? {
                 Some(at) if ends && is_good => self.handle_end(cfg, now_ns, at, io, on),
                 Some(at) => self.refuse(at, ErrorCode::ProtocolError, io),
-                None => {}
+                None => return self.past.judge(stream).map_err(bad),
             }
             return Ok(());
         }
         if stream.is_multiple_of(2) {
             return Err(bad(Http2Reason::Frame));
         }
+        if stream > self.last + 2 {
+            self.past.add_skipped(self.last + 1..=stream - 1);
+        }
         self.last = stream;
         if !self.head.read(decoder, block, limits)? {
-            connection::put_reset(stream, ErrorCode::ProtocolError, io.out(0));
+            self.reset(stream, ErrorCode::ProtocolError, io);
             return Ok(());
         }
-        if self.asked.len() >= STREAMS_MAX as usize {
-            connection::put_reset(stream, ErrorCode::RefusedStream, io.out(0));
+        if self.asked.len() + self.replies.len() >= STREAMS_MAX as usize {
+            self.reset(stream, ErrorCode::RefusedStream, io);
             return Ok(());
         }
         let list = self.head.regular().map(|(name, value)| httparse::Header { name, value }).collect();
@@ -206,21 +260,19 @@ impl Http2 {
             true => servers::plain_answer(cfg, now_ns, &request, io),
             false => PlainAnswer::Status(401),
         };
-        let (status, allow) = match answer {
-            PlainAnswer::Status(status) => (status, None),
-            PlainAnswer::NotAllowed(methods) => (405, Some(methods)),
-            PlainAnswer::Whole(_) | PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
-                connection::put_reset(stream, ErrorCode::Http11Required, io.out(0));
+        let answer = match answer {
+            PlainAnswer::Status(status) => Answer::Bare(status, None),
+            PlainAnswer::NotAllowed(methods) => Answer::Bare(405, Some(methods)),
+            PlainAnswer::Whole(answer) => Answer::Whole(answer),
+            PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
+                self.reset(stream, ErrorCode::Http11Required, io);
                 return Ok(());
             }
         };
-        let length = request.fields.all("content-length").next().map(fields::number);
-        let Ok(length) = length.transpose() else {
-            connection::put_reset(stream, ErrorCode::ProtocolError, io.out(0));
-            return Ok(());
-        };
         let receiving = Receiving::new(SERVER_WINDOW);
-        self.asked.push_back(Asked { stream, status, allow, bytes: 0, length, receiving });
+        let sending = Sending::new(self.connection.settings.window);
+        let length = self.head.length();
+        self.asked.push_back(Asked { stream, answer, bytes: 0, length, receiving, sending });
         if ends {
             self.handle_end(cfg, now_ns, self.asked.len() - 1, io, on);
         }
@@ -244,17 +296,30 @@ impl Http2 {
     }
 
     fn answer(&mut self, cfg: &ServerConfig, now_ns: u64, at: usize, io: &mut impl Io, on: &mut impl Tells) {
-        let Some(Asked { stream, status, allow, .. }) = self.asked.remove(at) else { return };
-        let date = cfg.date(now_ns).value();
-        let date = date.as_ref().map(|date| &date[..]);
-        let write = |out: &mut Vec<u8>| hpack::write_answer(status, allow, date, out);
-        connection::put_head(stream, true, write, io.out(0));
+        let Some(Asked { stream, answer, sending, .. }) = self.asked.remove(at) else { return };
+        match answer {
+            Answer::Bare(status, allow) => {
+                let date = cfg.date(now_ns).value();
+                let date = date.as_ref().map(|date| &date[..]);
+                let write = |out: &mut Vec<u8>| hpack::write_answer(status, allow, date, out);
+                connection::put_head(stream, true, write, io.out(0));
+            }
+            Answer::Whole(answer) => {
+                self.replies.begin(stream, &answer, sending, io.out(0));
+                self.flush(io);
+            }
+        }
         on(ServerEvent::Requested { keep_alive: true });
     }
 
     fn refuse(&mut self, at: usize, code: ErrorCode, io: &mut impl Io) {
         if let Some(Asked { stream, .. }) = self.asked.remove(at) {
-            connection::put_reset(stream, code, io.out(0));
+            self.reset(stream, code, io);
         }
+    }
+
+    fn reset(&mut self, stream: u32, code: ErrorCode, io: &mut impl Io) {
+        self.past.add_reset(stream);
+        connection::put_reset(stream, code, io.out(0));
     }
 }

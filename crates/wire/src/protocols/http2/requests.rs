@@ -27,6 +27,7 @@ use crate::http2::connection::{self, CLIENT_WINDOW, Connection, Got, PREFACE, ba
 use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::head::{self, AnswerHeads};
 use crate::http2::hpack::Tabling;
+use crate::http2::past::PastStreams;
 use crate::io::{Fate, Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::stamp::Stamp;
@@ -48,6 +49,7 @@ pub(crate) struct Requests {
     heads: AnswerHeads,
     tabling: Tabling,
     streams: Streams,
+    past: PastStreams,
     /// Requests that are not under way, oldest first.
     waiting: VecDeque<Asking>,
 }
@@ -84,10 +86,11 @@ impl Default for Requests {
             is_ready: false,
             has_answered: false,
             frames: FrameReader::default(),
-            connection: Connection::new(CLIENT_WINDOW),
+            connection: Connection::client(),
             heads: AnswerHeads::default(),
             tabling: Tabling::Adds,
             streams: Streams::default(),
+            past: PastStreams::default(),
             waiting: VecDeque::new(),
         }
     }
@@ -150,7 +153,8 @@ impl Requests {
             let left = &body[stream.sent..];
             let room = sending.left().min(stream.sending.left()).min(settings.payload_bytes_max);
             let (part, rest) = left.split_at(room.min(left.len()));
-            if part.is_empty() {
+            stream.is_held = part.is_empty();
+            if stream.is_held {
                 return;
             }
             let flags = if rest.is_empty() { flag::END_STREAM } else { 0 };
@@ -216,6 +220,12 @@ impl Requests {
         Ok(at)
     }
 
+    /// Judges a part of an answer on a stream that is not open.
+    fn judge_late(&self, stream: u32) -> Result<(), Failure> {
+        self.find(stream)?;
+        self.past.judge(stream).map_err(bad)
+    }
+
     fn handle_settings<I: Io>(
         &mut self,
         link: &mut Link<'_, I>,
@@ -229,11 +239,12 @@ impl Requests {
         if self.state == State::Greeting {
             self.state = State::Open;
             self.tabling = first;
-            if !std::mem::replace(&mut self.is_ready, true) {
-                on.hear(Carried::Ready);
-            }
         } else if first == Tabling::Avoids {
             self.tabling = first;
+        }
+        // A limit of 0 is there for a while (RFC 9113 §5.1.2), and nothing may be sent under it.
+        if self.connection.settings.streams_max > 0 && !std::mem::replace(&mut self.is_ready, true) {
+            on.hear(Carried::Ready);
         }
         self.write_bodies(link);
         Ok(())
@@ -250,9 +261,9 @@ impl Requests {
         let (http, limits) = (&link.parts.http, &link.common.options().limits);
         let decoder = &mut self.connection.decoder;
         let Some(at) = self.streams.find(id) else {
-            // What has been given up may still be answered, and its block is part of what follows.
+            // The block of a discarded head is part of what follows, too: it may change the table.
             head::judge_trailer(decoder, block, limits)?;
-            return self.find(id).map(|_| ());
+            return self.judge_late(id);
         };
         let stream = self.streams.get_mut(at);
         stream.answer.add_wire_bytes(block.len() + frame::HEADER_BYTES);
@@ -276,7 +287,7 @@ impl Requests {
         taken: usize,
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
-        let Some(at) = self.find(id)? else { return Ok(()) };
+        let Some(at) = self.streams.find(id) else { return self.judge_late(id) };
         let stream = self.streams.get_mut(at);
         stream.answer.add_wire_bytes(taken + frame::HEADER_BYTES);
         let more = stream.receiving.take(taken).map_err(bad)?;
@@ -304,6 +315,7 @@ impl Requests {
         let stream = self.streams.close(at);
         // An answer may come before all of the request is out, of which nobody needs the rest (§8.1).
         if part.is_err() || stream.sent < link.parts.body.len() {
+            self.past.add_reset(stream.id);
             connection::put_reset(stream.id, code, link.io.out(STREAM));
         }
         match part {
@@ -324,6 +336,7 @@ impl Requests {
         code: ErrorCode,
     ) -> Result<(), Failure> {
         while let Some(stream) = self.streams.close_after(last) {
+            self.past.add_reset(stream.id);
             self.waiting.push_front(stream.asking);
         }
         let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
@@ -444,6 +457,13 @@ impl HttpClientProtocol for Requests {
 
     fn is_ready(&self) -> bool {
         self.is_ready
+    }
+
+    fn withheld(&self) -> Option<Failure> {
+        if self.state == State::Open && self.connection.settings.streams_max == 0 {
+            return Some(Failure::NoStreams);
+        }
+        self.streams.has_held_body().then_some(Failure::NoWindow)
     }
 
     fn send<I: Io>(&mut self, link: &mut Link<'_, I>, _letter: &Letter, filling: &Filling<'_>) -> Sending {

@@ -39,6 +39,8 @@ pub(super) struct Stream {
     pub(super) receiving: Receiving,
     /// Bytes of the request's body that are out, and how many more may go.
     pub(super) sent: usize,
+    /// What is left of the body waits for room in the server's windows.
+    pub(super) is_held: bool,
     pub(super) sending: Sending,
 }
 
@@ -159,6 +161,7 @@ impl Streams {
             data_bytes: 0,
             receiving: Receiving::new(CLIENT_WINDOW),
             sent: 0,
+            is_held: false,
             sending: Sending::new(window),
         });
         self.next += APART;
@@ -179,6 +182,11 @@ impl Streams {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
         self.all.iter_mut()
+    }
+
+    /// Whether the whole body of a request waits for room.
+    pub(super) fn has_held_body(&self) -> bool {
+        self.all.iter().any(|stream| stream.is_held && stream.sent == 0)
     }
 
     /// A stream is over.
