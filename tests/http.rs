@@ -26,7 +26,7 @@ fn loops_and_rates_come_out_as_asked() {
     assert_eq!(sum_of(&paced, "sent"), 400);
     fine(
         &url,
-        "-c 2 --amount 100 -m POST -b x=1 -H Content-Type:text/plain -H Host:other --expect-status 405",
+        "-c 2 --amount 100 -m PUT -b x=1 -H Content-Type:text/plain -H Host:other --expect-status 405",
     );
     fine(&url, "-c 2 --amount 100 -m HEAD -t 1");
 }

@@ -50,7 +50,7 @@ fn loops_and_rates_come_out_as_asked() {
     assert_eq!((sum_of(&counted, "sent"), &counted["dialect"]), (5_000, &"http2".into()));
     let paced = fine(&url, "--http2 -c 5 --streams 10 -d 1s -R 400");
     assert_eq!(sum_of(&paced, "sent"), 400);
-    fine(&url, "--http2 -c 2 --amount 100 -m POST -b x=1 -H Content-Type:text/plain --expect-status 405");
+    fine(&url, "--http2 -c 2 --amount 100 -m PUT -b x=1 -H Content-Type:text/plain --expect-status 405");
     fine(&url, "--http2 -c 2 --amount 100 -m HEAD -t 1");
     let renewed = fine(&url, "--http2 -c 2 --amount 200 --streams 4 --requests-per-connection 20");
     assert_eq!(sum_of(&renewed, "sent"), 200);

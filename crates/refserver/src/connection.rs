@@ -10,7 +10,8 @@ use crate::faults::ClientFaults;
 use crate::link::{Link, Way};
 use crate::memberships::Memberships;
 
-/// Unsent bytes above which a connection is not read: who does not take its answers may not ask for more.
+/// Unsent bytes, or bytes of requests that wait for their turn, above which a connection is not read: a client that does not take
+/// its answers, or asks for more than can be answered, may not ask for more.
 const UNREAD_ABOVE_BYTES: usize = 64 << 10;
 
 /// No deadline.
@@ -83,7 +84,7 @@ impl Connection {
 
     /// Whether reading is held back.
     pub(crate) fn is_held_back(&self) -> bool {
-        self.link.unsent_bytes() > UNREAD_ABOVE_BYTES
+        self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
     }
 
     /// It has got what it asked for, or a session is asked for it. With nothing more to come it is idle.

@@ -1,6 +1,6 @@
 //! Sessions that outlive connections, over four threads: a request finds its session whichever thread accepted it.
 
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn get(stream: &mut TcpStream, path: &str) {
 }
 
 /// The status and body of a whole answer.
-fn answer(stream: &mut TcpStream) -> (String, String) {
+fn answer(stream: &mut impl Read) -> (String, String) {
     let head = read_head(stream);
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
@@ -130,6 +130,27 @@ fn requests_sent_ahead_are_answered_in_order_wherever_their_sessions_are() {
         assert_eq!(answer(&mut client), ("200".into(), "o\n".into()));
         assert_eq!(answer(&mut client), ("200".into(), String::new()));
     }
+}
+
+#[test]
+fn more_requests_ahead_than_a_body_may_have_are_all_answered() {
+    const REQUESTS: usize = 20_000;
+    let server = Running::with(|options| options.threads = THREADS);
+    let client = server.connect();
+    let mut sender = client.try_clone().unwrap();
+    let sending = std::thread::spawn(move || {
+        let request = |number| format!("POST /echo/0/{number}/xhr HTTP/1.1\r\nHost: x\r\n\r\n");
+        let all: String = (0..REQUESTS).map(request).collect();
+        assert!(all.len() > 1 << 20, "{}", all.len());
+        sender.write_all(all.as_bytes()).unwrap();
+    });
+    let mut answers = BufReader::new(&client);
+    for number in 0..REQUESTS {
+        assert_eq!(answer(&mut answers), ("200".into(), "o\n".into()), "{number}");
+    }
+    sending.join().unwrap();
+    drop(client);
+    assert_eq!(server.finish().errors.len(), 0);
 }
 
 #[test]

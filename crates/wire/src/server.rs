@@ -62,6 +62,15 @@ impl Server {
         }
     }
 
+    /// Bytes that came in ahead of their turn, and are kept: requests behind one that a session has not answered yet. A driver that
+    /// reads on although there are many of them runs into the limit of a body.
+    pub fn waiting_bytes(&self) -> usize {
+        match &self.state {
+            State::Http(http) => http.waiting_bytes(),
+            State::Multiplexed(_) | State::Open(_) | State::Done => 0,
+        }
+    }
+
     /// A connection that was just accepted.
     pub fn new() -> Server {
         Server::default()

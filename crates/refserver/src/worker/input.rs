@@ -110,6 +110,15 @@ impl Worker {
         }
     }
 
+    /// Has a connection read that was held back, if it no longer has to be.
+    pub(super) fn resume_reading(&mut self, key: usize) {
+        let connection = &mut self.connections[key];
+        if connection.unread && !connection.is_held_back() {
+            connection.unread = false;
+            self.read_later(key);
+        }
+    }
+
     /// An entry of the unfinished connections has its turn.
     pub(super) fn read_unfinished(&mut self, token: u64) {
         if let Some(key) = self.find(token) {
@@ -276,6 +285,7 @@ impl Worker {
             self.close_after_output(key);
         } else {
             self.arm(key);
+            self.resume_reading(key);
         }
     }
 }

@@ -101,14 +101,9 @@ impl Worker {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
         match connection.link.flush(&self.poller, token) {
-            Err(error) => return self.fail(key, ErrorKind::of(&error)),
-            Ok(true) if connection.phase == Phase::Closing => return self.linger(key),
-            Ok(_) => {}
-        }
-        let connection = &mut self.connections[key];
-        if connection.unread && !connection.is_held_back() {
-            connection.unread = false;
-            self.read_later(key);
+            Err(error) => self.fail(key, ErrorKind::of(&error)),
+            Ok(true) if connection.phase == Phase::Closing => self.linger(key),
+            Ok(_) => self.resume_reading(key),
         }
     }
 

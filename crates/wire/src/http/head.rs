@@ -3,7 +3,7 @@
 //! The bytes are judged as they come, so that noise is refused by its first byte and not when a limit is reached:
 //!
 //! ```text
-//! Start --CR--> StartCr --LF--> Start    (one empty line before a request is skipped, RFC 9112 §2.2)
+//! Start --CR--> StartCr --LF--> Start    (empty lines before a request are skipped, RFC 9112 §2.2)
 //! Start --any-> Line --CR--> LineCr --LF--> LineStart --CR--> EndCr --LF--> the head is whole
 //!                                           LineStart --any-> Line
 //! ```
@@ -42,8 +42,8 @@ enum State {
 pub struct HeadReader {
     state: State,
     lines: u32,
-    /// Bytes seen before the start line: 0, or 2 for an empty line skipped.
-    skipped: u8,
+    /// Bytes of empty lines before the start line that are at the front of what is looked at.
+    skipped: usize,
     /// How much of [`RESPONSE_START`] is in.
     started: u8,
     held: Vec<u8>,
@@ -69,12 +69,18 @@ impl HeadReader {
         }
         let (mine, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         *input = rest;
+        // Empty lines are no part of a head, and nothing to keep.
+        if matches!(self.state, State::Start | State::StartCr) {
+            self.skipped = 0;
+            return Ok(None);
+        }
         let whole = self.held.is_empty() && end.is_some();
         if !whole {
-            self.held.extend_from_slice(mine);
+            self.held.extend_from_slice(&mine[self.skipped..]);
+            self.skipped = 0;
         }
-        let head: &'s [u8] = if whole { mine } else { &self.held };
-        Ok(end.map(|_| (&head[usize::from(self.skipped)..], self.lines as usize)))
+        let head: &'s [u8] = if whole { &mine[self.skipped..] } else { &self.held };
+        Ok(end.map(|_| (head, self.lines as usize)))
     }
 
     /// Whether part of a head is in.
@@ -99,9 +105,9 @@ impl HeadReader {
                 self.started += 1;
             }
             self.state = match (self.state, b) {
-                (State::Start, b'\r') if expect == Expect::Request && self.skipped == 0 => State::StartCr,
+                (State::Start, b'\r') if expect == Expect::Request => State::StartCr,
                 (State::StartCr, b'\n') => {
-                    self.skipped = 2;
+                    self.skipped = next;
                     State::Start
                 }
                 (State::Start, _) if !super::fields::is_tchar(b) => return Err(Failure::NotHttp),
@@ -176,7 +182,7 @@ mod tests {
     #[test]
     fn any_portions_give_the_same_head_and_leave_the_rest() {
         let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-        for before in [&b""[..], b"\r\n"] {
+        for before in [&b""[..], b"\r\n", b"\r\n\r\n\r\n"] {
             let bytes = [before, head, b"\x81\x00GET"].concat();
             for step in 1..=bytes.len() {
                 let [got, rest] = read(Expect::Request, &bytes, step).unwrap().unwrap();
@@ -190,7 +196,9 @@ mod tests {
         use HttpReason::*;
         for (expect, bytes, failure) in [
             (Expect::Request, &b"\x16"[..], Failure::NotHttp), // a TLS hello
-            (Expect::Request, b"\r\n\r", Failure::NotHttp),    // two empty lines
+            (Expect::Request, b"\r\n\x16", Failure::NotHttp),
+            (Expect::Request, b"\r\n\n", Failure::NotHttp),
+            (Expect::Request, b"\r\rG", Failure::BadHttp(LineEnd)),
             (Expect::Response, b"HTTP/2", Failure::NotHttp),
             (Expect::Response, b"\x15", Failure::NotHttp), // a TLS alert
             (Expect::Response, b"\r", Failure::NotHttp),

@@ -147,9 +147,13 @@ pub(crate) fn plain_answer(
     }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
-        ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
+        ("/", "GET" | "HEAD" | "POST") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => {
+            PlainAnswer::Status(200)
+        }
+        // About the server as a whole (RFC 9110 §9.3.7): that it is there.
+        ("*", _) => PlainAnswer::Status(204),
         (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
-        ("/", _) => PlainAnswer::NotAllowed("GET, HEAD"),
+        ("/", _) => PlainAnswer::NotAllowed("GET, HEAD, POST"),
         (UPLOAD, _) => PlainAnswer::NotAllowed("POST, PUT, PATCH, DELETE"),
         (METRICS, _) => PlainAnswer::NotAllowed("GET"),
         _ => PlainAnswer::Status(404),

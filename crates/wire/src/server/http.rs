@@ -58,6 +58,11 @@ impl Http {
         self.pending.is_none() && !self.head.is_partial()
     }
 
+    /// Bytes that came in behind a request that its session has not answered yet.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.asked.as_ref().map_or(0, |asked| asked.waiting.len())
+    }
+
     /// What a session is asked; once.
     pub(super) fn take_request(&mut self) -> Option<SessionRequest> {
         self.asked.as_mut()?.request.take().map(|request| *request)
