@@ -6,6 +6,8 @@
 pub(crate) mod scan;
 mod walk;
 
+use std::borrow::Cow;
+
 use walk::Walk;
 
 /// Calls `member` with the key (without its quotation marks, still escaped) and the value of each member of the
@@ -64,6 +66,15 @@ pub(crate) fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Optio
 /// The inside of the string that a value is, still escaped.
 pub(crate) fn string(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+/// What the inside of a string stands for; as it is, where that is nothing.
+#[inline]
+pub(crate) fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
+    match inside.contains(&b'\\') {
+        true => unescape(inside).map_or(Cow::Borrowed(inside), Cow::Owned),
+        false => Cow::Borrowed(inside),
+    }
 }
 
 /// What the inside of a string stands for. `None` for half of a surrogate pair, which stands for nothing.

@@ -111,6 +111,9 @@ fn a_client_answers_pings_and_counts_refusals() {
         (r#"{"id":"2","type":"error","payload":[{"message":"no"}]}"#, rejected(Rejection::Message)),
         (r#"{"id":"2","type":"next","payload":{"data":null,"errors":[]}}"#, rejected(Rejection::Message)),
         (r#"{"type":"welcome"}"#, vec![Event::Foreign { bytes: 18 }]),
+        (r#"{"type":"\u0065rror","id":"\u0031","payload":[]}"#, rejected(Rejection::Subscription)),
+        (r#"{"id":"2","type":"next","payload":7}"#, vec![Event::Foreign { bytes: 36 }]),
+        (r#"{"id":"2","type":"error","payload":{}}"#, vec![Event::Foreign { bytes: 38 }]),
         ("no JSON", vec![Event::Foreign { bytes: 7 }]),
     ] {
         let (mut client, mut io) = upgraded(&cfg);
@@ -250,6 +253,74 @@ fn one_room_is_not_subscribed_to_over_and_over() {
     let messages: Vec<&str> = [INIT].into_iter().chain(messages.iter().map(String::as_str)).collect();
     let refused = r#"{"id":"9","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
     assert_eq!(said(&serve_graphql(&messages).out), [ACK, refused]);
+}
+
+#[test]
+fn payloads_of_wrong_types_close_the_connection() {
+    let subscribe = |payload: &str| format!(r#"{{"id":"1","type":"subscribe","payload":{payload}}}"#);
+    let good = r#"{"query":"{__typename}","variables":null,"operationName":null,"extensions":{}}"#;
+    assert_eq!(serve_graphql(&[INIT, &subscribe(good)]).result, Ok(()));
+    assert_eq!(serve_graphql(&[r#"{"type":"connection_init","payload":null}"#]).result, Ok(()));
+    for message in [
+        r#"{"type":"connection_init","payload":[]}"#,
+        r#"{"type":"connection_init","payload":"x"}"#,
+        r#"{"type":"connection_ack"}"#,
+        r#"{"type":"ping","payload":1}"#,
+        r#"{"type":"pong","payload":false}"#,
+        r#"{"type":"nothing"}"#,
+        r#"{"type":5}"#,
+        r#"{"type":"complete"}"#,
+        r#"{"type":"complete","id":5}"#,
+        r#"{"id":"1","type":"next","payload":{}}"#,
+        r#"{"id":"","type":"subscribe","payload":{"query":"{__typename}"}}"#,
+        r#"{"id":1,"type":"subscribe","payload":{"query":"{__typename}"}}"#,
+        &subscribe("null"),
+        &subscribe("[]"),
+        &subscribe(r#"{"query":1}"#),
+        &subscribe(r#"{"query":"{__typename}","variables":[]}"#),
+        &subscribe(r#"{"query":"{__typename}","operationName":1}"#),
+        &subscribe(r#"{"query":"{__typename}","extensions":"x"}"#),
+    ] {
+        let outcome = serve_graphql(&[message]);
+        assert_eq!(outcome.result, Err(Failure::BadMessage), "{message}");
+        assert!(outcome.out.windows(2).any(|bytes| bytes == 4400_u16.to_be_bytes()), "{message}");
+    }
+}
+
+#[test]
+fn escapes_stand_for_what_they_are() {
+    let subscribe = |id: &str| SUBSCRIBE_BARE.replace(r#""1""#, &format!("\"{id}\""));
+    let twice = serve_graphql(&[INIT, &subscribe("a/b"), &subscribe(r"\u0061\/b")]);
+    assert_eq!(twice.result, Err(Failure::BadMessage));
+    let complete = r#"{"\u0069d":"\u0061","type":"com\u0070lete"}"#;
+    assert_eq!(serve_graphql(&[INIT, &subscribe("a"), complete, &subscribe("a")]).result, Ok(()));
+    // The copies have the id as the client wrote it.
+    let (cfg, mut server, mut io) = (ServerConfig::default(), Server::new(), Fake::default());
+    let upgrade = request(OFFER).replace("/chat", "/graphql").into_bytes();
+    let bytes = [upgrade, masked_texts(&[INIT, &subscribe(r"\u0061\\")])].concat();
+    server.handle_input(&cfg, 0, 0, &bytes, &mut io, &mut |_| {}).unwrap();
+    let mut copies = Vec::new();
+    server.put_copies(Room::of_readers(DialectId::Graphql, b"{}"), &texts(&["1"]), &mut copies);
+    assert_eq!(said(&copies), [COPY.replace('@', "1").replace(r#""1","type"#, r#""\u0061\\","type"#)]);
+    // Documents of several lines, as the tools of GraphQL write them.
+    let lines = ECHO.replace("{echo(", r"{\n  echo(").replace('@', "7");
+    assert_eq!(said(&serve_graphql(&[INIT, &lines]).out)[1], RECORDED[2].replace('@', "7"));
+    let fields = PROBE.replace("{__typename}", "{__typename echo}");
+    let refused = r#"{"id":"0","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
+    assert_eq!(said(&serve_graphql(&[INIT, &fields]).out), [ACK, refused]);
+}
+
+#[test]
+fn pongs_have_the_payload_of_their_pings() {
+    let pings = [r#"{"type":"ping","payload":{"a":[1]}}"#, r#"{"type":"p\u0069ng","payload":null}"#];
+    let pongs = [r#"{"type":"pong","payload":{"a":[1]}}"#, r#"{"type":"pong"}"#];
+    assert_eq!(said(&serve_graphql(&pings).out), pongs);
+    let cfg = of(Settings::default()).unwrap();
+    let (mut client, mut io) = upgraded(&cfg);
+    told(&cfg, &mut client, &mut io, &[ACK, PROBED]);
+    io.out.clear();
+    assert_eq!(told(&cfg, &mut client, &mut io, &pings), []);
+    assert_eq!(said(&io.out), pongs);
 }
 
 /// After its close the connection is in no room any more, so that nothing follows the close frame.

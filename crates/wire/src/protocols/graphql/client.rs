@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::message::Packet;
+use super::message::{Packet, pong};
 use super::parts::{PROBE_ID, PUSHED, Parts, SUBSCRIPTION_ID};
 use crate::carried::{Carried, Hears, Letter, Opened, Says};
 use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
-use crate::io::Io;
+use crate::io::{self, Io};
 use crate::json::members;
 use crate::link::Link;
 use crate::pending;
@@ -88,11 +88,13 @@ impl Client {
         bytes: u32,
     ) -> Option<Carried<'a>> {
         let foreign = Carried::Event(Event::Foreign { bytes });
-        let Some(Packet { id, kind, payload }) = Packet::parse(text) else { return Some(foreign) };
+        let Some(packet) = Packet::parse(text).filter(Packet::is_valid) else { return Some(foreign) };
+        let Packet { id, kind, payload, .. } = packet;
+        let id = &*id;
         let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
         let of_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
         let refused = if of_opening { Rejection::Subscription } else { Rejection::Message };
-        match kind {
+        match &*kind {
             b"connection_ack" if !self.is_greeted => {
                 let opening = &link.parts.opening;
                 for operation in opening {
@@ -121,7 +123,7 @@ impl Client {
             b"complete" if id == SUBSCRIPTION_ID => rejected(Rejection::ChannelClosed),
             b"complete" | b"pong" => None,
             b"ping" => {
-                link.sender.message(link.io, true, |out| out.extend_from_slice(br#"{"type":"pong"}"#));
+                link.sender.message(link.io, true, |out| io::extend(out, &pong(payload)));
                 None
             }
             _ => Some(foreign),

@@ -14,6 +14,7 @@
 //! A subscription is not confirmed, so a query follows it: whoever has its answer is subscribed, too.
 
 mod client;
+mod document;
 mod facts;
 mod message;
 mod parts;

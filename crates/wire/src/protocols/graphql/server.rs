@@ -3,7 +3,8 @@
 //!
 //! Each subscriber has an id of its own, so what is broadcast is the payload, and each connection puts its own words around it.
 
-use super::message::{Packet, result};
+use super::document::only_field;
+use super::message::{Packet, pong, result};
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
@@ -11,7 +12,7 @@ use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{self, Io};
-use crate::json::{self, members, string};
+use crate::json::{self, members, plain, string};
 use crate::link::ServerLink;
 use crate::publication::{self, Publication};
 use crate::room::Room;
@@ -34,10 +35,17 @@ pub(crate) type Server = Box<Connection>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// Their ids, as they stand in a JSON string.
-    subscriptions: Vec<(Box<[u8]>, Room)>,
+    subscriptions: Vec<Subscription>,
     /// Until when it has to be initialised; `None`: it is.
     deadline_ns: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    id: Box<[u8]>,
+    /// The id as it stood in the client's message, and stands in the copies.
+    written_id: Box<[u8]>,
+    room: Room,
 }
 
 impl ServerProtocol for Server {
@@ -60,27 +68,29 @@ impl ServerProtocol for Server {
         on: &mut impl Tells,
     ) -> Result<(), Failure> {
         let message = link.take(start);
-        let Some(packet) = text.then(|| Packet::parse(&message)).flatten() else {
+        let packet = text.then(|| Packet::parse(&message)).flatten();
+        let Some(packet) =
+            packet.filter(|packet| packet.is_valid() && packet.written_id.len() <= ID_BYTES_MAX)
+        else {
             return Err(link.refuse(4400, INVALID));
         };
-        let has_id = (1..=ID_BYTES_MAX).contains(&packet.id.len());
-        let subscribed = self.subscriptions.iter().position(|(id, _)| **id == *packet.id);
-        match (packet.kind, subscribed) {
+        let subscribed = self.subscriptions.iter().position(|own| *own.id == *packet.id);
+        match (&*packet.kind, subscribed) {
             (b"connection_init", _) if self.deadline_ns.take().is_none() => {
                 return Err(link.refuse(4429, "Too many initialisation requests"));
             }
             (b"connection_init", _) => link.say(&[br#"{"type":"connection_ack"}"#]),
-            (b"ping", _) => link.say(&[br#"{"type":"pong"}"#]),
+            (b"ping", _) => link.say(&pong(packet.payload)),
             (b"pong", _) => {}
             (b"subscribe", _) if self.deadline_ns.is_some() => return Err(link.refuse(4401, "Unauthorized")),
             (b"subscribe", Some(_)) => {
-                let id: String = String::from_utf8_lossy(packet.id).chars().take(ID_CHARS_SHOWN).collect();
+                let id: String = String::from_utf8_lossy(&packet.id).chars().take(ID_CHARS_SHOWN).collect();
                 return Err(link.refuse(4409, &format!("Subscriber for {id} already exists")));
             }
-            (b"subscribe", None) if has_id => return self.execute(link, &packet, message.len() as u32, on),
-            (b"complete", None) if has_id => {}
+            (b"subscribe", None) => return self.execute(link, &packet, message.len() as u32, on),
+            (b"complete", None) => {}
             (b"complete", Some(at)) => {
-                let (_, room) = self.subscriptions.remove(at);
+                let Subscription { room, .. } = self.subscriptions.remove(at);
                 if self.subscribed(room) == 0 {
                     on(ServerEvent::Left { room });
                 }
@@ -100,8 +110,8 @@ impl ServerProtocol for Server {
     }
 
     fn put_copy(&self, room: Room, payload: &[u8], out: &mut Vec<u8>) {
-        for (id, _) in self.subscriptions.iter().filter(|(_, own)| *own == room) {
-            frame::put(out, Opcode::Text, |out| io::extend(out, &result(id, b"messages", payload)));
+        for Subscription { written_id, .. } in self.subscriptions.iter().filter(|own| own.room == room) {
+            frame::put(out, Opcode::Text, |out| io::extend(out, &result(written_id, b"messages", payload)));
         }
     }
 
@@ -117,7 +127,7 @@ impl ServerProtocol for Server {
 impl Connection {
     /// Subscriptions to a room.
     fn subscribed(&self, room: Room) -> usize {
-        self.subscriptions.iter().filter(|(_, own)| *own == room).count()
+        self.subscriptions.iter().filter(|own| own.room == room).count()
     }
 
     fn may_subscribe(&self, room: Room) -> bool {
@@ -132,10 +142,9 @@ impl Connection {
         bytes: u32,
         on: &mut impl Tells,
     ) -> Result<(), Failure> {
-        let asked = members(packet.payload, ["query", "variables"]);
-        let asked = asked.map(|[query, variables]| (string(query), variables));
-        let Some((Some(document), variables)) = asked else { return Err(link.refuse(4400, INVALID)) };
-        let field = field_of(document);
+        let [query, variables] = members(packet.payload, ["query", "variables"]).unwrap_or_default();
+        let document = plain(string(query).unwrap_or_default());
+        let field = only_field(&document).unwrap_or_default();
         let [payload] = members(variables, ["payload"]).unwrap_or_default();
         let value = match field {
             b"messages" if self.may_subscribe(room_of(variables)) => {
@@ -143,7 +152,8 @@ impl Connection {
                 if self.subscribed(room) == 0 {
                     on(ServerEvent::Joined { room });
                 }
-                self.subscriptions.push((packet.id.into(), room));
+                let (id, written_id) = (packet.id.as_ref().into(), packet.written_id.into());
+                self.subscriptions.push(Subscription { id, written_id, room });
                 return Ok(());
             }
             b"__typename" => br#""Query""#,
@@ -152,18 +162,18 @@ impl Connection {
                 payload
             }
             b"broadcast" if !payload.is_empty() => {
-                let room = self.subscriptions.first().map_or_else(|| room_of(b""), |&(_, room)| room);
+                let room = self.subscriptions.first().map_or_else(|| room_of(b""), |own| own.room);
                 link.broadcast(room, &[payload], on);
                 payload
             }
             _ => {
                 let why = br#"","type":"error","payload":[{"message":"Cannot query it here"}]}"#;
-                link.say(&[br#"{"id":""#, packet.id, why]);
+                link.say(&[br#"{"id":""#, packet.written_id, why]);
                 return Ok(());
             }
         };
-        link.say(&result(packet.id, field, value));
-        link.say(&[br#"{"id":""#, packet.id, br#"","type":"complete"}"#]);
+        link.say(&result(packet.written_id, field, value));
+        link.say(&[br#"{"id":""#, packet.written_id, br#"","type":"complete"}"#]);
         Ok(())
     }
 }
@@ -176,11 +186,4 @@ fn room_of(variables: &[u8]) -> Room {
         _ => json::without_blanks(variables),
     };
     Room::of_readers(DialectId::Graphql, &name)
-}
-
-/// The first field of a document, after its kind, name and variables; this server's have no more than one.
-fn field_of(document: &[u8]) -> &[u8] {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let fields = document.splitn(2, |&byte| byte == b'{').nth(1).unwrap_or_default();
-    fields.split(|byte| !is_name(byte)).find(|name| !name.is_empty()).unwrap_or_default()
 }
