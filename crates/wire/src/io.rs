@@ -24,6 +24,8 @@ pub trait Io {
     /// What became of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
     /// requests have such.
     fn handle_fate(&mut self, _stamp: Stamp, _fate: Fate) {}
+    /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
+    fn handle_reason(&mut self, _reason: &[u8]) {}
 }
 
 /// What a session has done with a message that was to be sent.

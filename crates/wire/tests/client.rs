@@ -155,6 +155,7 @@ fn a_server_that_closes_is_answered() {
     for (payload, code) in [(&b"\x13\x87and a reason"[..], 4999), (b"", 1005), (b"\x03\xf3", 1011)] {
         let outcome = receive(&config(DialectId::Json), "", &plain(0x88, payload));
         assert_eq!(outcome.events, [Event::Closed { code }]);
+        assert_eq!(outcome.reason, payload.get(2..).unwrap_or_default());
         assert_eq!(outcome.out.len(), 6 + payload.len().min(2));
         assert_eq!(outcome.out[0], 0x88);
     }

@@ -73,7 +73,7 @@ proptest! {
                     break;
                 }
             }
-            Outcome { events, out: io.out, result }
+            Outcome { events, out: io.out, result, reason: io.reason }
         };
         prop_assert_eq!(run(&cuts), run(&[]));
     }

@@ -169,12 +169,18 @@ fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
 #[test]
 fn ends_and_losses_are_events() {
     let frames = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    for (second, code) in [("c[3000,\"Go away!\"]\n", 3000), ("c[1002,\"x\"]\n", 1002), ("o\n", 1006)] {
+    for (second, code, reason) in [
+        (r#"c[3000,"Go\u0020away!"]"#, 3000, "Go away!"),
+        ("c[1002]", 1002, ""),
+        ("c[1002,7]", 1002, ""),
+        ("o", 1006, ""),
+    ] {
         let mut user = User::of("xhr-polling");
         user.hear(0, frames("o\n").as_bytes()).unwrap();
         user.said(0);
-        user.hear(0, frames(second).as_bytes()).unwrap();
+        user.hear(0, frames(&format!("{second}\n")).as_bytes()).unwrap();
         assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Closed { code }]);
+        assert_eq!(user.io.reason, reason.as_bytes());
         assert!(!user.client.is_usable() && user.client.is_closed());
         assert_eq!(user.said(0), "", "nothing more is asked");
     }

@@ -329,6 +329,10 @@ impl LoadClient {
             }
         };
         booking.finish();
+        let reason = output.take_reason();
+        if let Some(cause @ Cause::Closed(_)) = end {
+            ledger.meter.hear(cause.kind(), token.client, &reason);
+        }
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);
         if was_logging_in {

@@ -70,6 +70,8 @@ pub(crate) struct Output {
     pub(crate) wishes: Vec<Wish>,
     /// What became of messages since it was last looked at.
     pub(crate) fates: Vec<(Stamp, Fate)>,
+    /// Why the server closes, in its own words.
+    reason: Vec<u8>,
     rng: fastrand::Rng,
 }
 
@@ -86,6 +88,7 @@ impl Output {
             bytes: Default::default(),
             wishes: Vec::new(),
             fates: Vec::new(),
+            reason: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
         }
     }
@@ -94,6 +97,11 @@ impl Output {
     #[inline]
     pub(crate) fn of(&mut self, client: u32) -> Voice<'_> {
         Voice { output: self, client }
+    }
+
+    /// Why the server has closed the session that was just driven, if it said so.
+    pub(crate) fn take_reason(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.reason)
     }
 
     /// How much that is, in bytes, and not sent yet.
@@ -151,5 +159,9 @@ impl wire::Io for Voice<'_> {
 
     fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
         self.output.fates.push((stamp, fate));
+    }
+
+    fn handle_reason(&mut self, reason: &[u8]) {
+        self.output.reason = reason.to_vec();
     }
 }

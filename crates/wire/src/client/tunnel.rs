@@ -107,6 +107,10 @@ impl Io for Inside<'_> {
     fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
         self.io.handle_fate(stamp, fate);
     }
+
+    fn handle_reason(&mut self, reason: &[u8]) {
+        self.io.handle_reason(reason);
+    }
 }
 
 impl Tunnel {

@@ -134,6 +134,7 @@ impl Receiver {
                 mask::extend(&mut plain, payload.bytes, payload.key, 0);
                 let code = close::parse(&plain).map_err(Failure::Protocol)?;
                 self.closed = true;
+                io.handle_reason(plain.get(2..).unwrap_or_default());
                 sender.close(io, code);
                 Ok(Some(Incoming::Closed { code }))
             }

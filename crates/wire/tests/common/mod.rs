@@ -17,6 +17,7 @@ use wire::{
 pub(crate) struct Fake {
     pub(crate) out: Vec<u8>,
     pub(crate) closed: bool,
+    pub(crate) reason: Vec<u8>,
     client: u32,
     seed: u64,
 }
@@ -56,6 +57,10 @@ impl Io for Fake {
     fn close_stream(&mut self, stream: StreamId) {
         assert_eq!(stream, 0);
         self.closed = true;
+    }
+
+    fn handle_reason(&mut self, reason: &[u8]) {
+        self.reason = reason.to_vec();
     }
 }
 
@@ -131,6 +136,8 @@ pub(crate) struct Outcome<E> {
     pub(crate) events: Vec<E>,
     pub(crate) out: Vec<u8>,
     pub(crate) result: Result<(), Failure>,
+    /// Of the close frame.
+    pub(crate) reason: Vec<u8>,
 }
 
 /// A server that is fed `bytes` in portions; the handshake's answer is in the output.
@@ -143,7 +150,7 @@ pub(crate) fn serve_portions(cfg: &ServerConfig, portions: &[&[u8]]) -> Outcome<
             break;
         }
     }
-    Outcome { events, out: io.out, result }
+    Outcome { events, out: io.out, result, reason: io.reason }
 }
 
 /// As [`serve_portions`], and the same byte by byte, which must come to the same.
@@ -216,7 +223,7 @@ fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome
             break;
         }
     }
-    Outcome { events, out: io.out, result }
+    Outcome { events, out: io.out, result, reason: io.reason }
 }
 
 /// A client after its handshake: what came of `frames`, whole and byte by byte. It is usable at once.

@@ -10,6 +10,7 @@ pub(crate) struct Streams {
     pub(crate) out: [Vec<u8>; 3],
     pub(crate) opened: Vec<StreamId>,
     pub(crate) closed: Vec<StreamId>,
+    pub(crate) reason: Vec<u8>,
     pub(crate) seed: u64,
 }
 
@@ -29,6 +30,10 @@ impl Io for Streams {
 
     fn close_stream(&mut self, stream: StreamId) {
         self.closed.push(stream);
+    }
+
+    fn handle_reason(&mut self, reason: &[u8]) {
+        self.reason = reason.to_vec();
     }
 }
 

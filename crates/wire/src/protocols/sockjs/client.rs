@@ -13,6 +13,7 @@ use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::json::{items, plain, string};
 use crate::link::Link;
 use crate::stamp;
 use crate::template::Filling;
@@ -70,7 +71,7 @@ impl ClientProtocol for Client {
             }
             Some(string) if self.phase == Phase::Open => on.hear(arrival(parts, string, bytes)),
             Some(_) => {}
-            None => return handle_frame(&mut self.phase, frame, parts, on),
+            None => return handle_frame(&mut self.phase, frame, parts, link.io, on),
         }
         Ok(())
     }
@@ -116,6 +117,7 @@ pub(crate) fn handle_frame(
     phase: &mut Phase,
     frame: &[u8],
     parts: &Parts,
+    io: &mut impl Io,
     on: &mut impl Hears,
 ) -> Result<(), Failure> {
     let (&kind, rest) = frame.split_first().ok_or(Failure::BadMessage)?;
@@ -139,7 +141,10 @@ pub(crate) fn handle_frame(
         }
         (b'c', _) => {
             *phase = Phase::Over;
-            on.hear(Carried::Event(Event::Closed { code: close_code(rest)? }));
+            let code = close_code(rest)?;
+            let [_, reason] = items(rest).unwrap_or_default();
+            io.handle_reason(&plain(string(reason).unwrap_or_default()));
+            on.hear(Carried::Event(Event::Closed { code }));
         }
         _ => return Err(Failure::BadMessage),
     }

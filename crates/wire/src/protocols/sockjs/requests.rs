@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
-use crate::request::{Common, Content, Plain};
+use crate::request::{Content, Plain};
 use crate::template::Filling;
 
 const RECEIVING: StreamId = 0;
@@ -94,18 +94,17 @@ impl Client {
         self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
     }
 
-    fn handle_received(
+    fn handle_received<I: Io>(
         &mut self,
-        parts: &Parts,
-        common: &Common,
+        link: &mut HttpLink<'_, Parts, I>,
         bytes: &[u8],
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         let (phase, transport) = (&mut self.phase, self.transport);
-        let bytes_max = common.options().limits.message_bytes_max;
+        let bytes_max = link.common.options().limits.message_bytes_max;
         let mut scratch = Vec::new();
         self.lines.push(bytes, bytes_max, |line| match lines::frame_in(transport, line, &mut scratch)? {
-            Some(frame) => client::handle_frame(phase, frame, parts, on),
+            Some(frame) => client::handle_frame(phase, frame, link.parts, link.io, on),
             None => Ok(()),
         })
     }
@@ -124,7 +123,7 @@ impl Client {
                     }
                 }
                 Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::Data(bytes) => self.handle_received(link.parts, link.common, bytes, on)?,
+                Got::Data(bytes) => self.handle_received(link, bytes, on)?,
                 Got::End => self.receive(link),
             }
         }
