@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 
-use crate::json;
+use crate::json::{object, plain, string};
 
 /// Whether a token was signed with this key, and is valid at this second.
 pub(super) fn is_valid(token: &str, key: &str, unix_s: u64) -> bool {
@@ -14,23 +14,33 @@ pub(super) fn is_valid(token: &str, key: &str, unix_s: u64) -> bool {
 fn judge(token: &str, key: &str, unix_s: u64) -> Option<()> {
     let (signed, signature) = token.rsplit_once('.')?;
     let (head, claims) = signed.split_once('.')?;
-    // Another algorithm is another key: one that says `none` has none (RFC 8725 §3.1).
-    let [algorithm] = json::members(&decode(head)?, ["alg"])?.map(|alg| alg == br#""HS256""#);
+    // Another algorithm is another key: one that says `none` has none (RFC 8725 §3.1). What is critical has to be understood
+    // (RFC 7515 §4.1.11), and no extension is.
+    let [algorithm, critical] = members(&decode(head)?, ["alg", "crit"])?;
+    let is_spoken = string(&algorithm).is_some_and(|name| *plain(name) == *b"HS256") && critical.is_empty();
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-    hmac::verify(&key, signed.as_bytes(), &decode(signature)?).ok().filter(|()| algorithm)?;
-    let claims = decode(claims)?;
-    let [expires, begins] = json::members(&claims, ["exp", "nbf"])?.map(second);
-    (expires?.unwrap_or(u64::MAX) > unix_s && begins?.unwrap_or(0) <= unix_s).then_some(())
+    hmac::verify(&key, signed.as_bytes(), &decode(signature)?).ok().filter(|()| is_spoken)?;
+    let [expires, begins] = members(&decode(claims)?, ["exp", "nbf"])?;
+    let expires = if expires.is_empty() { f64::INFINITY } else { second(&expires)? };
+    let begins = if begins.is_empty() { f64::NEG_INFINITY } else { second(&begins)? };
+    let now = unix_s as f64;
+    (expires > now && begins <= now).then_some(())
 }
 
-/// A claim that is a time; `None` within: it is not there, or has no meaning.
-fn second(claim: &[u8]) -> Option<Option<u64>> {
-    if claim.is_empty() {
-        return Some(None);
-    }
-    let text = std::str::from_utf8(claim).ok()?;
-    let whole = text.split('.').next().unwrap_or_default();
-    whole.parse().ok().map(Some)
+/// The values of these members, whose names may be escaped; nothing for those that there are not.
+fn members<const N: usize>(text: &[u8], names: [&str; N]) -> Option<[Vec<u8>; N]> {
+    let mut values = [(); N].map(|()| Vec::new());
+    object(text, |name, value| {
+        if let Some(at) = names.iter().position(|known| *plain(name) == *known.as_bytes()) {
+            values[at] = value.to_vec();
+        }
+    })?;
+    Some(values)
+}
+
+/// The second in which a NumericDate is (RFC 7519 §2): any number of JSON's, before 1970 and beyond 2106 too.
+fn second(claim: &[u8]) -> Option<f64> {
+    std::str::from_utf8(claim).ok()?.parse::<f64>().ok().map(f64::floor)
 }
 
 fn decode(part: &str) -> Option<Vec<u8>> {
@@ -70,6 +80,16 @@ mod tests {
             (HEAD, r#"{"exp":100.9,"nbf":100}"#, "k", false),
             (HEAD, r#"{"exp":100}"#, "k", false),
             (HEAD, r#"{"exp":"soon"}"#, "k", false),
+            (HEAD, r#"{"exp":null}"#, "k", false),
+            (HEAD, r#"{"exp":8589934593,"nbf":-1}"#, "k", true),
+            (HEAD, r#"{"exp":1e300,"nbf":-1.5e9}"#, "k", true),
+            (HEAD, r#"{"exp":99999999999999999999999}"#, "k", true),
+            (HEAD, r#"{"exp":-1}"#, "k", false),
+            (HEAD, r#"{"nbf":1E2}"#, "k", true),
+            (HEAD, r#"{"\u0065xp":100}"#, "k", false),
+            (r#"{"\u0061lg":"HS\u0032\u0035\u0036"}"#, "{}", "k", true),
+            (r#"{"alg":"HS256","crit":["exp"],"exp":1}"#, "{}", "k", false),
+            (r#"{"alg":"HS256","cr\u0069t":[]}"#, "{}", "k", false),
             (HEAD, r#"{"nbf":101}"#, "k", false),
             (HEAD, r#"{"sub":"1"}"#, "other", false),
             (HEAD, "no JSON", "k", false),

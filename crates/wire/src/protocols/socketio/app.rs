@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
-//! connected --an event--> connected, with its answer; --1--> unconnected
+//! connected --an event--> connected, with its answer; --1--> left
+//! left --0--> connected; --an event or an answer--> left: it was under way, and is ignored
 //! connected --the event join--> connected, in the room that its argument names, instead of the one of its URL and besides those
 //!     that it has joined
 //! connected --the event leave--> connected, out of that room
@@ -52,6 +53,8 @@ pub(crate) trait Outlet {
 pub(crate) struct App {
     version: Version,
     connected: [bool; NAMESPACES.len()],
+    /// Left by the client, and not connected to since.
+    left: [bool; NAMESPACES.len()],
     /// The rooms that it is in, by what their names come to.
     places: Places<{ NAMESPACES.len() }>,
     partial: Option<Box<Partial>>,
@@ -80,7 +83,7 @@ impl App {
     /// A session that is in this room of each namespace: see [`room_at`].
     pub(crate) fn new(version: Version, room: u64) -> App {
         let connected = [false; NAMESPACES.len()];
-        App { version, connected, places: Places::new(room), partial: None, greeting: None }
+        App { version, connected, left: connected, places: Places::new(room), partial: None, greeting: None }
     }
 
     /// Whether any namespace is connected.
@@ -209,7 +212,7 @@ impl App {
                 }
             }
             (Kind::Disconnect, _, Some(at)) if packet.payload.is_empty() => {
-                self.connected[at] = false;
+                (self.connected[at], self.left[at]) = (false, true);
                 for room in self.rooms_in(at, out) {
                     on(ServerEvent::Left { room });
                 }
@@ -233,13 +236,14 @@ impl App {
                 let reply = Reply { namespace: NAMESPACES[at], room, attachments, bytes };
                 reply.to_event(name, arguments, packet.id, out, on);
             }
+            (Kind::Event | Kind::Ack, Some(at), None) if self.left[at] => {}
             _ => return Err(Failure::BadMessage),
         }
         Ok(())
     }
 
     fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl Outlet, on: &mut impl Tells) {
-        self.connected[at] = true;
+        (self.connected[at], self.left[at]) = (true, false);
         let namespace = NAMESPACES[at];
         let [name, comma] = in_packet(namespace);
         match self.version {
@@ -337,7 +341,7 @@ impl Reply<'_> {
         match id.filter(|_| name != b"message") {
             Some(id) => {
                 let arguments = arguments.strip_prefix(b",").unwrap_or(arguments);
-                self.say([b'3', b'6'], &[id, b"[", arguments], out);
+                self.say([b'3', b'6'], &[&packet::ack_id(id), b"[", arguments], out);
             }
             None => self.say([b'2', b'5'], &[b"[\"", answer.as_bytes(), b"\"", arguments], out),
         }

@@ -7,8 +7,10 @@
 //! The namespace is left out when it is `/`. Of binary packets, the attachments follow in messages of their own, and
 //! an object `{"_placeholder":true,"num":0}` stands for each in the payload.
 
+use std::borrow::Cow;
+
 use crate::failure::Failure;
-use crate::json;
+use crate::json::{self, plain};
 
 /// The namespace that needs no name.
 pub(crate) const MAIN: &[u8] = b"/";
@@ -16,8 +18,10 @@ pub(crate) const MAIN: &[u8] = b"/";
 pub(crate) const ATTACHMENTS_MAX: u8 = 10;
 /// Bytes of a namespace's name. A longer one is nobody's namespace.
 const NAMESPACE_BYTES_MAX: usize = 1024;
-/// Digits of an ack id: what a u64 can hold.
-const ID_DIGITS_MAX: usize = 19;
+/// Digits of an ack id. Those of JavaScript's largest number are 309, and nobody counts so far.
+const ID_DIGITS_MAX: usize = 32;
+/// Digits of an ack id that is the same number everywhere: below 2^53.
+const ID_DIGITS_EXACT: usize = 15;
 
 /// What a packet is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,19 +100,34 @@ fn take_attachments(rest: &mut &[u8]) -> Result<u8, Failure> {
     Ok(count)
 }
 
+/// An ack id as JavaScript's peers say it again: to them it is a number, rounded from 2^53 on (ECMA-262, `Number::toString`).
+pub(crate) fn ack_id(id: &[u8]) -> Cow<'_, [u8]> {
+    if id.len() <= ID_DIGITS_EXACT && (id.len() == 1 || !id.starts_with(b"0")) {
+        return Cow::Borrowed(id);
+    }
+    let number: f64 = std::str::from_utf8(id).ok().and_then(|digits| digits.parse().ok()).unwrap_or_default();
+    // The shortest digits that mean this number, and its exponent.
+    let shortest = format!("{number:e}");
+    let (digits, exponent) = shortest.split_once('e').expect("an exponent");
+    let exponent: usize = exponent.parse().expect("of an integer, and so not negative");
+    let text = match exponent {
+        0..21 => format!("{:0<width$}", digits.replace('.', ""), width = exponent + 1),
+        _ => format!("{digits}e+{exponent}"),
+    };
+    Cow::Owned(text.into_bytes())
+}
+
 /// What an event is called, and how far into the payload its arguments start: at the comma before the first of them,
-/// or at the closing bracket. The whole payload is checked.
+/// or at the closing bracket. The whole payload is checked. As socket.io-parser has it, a name may be a number.
 pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
-    let mut name = None;
-    let walked = json::array(payload, |item| {
-        if name.is_none() {
-            // What is no string is no name, and not to be looked for among the other arguments.
-            name = Some(json::string(item).unwrap_or_default());
-        }
-    });
-    let name =
-        walked.and(name).filter(|name| !name.is_empty() && !is_reserved(name)).ok_or(Failure::BadMessage)?;
-    let end = name.as_ptr() as usize - payload.as_ptr() as usize + name.len() + 1;
+    let mut first = None;
+    let walked = json::array(payload, |item| _ = first.get_or_insert(item));
+    let first = walked.and(first).ok_or(Failure::BadMessage)?;
+    let name = match first {
+        [b'-' | b'0'..=b'9', ..] => first,
+        _ => json::string(first).filter(|name| !is_reserved(&plain(name))).ok_or(Failure::BadMessage)?,
+    };
+    let end = first.as_ptr() as usize - payload.as_ptr() as usize + first.len();
     let blanks = payload[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     Ok((name, end + blanks))
 }
@@ -238,7 +257,7 @@ mod tests {
             "51000000000-[\"a\"]",
             "5a-[]",
             "51[\"a\"]",
-            "212345678901234567890[\"a\"]",
+            "2123456789012345678901234567890123[\"a\"]",
             &long,
         ] {
             assert_eq!(Packet::parse(text.as_bytes()), Err(Failure::BadMessage), "{text:.40}");
@@ -251,26 +270,46 @@ mod tests {
         assert_eq!(event(br#"["a",1]"#), Ok((&b"a"[..], 4)));
         assert_eq!(event(br#" [ "a" , 1 ] "#), Ok((&b"a"[..], 7)));
         assert_eq!(event(br#"["__proto__","connect"]"#), Ok((&b"__proto__"[..], 12)));
+        assert_eq!(event(br#"[7 ,"a"]"#), Ok((&b"7"[..], 3)));
+        assert_eq!(event(b"[-0.5e1]"), Ok((&b"-0.5e1"[..], 7)));
+        assert_eq!(event(br#"["",1]"#), Ok((&b""[..], 3)));
         let deep = format!("[\"a\",{}", "[".repeat(100_000));
         for bad in [
             "",
             "{}",
             "[]",
-            "[1]",
             "[null]",
+            "[true,\"a\"]",
             "[[\"a\"]]",
             "[\"a\"",
             "[\"a\"]]",
             "[\"a\",]",
-            "[1,\"a\"]",
             "[\"connect\"]",
+            "[\"\\u0063onnect\"]",
             "[\"disconnecting\"]",
             "[\"newListener\"]",
-            "[\"\"]",
             "\"a\"",
             &deep,
         ] {
             assert_eq!(event(bad.as_bytes()), Err(Failure::BadMessage), "{bad:.40}");
+        }
+    }
+
+    #[test]
+    fn ack_ids_are_numbers_to_javascript() {
+        for (id, said) in [
+            ("0", "0"),
+            ("789", "789"),
+            ("007", "7"),
+            ("00", "0"),
+            ("9007199254740991", "9007199254740991"),
+            ("9007199254740993", "9007199254740992"),
+            ("9223372036854775807", "9223372036854776000"),
+            ("18446744073709551615", "18446744073709552000"),
+            ("999999999999999999999", "1e+21"),
+            ("12345678901234567890123", "1.2345678901234568e+22"),
+        ] {
+            assert_eq!(ack_id(id.as_bytes()).escape_ascii().to_string(), said);
         }
     }
 

@@ -189,7 +189,7 @@ impl Talk {
                     note_offset(resumption, packet.payload);
                 }
                 if let (PacketKind::Event, Some(id)) = (packet.kind, packet.id) {
-                    say(Said::Packet(&acknowledgement(packet.namespace, id)));
+                    say(Said::Packet(&acknowledgement(packet.namespace, &packet::ack_id(id))));
                 }
                 self.attachments = packet.attachments.unwrap_or(0);
                 let found = found_in(pending, &packet, text);
