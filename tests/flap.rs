@@ -108,14 +108,16 @@ fn rooms_and_those_who_do_not_hear_themselves_are_accounted_for_alike() {
 
 #[test]
 fn what_a_server_drops_while_they_are_here_is_missing_and_not_a_matter_of_absence() {
-    let server = Server::start(&["--threads", "1", "--fault", "drop=1%20"]);
-    let load = "--clients 20 --senders 5% --rate 200 -d 6s --threads 1 --flap 3s:500ms";
-    let results = results(3, &server, load);
-    assert_accounted(&results, 20);
-    let of = |name| sum_of(&results, name);
-    let share = of("missing") as f64 / of("expected") as f64;
-    // One in twenty, but for those of the last second before a connection ended.
-    assert!((0.025..=0.055).contains(&share), "{share}: {results:#}");
+    timed(|| {
+        let server = Server::start(&["--threads", "1", "--fault", "drop=1%20"]);
+        let load = "--clients 20 --senders 5% --rate 200 -d 6s --threads 1 --flap 3s:500ms";
+        let results = results(3, &server, load);
+        assert_accounted(&results, 20);
+        let of = |name| sum_of(&results, name);
+        let share = of("missing") as f64 / of("expected") as f64;
+        // One in twenty, but for those of the last second before a connection ended.
+        assert!((0.025..=0.055).contains(&share), "{share}: {results:#}");
+    });
 }
 
 #[test]

@@ -168,7 +168,8 @@ fn withheld_streams_and_windows_are_named() {
     /// SETTINGS with MAX_CONCURRENT_STREAMS 0, and with INITIAL_WINDOW_SIZE 0.
     const NO_STREAMS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\0";
     const NO_WINDOW: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0";
-    let cases: &[(&str, fn(&mut Peer))] = &[
+    type Case = (&'static str, fn(&mut Peer));
+    let cases: &[Case] = &[
         ("http2_no_streams", |p| p.send(NO_STREAMS).hold()),
         ("http2_no_window", |p| p.send(NO_WINDOW).hold()),
     ];
