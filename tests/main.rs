@@ -36,6 +36,7 @@ mod exports;
 mod flap;
 mod fleet;
 mod fleet_networks;
+mod frames;
 mod gate;
 mod hostile;
 mod hostile_clients;

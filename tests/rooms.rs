@@ -109,7 +109,7 @@ fn so_many_rooms_have_their_share_of_the_clients_each() {
         (&["--room-count", "4", "--room-zipf", "-1"], "room_zipf.value_validation", &["10"]),
         (&["--room-count", "4", "--room-zipf", "1e300"], "room_zipf.value_validation", &["10"]),
         (&["--room-zipf", "1"], "room_count.missing_required_argument", &[]),
-        (&["--room-count", "4", "--rooms", "5"], "room_count.argument_conflict", &["--rooms"]),
+        (&["--room-count", "4", "--rooms", "5"], "room_count.argument_conflict", &["--room-size"]),
     ] {
         let outcome = broadcast_in(rooms, &server, "/ws?room={room}", "json", &[]);
         outcome.assert_failed(2, &format!("usage.{key}"), names);

@@ -193,7 +193,8 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: [(&str, &str); 32] = [
+    ("/$defs/counts/properties/batched", "tests/frames.rs"),
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
     ("/$defs/counts/properties/seen", "tests/visits.rs"),

@@ -1,7 +1,7 @@
 //! Slow clients, churn and rooms as users write them: `10%:1KiB/s`, `1%/s`.
 
 use clap::{Args, ValueEnum};
-use load::{Churn, Plan, Rooms, Slow, Speakers};
+use load::{Churn, Plan, Rooms, SayKind, Slow, Speakers, Workload};
 use results::units;
 
 use crate::exit::Failure;
@@ -57,6 +57,16 @@ impl TalkArgs {
         };
         Ok(Plan { rooms, speakers: self.senders, ..plan })
     }
+}
+
+/// The kinds of messages that nothing answers to their senders: neither an acknowledgement nor an own copy.
+pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
+    if plan.workload == Workload::Echo || plan.publishing.is_some() {
+        return Vec::new();
+    }
+    let acks = plan.speech.wire_config().map_or(wire::Acks::all(true), |config| config.acks());
+    let says = plan.rooms.says().iter().enumerate();
+    says.filter(|(kind, say)| say.to_others && !acks.has(*kind)).map(|(_, say)| say).collect()
 }
 
 /// `SHARE`.

@@ -1,8 +1,21 @@
 //! Limits, as users write them: on figures that the scenario has, of parts of the load that there will be.
 
-use load::Rooms;
+use load::{Plan, Rooms};
 use results::Scenario;
 use results::limit::{Limit, Part};
+
+use crate::crowd;
+
+/// Reads a limit on a run of that scenario by this plan. Where nothing answers the senders, a percentile alone is of the deliveries.
+pub(crate) fn of_plan(text: &str, scenario: Scenario, plan: &Plan) -> Result<Limit, String> {
+    let limit = read(text, scenario, &plan.rooms)?;
+    if !limit.is_of_round_trip() || crowd::unanswered(plan).len() < plan.rooms.says().len() {
+        return Ok(limit);
+    }
+    read(&format!("delivery.{text}"), scenario, &plan.rooms).map_err(|_| {
+        format!("nothing answers who sends, so {text:?} would limit nothing; limit the delivery: delivery.p95<=250ms")
+    })
+}
 
 /// Reads a limit on a run of that scenario, in which there are these rooms.
 pub(crate) fn read(text: &str, scenario: Scenario, rooms: &Rooms) -> Result<Limit, String> {

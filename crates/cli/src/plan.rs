@@ -68,7 +68,7 @@ pub(crate) fn telling(
     let division = args.people_args.rooms(clients_max)?;
     let (speech, described) = speech(args, (tells, workload), target, dialect, (division, clients_max))?;
     check_waits(args, &speech)?;
-    let Spoken { publish, rooms } = described;
+    let Spoken { publish, rooms, to_others } = described;
     if division != Division::ONE && !people::tells_apart(&speech) {
         stderr::note(
             "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
@@ -103,7 +103,10 @@ pub(crate) fn telling(
         speakers: None,
         slow: None,
         rooms: match workload {
-            Workload::Broadcast => rooms.unwrap_or_else(|| Rooms::of(division)).into(),
+            Workload::Broadcast => {
+                let rooms = rooms.unwrap_or_else(|| Rooms::of(division));
+                if to_others { rooms.to_others() } else { rooms }.into()
+            }
             Workload::Echo => Arc::default(),
         },
         churn: None,
@@ -175,6 +178,13 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
 struct Spoken {
     publish: Option<Publish>,
     rooms: Option<Rooms>,
+    to_others: bool,
+}
+
+impl Spoken {
+    fn new(publish: Option<Publish>, rooms: Option<Rooms>, to_others: bool) -> Self {
+        Self { publish, rooms, to_others }
+    }
 }
 
 /// Who hears whom in broadcasts, as the app's file says it, or these flags.
@@ -264,7 +274,7 @@ fn speech(
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();
-    let spoken = Spoken { publish: described.publish, rooms: described.rooms };
+    let spoken = Spoken::new(described.publish, described.rooms, described.to_others);
     Ok((introduced(speech, described.says_token)?, spoken))
 }
 

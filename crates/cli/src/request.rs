@@ -55,7 +55,7 @@ impl Request<'_> {
             screen::check()?;
         }
         let parse = |flag: &'static str, texts: &[String]| -> Result<Vec<Limit>, Failure> {
-            let limits = texts.iter().map(|text| limits::read(text, self.scenario, &self.plan.rooms));
+            let limits = texts.iter().map(|text| limits::of_plan(text, self.scenario, &self.plan));
             limits.collect::<Result<_, _>>().map_err(|problem| Failure::usage(flag, problem))
         };
         let asked = parse("--limit", &self.args.limits)?;

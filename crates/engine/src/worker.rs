@@ -103,6 +103,7 @@ impl Worker {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
         let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
+            .of_acks(shared.acks())
             .of_flapping(plan.flap.is_some())
             .of_spoken_for(plan.publishing.is_some());
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use stats::Timed;
 use thiserror::Error;
 
 use crate::judgement::{LimitOutcome, Unit};
@@ -151,6 +152,11 @@ impl Limit {
         let is_minimum =
             matches!(self.comparison, Comparison::AtLeast | Comparison::Above | Comparison::Equal);
         (is_of_rate && is_minimum).then_some(self.value)
+    }
+
+    /// Whether it is about how long answers take.
+    pub fn is_of_round_trip(&self) -> bool {
+        matches!(self.of.figure, Figure::Timed(Timed::Rtt | Timed::Service, _))
     }
 
     /// Whether both are about the same figure, whatever they ask of it.

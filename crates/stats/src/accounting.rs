@@ -105,6 +105,13 @@ table! {
     /// Of the received, those that came to somebody on their way into the room or out of it: had they not come, they would not be
     /// missing.
     in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
+    /// Of the received, those that came behind another in the same WebSocket frame.
+    batched: Batched = CountFacts {
+        is_rare: true,
+        share_of: Some(Whole::Received),
+        words: Some("behind another in their frame"),
+        ..MESSAGES
+    },
     /// Of the received, those that came after a later message of the same sender at the same receiver.
     reordered: Reordered = trouble("reordered", Whole::Received),
     /// Well-formed deliveries that were not due at the client that got them.
@@ -209,10 +216,12 @@ pub enum Imbalance {
         /// Those who did, and those who did not.
         accounted: u64,
     },
-    /// Late or reordered deliveries, or those in passing, exceed the received ones they are part of.
-    #[error("{part} deliveries were late, in passing or reordered, but only {received} were received")]
+    /// Late, reordered or batched deliveries, or those in passing, exceed the received ones they are part of.
+    #[error(
+        "{part} deliveries were late, in passing, reordered or batched, but only {received} were received"
+    )]
     Part {
-        /// Late or reordered deliveries, or those in passing.
+        /// Deliveries of the largest part.
         part: u64,
         /// Deliveries received.
         received: u64,
@@ -263,7 +272,7 @@ impl Counts {
             return Err(Imbalance::Presence { due: self.seen_due, accounted });
         }
         // What is recovered may come out of order, too.
-        let part = self.late.max(self.reordered).max(self.in_passing);
+        let part = self.late.max(self.reordered).max(self.in_passing).max(self.batched);
         let received = self.received + self.recovered;
         if part > received {
             return Err(Imbalance::Part { part, received });

@@ -25,8 +25,8 @@ pub struct AppFile {
     pub name: String,
     /// Over a plain WebSocket, messages are sent in binary frames, not text. Either kind is understood.
     pub binary: bool,
-    /// Over a plain WebSocket, what comes in one frame may be several messages, a line each.
-    pub by_line: bool,
+    /// Over a plain WebSocket, what ends each record of a frame; empty: a frame is one message.
+    pub separator: String,
     /// The plain requests that come before the opening request, in this order.
     pub login: Vec<LoginRequest>,
     /// What has to happen before a client is usable, in this order.

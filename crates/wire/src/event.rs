@@ -180,6 +180,8 @@ pub enum Event {
         /// Payload bytes on the wire, all fragments together, as compressed.
         bytes: u32,
     },
+    /// The message that follows came in the same WebSocket frame as the one before.
+    SameFrame,
     /// So many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for its number: what
     /// was sent at the same time, and came together.
     Series {

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 use memchr::memmem;
 
 /// Who sent a message, which one it was, and when it was meant to be sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stamp {
     /// The worker whose client sent it.
     pub worker: u16,
@@ -34,7 +34,7 @@ pub struct Stamp {
 /// How late a message was sent, in 24 bits: a number of 20 bits, in units of [`LAG_UNIT_NS`] times a power of two. So it
 /// is exact to the unit for the first second, and beyond it to two millionths of itself, for nine hours; more counts
 /// as that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lag(u32);
 
 /// The unit of a [`Lag`] below a second.
@@ -268,6 +268,13 @@ pub fn find(bytes: &[u8]) -> Found {
         from = offset + TEXT_MAGIC.len();
     }
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
+}
+
+/// Whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.
+#[inline]
+pub(crate) fn has_others(bytes: &[u8], offset: usize) -> bool {
+    let holds_magic = |part: &[u8]| part.len() >= TEXT_BYTES && MAGIC.find(part).is_some();
+    bytes.get(offset + TEXT_BYTES..).is_some_and(holds_magic) || bytes.get(..offset).is_some_and(holds_magic)
 }
 
 /// All sound stamps in text form in `bytes`.

@@ -231,17 +231,104 @@ fn a_frame_may_hold_several_messages_a_line_each() {
     let bytes = |text: &str| text.len() as u32;
     for end in ["", "\n", "\n\n"] {
         let text = format!("{lines}{end}");
-        let cfg = config_of(AppFile { by_line: true, open: vec![], ..chat() });
+        let cfg = config_of(AppFile { separator: "\n".into(), open: vec![], ..chat() });
         let (mut client, mut io) = opened(&cfg);
         let events = events_of(&mut client, &cfg, 0, &mut io, &[&text, &copy(3)]);
         let [line, last] = [bytes(&copy(1)) + 1, bytes(&copy(2)) + end.len().min(1) as u32];
-        assert_eq!(events, [heard(1, line), heard(2, last), heard(3, bytes(&copy(3)))], "{text:?}");
+        let both = [heard(1, line), Event::SameFrame, heard(2, last)];
+        assert_eq!(events, [&both[..], &[heard(3, bytes(&copy(3)))]].concat(), "{text:?}");
         assert_eq!(said(&io.out), [r#"{"type":"pong"}"#]);
     }
+}
+
+#[test]
+fn records_end_with_the_separator() {
+    let record = |seq: u32| format!(r#"{{"type":"say","id":"{}"}}"#, text_of(seq));
+    let cfg = config_of(AppFile { separator: "\u{1e}".into(), open: vec![], ..chat() });
+    let half = &record(3)[..40];
+    for (frame, copies, others) in [
+        (format!("{}\u{1e}{}\u{1e}", record(1), record(2)), vec![1, 2], vec![]),
+        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { bytes: 40 }]),
+        (format!("\u{1e}{}\u{1e}\u{1e}", record(1)), vec![1], vec![]),
+        (half.into(), vec![], vec![Event::Corrupt { bytes: 40 }]),
+        ("\u{1e}".into(), vec![], vec![]),
+    ] {
+        let (mut client, mut io) = opened(&cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&frame]);
+        let is_other = |event: &&Event| !matches!(event, Event::Message { .. } | Event::SameFrame);
+        assert_eq!(copies_in(&events), copies, "{frame:?}");
+        assert_eq!(events.iter().filter(is_other).copied().collect::<Vec<_>>(), others, "{frame:?}");
+    }
+}
+
+fn text_of(seq: u32) -> String {
+    String::from_utf8(stamp(seq).to_text().to_vec()).unwrap()
+}
+
+/// The numbers of the copies among these events.
+fn copies_in(events: &[Event]) -> Vec<u32> {
+    let copy = |event: &Event| match event {
+        Event::Message { role: Role::Copy, stamp, .. } => Some(stamp.seq),
+        _ => None,
+    };
+    events.iter().filter_map(copy).collect()
+}
+
+#[test]
+fn every_id_of_a_payload_counts_once() {
     let cfg = config_of(AppFile { open: vec![], ..chat() });
+    let listed = |kind: &str, ids: &[u32]| {
+        let items: Vec<String> = ids.iter().map(|&seq| format!(r#"{{"id":"{}"}}"#, text_of(seq))).collect();
+        format!(r#"{{"type":"{kind}","list":[{}]}}"#, items.join(","))
+    };
+    let many: Vec<u32> = (0..10_000).collect();
+    for (ids, expected) in [
+        (&[1, 2, 3][..], vec![1, 2, 3]),
+        (&[3, 1, 2], vec![3, 1, 2]),
+        (&[1, 1], vec![1]),
+        (&[1, 2, 1, 2], vec![1, 2]),
+        (&many, many.clone()),
+    ] {
+        let frame = listed("say", ids);
+        let (mut client, mut io) = opened(&cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&frame, &listed("say", &[77])]);
+        assert_eq!(copies_in(&events), [&expected[..], &[77]].concat());
+        let same_frame = events.iter().filter(|&&event| event == Event::SameFrame).count();
+        assert_eq!(same_frame, expected.len() - 1);
+        let bytes =
+            |event: &Event| if let Event::Message { bytes, .. } = event { *bytes as usize } else { 0 };
+        let total: usize = events.iter().map(bytes).sum();
+        assert_eq!(total, frame.len() + listed("say", &[77]).len(), "a frame's bytes count once");
+    }
+    let damaged =
+        listed("say", &[1, 2, 3]).replacen("throng-", "thrang-", 2).replacen("thrang-", "throng-", 1);
+    for (frame, expected) in [
+        (damaged, vec![Role::Copy, Role::Copy]),
+        (listed("answer", &[1, 2]), vec![Role::Echo, Role::Echo]),
+        (listed("ack", &[1, 2]), vec![Role::Ack, Role::Ack]),
+        (listed("presence", &[1, 2]), vec![]),
+        (listed("ping", &[1, 2]), vec![]),
+    ] {
+        let (mut client, mut io) = opened(&cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&frame]);
+        let role = |event: &Event| if let Event::Message { role, .. } = event { Some(*role) } else { None };
+        assert_eq!(events.iter().filter_map(role).collect::<Vec<_>>(), expected, "{frame}");
+    }
     let (mut client, mut io) = opened(&cfg);
-    let events = events_of(&mut client, &cfg, 0, &mut io, &[&lines]);
-    assert_eq!(events, [heard(1, bytes(&lines))], "one message, of which the first id counts");
+    let events = events_of(&mut client, &cfg, 0, &mut io, &[&listed("denied", &[1, 2, 3])]);
+    assert_eq!(events, [Event::Rejected(wire::Rejection::Named("rejected_login"))], "told once");
+}
+
+#[test]
+fn a_history_in_what_the_opening_waits_for_is_copies() {
+    let cfg = config_of(AppFile { open: vec![OpenStep::Expect(is_type("history"))], ..chat() });
+    for ids in [&[][..], &[5], &[5, 6, 7]] {
+        let list: Vec<String> = ids.iter().map(|&seq| format!("\"{}\"", text_of(seq))).collect();
+        let history = format!(r#"{{"type":"history","list":[{}]}}"#, list.join(","));
+        let (mut client, mut io) = opened(&cfg);
+        let events = events_of(&mut client, &cfg, 0, &mut io, &[&history]);
+        assert_eq!((copies_in(&events), events.last()), (ids.to_vec(), Some(&Event::Usable)));
+    }
 }
 
 #[test]

@@ -50,10 +50,7 @@ impl Checked<'_> {
             })?;
         let broadcasts = self.broadcasts(file, kinds, says, &places)?;
         self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
-        if let Some(frames) = file.frames.as_ref().filter(|_| !self.facts.is_bare) {
-            return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
-        }
-        let frames = file.frames.as_ref().map(|frames| *frames.get_ref()).unwrap_or_default();
+        let (binary, separator) = self.frames(file)?;
         let resume =
             file.resume.as_ref().map(|resume| self.resume(resume, !broadcasts.is_empty())).transpose()?;
         let mut open = file.open.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
@@ -61,8 +58,8 @@ impl Checked<'_> {
         Ok(AppFile {
             name: self.name(file)?,
             resume,
-            binary: frames == Frames::Binary,
-            by_line: frames == Frames::Lines,
+            binary,
+            separator,
             login,
             open,
             echo,
@@ -74,6 +71,26 @@ impl Checked<'_> {
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeat: file.heartbeat.as_ref().map(|heartbeat| self.heartbeat(heartbeat)).transpose()?,
         })
+    }
+
+    /// Whether what is sent is binary, and what ends each record of a frame that comes in.
+    fn frames(&self, file: &File) -> Result<(bool, String), Failure> {
+        let Some(frames) = &file.frames else { return Ok((false, String::new())) };
+        if !self.facts.is_bare {
+            return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
+        }
+        match frames.get_ref() {
+            Frames::Text => Ok((false, String::new())),
+            Frames::Binary => Ok((true, String::new())),
+            Frames::Lines => Ok((false, "\n".into())),
+            // An id consists of these: it would be cut in two.
+            Frames::Separator(text) if text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') => {
+                let problem = "expected a separator that no id can contain: with something other than letters, digits and -, such \
+                               as \"\\u001e\"";
+                Err(self.wrong(frames, problem))
+            }
+            Frames::Separator(text) => Ok((false, text.clone())),
+        }
     }
 
     fn name(&self, file: &File) -> Result<String, Failure> {

@@ -148,7 +148,7 @@ pub(super) struct Connect {
 }
 
 /// The frames of what is sent, and what comes in them.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Frames {
     #[default]
@@ -156,6 +156,8 @@ pub(super) enum Frames {
     Binary,
     /// Text, and what comes in may be several messages, a line each.
     Lines,
+    /// Text, and what comes in may be several records, each ended by this.
+    Separator(String),
 }
 
 /// How data is put into messages.
@@ -278,6 +280,7 @@ pub(super) struct Echo {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Broadcast {
+    pub(super) to: Option<To>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Spanned<String>,
     pub(super) copy: Option<Spanned<When>>,

@@ -31,7 +31,7 @@ use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::flap::FlapArgs;
 use checked::Checked;
-use file::{Escape, File};
+use file::{Escape, File, To};
 use people::Connect;
 pub(crate) use publish::{Publish, check_place};
 pub(crate) use short::{SayArgs, TellArgs};
@@ -62,6 +62,8 @@ pub(crate) struct Described {
     pub(crate) usual: Usual,
     /// Which rooms people are in, and what is said there; `None`: flags say who shares a room.
     pub(crate) rooms: Option<Rooms>,
+    /// The sender of a `[broadcast]` gets no copy of it.
+    pub(crate) to_others: bool,
 }
 
 /// As many clients as there can be, for who reads a file without asking who shares a room: how many there are is not known.
@@ -220,6 +222,8 @@ fn describe(
     flap(source, file)?;
     let connect = people::connect(source, file, names)?;
     let says_token = source.text.contains("{token}");
+    let to_others =
+        file.broadcast.as_ref().is_some_and(|broadcast| broadcast.get_ref().to == Some(To::Others));
     people.roles = roles;
     Ok(Described {
         app,
@@ -232,6 +236,7 @@ fn describe(
         says_token,
         usual,
         rooms,
+        to_others,
     })
 }
 

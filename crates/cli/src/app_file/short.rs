@@ -129,7 +129,8 @@ impl TellArgs {
                 file.echo = Some(Spanned::new(at("--body"), echo));
             }
             Workload::Broadcast => {
-                let broadcast = Broadcast { event, send, copy: None, own: None, ack: None, replied };
+                let broadcast =
+                    Broadcast { to: None, event, send, copy: None, own: None, ack: None, replied };
                 file.broadcast = Some(Spanned::new(at("--body"), broadcast));
             }
         }

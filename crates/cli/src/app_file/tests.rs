@@ -69,7 +69,14 @@ fn a_file_becomes_an_app() {
     assert_eq!((dialect.answers.len(), dialect.ignore.len()), (1, 1));
     assert_eq!(parsed("").unwrap().app.name, "chat", "named after its file");
     assert!(parsed("frames = 'binary'").unwrap().app.binary);
-    assert!(parsed("frames = 'lines'").unwrap().app.by_line);
+    for (frames, separator) in [
+        ("'text'", ""),
+        ("'lines'", "\n"),
+        (r#"{ separator = "\u001e" }"#, "\u{1e}"),
+        ("{ separator = ',{' }", ",{"),
+    ] {
+        assert_eq!(parsed(&format!("frames = {frames}")).unwrap().app.separator, separator);
+    }
 }
 
 #[test]
@@ -82,6 +89,8 @@ fn mistakes_name_file_line_and_what_was_expected() {
         ("name = \"chat\"", "name = \"a b\"", "chat.toml:2:8", "a b"),
         ("name = \"chat\"", "name = \"chat", "chat.toml:2:", ""),
         ("name = \"chat\"", "frames = \"bin\"", "chat.toml:2:10", "`text`, `binary`, `lines`"),
+        ("name = \"chat\"", "frames = { separator = \"-0\" }", "chat.toml:2:10", "\\u001e"),
+        ("name = \"chat\"", "frames = { separator = \"\" }", "chat.toml:2:10", "\\u001e"),
         ("{ wait = \"50ms\" }", "{ wait = \"50\" }", "chat.toml:7:12", "250ms"),
         ("{ wait = \"50ms\" }", "{ wait = \"0s\" }", "chat.toml:7:12", "0"),
         ("{ wait = \"50ms\" }", "{ }", "chat.toml:7:3", "`send`, `expect`"),

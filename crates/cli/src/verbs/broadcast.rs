@@ -67,7 +67,9 @@ impl Broadcast {
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;
-        check_acknowledged(&plan)?;
+        if self.steps.rate.is_none() {
+            check_answered(&plan)?;
+        }
         run::run(Request {
             args,
             scenario: Scenario::Broadcast,
@@ -141,14 +143,12 @@ pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a sender that gets no copy of its own message hears of it otherwise.
-pub(crate) fn check_acknowledged(plan: &Plan) -> Result<(), Failure> {
-    let acks = plan.speech.wire_config().map_or(wire::Acks::all(false), |config| config.acks());
-    let unheard = plan.rooms.says().iter().enumerate().find(|(kind, say)| say.to_others && !acks.has(*kind));
-    let Some((_, say)) = unheard.filter(|_| plan.workload == Workload::Broadcast) else { return Ok(()) };
+/// Whether every sender is answered, as a closed loop needs it.
+fn check_answered(plan: &Plan) -> Result<(), Failure> {
+    let Some(say) = crowd::unanswered(plan).first().copied() else { return Ok(()) };
     let flag = if say.name.is_empty() { "--to others".into() } else { format!("[say.{}] to", say.name) };
-    let problem = "nothing would answer the sender: its server must acknowledge messages (--ack, or `ack` in the app's \
-                   file)";
+    let problem = "nothing answers the sender, and without --rate the next message waits for an answer: add --rate 10, or say \
+                   what acknowledges a message (--ack, or `ack` in the app's file)";
     Err(Failure::usage(&flag, problem))
 }
 

@@ -75,7 +75,6 @@ impl Saturate {
         let server_pid = request::server_pid(args, &target)?;
         let plan =
             self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, Some(clients))?)?;
-        broadcast::check_acknowledged(&plan)?;
         broadcast::check_roles(&plan.rooms, self.levels.iter().min().copied().unwrap_or(0))?;
         run::run(Request {
             args,

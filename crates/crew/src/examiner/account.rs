@@ -81,7 +81,7 @@ impl Account {
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {
             return Err(Lie::Sent);
         }
-        let part = [counts.late, counts.in_passing, tail.received, self.answers, gone.copies];
+        let part = [counts.late, counts.in_passing, counts.batched, tail.received, self.answers, gone.copies];
         let due = match workload {
             Workload::Echo => counts.sent,
             // Whichever client sent them: one for each client that there was.

@@ -31,6 +31,8 @@ pub(crate) struct Booking<'a> {
     pub(crate) end: &'a mut Option<Cause>,
     /// Answers that are not in the figures yet.
     pub(crate) alike: Alike,
+    /// The message in hand came in the same frame as the one before.
+    pub(crate) is_in_same_frame: bool,
 }
 
 /// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
@@ -64,7 +66,9 @@ impl Booking<'_> {
             Event::Message { role, stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.message(role, stamp, bytes);
+                self.is_in_same_frame = false;
             }
+            Event::SameFrame => self.is_in_same_frame = true,
             Event::Series { role, first, messages, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes) * u64::from(messages);
                 if !self.series(role, first, messages, bytes) {
@@ -348,6 +352,9 @@ impl Booking<'_> {
     fn received(&mut self, kind: usize, messages: u32) {
         let messages = u64::from(messages);
         self.ledger.count_all(Count::Received, kind, self.client, messages);
+        if self.is_in_same_frame {
+            self.ledger.count_all(Count::Batched, kind, self.client, messages);
+        }
         self.ledger.meter.last_arrival_ns = self.now_ns;
         if self.is_after_window() {
             self.ledger.meter.tail.received += messages;
@@ -425,6 +432,7 @@ mod tests {
             ledger: &mut ledger,
             end: &mut None,
             alike: Alike::default(),
+            is_in_same_frame: false,
         };
         answers.into_iter().for_each(|answer| booking.handle(answer));
         booking.finish();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use load::{Rooms, Seating, Segment, StepOrder, Workload};
 use stats::{Count, Histogram};
-use wire::{Fate, Stamp};
+use wire::{Acks, Fate, Stamp};
 
 use crate::books::meter::Meter;
 use crate::books::record::Record;
@@ -35,6 +35,8 @@ pub(crate) struct Ledger {
     pub(super) are_spoken_for: bool,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
+    /// Which kinds of messages the server acknowledges to their senders.
+    acks: Acks,
     /// Clients usable now.
     pub(crate) usable: u32,
     /// Of these, the slow ones.
@@ -53,6 +55,7 @@ impl Ledger {
         let has_leavers = stays.is_some();
         let (step, freed, seating) = (Step::new(idle, has_leavers), Vec::new(), Seating::new(rooms, segment));
         let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
+        let acks = Acks::all(true);
         Self {
             segment,
             seating,
@@ -62,6 +65,7 @@ impl Ledger {
             has_leavers,
             are_spoken_for,
             was_heeded,
+            acks,
             usable,
             slow,
             relayed,
@@ -77,6 +81,17 @@ impl Ledger {
     /// The same, of clients that may have others speak for them.
     pub(crate) fn of_spoken_for(self, are_spoken_for: bool) -> Self {
         Self { are_spoken_for, ..self }
+    }
+
+    /// The same, where these kinds of messages are acknowledged.
+    pub(crate) fn of_acks(self, acks: Acks) -> Self {
+        Self { acks, ..self }
+    }
+
+    /// Whether the server answers the sender of a message of this kind: by an acknowledgement or its own copy.
+    #[inline]
+    pub(crate) fn is_answered(&self, kind: usize) -> bool {
+        self.acks.has(kind) || self.seating.say(kind).hears_itself()
     }
 
     /// The same, of clients that say what is others': they are to be told what becomes of it.
@@ -180,12 +195,12 @@ impl Ledger {
         intended_ns: u64,
         now_ns: u64,
     ) -> (u32, Stamp) {
-        let step = &mut self.step;
         let number = match workload {
             Workload::Echo => record.echoes.send(1),
-            Workload::Broadcast => step.sent.len() as u32,
+            Workload::Broadcast => self.step.sent.len() as u32,
         };
-        let stamp = Stamp::new(worker, client, step.seq(number), intended_ns, now_ns);
+        let stamp = Stamp::new(worker, client, self.step.seq(number), intended_ns, now_ns);
+        let mut is_answered = true;
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);
             let sent_ns = stamp.sent_ns();
@@ -193,13 +208,14 @@ impl Ledger {
                 SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_outside: false };
             let kind = self.seating.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
-            step.sent.push(Sent { client, acknowledged: false, is_excused: false, times });
-            record.unacknowledged += 1;
+            is_answered = self.is_answered(kind);
+            self.step.sent.push(Sent { client, acknowledged: !is_answered, is_excused: false, times });
+            record.unacknowledged += u32::from(is_answered);
         }
-        if step.awaits() {
+        if is_answered && self.step.awaits() {
             record.awaiting.push(intended_ns, 1);
         }
-        step.messages_sent += 1;
+        self.step.messages_sent += 1;
         (number, stamp)
     }
 
@@ -225,11 +241,18 @@ impl Ledger {
         of_each: impl Fn(Entry, u32) -> Entry,
     ) {
         let kind = self.kind_of(client, numbers.start);
+        let messages = u64::from(numbers.end - numbers.start);
         if let Some(role) = self.role(client) {
-            role.counts.sent += u64::from(numbers.end - numbers.start);
+            role.counts.sent += messages;
         }
-        if self.step.is_after_window(now_ns) {
-            self.meter.tail.sent += u64::from(numbers.end - numbers.start);
+        let is_after_window = self.step.is_after_window(now_ns);
+        if is_after_window {
+            self.meter.tail.sent += messages;
+        }
+        if !self.is_answered(kind) {
+            // Nothing is left to wait for at the sender: only its copies tell what became of it.
+            self.meter.acks += messages;
+            self.meter.tail.acks += if is_after_window { messages } else { 0 };
         }
         self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, of_each);
     }
@@ -251,7 +274,7 @@ impl Ledger {
                 self.step.sent.pop();
                 let kind = self.kind_of(client, self.step.sent.len() as u32);
                 self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client), kind));
-                record.unacknowledged -= 1;
+                record.unacknowledged -= u32::from(self.is_answered(kind));
             }
         }
         record.awaiting.remove(intended_ns, 1);

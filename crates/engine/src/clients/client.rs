@@ -315,6 +315,7 @@ impl LoadClient {
             ledger,
             end: &mut end,
             alike: Alike::default(),
+            is_in_same_frame: false,
         };
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);

@@ -156,7 +156,7 @@ impl Clients {
         self.ledger.meter.error("unheeded", client, now_ns, || match (has_publishers, wire.acks().has_all()) {
             (true, _) => "those in the room got the message, but the request that published it has no answer",
             (false, true) => "the others got its message, but nothing acknowledged it: check --ack, or `ack` and `replied` in the app's file",
-            (false, false) => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others, and say what acknowledges a message (--ack, or `ack` and `replied` in the app's file)",
+            (false, false) => "the others got its message, but it got no copy itself: if the server leaves out the sender, use --to others",
         }.into());
         true
     }
@@ -378,6 +378,7 @@ impl Clients {
             ledger,
             end: &mut None,
             alike: Alike::default(),
+            is_in_same_frame: false,
         };
         booking.published(stamp, bytes);
     }

@@ -161,6 +161,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Usable
         | Event::Foreign { .. }
         | Event::Beside { .. }
+        | Event::SameFrame
         | Event::Announced { .. }
         | Event::Passed { .. }
         | Event::Message { .. }

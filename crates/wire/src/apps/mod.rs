@@ -109,13 +109,22 @@ impl App {
         }
     }
 
-    /// What a message that came in is; `None`: nothing that matters. `script` is there where the app has one.
+    /// Tells what a message that came in is: nothing, if it does not matter. `script` is there where the app has one.
     #[inline(always)]
-    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: Option<&mut file::Script>) -> Option<Event> {
+    pub(crate) fn judge(
+        &self,
+        arrival: &Arrival<'_>,
+        script: Option<&mut file::Script>,
+        on: &mut impl FnMut(Event),
+    ) {
         match (self, script) {
-            (App::Bench(bench), _) => bench.judge(arrival),
-            (App::File(app), Some(script)) => app.judge(arrival, script),
-            (App::File(_), None) => None,
+            (App::Bench(bench), _) => {
+                if let Some(event) = bench.judge(arrival) {
+                    on(event);
+                }
+            }
+            (App::File(app), Some(script)) => app.judge(arrival, script, on),
+            (App::File(_), None) => {}
         }
     }
 }

@@ -12,16 +12,21 @@ use crate::ws::sender::{Differing, Sender};
 #[derive(Default)]
 pub(super) struct Meant {
     events: u32,
+    messages: u32,
     echo: Option<(Stamp, u32)>,
 }
 
 impl Meant {
+    /// Takes note of an event. True: it is a message behind another.
     #[inline(always)]
-    pub(super) fn handle(&mut self, event: Event) {
+    pub(super) fn handle(&mut self, event: Event) -> bool {
         self.events += 1;
-        if let Event::Message { role: Role::Echo, stamp, bytes } = event {
+        let Event::Message { role, stamp, bytes } = event else { return false };
+        if role == Role::Echo {
             self.echo = Some((stamp, bytes));
         }
+        self.messages += 1;
+        self.messages > 1
     }
 
     /// Takes off `input` what goes on with the series of this one, which was all of `frame`.

@@ -11,7 +11,7 @@ use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, Through};
-use crate::stamp::{self, Stamp};
+use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use crate::ws::receiver::{Incoming, Receiver};
 use crate::ws::sender::Sender;
@@ -72,28 +72,13 @@ impl<F: FnMut(Event)> Hears for Ear<'_, F> {
     fn hear(&mut self, carried: Carried<'_>) {
         match carried {
             Carried::Arrival(arrival) => {
-                if let Some(event) = self.cfg.app.judge(&arrival, self.script.as_deref_mut()) {
-                    (self.on)(event);
-                    if let Event::Announced { .. } = event {
-                        self.hear_of_more(arrival.text);
-                    }
-                }
+                self.cfg.app.judge(&arrival, self.script.as_deref_mut(), self.on);
             }
             Carried::Event(event) => (self.on)(event),
             Carried::Ready => match &mut self.script {
                 None => (self.on)(Event::Usable),
                 Some(script) => script.handle_ready(),
             },
-        }
-    }
-}
-
-impl<F: FnMut(Event)> Ear<'_, F> {
-    /// News may be of several who have come: what several servers have put together, or a list of all who are there.
-    #[cold]
-    fn hear_of_more(&mut self, text: &[u8]) {
-        for stamp in stamp::all(text).filter_map(Stamp::announced).skip(1) {
-            (self.on)(Event::Announced { stamp, bytes: 0 });
         }
     }
 }
@@ -147,7 +132,9 @@ impl Session {
                 Ok(Some(Incoming::Message(message))) => {
                     let (script, pending, kept) = split(around.place);
                     let on = &mut |event| {
-                        meant.handle(event);
+                        if meant.handle(event) {
+                            on(Event::SameFrame);
+                        }
                         on(event);
                     };
                     let hear = &mut Ear { cfg, script, on };

@@ -22,6 +22,7 @@ fn worst() -> Step {
         missing: 50,
         late: 30,
         duplicate: 4,
+        batched: 8,
         reordered: 5,
         unexpected: 6,
         leaked: 6,

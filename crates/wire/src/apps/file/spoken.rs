@@ -1,22 +1,20 @@
 //! A user's own app, ready for use over a protocol.
 
+mod judging;
+
 use std::sync::Arc;
 
 use super::doors::Doors;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
 use super::script::{Script, USABLE};
-use super::steps::{Step, is_reply};
+use super::steps::Step;
 use crate::app_file::{AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Say};
-use crate::carried::{Arrival, Letter, Opened, Says, Utterance};
+use crate::carried::{Letter, Opened, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::people::Mix;
-use crate::stamp::{self, Found, Stamp};
 use crate::template::Kept;
-
-/// Most bytes of what a copy says of how far its receiver has come: servers accept no larger field in a head.
-const HEARD_BYTES_MAX: usize = 8 << 10;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]
@@ -71,6 +69,12 @@ impl Roles {
             told: told.map(|(c, role)| Ok((matcher(c)?, role))).collect::<Result<_, BadOption>>()?,
             other: any_reply.or(any_copy),
         })
+    }
+
+    /// What the first condition that the message fits makes of it.
+    #[inline]
+    fn told(&self, opened: &Opened<'_>) -> Option<Role> {
+        self.told.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| role)
     }
 }
 
@@ -181,104 +185,6 @@ impl Spoken {
         }
     }
 
-    /// What a message that came in is; `None`: nothing that matters. What is to be answered, and what the opening has
-    /// waited for, the script is told.
-    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script) -> Option<Event> {
-        let bytes = arrival.bytes;
-        let stamp = match arrival.found.unwrap_or_else(|| stamp::find(arrival.text)) {
-            Found::At { stamp, .. } => match stamp.announced() {
-                Some(stamp) => return self.judge_announcement(stamp, arrival, script),
-                None => Some(stamp),
-            },
-            Found::Corrupt => return Some(Event::Corrupt { bytes }),
-            Found::None => None,
-        };
-        let broadcast = stamp.map_or(0, |stamp| self.mix.kind(stamp.worker, stamp.client, stamp.seq));
-        if let (Some(stamp), Says::Answer(kind)) = (stamp, arrival.says)
-            && let Some(role) = self.role_of_answer(kind, broadcast)
-        {
-            return Some(Event::Message { role, stamp, bytes });
-        }
-        let Some(opened) = (arrival.open)(arrival.text) else { return Some(Event::Foreign { bytes }) };
-        if let Some(stamp) = stamp
-            && let Some(&(_, role)) = self.roles[broadcast].told.iter().find(|(m, _)| m.matches(&opened))
-        {
-            self.note(role, &opened, script);
-            return Some(Event::Message { role, stamp, bytes });
-        }
-        if let Some(besides) = self.judge_besides(arrival, &opened, script) {
-            return besides;
-        }
-        let role = match arrival.says {
-            // Nobody waits for it.
-            Says::Answer(_) => return None,
-            Says::Pushed if !self.written.broadcasts.is_empty() => Some(Role::Copy),
-            _ => self.roles[broadcast].other,
-        };
-        match (stamp, role, arrival.says) {
-            (Some(stamp), Some(role), _) => {
-                self.note(role, &opened, script);
-                Some(Event::Message { role, stamp, bytes })
-            }
-            (None, _, Says::NamedAmongOthers(_)) => None,
-            _ => Some(Event::Foreign { bytes }),
-        }
-    }
-
-    /// What a message that has the id of somebody who has come into a room is: what they wait for themselves, or news of them.
-    #[cold]
-    fn judge_announcement(&self, stamp: Stamp, arrival: &Arrival<'_>, script: &mut Script) -> Option<Event> {
-        let bytes = arrival.bytes;
-        let Some(opened) = (arrival.open)(arrival.text) else { return Some(Event::Foreign { bytes }) };
-        let besides = self.judge_besides(arrival, &opened, script);
-        besides.unwrap_or(Some(Event::Announced { stamp, bytes }))
-    }
-
-    /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored. `None`: it is
-    /// none of these.
-    fn judge_besides(
-        &self,
-        arrival: &Arrival<'_>,
-        opened: &Opened<'_>,
-        script: &mut Script,
-    ) -> Option<Option<Event>> {
-        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
-            return Some(Some(Event::Rejected(rejection)));
-        }
-        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
-            script.handle_question(answer);
-            return Some(None);
-        }
-        let is_awaited = match self.open.get(usize::from(script.step)) {
-            Some(Step::Expect(expected)) => expected.matches(opened),
-            Some(Step::Reply) => is_reply(arrival),
-            _ => false,
-        };
-        if is_awaited {
-            script.step += 1;
-            return Some(None);
-        }
-        if self.doors.opens(script, arrival, opened) {
-            return Some(None);
-        }
-        if self.ignore.iter().any(|m| m.matches(opened)) {
-            return Some(None);
-        }
-        None
-    }
-
-    /// Keeps how far the client has come, if a copy tells that.
-    #[inline]
-    fn note(&self, role: Role, opened: &Opened<'_>, script: &mut Script) {
-        let Some((keep, _)) = self.resume.as_ref().filter(|_| role == Role::Copy) else { return };
-        // A line break in a header would begin another.
-        let is_sayable =
-            |heard: &str| heard.len() <= HEARD_BYTES_MAX && !heard.contains(|c: char| c.is_ascii_control());
-        if let Some(heard) = keep.value(&opened.body).filter(|heard| is_sayable(heard)) {
-            script.note(&heard);
-        }
-    }
-
     /// A client is about to connect. How far it has come (`None`: this is its first connection), or what stands for that, is among
     /// what it was given from now on.
     pub(crate) fn go_on(&self, heard: Option<String>, script: &mut Script, kept: &mut Kept) {
@@ -360,15 +266,6 @@ impl Spoken {
     pub(crate) fn door(&self, kind: u16) -> Option<(u8, Option<usize>)> {
         let door = self.written.doors.iter().position(|door| door.kind == kind)?;
         Some((door as u8, self.written.doors[door].place.map(usize::from)))
-    }
-
-    /// What the answer is that a protocol knows for one, unless conditions say what to wait for.
-    fn role_of_answer(&self, kind: Kind, broadcast: usize) -> Option<Role> {
-        let AppFile { echo, broadcasts, .. } = &*self.written;
-        match kind {
-            Kind::Echo => echo.as_ref().filter(|echo| echo.reply.is_none()).map(|_| Role::Echo),
-            Kind::Broadcast => broadcasts.get(broadcast).filter(|b| b.is_replied).map(|_| Role::Ack),
-        }
     }
 }
 

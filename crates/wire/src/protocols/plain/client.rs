@@ -1,5 +1,7 @@
 //! The client's side: no state.
 
+use memchr::memmem::Finder;
+
 use super::parts::Parts;
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
@@ -27,10 +29,9 @@ impl ClientProtocol for Client {
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         let text = message.bytes()?;
-        if link.parts.by_line {
-            hear_lines(text, message, on);
-        } else {
-            on.hear(arrival(text, message.text, message.wire_bytes));
+        match &link.parts.separator {
+            None => on.hear(arrival(text, message.text, message.wire_bytes)),
+            Some(separator) => hear_records(separator, text, message, on),
         }
         Ok(())
     }
@@ -41,17 +42,18 @@ impl ClientProtocol for Client {
     }
 }
 
-/// Tells each line of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes, compressed perhaps,
-/// each line has its share.
-fn hear_lines(frame: &[u8], message: &Message<'_>, on: &mut impl Hears) {
-    let so_far = |end: usize| u64::from(message.wire_bytes) * end as u64 / frame.len() as u64;
-    let (mut told, mut end) = (0, 0);
-    for line in frame.split_inclusive(|&byte| byte == b'\n') {
-        end += line.len();
-        let text = line.strip_suffix(b"\n").unwrap_or(line);
-        if !text.is_empty() {
-            let bytes = so_far(end) - std::mem::replace(&mut told, so_far(end));
-            on.hear(arrival(text, message.text, bytes as u32));
+/// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes, compressed perhaps,
+/// each record has its share.
+fn hear_records(separator: &Finder<'_>, frame: &[u8], message: &Message<'_>, on: &mut impl Hears) {
+    let so_far = |end: usize| (u64::from(message.wire_bytes) * end as u64 / frame.len().max(1) as u64) as u32;
+    let (mut told, mut start) = (0, 0);
+    while start < frame.len() {
+        let length = separator.find(&frame[start..]);
+        let record = &frame[start..][..length.unwrap_or(frame.len() - start)];
+        start = length.map_or(frame.len(), |length| start + length + separator.needle().len());
+        if !record.is_empty() {
+            let bytes = so_far(start) - std::mem::replace(&mut told, so_far(start));
+            on.hear(arrival(record, message.text, bytes));
         }
     }
 }

@@ -33,7 +33,7 @@ impl Protocol for Plain {
     }
 
     fn parts(options: &Options) -> Result<Parts, BadOption> {
-        Ok(Parts { by_line: options.of_dialect.app.as_ref().is_some_and(|app| app.by_line) })
+        Ok(Parts::new(options.of_dialect.app.as_ref().map_or("", |app| &app.separator)))
     }
 
     fn client(_parts: &Parts) -> Side<Client, Self::Requests> {

@@ -1,0 +1,227 @@
+//! What a message that came in is, in a user's own app.
+//!
+//! ```text
+//! the protocol's answer to a measured message     --> that message's answer
+//! an id, and a condition of its kind              --> its answer, acknowledgement or copy
+//! a refusal; something to answer or to ignore     --> that
+//! what the opening or a door waits for            --> a step further; the ids in it are copies: the room's history
+//! an id, where its kind has no condition          --> its answer or copy
+//! anything else                                   --> unrecognised
+//! ```
+//!
+//! A payload may hold any number of ids: servers collect what is new and send it as one frame. Each id counts, once for each
+//! payload, because a payload may also repeat the id of its one message (as text and as HTML).
+
+use std::collections::HashSet;
+
+use super::Spoken;
+use crate::app_file::AppFile;
+use crate::apps::file::script::Script;
+use crate::apps::file::steps::{Step, is_reply};
+use crate::carried::{Arrival, Opened, Says};
+use crate::event::{Event, Kind, Role};
+use crate::stamp::{self, Found, Stamp};
+
+/// Longest value of a copy that is kept: servers accept no larger field in a head.
+const HEARD_BYTES_MAX: usize = 8 << 10;
+
+/// What a payload is beside the messages in it.
+#[derive(Clone, Copy, Debug)]
+enum Besides {
+    /// A refusal.
+    Event(Event),
+    /// Something to answer or to ignore, or told already.
+    Nothing,
+    /// What the opening or a door waited for.
+    Awaited,
+    /// None of these.
+    Unknown,
+}
+
+/// A payload with its envelope off, and what is known of it so far: no condition is tried twice.
+struct Payload<'a, 'b> {
+    arrival: &'b Arrival<'a>,
+    opened: Opened<'a>,
+    /// The role of its messages by their kind, where there are several messages.
+    told: Vec<Option<Role>>,
+    besides: Option<Besides>,
+    is_noted: bool,
+}
+
+impl Spoken {
+    /// Tells what a message that came in is. The script is told what is to be answered, and what the opening has waited for.
+    #[inline]
+    pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script, on: &mut impl FnMut(Event)) {
+        let bytes = arrival.bytes;
+        let found = arrival.found.unwrap_or_else(|| stamp::find(arrival.text));
+        let mut answered = None;
+        if let (Found::At { stamp, offset }, Says::Answer(kind)) = (found, arrival.says)
+            && stamp.announced().is_none()
+            && let Some(role) = self.role_of_answer(kind, self.kind_of(stamp))
+        {
+            on(Event::Message { role, stamp, bytes });
+            if !stamp::has_others(arrival.text, offset) {
+                return;
+            }
+            answered = Some(stamp);
+        }
+        if found == Found::Corrupt {
+            return on(Event::Corrupt { bytes });
+        }
+        let Some(opened) = (arrival.open)(arrival.text) else { return on(Event::Foreign { bytes }) };
+        let mut payload = Payload { arrival, opened, told: Vec::new(), besides: None, is_noted: false };
+        let event = match found {
+            Found::At { offset, .. } if stamp::has_others(arrival.text, offset) => {
+                return self.judge_several(&mut payload, answered, script, on);
+            }
+            Found::At { stamp, .. } => self.judge_stamped(&mut payload, (stamp, bytes), script),
+            Found::None | Found::Corrupt => self.judge_unstamped(&mut payload, script),
+        };
+        if let Some(event) = event {
+            on(event);
+        }
+    }
+
+    /// Tells each message of a payload that holds several, in its order. The payload's bytes are those of the first.
+    #[cold]
+    fn judge_several(
+        &self,
+        payload: &mut Payload<'_, '_>,
+        answered: Option<Stamp>,
+        script: &mut Script,
+        on: &mut impl FnMut(Event),
+    ) {
+        payload.told = self.roles.iter().map(|roles| roles.told(&payload.opened)).collect();
+        let mut seen: HashSet<Stamp> = answered.into_iter().collect();
+        let mut bytes = if answered.is_some() { 0 } else { payload.arrival.bytes };
+        for stamp in stamp::all(payload.arrival.text) {
+            if seen.insert(stamp)
+                && let Some(event) = self.judge_stamped(payload, (stamp, bytes), script)
+            {
+                on(event);
+                bytes = 0;
+            }
+        }
+    }
+
+    /// What a message with an id is; `None`: nothing that matters.
+    fn judge_stamped(
+        &self,
+        payload: &mut Payload<'_, '_>,
+        (stamp, bytes): (Stamp, u32),
+        script: &mut Script,
+    ) -> Option<Event> {
+        let (announced, says) = (stamp.announced(), payload.arrival.says);
+        let kind = if announced.is_some() { 0 } else { self.kind_of(stamp) };
+        let told = match payload.told.get(kind) {
+            _ if announced.is_some() => None,
+            Some(&told) => told,
+            None => self.roles[kind].told(&payload.opened),
+        };
+        let role = match (told, announced) {
+            (Some(role), _) => role,
+            (None, Some(stamp)) => {
+                return match self.besides(payload, script) {
+                    Besides::Event(event) => Some(event),
+                    Besides::Nothing | Besides::Awaited => None,
+                    Besides::Unknown => Some(Event::Announced { stamp, bytes }),
+                };
+            }
+            (None, None) => match self.besides(payload, script) {
+                Besides::Event(event) => return Some(event),
+                Besides::Nothing => return None,
+                Besides::Awaited if self.written.broadcasts.is_empty() => return None,
+                Besides::Awaited => Role::Copy,
+                Besides::Unknown => match says {
+                    // Nobody waits for it.
+                    Says::Answer(_) => return None,
+                    Says::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
+                    _ => match self.roles[kind].other {
+                        Some(role) => role,
+                        None => {
+                            payload.besides = Some(Besides::Nothing);
+                            return Some(Event::Foreign { bytes });
+                        }
+                    },
+                },
+            },
+        };
+        if !std::mem::replace(&mut payload.is_noted, true) {
+            self.note(role, &payload.opened, script);
+        }
+        Some(Event::Message { role, stamp, bytes })
+    }
+
+    /// What a message without an id is; `None`: nothing that matters.
+    fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
+        match (self.besides(payload, script), payload.arrival.says) {
+            (Besides::Event(event), _) => Some(event),
+            (Besides::Nothing | Besides::Awaited, _) => None,
+            // Nobody waits for it, or it is the server's own affair.
+            (Besides::Unknown, Says::Answer(_) | Says::NamedAmongOthers(_)) => None,
+            (Besides::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
+        }
+    }
+
+    /// What a payload is beside its messages. An event is told once.
+    fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Besides {
+        let besides =
+            payload.besides.unwrap_or_else(|| self.judge_besides(payload.arrival, &payload.opened, script));
+        payload.besides = Some(if let Besides::Event(_) = besides { Besides::Nothing } else { besides });
+        besides
+    }
+
+    /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored.
+    fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> Besides {
+        if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
+            return Besides::Event(Event::Rejected(rejection));
+        }
+        if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
+            script.handle_question(answer);
+            return Besides::Nothing;
+        }
+        let is_awaited = match self.open.get(usize::from(script.step)) {
+            Some(Step::Expect(expected)) => expected.matches(opened),
+            Some(Step::Reply) => is_reply(arrival),
+            _ => false,
+        };
+        if is_awaited {
+            script.step += 1;
+            return Besides::Awaited;
+        }
+        if self.doors.opens(script, arrival, opened) {
+            return Besides::Awaited;
+        }
+        if self.ignore.iter().any(|m| m.matches(opened)) {
+            return Besides::Nothing;
+        }
+        Besides::Unknown
+    }
+
+    /// Keeps how far the client has come, if a copy tells that.
+    #[inline]
+    fn note(&self, role: Role, opened: &Opened<'_>, script: &mut Script) {
+        let Some((keep, _)) = self.resume.as_ref().filter(|_| role == Role::Copy) else { return };
+        // A line break in a header would begin another.
+        let is_sayable =
+            |heard: &str| heard.len() <= HEARD_BYTES_MAX && !heard.contains(|c: char| c.is_ascii_control());
+        if let Some(heard) = keep.value(&opened.body).filter(|heard| is_sayable(heard)) {
+            script.note(&heard);
+        }
+    }
+
+    /// The kind of broadcasts that the message with this stamp is, if it is one.
+    #[inline]
+    fn kind_of(&self, stamp: Stamp) -> usize {
+        self.mix.kind(stamp.worker, stamp.client, stamp.seq)
+    }
+
+    /// What the answer is that a protocol knows for one, unless conditions say what to wait for.
+    fn role_of_answer(&self, kind: Kind, broadcast: usize) -> Option<Role> {
+        let AppFile { echo, broadcasts, .. } = &*self.written;
+        match kind {
+            Kind::Echo => echo.as_ref().filter(|echo| echo.reply.is_none()).map(|_| Role::Echo),
+            Kind::Broadcast => broadcasts.get(broadcast).filter(|b| b.is_replied).map(|_| Role::Ack),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Servers that put several messages into one frame, a history among them, and servers that answer nobody: throng counts what they
+//! count themselves.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::Unavailable;
+use crate::support::throng::{Outcome, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
+
+const RUN_MAX: Duration = Duration::from_secs(90);
+
+/// A server, and the file of its app.
+struct App {
+    _server: Process,
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+}
+
+impl App {
+    /// A server in this mode, if it can be had, with this file.
+    fn start(mode: &str, file: &str) -> Option<App> {
+        let scripts = match Scripts::install_in("tests/servers", "frames") {
+            Ok(scripts) => scripts,
+            Err(Unavailable(why)) => {
+                skip("ws and socket.io (npm)", &why);
+                return None;
+            }
+        };
+        let address = free_address();
+        let server = scripts.start("server.js", &[mode, &address.port().to_string()]);
+        assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("app.toml"), file).unwrap();
+        Some(App { _server: server, address, folder })
+    }
+
+    /// Runs the file with these flags.
+    fn run(&self, verb: &str, path: &str, flags: &str) -> Outcome {
+        let mut command =
+            throng([verb, &format!("ws://{}{path}", self.address), "--format", "json", "--quiet", "--app"]);
+        command.arg(self.folder.path().join("app.toml")).args(flags.split_whitespace());
+        run(&mut command, RUN_MAX)
+    }
+
+    /// What the server has counted.
+    fn counted(&self, name: &str) -> u64 {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let counts: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        counts[name].as_u64().unwrap()
+    }
+
+    /// Asserts that every copy that the server sent was received, and most of them behind another in their frame.
+    fn assert_all_came(&self, outcome: &Outcome, people: u64) {
+        // A busy machine may miss the rate, and no message for that.
+        assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+        let results = outcome.json();
+        let of = |name| sum_of(&results, name);
+        assert_eq!((of("sent"), of("received")), (self.counted("said"), self.counted("sent")), "{outcome}");
+        assert_eq!(of("received"), people * of("sent"), "{outcome}");
+        for wrong in ["missing", "duplicate", "reordered", "corrupt", "unexpected"] {
+            assert_eq!(of(wrong), 0, "{wrong}: {outcome}");
+        }
+        assert!(of("batched") > of("received") / 2, "{outcome}");
+        assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
+    }
+}
+
+#[test]
+fn a_list_in_a_field_is_as_many_copies() {
+    let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n";
+    let Some(app) = App::start("batch", file) else { return };
+    app.assert_all_came(&app.run("broadcast", "/", "--clients 50 --rate 500 --duration 2s"), 50);
+}
+
+#[test]
+fn records_of_a_hub_are_as_many_copies() {
+    let file = r#"
+frames = { separator = "\u001e" }
+open = [
+  { send = "{\"protocol\":\"json\",\"version\":1}\u001e" },
+  { expect = { regex = "^\\{\\}" } },
+]
+[broadcast]
+send = "{\"type\":1,\"target\":\"Say\",\"arguments\":[\"{id}\"]}\u001e"
+copy = { json = { "/target" = "said" } }
+"#;
+    for file in [file.to_owned(), file.replace("frames", "#")] {
+        let Some(app) = App::start("records", &file) else { return };
+        app.assert_all_came(&app.run("broadcast", "/", "--clients 20 --rate 500 --duration 2s"), 20);
+    }
+}
+
+#[test]
+fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
+    let file = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\ncopy = { event = \"lines\" }\n\
+                replied = true\n";
+    for transport in ["websocket", "polling"] {
+        let Some(app) = App::start("event", file) else { return };
+        let flags = format!("--clients 20 --rate 200 --duration 2s --transport {transport}");
+        let outcome = app.run("broadcast", "/socket.io/", &flags);
+        assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+        let results = outcome.json();
+        let [sent, received, missing] = ["sent", "received", "missing"].map(|name| sum_of(&results, name));
+        assert_eq!((sent, received, missing), (400, app.counted("sent"), 0), "{transport}: {outcome}");
+    }
+}
+
+#[test]
+fn what_was_missed_is_recovered_from_one_frame() {
+    let file = r#"
+open = [{ expect = { json = { "/type" = "history" } } }]
+[connect]
+path = "/?after={kept}"
+[broadcast]
+send = '{"text":"{id}"}'
+copy = { json = { "/type" = "said" } }
+[resume]
+keep = "/n"
+first = "0"
+"#;
+    let Some(app) = App::start("history", file) else { return };
+    let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("lost_offline"), of("missing"), of("duplicate")), (0, 0, 0), "{outcome}");
+    // What is said between the connection and the history comes by itself.
+    let replayed = app.counted("replayed");
+    assert!(of("recovered") >= replayed && replayed > of("cut"), "{replayed} {outcome}");
+}
+
+const MOVES: &str = r#"
+[broadcast]
+to = "others"
+send = '{"move":"{id}","x":{seq}}'
+"#;
+
+#[test]
+fn moves_to_the_others_need_no_answer() {
+    let Some(app) = App::start("others", MOVES) else { return };
+    let flags =
+        "--clients 40 --room-size 8 --rate 400 --duration 2s --limit delivery.p99<=10s --limit p95<=10s";
+    let outcome = app.run("broadcast", "/?room={room}", flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
+    assert_eq!((of("received"), of("missing"), of("unacknowledged")), (7 * of("sent"), 0, 0), "{outcome}");
+    let step = &results["steps"][0];
+    assert_eq!(step["delivery"]["count"], of("received"), "{outcome}");
+    assert_eq!(step["completion"]["count"], of("sent"), "{outcome}");
+    assert!(step.get("rtt").is_none() && step.get("errors").is_none(), "{outcome}");
+    assert!(step["rates"]["achieved_per_s"].as_f64().unwrap() > 390.0, "{outcome}");
+    let limits = step["limits"].as_array().unwrap();
+    assert!(limits.len() == 2 && limits.iter().all(|limit| limit["passed"] == true), "{outcome}");
+}
+
+#[test]
+fn a_search_finds_how_many_players_there_may_be() {
+    let Some(app) = App::start("others", MOVES) else { return };
+    let flags =
+        "--search --initial-clients 8 --max-clients 16 --step-size 8 --room-size 8 --rate 40 --duration 1s";
+    let outcome = app.run("broadcast", "/?room={room}", flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.json()["verdict"]["capacity"]["low"], 16, "{outcome}");
+}
+
+#[test]
+fn what_needs_an_answer_is_refused_before_anybody_connects() {
+    let Some(app) = App::start("others", MOVES) else { return };
+    for flags in ["--clients 8", "--clients 8 --rate 10 --limit rtt.p95<=1s"] {
+        let outcome = app.run("broadcast", "/?room={room}", flags);
+        assert_eq!((outcome.code, app.counted("said")), (Some(2), 0), "{outcome}");
+    }
+}

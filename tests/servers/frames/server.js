@@ -1,0 +1,110 @@
+// Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
+// tells how many messages were said, how many copies were sent, and how many of them in a history.
+import http from 'node:http'
+import process from 'node:process'
+import { Server } from 'socket.io'
+import { WebSocketServer } from 'ws'
+
+const [mode, port] = [process.argv[2], Number(process.argv[3])]
+const END = '\x1e'
+const counts = { said: 0, sent: 0, replayed: 0 }
+const server = http.createServer((_, reply) => reply.end(JSON.stringify(counts)))
+
+/** Collects items for a while, and hands them over together. */
+const collector = (everyMs, flush) => {
+  const items = []
+  setInterval(() => items.length && flush(items.splice(0)), everyMs)
+  return (item) => items.push(item)
+}
+
+const modes = {
+  // A list in a field.
+  batch: () => {
+    const sockets = new WebSocketServer({ server })
+    const add = collector(50, (list) => {
+      const frame = JSON.stringify({ type: 'updates', list })
+      for (const socket of sockets.clients) {
+        socket.send(frame)
+        counts.sent += list.length
+      }
+    })
+    sockets.on('connection', (socket) => socket.on('message', (data) => {
+      counts.said++
+      add(JSON.parse(data).text)
+    }))
+  },
+  // The JSON hub protocol's framing.
+  records: () => {
+    const everybody = new Set()
+    new WebSocketServer({ server }).on('connection', (socket) => {
+      let isGreeted = false
+      socket.add = collector(5, (records) => {
+        socket.send(records.join(''))
+        counts.sent += records.length
+      })
+      const hear = (message) => {
+        if (!isGreeted) {
+          isGreeted = true
+          return socket.send('{}' + END)
+        }
+        counts.said++
+        const record = JSON.stringify({ type: 1, target: 'said', arguments: message.arguments }) + END
+        everybody.forEach((other) => other.add(record))
+      }
+      everybody.add(socket)
+      socket.on('close', () => everybody.delete(socket))
+      socket.on('message', (data) => String(data).split(END).filter(Boolean).forEach((part) => hear(JSON.parse(part))))
+    })
+  },
+  // An event whose argument is an array.
+  event: () => {
+    const io = new Server(server, { serveClient: false })
+    const add = collector(100, (lines) => {
+      counts.sent += lines.length * io.sockets.sockets.size
+      io.emit('lines', lines)
+    })
+    io.on('connection', (socket) => socket.on('say', (text, done) => {
+      counts.said++
+      add(text)
+      done?.(1)
+    }))
+  },
+  // Who joins with ?after=N gets what it has missed as one frame.
+  history: () => {
+    const log = []
+    const sockets = new WebSocketServer({ server })
+    sockets.on('connection', (socket, request) => {
+      const after = Number(new URL(request.url, 'http://localhost').searchParams.get('after'))
+      const list = log.filter((message) => message.n > after)
+      counts.replayed += list.length
+      socket.send(JSON.stringify({ type: 'history', list, last: log.length }))
+      socket.on('message', (data) => {
+        counts.said++
+        const message = { type: 'said', n: log.length + 1, text: JSON.parse(data).text }
+        log.push(message)
+        sockets.clients.forEach((other) => other.send(JSON.stringify(message)))
+      })
+    })
+  },
+  // A game: moves go to the others in the room, and nothing answers.
+  others: () => {
+    const rooms = new Map()
+    new WebSocketServer({ server }).on('connection', (socket, request) => {
+      const name = new URL(request.url, 'http://localhost').searchParams.get('room')
+      const room = rooms.get(name) ?? new Set()
+      rooms.set(name, room.add(socket))
+      socket.on('close', () => room.delete(socket))
+      socket.on('message', (data) => {
+        counts.said++
+        for (const other of room) {
+          if (other === socket) continue
+          other.send(String(data))
+          counts.sent++
+        }
+      })
+    })
+  },
+}
+
+modes[mode]()
+server.listen(port, '127.0.0.1')
