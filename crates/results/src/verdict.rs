@@ -10,6 +10,7 @@ use crate::finding::quantity::{Ns, Percent};
 use crate::judgement::Found;
 use crate::step::Step;
 
+mod app_file;
 mod caveats;
 mod conclude;
 mod failed;
@@ -33,7 +34,8 @@ pub use signs::WORKER_CPU_PERCENT_MAX;
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
+    |step, _| app_file::missed(step),
     |step, _| generator::ran_out(step),
     |step, _| server::gone(step),
     |step, _| server::saturated(step),

@@ -1,5 +1,7 @@
 //! A user's own app as data: what a file says, once it has been read and checked.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::acks::Acks;
@@ -15,8 +17,10 @@ pub const JOINS_MAX: usize = 8;
 
 /// The most requests a login may have.
 pub const LOGIN_REQUESTS_MAX: usize = 20;
-/// The most values that one of them may keep.
-pub const LOGIN_KEEPS_MAX: usize = 20;
+/// The most values that are kept of one answer, or one message.
+pub const KEEPS_MAX: usize = 20;
+/// The most values that a client keeps in all.
+pub const VALUES_MAX: u16 = 400;
 
 /// What an application's clients say, and how to recognise what comes back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +47,8 @@ pub struct AppFile {
     pub errors: Vec<Refusal>,
     /// What the server wants an answer to.
     pub answers: Vec<Reaction>,
+    /// What is kept of messages, which are answered or ignored besides.
+    pub notes: Vec<Note>,
     /// What the server may say without any meaning for the measurement.
     pub ignore: Vec<Condition>,
     /// What a usable client says from time to time.
@@ -81,6 +87,14 @@ impl AppFile {
             || join.is_some_and(|join| join.params.has_id())
     }
 
+    /// Where answers have the numbers of their messages.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let reply = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
+        let acks = self.broadcasts.iter().filter_map(|broadcast| broadcast.ack.as_ref());
+        let keys: BTreeSet<&str> = reply.chain(acks).filter_map(|answer| answer.key.as_deref()).collect();
+        keys.into_iter()
+    }
+
     /// The messages that are measured: the echo, or each kind of broadcasts.
     pub(crate) fn measured(&self, kind: Kind) -> Vec<&Say> {
         match kind {
@@ -93,14 +107,31 @@ impl AppFile {
 /// How a client that is back is told what it has missed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// Where a copy says how far its receiver has come: a JSON pointer (RFC 6901).
-    pub keep: String,
-    /// The number of that value among all that are kept for placeholders.
-    pub value: u16,
-    /// What stands for that value at a client's first connection.
-    pub first: String,
+    /// What says how far a client has come.
+    pub keeps: Vec<Resumed>,
     /// What is said behind the opening by who has kept something; `None`: the opening says enough.
     pub send: Option<Say>,
+}
+
+/// Something that says how far a client has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// The number of its value among all that are kept for placeholders.
+    pub value: u16,
+    /// Where copies, or what the opening waits for, have it: JSON pointers (RFC 6901), of which the first that leads somewhere
+    /// counts.
+    pub from: Vec<String>,
+    /// What stands for it at a client's first connection.
+    pub first: String,
+}
+
+/// What is kept of messages that fit a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// How they are recognised.
+    pub when: Condition,
+    /// What is kept of them.
+    pub keep: Vec<Keep>,
 }
 
 /// A plain request before the opening request.
@@ -133,7 +164,7 @@ pub struct LoginContent {
     pub body: Template,
 }
 
-/// A value that is kept of an answer.
+/// A value that is kept of an answer or a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keep {
     /// Its name, as the placeholder has it.
@@ -164,6 +195,8 @@ pub enum OpenStep {
     Expect(Condition),
     /// Go on after so many nanoseconds.
     Wait(u64),
+    /// Keep these of what the step before has waited for.
+    Keep(Vec<Keep>),
 }
 
 impl OpenStep {
@@ -171,7 +204,7 @@ impl OpenStep {
     fn said(&self) -> Option<&Say> {
         match self {
             OpenStep::Send(say) | OpenStep::Ask(say) => Some(say),
-            OpenStep::Expect(_) | OpenStep::Wait(_) => None,
+            OpenStep::Expect(_) | OpenStep::Wait(_) | OpenStep::Keep(_) => None,
         }
     }
 }
@@ -292,6 +325,8 @@ pub struct Condition {
     pub regex: Option<String>,
     /// It is JSON, and has these values at these pointers (RFC 6901).
     pub json: Vec<(String, JsonScalar)>,
+    /// Of an answer: it is JSON, and has at this pointer the number of the message that it answers, on its connection.
+    pub key: Option<String>,
 }
 
 /// A value in JSON that can be compared.

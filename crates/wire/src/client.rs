@@ -70,7 +70,7 @@ impl Client {
 
     /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
     pub fn resuming(resumption: Resumption) -> Client {
-        let given = Given { resumption: Some(resumption), ..Given::default() };
+        let given = Given { resumption: Some(resumption.into()), ..Given::default() };
         let place = Place { given: Some(Box::new(given)), ..Place::default() };
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
@@ -82,11 +82,11 @@ impl Client {
         let known = match state {
             State::Open(session) => session.protocol.resumption(),
             State::Requesting(protocol) => protocol.resumption(),
-            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_ref()),
+            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()),
         };
-        match place.map_or("", |place| place.script.heard()) {
-            "" => known.cloned(),
-            heard => Some(Resumption { heard: heard.to_owned(), ..known.cloned().unwrap_or_default() }),
+        match place.and_then(|place| place.script.heard()) {
+            None => known.cloned(),
+            Some(heard) => Some(Resumption { heard: heard.clone(), ..known.cloned().unwrap_or_default() }),
         }
     }
 
@@ -106,8 +106,8 @@ impl Client {
             self.state = State::Tunnelled(Box::new(Tunnelled { tunnel: Tunnel::open(cfg, io), inside }));
             return;
         }
-        if let (State::Idle, Some(steps)) = (&self.state, &cfg.login) {
-            self.state = State::LoggingIn(Box::new(Visit::new(steps)));
+        if let (State::Idle, Some(_)) = (&self.state, &cfg.login) {
+            self.state = State::LoggingIn(Box::new(Visit::new()));
         }
         match (&mut self.state, &cfg.login) {
             (State::Requesting(protocol), _) => {
@@ -144,7 +144,7 @@ impl Client {
             self.place = cfg.app.place();
         }
         cfg.app.go_on(&mut self.place);
-        let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_ref());
+        let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_deref());
         let query = known.and_then(|known| cfg.parts.query(known)).unwrap_or_default();
         let mut requesting = HttpClientState::new(&cfg.parts);
         if let (Some(protocol), Some(known)) = (&mut requesting, known.filter(|known| known.is_of_protocol()))
@@ -474,7 +474,13 @@ impl Client {
         let (script, pending, kept) = split(&mut self.place);
         let seq = match script {
             None => 0,
-            Some(script) if script.is_usable() => script.next(),
+            Some(script) if script.is_usable() => {
+                let seq = script.next();
+                if let App::File(app) = &cfg.app {
+                    app.handle_sending(script, seq, kind, stamp);
+                }
+                seq
+            }
             Some(_) => return Sending::Out,
         };
         match &mut self.state {

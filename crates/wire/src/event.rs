@@ -79,6 +79,8 @@ pub enum Rejection {
     Disconnected,
     /// One of a custom dialect, by the name under which results count it.
     Named(&'static str),
+    /// A message without a value that is to be kept of it, by the name under which results count it.
+    Lacking(&'static str),
     /// The channel has crashed (phoenix).
     Crashed,
     /// The channel is closed (phoenix).
@@ -86,13 +88,14 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// The rejection of that name. Names live as long as the process, each once.
+    /// The rejection of that name.
     pub(crate) fn named(name: &str) -> Rejection {
-        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let mut names = NAMES.lock().expect("nothing panics while it is held");
-        let known = names.get(name).copied().unwrap_or_else(|| name.to_owned().leak());
-        names.insert(known);
-        Rejection::Named(known)
+        Rejection::Named(lasting(name))
+    }
+
+    /// That of a message without the value of this name.
+    pub(crate) fn lacking(name: &str) -> Rejection {
+        Rejection::Lacking(lasting(&format!("not_kept_{name}")))
     }
 
     /// The name under which results count it.
@@ -106,7 +109,7 @@ impl Rejection {
             Rejection::ServerRestart => "disconnect_server_restart",
             Rejection::Remote => "disconnect_remote",
             Rejection::Disconnected => "disconnect",
-            Rejection::Named(name) => name,
+            Rejection::Named(name) | Rejection::Lacking(name) => name,
             Rejection::Crashed => "channel_crashed",
             Rejection::ChannelClosed => "channel_closed",
         }
@@ -125,10 +128,20 @@ impl fmt::Display for Rejection {
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
             Rejection::Named(_) => "the server said what the dialect's file calls an error",
+            Rejection::Lacking(_) => "a message lacks the value that the app's file keeps of it",
             Rejection::Crashed => "the channel has crashed",
             Rejection::ChannelClosed => "the server closed the channel",
         })
     }
+}
+
+/// A name that lives as long as the process; each does so once.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().expect("nothing panics while it is held");
+    let known = names.get(name).copied().unwrap_or_else(|| name.to_owned().leak());
+    names.insert(known);
+    known
 }
 
 /// What is wrong with an answer (http).
@@ -196,6 +209,13 @@ pub enum Event {
     },
     /// A message of ours that was changed on its way.
     Corrupt {
+        /// Payload bytes on the wire.
+        bytes: u32,
+    },
+    /// A message with one of our marks that fits no condition of the user's own app.
+    Unmatched {
+        /// The condition that comes nearest, by its key in the app's file.
+        near: &'static str,
         /// Payload bytes on the wire.
         bytes: u32,
     },

@@ -16,6 +16,11 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     /// A message goes out under this number, larger than those before.
     fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
         if self.messages.len() == PENDING_MAX {

@@ -1,5 +1,7 @@
 //! How a client goes on with a session whose connection it has lost.
 
+use crate::template::Values;
+
 /// What it has to say for that: names and offsets in its protocol's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resumption {
@@ -11,8 +13,8 @@ pub struct Resumption {
     pub(crate) positions: Vec<Position>,
     /// The second of the wall clock at which the server was last known to be there; 0: nobody has asked.
     pub(crate) alive_s: u64,
-    /// How far the client has come in a user's own app, in that app's words; empty: not at all.
-    pub(crate) heard: String,
+    /// How far the client has come in a user's own app, in that app's words.
+    pub(crate) heard: Values,
 }
 
 /// How far a client has come in a stream.

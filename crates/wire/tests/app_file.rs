@@ -378,9 +378,7 @@ fn resumed() -> AppFile {
     AppFile {
         open: vec![OpenStep::Send(say(r#"{"join":"{kept}"}"#))],
         resume: Some(Resume {
-            keep: "/n".into(),
-            value: 0,
-            first: "now".into(),
+            keeps: vec![Resumed { value: 0, from: vec!["/n".into()], first: "now".into() }],
             send: Some(say(r#"{"since":"{kept}"}"#)),
         }),
         ..chat()
@@ -420,4 +418,108 @@ fn who_is_back_says_how_far_it_has_come() {
     let io = connect(&mut back);
     assert_eq!(said(&io.out), [r#"{"join":"eight"}"#, r#"{"since":"eight"}"#]);
     assert_eq!(back.resumption(), client.resumption(), "nothing has come since");
+}
+
+/// What is kept of a message, under these numbers.
+fn keep(keeps: &[(u16, &str, &str)]) -> Vec<Keep> {
+    let keep =
+        |&(value, name, from): &(u16, &str, &str)| Keep { name: name.into(), value, from: from.into() };
+    keeps.iter().map(keep).collect()
+}
+
+/// A chat that names the socket, has its answer to that signed, and asks with a number that it wants to have back.
+fn keeping() -> AppFile {
+    let mut names = people().names;
+    for (value, name) in [(0, "socket"), (1, "n")] {
+        names.set(name, Template::of_kept(value));
+    }
+    let say = |text, purpose| Say {
+        event: String::new(),
+        body: Template::parse(text, purpose, &names, Quoting::JSON).unwrap(),
+    };
+    AppFile {
+        open: vec![
+            OpenStep::Expect(is_type("welcome")),
+            OpenStep::Keep(keep(&[(0, "socket", "json:/id")])),
+            OpenStep::Send(say(r#"{"auth":"{hmac:sha256:key:{socket}:room}"}"#, Purpose::Other)),
+        ],
+        notes: vec![Note { when: is_type("ping"), keep: keep(&[(1, "n", r#"regex:"n":(\d+)"#)]) }],
+        answers: vec![Reaction { when: is_type("ping"), send: say(r#"{"pong":{n}}"#, Purpose::Other) }],
+        broadcasts: vec![Broadcast::of(say(r#"{"id":"{id}","from":"{socket}"}"#, Purpose::Measured))],
+        heartbeat: None,
+        ..chat()
+    }
+}
+
+#[test]
+fn what_a_message_brings_is_said_later() {
+    let cfg = config_of(keeping());
+    let (mut client, mut io) = opened(&cfg);
+    let welcome = r#"{"type":"welcome","id":"a\"b"}"#;
+    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[welcome]), [Event::Usable]);
+    // openssl dgst -sha256 -hmac key, of a"b:room
+    let auth = "ba4b0efca8e21db0429525a8d8a8f1329f718eb51e60c969fc05ffdf1a846651";
+    assert_eq!(said(&io.out), [format!(r#"{{"auth":"{auth}"}}"#)]);
+    io.out.clear();
+    let pings = [r#"{"type":"ping","n":7}"#, r#"{"type":"ping","n":8}"#];
+    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &pings), []);
+    assert_eq!(said(&io.out), [r#"{"pong":7}"#, r#"{"pong":8}"#]);
+    io.out.clear();
+    client.send(&cfg, 0, 5, Kind::Broadcast, stamp(1), &mut io);
+    assert_eq!(said(&io.out), [format!(r#"{{"id":"{}","from":"a\"b"}}"#, text_of(1))]);
+}
+
+#[test]
+fn a_value_that_never_came_is_named() {
+    let cfg = config_of(keeping());
+    let lacking = Event::Rejected(wire::Rejection::Lacking("not_kept_socket"));
+    for welcome in [WELCOME.into(), r#"{"type":"welcome","id":"a\nb"}"#.to_owned()] {
+        let (mut client, mut io) = opened(&cfg);
+        assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[&welcome]), [lacking], "{welcome}");
+        assert!(io.out.is_empty());
+    }
+    for from in ["json:id", "regex:(", "header:x", "x"] {
+        let open = vec![OpenStep::Expect(is_type("welcome")), OpenStep::Keep(keep(&[(0, "socket", from)]))];
+        let options = options_of(AppFile { open, ..keeping() });
+        assert!(
+            matches!(Config::new(options).err(), Some(BadOption::OfDialect { option: "app", .. })),
+            "{from}"
+        );
+    }
+}
+
+#[test]
+fn who_is_back_says_several_values() {
+    let mut names = people().names;
+    names.set("offset", Template::of_kept(0));
+    names.set("epoch", Template::of_kept(1));
+    let join = r#"{"join":"{epoch}","after":{offset}}"#;
+    let join = Say {
+        event: String::new(),
+        body: Template::parse(join, Purpose::Other, &names, Quoting::JSON).unwrap(),
+    };
+    let resumed = |value, from: &[&str], first: &str| {
+        let from = from.iter().map(|&from| from.to_owned()).collect();
+        Resumed { value, from, first: first.into() }
+    };
+    let keeps = vec![resumed(0, &["/n", "/last"], "0"), resumed(1, &["/epoch"], "none")];
+    let cfg = config_of(AppFile {
+        open: vec![OpenStep::Send(join), OpenStep::Expect(is_type("joined"))],
+        resume: Some(Resume { keeps, send: None }),
+        ..chat()
+    });
+    let (mut client, mut io) = opened(&cfg);
+    assert_eq!(said(&io.out), [r#"{"join":"none","after":0}"#]);
+    let joined = r#"{"type":"joined","last":4,"epoch":"x1"}"#;
+    assert_eq!(events_of(&mut client, &cfg, 0, &mut io, &[joined]), [Event::Usable]);
+    for (n, expected) in [(None, 4), (Some(5), 5), (Some(12), 12)] {
+        let copy = n.map(|n| format!(r#"{{"type":"say","id":"{}","n":{n}}}"#, text_of(n)));
+        copy.iter().for_each(|copy| _ = events_of(&mut client, &cfg, 0, &mut io, &[copy]));
+        let mut back = Client::resuming(client.resumption().unwrap());
+        let mut io = Fake::of(3);
+        back.handle_open(&cfg, 0, 0, &mut io);
+        let answer = answer_to(&std::mem::take(&mut io.out));
+        back.handle_input(&cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();
+        assert_eq!(said(&io.out), [format!(r#"{{"join":"x1","after":{expected}}}"#)]);
+    }
 }

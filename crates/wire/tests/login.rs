@@ -283,7 +283,7 @@ fn a_login_comes_before_whatever_opens_a_protocol() {
         }
         if dialect == DialectId::Phoenix {
             settings = settings
-                .with("topic", "room:1")
+                .with("topic", "lv:{t}")
                 .with("join-params", secret::Secret::from(r#"{"signed":"{t}"}"#));
         }
         options.of_dialect.settings = settings;
@@ -307,6 +307,7 @@ fn a_login_comes_before_whatever_opens_a_protocol() {
             let masked = std::mem::take(&mut visitor.io.out[0]);
             let join = unmasked(&masked);
             assert!(join.contains("x--1"), "{dialect:?} {join}");
+            assert!(dialect != DialectId::Phoenix || join.contains(r#""lv:x--1""#), "{join}");
         }
     }
 }

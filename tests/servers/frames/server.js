@@ -1,5 +1,6 @@
 // Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
-// tells how many messages were said, how many copies were sent, and how many of them in a history.
+// tells how many messages were said, how many copies were sent, how many of them in a history, and how many were signed for.
+import crypto from 'node:crypto'
 import http from 'node:http'
 import process from 'node:process'
 import { Server } from 'socket.io'
@@ -7,7 +8,7 @@ import { WebSocketServer } from 'ws'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
-const counts = { said: 0, sent: 0, replayed: 0 }
+const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0 }
 const server = http.createServer((_, reply) => reply.end(JSON.stringify(counts)))
 
 /** Collects items for a while, and hands them over together. */
@@ -85,6 +86,44 @@ const modes = {
         sockets.clients.forEach((other) => other.send(JSON.stringify(message)))
       })
     })
+  },
+  // Pusher's protocol: private channels that are signed for, and client events to the others.
+  pusher: () => {
+    const channels = new Map()
+    new WebSocketServer({ server }).on('connection', (socket) => {
+      const id = `${++counts.connections}.${Math.floor(Math.random() * 1e9)}`
+      const tell = (event, data, channel) => socket.send(JSON.stringify({ event, channel, data: JSON.stringify(data) }))
+      const events = {
+        'pusher:subscribe': ({ data: { channel, auth } }) => {
+          const signed = crypto.createHmac('sha256', 'app-secret').update(`${id}:${channel}`).digest('hex')
+          if (auth !== `app-key:${signed}`) return tell('pusher:error', { code: 4009 })
+          counts.signed++
+          channels.set(channel, (channels.get(channel) ?? new Set()).add(socket))
+          tell('pusher_internal:subscription_succeeded', {}, channel)
+        },
+        'client-line': (message) => {
+          counts.said++
+          for (const other of channels.get(message.channel)) {
+            if (other === socket) continue
+            other.send(JSON.stringify(message))
+            counts.sent++
+          }
+        },
+      }
+      socket.on('close', () => channels.forEach((members) => members.delete(socket)))
+      socket.on('message', (data) => {
+        const message = JSON.parse(data)
+        events[message.event]?.(message)
+      })
+      tell('pusher:connection_established', { socket_id: id, activity_timeout: 120 })
+    })
+  },
+  // JSON-RPC: an answer has the number of its call alone.
+  rpc: () => {
+    new WebSocketServer({ server }).on('connection', (socket) => socket.on('message', (data) => {
+      counts.said++
+      socket.send(JSON.stringify({ jsonrpc: '2.0', result: null, id: JSON.parse(data).id }))
+    }))
   },
   // A game: moves go to the others in the room, and nothing answers.
   others: () => {

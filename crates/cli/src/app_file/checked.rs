@@ -8,15 +8,16 @@ use results::units;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 use wire::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Heartbeat, JsonScalar, LoginRequest, OpenStep, Reaction,
-    Refusal, Resume, Say,
+    AppFile, Broadcast, Condition, Exchange, Heartbeat, LoginRequest, Note, OpenStep, Reaction, Refusal,
+    Resume, Resumed, Say,
 };
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, Facts};
 
-use super::file::{self, File, Frames, NAME_BYTES_MAX, Step, When};
+use super::conditions;
+use super::file::{self, File, Frames, NAME_BYTES_MAX, When, Written};
+use super::keeps::Keeper;
 use super::publish;
-use super::resume;
 use super::rooms::{self, Joining, Passage};
 use super::source::{Source, is_json};
 use crate::exit::Failure;
@@ -28,8 +29,6 @@ pub(super) struct Checked<'a> {
     pub(super) names: &'a Names,
     /// Those of people who have not logged in.
     pub(super) strangers: &'a Names,
-    /// The number of what clients keep of copies, if they do.
-    pub(super) kept: u16,
     pub(super) quoting: Quoting,
     pub(super) facts: &'static Facts,
     pub(super) rules: AppRules,
@@ -39,21 +38,20 @@ impl Checked<'_> {
     pub(super) fn app(
         &self,
         file: &File,
-        login: Vec<LoginRequest>,
+        (login, resumed, mut open): (Vec<LoginRequest>, Vec<Resumed>, Vec<OpenStep>),
+        keeper: &mut Keeper,
         (kinds, says): (&[RoomKind], &[SayKind]),
         rooms: Option<&Rooms>,
     ) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
         let Joining { joins, places, steps, doors } =
             rooms::joining(self.source, file, self.facts, (self.names, rooms), |passage, names| {
-                Checked { names, ..*self }.passage_steps(passage)
+                Checked { names, ..*self }.passage_steps(passage, keeper)
             })?;
         let broadcasts = self.broadcasts(file, kinds, says, &places)?;
         self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
         let (binary, separator) = self.frames(file)?;
-        let resume =
-            file.resume.as_ref().map(|resume| self.resume(resume, !broadcasts.is_empty())).transpose()?;
-        let mut open = file.open.iter().map(|step| self.step(step)).collect::<Result<Vec<_>, _>>()?;
+        let resume = file.resume.as_ref().map(|resume| self.resume(resume, resumed)).transpose()?;
         open.extend(steps);
         Ok(AppFile {
             name: self.name(file)?,
@@ -68,6 +66,7 @@ impl Checked<'_> {
             broadcasts,
             errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
             answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,
+            notes: self.notes(file, keeper)?,
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeat: file.heartbeat.as_ref().map(|heartbeat| self.heartbeat(heartbeat)).transpose()?,
         })
@@ -106,30 +105,10 @@ impl Checked<'_> {
         Err(self.wrong(name, format!("expected letters, digits, -, _ and ., at most {NAME_BYTES_MAX}")))
     }
 
-    fn step(&self, step: &Spanned<Step>) -> Result<OpenStep, Failure> {
-        match step.get_ref() {
-            Step { event, send: Some(text), replied, expect: None, wait: None } => {
-                let say = self.say(event, text, Purpose::Other)?;
-                Ok(if self.replied(replied)? { OpenStep::Ask(say) } else { OpenStep::Send(say) })
-            }
-            Step { event: None, send: None, replied: None, expect: Some(when), wait: None } => {
-                Ok(OpenStep::Expect(self.condition(when)?))
-            }
-            Step { event: None, send: None, replied: None, expect: None, wait: Some(time) } => {
-                Ok(OpenStep::Wait(self.duration(time)?))
-            }
-            _ => Err(self.wrong(
-                step,
-                "expected exactly one of `send`, `expect` and `wait` in a step, and `event` and `replied` beside `send` \
-                 alone",
-            )),
-        }
-    }
-
     fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {
         Ok(Exchange {
             send: self.say(&echo.event, &echo.send, Purpose::Measured)?,
-            reply: self.optional(&echo.reply)?,
+            reply: self.answer(&echo.reply)?,
             is_replied: self.replied(&echo.replied)?,
         })
     }
@@ -195,16 +174,17 @@ impl Checked<'_> {
     }
 
     /// What joins a room by a message, or leaves it: that message, and what it waits for.
-    fn passage_steps(&self, passage: Passage<'_>) -> Result<Vec<OpenStep>, Failure> {
+    fn passage_steps(&self, passage: Passage<'_>, keeper: &mut Keeper) -> Result<Vec<OpenStep>, Failure> {
         let purpose = passage.purpose();
-        let (event, send, replied, expect) = match passage {
+        let nothing = Written::new();
+        let (event, send, replied, expect, keep) = match passage {
             Passage::In { join, .. } => {
-                let file::Join { event, send, replied, expect, .. } = join.get_ref();
-                (event, send.as_ref(), replied, expect)
+                let file::Join { event, send, replied, expect, keep, .. } = join.get_ref();
+                (event, send.as_ref(), replied, expect, keep)
             }
             Passage::Out(leave) => {
                 let file::Leave { event, send, replied, expect } = leave.get_ref();
-                (event, Some(send), replied, expect)
+                (event, Some(send), replied, expect, &nothing)
             }
         };
         let mut steps = Vec::new();
@@ -215,6 +195,7 @@ impl Checked<'_> {
         if let Some(when) = expect {
             steps.push(OpenStep::Expect(self.condition(when)?));
         }
+        steps.extend(self.kept(keep, keeper)?);
         Ok(steps)
     }
 
@@ -249,7 +230,7 @@ impl Checked<'_> {
             },
             copy: self.optional(copy)?,
             own: self.optional(own)?,
-            ack: self.optional(ack)?,
+            ack: self.answer(ack)?,
             is_replied: self.replied(replied)?,
         })
     }
@@ -258,7 +239,7 @@ impl Checked<'_> {
         Ok(Broadcast {
             copy: self.optional(&broadcast.copy)?,
             own: self.optional(&broadcast.own)?,
-            ack: self.optional(&broadcast.ack)?,
+            ack: self.answer(&broadcast.ack)?,
             is_replied: self.replied(&broadcast.replied)?,
             ..Broadcast::of(self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?)
         })
@@ -277,18 +258,24 @@ impl Checked<'_> {
         Ok(Say { event: String::new(), body: self.template(body, Purpose::Measured)? })
     }
 
-    fn resume(&self, resume: &file::Resume, has_copies: bool) -> Result<Resume, Failure> {
+    fn resume(&self, resume: &file::Resume, keeps: Vec<Resumed>) -> Result<Resume, Failure> {
         let send = resume.send.as_ref().map(|send| self.say(&resume.event, send, Purpose::Other));
-        Ok(Resume {
-            keep: resume::keep(self.source, resume, has_copies)?,
-            value: self.kept,
-            first: resume.first.clone(),
-            send: send.transpose()?,
-        })
+        Ok(Resume { keeps, send: send.transpose()? })
+    }
+
+    /// What is kept of messages that are answered or ignored besides.
+    fn notes(&self, file: &File, keeper: &mut Keeper) -> Result<Vec<Note>, Failure> {
+        let answers = file.answer.iter().map(|rule| (&rule.when, &rule.keep));
+        let ignored = file.ignore.iter().map(|rule| (&rule.when, &rule.keep));
+        let keeping = answers.chain(ignored).filter(|(_, keep)| !keep.is_empty());
+        let note = |(when, keep): (&Spanned<When>, &Written)| {
+            Ok(Note { when: self.condition(when)?, keep: keeper.of_message(self.source, keep)? })
+        };
+        keeping.map(note).collect()
     }
 
     /// Whether a message is answered by the protocol's own reply, if the protocol has any.
-    fn replied(&self, replied: &Option<Spanned<bool>>) -> Result<bool, Failure> {
+    pub(super) fn replied(&self, replied: &Option<Spanned<bool>>) -> Result<bool, Failure> {
         let Some(replied) = replied else { return Ok(false) };
         if self.rules.has_replies {
             return Ok(*replied.get_ref());
@@ -298,7 +285,7 @@ impl Checked<'_> {
     }
 
     /// A message, and whether the protocol can carry it.
-    fn say(
+    pub(super) fn say(
         &self,
         event: &Option<Spanned<String>>,
         text: &Spanned<String>,
@@ -360,41 +347,26 @@ impl Checked<'_> {
         })
     }
 
+    /// The answer to a message, which may have its number: `{seq}`.
+    fn answer(&self, when: &Option<Spanned<When>>) -> Result<Option<Condition>, Failure> {
+        when.as_ref().map(|when| conditions::read((self.source, self.names), when, true)).transpose()
+    }
+
     fn optional(&self, when: &Option<Spanned<When>>) -> Result<Option<Condition>, Failure> {
         when.as_ref().map(|when| self.condition(when)).transpose()
     }
 
-    fn condition(&self, when: &Spanned<When>) -> Result<Condition, Failure> {
-        let When { event, contains, regex, json } = when.get_ref();
-        let scalar =
-            |(pointer, value): (&String, &Spanned<toml::Value>)| Ok((pointer.clone(), self.scalar(value)?));
-        let condition = Condition {
-            event: event.clone(),
-            contains: contains.clone(),
-            regex: regex.clone(),
-            json: json.iter().map(scalar).collect::<Result<_, _>>()?,
-        };
-        wire::check_condition(&condition).map_err(|bad| self.wrong(when, bad))?;
-        Ok(condition)
-    }
-
-    fn scalar(&self, value: &Spanned<toml::Value>) -> Result<JsonScalar, Failure> {
-        Ok(match value.get_ref() {
-            toml::Value::String(text) => JsonScalar::Text(text.clone()),
-            toml::Value::Integer(number) => JsonScalar::Bare(number.to_string()),
-            toml::Value::Float(number) if number.is_finite() => JsonScalar::Bare(number.to_string()),
-            toml::Value::Boolean(word) => JsonScalar::Bare(word.to_string()),
-            _ => return Err(self.wrong(value, "expected a string, a number, true or false")),
-        })
+    pub(super) fn condition(&self, when: &Spanned<When>) -> Result<Condition, Failure> {
+        conditions::read((self.source, self.names), when, false)
     }
 
     fn template(&self, text: &Spanned<String>, purpose: Purpose) -> Result<Template, Failure> {
-        Template::parse(text.get_ref(), purpose, self.names, self.quoting)
-            .map_err(|bad| self.wrong(text, crate::people::explained(text.get_ref(), &bad)))
+        crate::people::template(text.get_ref(), purpose, self.names, self.quoting)
+            .map_err(|problem| self.wrong(text, problem))
     }
 
     /// A time that is not nothing.
-    fn duration(&self, text: &Spanned<String>) -> Result<u64, Failure> {
+    pub(super) fn duration(&self, text: &Spanned<String>) -> Result<u64, Failure> {
         match units::duration_ns(text.get_ref()) {
             Ok(0) => Err(self.wrong(text, "must be longer than 0")),
             Ok(ns) => Ok(ns),
@@ -402,7 +374,7 @@ impl Checked<'_> {
         }
     }
 
-    fn wrong<T>(&self, at: &Spanned<T>, problem: impl Display) -> Failure {
+    pub(super) fn wrong<T>(&self, at: &Spanned<T>, problem: impl Display) -> Failure {
         self.source.error(at.span(), problem)
     }
 }

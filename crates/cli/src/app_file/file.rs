@@ -12,6 +12,9 @@ use toml::Spanned;
 /// A name may be as long as this.
 pub(super) const NAME_BYTES_MAX: usize = 40;
 
+/// Values to keep: where each is, by its name.
+pub(super) type Written = BTreeMap<String, Spanned<String>>;
+
 /// The whole file.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,7 +137,7 @@ pub(super) struct Login {
     #[serde(default)]
     pub(super) follow: bool,
     #[serde(default)]
-    pub(super) keep: BTreeMap<String, Spanned<String>>,
+    pub(super) keep: Written,
 }
 
 /// The opening request.
@@ -180,6 +183,8 @@ pub(super) struct Step {
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
     pub(super) wait: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) keep: Written,
 }
 
 /// Rooms of one kind.
@@ -204,6 +209,8 @@ pub(super) struct Join {
     pub(super) send: Option<Spanned<String>>,
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
+    #[serde(default)]
+    pub(super) keep: Written,
 }
 
 /// How a room is left, where that takes a message.
@@ -304,9 +311,8 @@ pub(super) struct Flap {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Resume {
-    pub(super) keep: Spanned<String>,
-    #[serde(default)]
-    pub(super) first: String,
+    pub(super) keep: Spanned<toml::Value>,
+    pub(super) first: Option<Spanned<toml::Value>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Option<Spanned<String>>,
 }
@@ -335,6 +341,8 @@ pub(super) struct ErrorRule {
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerRule {
     pub(super) when: Spanned<When>,
+    #[serde(default)]
+    pub(super) keep: Written,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Spanned<String>,
 }
@@ -343,6 +351,8 @@ pub(super) struct AnswerRule {
 #[serde(deny_unknown_fields)]
 pub(super) struct IgnoreRule {
     pub(super) when: Spanned<When>,
+    #[serde(default)]
+    pub(super) keep: Written,
 }
 
 #[derive(Deserialize)]

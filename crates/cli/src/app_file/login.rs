@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
 use toml::Spanned;
-use wire::app_file::{Keep, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
+use wire::app_file::{LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
 use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::Login;
-use super::resume::KEPT;
+use super::keeps::{self, Keeper};
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -16,55 +16,26 @@ use crate::people;
 const CONTENT_TYPE: &str = "content-type";
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
-/// The names of placeholders that mean something else already.
-const TAKEN: [&str; 9] = ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token", KEPT];
 
 /// The requests of a login. What each keeps is a name for all that comes behind it.
 pub(super) fn requests(
     source: &Source<'_>,
     written: &[Spanned<Login>],
-    names: &mut Names,
+    (keeper, names): (&mut Keeper, &mut Names),
 ) -> Result<Vec<LoginRequest>, Failure> {
     if let Some(more) = written.get(LOGIN_REQUESTS_MAX) {
         return Err(
             source.error(more.span(), format!("at most {LOGIN_REQUESTS_MAX} requests to log in with"))
         );
     }
-    let (mut requests, mut kept) = (Vec::with_capacity(written.len()), Vec::new());
+    let mut requests = Vec::with_capacity(written.len());
     for login in written {
         let mut request = Checked { source, names }.request(login)?;
-        request.keep = keeps(source, login.get_ref(), &mut kept)?;
-        for keep in &request.keep {
-            names.set(keep.name.as_str(), Template::of_kept(keep.value));
-        }
+        request.keep = keeper.of_answer(source, &login.get_ref().keep)?;
+        keeps::name(names, &request.keep);
         requests.push(request);
     }
     Ok(requests)
-}
-
-/// What a request keeps. `kept` are the names so far: one that comes again means the newer value.
-fn keeps(source: &Source<'_>, login: &Login, kept: &mut Vec<String>) -> Result<Vec<Keep>, Failure> {
-    let keep = |(n, (name, from)): (usize, (&String, &Spanned<String>))| {
-        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        if !is_name {
-            let problem = format!("{name:?} cannot be a placeholder: lower-case letters, digits and _");
-            return Err(source.error(from.span(), problem));
-        }
-        if TAKEN.contains(&name.as_str()) {
-            return Err(source.error(from.span(), format!("{{{name}}} means something else already")));
-        }
-        if n == LOGIN_KEEPS_MAX {
-            return Err(source.error(from.span(), format!("at most {LOGIN_KEEPS_MAX} values of an answer")));
-        }
-        wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
-        let value = kept.iter().position(|known| known == name).unwrap_or_else(|| {
-            kept.push(name.clone());
-            kept.len() - 1
-        });
-        Ok(Keep { name: name.clone(), value: value as u16, from: from.get_ref().clone() })
-    };
-    login.keep.iter().enumerate().map(keep).collect()
 }
 
 /// Turns a request into the app's, with the names that there are by then.
@@ -147,8 +118,8 @@ impl Checked<'_> {
     }
 
     fn parse<T>(&self, at: &Spanned<T>, text: &str, quoting: Quoting) -> Result<Template, Failure> {
-        Template::parse(text, Purpose::Opening, self.names, quoting)
-            .map_err(|bad| self.wrong(at, people::explained(text, &bad)))
+        people::template(text, Purpose::Opening, self.names, quoting)
+            .map_err(|problem| self.wrong(at, problem))
     }
 
     fn wrong<T>(&self, at: &Spanned<T>, problem: impl std::fmt::Display) -> Failure {

@@ -1,8 +1,11 @@
 //! `--app FILE.toml`, or `--event NAME --body TEMPLATE`: reads and checks the description of a user's own app (docs/APP.md).
 
 mod checked;
+mod conditions;
 mod file;
+mod keeps;
 mod login;
+mod opening;
 mod path;
 mod people;
 mod publish;
@@ -32,6 +35,7 @@ use crate::exit::Failure;
 use crate::flap::FlapArgs;
 use checked::Checked;
 use file::{Escape, File, To};
+use keeps::Keeper;
 use people::Connect;
 pub(crate) use publish::{Publish, check_place};
 pub(crate) use short::{SayArgs, TellArgs};
@@ -188,7 +192,8 @@ fn describe(
     let mut people = people::people(source, file, given)?;
     let kinds = rooms::kinds(source, file, &mut people, clients_max)?;
     let strangers = people.names.clone();
-    let login = login::requests(source, &file.login, &mut people.names)?;
+    let mut keeper = Keeper::default();
+    let login = login::requests(source, &file.login, (&mut keeper, &mut people.names))?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
@@ -203,7 +208,7 @@ fn describe(
         Escape::Json => Quoting::JSON,
         Escape::None => Quoting::Plain,
     };
-    let kept = resume::name(file, &login, &mut people.names);
+    let resumed = resume::keeps(source, file, &mut keeper, &mut people.names)?;
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
     let mut usual = usual::usual(source, &file.load)?;
@@ -211,9 +216,12 @@ fn describe(
     let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut usual)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
-    let app = Checked { source, names, strangers: &strangers, kept, quoting, facts, rules }.app(
+    let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules };
+    let (open, said) = opening::opening(&checked, file, &mut keeper)?;
+    let app = Checked { names: &said, ..checked }.app(
         file,
-        login,
+        (login, resumed, open),
+        &mut keeper,
         (&kinds, &says),
         rooms.as_ref(),
     )?;
@@ -285,6 +293,8 @@ fn words_of(flags: &BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
     flags.iter().filter_map(word).collect()
 }
 
+#[cfg(test)]
+mod keeps_tests;
 #[cfg(test)]
 mod kinds;
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::people;
 /// A path, with its query, in which these names may stand.
 pub(super) fn path(source: &Source<'_>, path: &Spanned<String>, names: &Names) -> Result<Template, Failure> {
     let text = path.get_ref();
-    let target = Template::parse(text, Purpose::Opening, names, Quoting::Percent)
-        .map_err(|bad| source.error(path.span(), people::explained(text, &bad)))?;
+    let target = people::template(text, Purpose::Opening, names, Quoting::Percent)
+        .map_err(|problem| source.error(path.span(), problem))?;
     let sample = target.sample();
     if sample.starts_with(b"/") && sample.iter().all(|b| b.is_ascii_graphic() && *b != b'#') {
         return Ok(target);

@@ -167,6 +167,6 @@ fn template(source: &Source<'_>, text: &Spanned<String>, names: &Names) -> Resul
 }
 
 fn parse<T>(source: &Source<'_>, at: &Spanned<T>, text: &str, names: &Names) -> Result<Template, Failure> {
-    Template::parse(text, Purpose::Opening, names, Quoting::Plain)
-        .map_err(|bad| source.error(at.span(), people::explained(text, &bad)))
+    people::template(text, Purpose::Opening, names, Quoting::Plain)
+        .map_err(|problem| source.error(at.span(), problem))
 }

@@ -11,6 +11,7 @@ use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{Facts, Joins};
 
 use super::file::{self, File, NAME_BYTES_MAX};
+use super::keeps;
 use super::source::{Source, is_json};
 use super::visits;
 use crate::exit::Failure;
@@ -157,8 +158,9 @@ pub(super) fn joining(
         }
         let Some(join) = &room.get_ref().join else { continue };
         let names = names_in(names, kind);
-        let file::Join { topic, channel, params, event, send, replied, expect } = join.get_ref();
+        let file::Join { topic, channel, params, event, send, replied, expect, keep } = join.get_ref();
         let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();
+        keeps::check_waits(source, keep, expect.is_some() || replied.is_some())?;
         let wrong = |expected: &str| {
             source.error(join.span(), format!("{} joins a room by {expected}", facts.protocol))
         };
@@ -189,9 +191,8 @@ pub(super) fn joining(
         let params = match params {
             // A subscription of Action Cable goes by its parameters: they are the same when it ends.
             Some(params) if is_visited && rules.joins == Joins::Topic => {
-                let text = params.get_ref();
-                Template::parse(text, Purpose::Joining, &names, Quoting::JSON)
-                    .map_err(|bad| source.error(params.span(), people::explained(text, &bad)))?
+                people::template(params.get_ref(), Purpose::Joining, &names, Quoting::JSON)
+                    .map_err(|problem| source.error(params.span(), problem))?
             }
             Some(params) => template(params, Quoting::JSON)?,
             None => Template::literal("{}"),

@@ -1,6 +1,6 @@
 //! What may stand in a file, and what is said of what may not.
 
-use wire::app_file::{Condition, JsonScalar, OpenStep};
+use wire::app_file::{Condition, JsonScalar, OpenStep, Resumed};
 
 use super::*;
 
@@ -139,10 +139,8 @@ fn what_is_kept_has_to_be_there_and_to_be_said() {
     let kept =
         format!("{broadcast}[resume]\nkeep = \"/n\"\nfirst = \"0\"\n[connect]\npath = \"/?after={{kept}}\"");
     let resume = parsed(&kept).unwrap().app.resume.unwrap();
-    assert_eq!(
-        (resume.keep.as_str(), resume.value, resume.first.as_str(), resume.send),
-        ("/n", 0, "0", None)
-    );
+    let first = Resumed { value: 0, from: vec!["/n".into()], first: "0".into() };
+    assert_eq!((resume.keeps, resume.send), (vec![first], None));
 }
 
 #[test]

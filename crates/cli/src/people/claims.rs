@@ -3,9 +3,7 @@
 use std::fmt;
 
 use results::units;
-use wire::template::{BadTemplate, Names, Purpose, Quoting, Template};
-
-use super::explain::explained;
+use wire::template::{Names, Purpose, Quoting, Template};
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// The claims that are times, in seconds since 1970 (RFC 7519 §4.1).
@@ -67,8 +65,7 @@ fn time(value: &toml::Value) -> Result<Template, String> {
 pub(crate) fn json(value: &toml::Value, names: &Names) -> Result<Template, String> {
     Ok(match value {
         toml::Value::String(text) => {
-            let plain = Template::parse(text, Purpose::Opening, names, Quoting::Plain);
-            let plain = plain.map_err(|bad: BadTemplate| explained(text, &bad))?;
+            let plain = super::template(text, Purpose::Opening, names, Quoting::Plain)?;
             Template::literal("\"").then(&plain.quoted(Quoting::JSON)).text("\"")
         }
         toml::Value::Integer(number) => Template::literal(number.to_string()),

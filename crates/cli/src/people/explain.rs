@@ -1,6 +1,22 @@
 //! A placeholder that is not there, in words for the user.
 
-use wire::template::BadTemplate;
+use wire::template::{BadTemplate, Names, Purpose, Quoting, Template};
+
+use crate::secrets::given;
+
+/// Reads a template of an app's file. The keys of its functions may be somewhere else.
+///
+/// # Errors
+/// What is wrong with it, or with a key.
+pub(crate) fn template(
+    text: &str,
+    purpose: Purpose,
+    names: &Names,
+    quoting: Quoting,
+) -> Result<Template, String> {
+    let template = Template::parse(text, purpose, names, quoting).map_err(|bad| explained(text, &bad))?;
+    template.with_keys(&given::value)
+}
 
 /// What is wrong with a text, and what to do about it.
 pub(crate) fn explained(text: &str, bad: &BadTemplate) -> String {

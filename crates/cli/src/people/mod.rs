@@ -17,7 +17,7 @@ use crate::protocol_flags;
 
 pub(crate) use args::{PeopleArgs, equal_rooms, exponent_milli, unequal_rooms};
 pub(crate) use claims::{claims, json};
-pub(crate) use explain::explained;
+pub(crate) use explain::{explained, template};
 
 /// What a token claims where nothing is said: who it is, for an hour.
 const HOUR_S: i64 = 3600;

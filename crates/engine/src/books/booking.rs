@@ -94,6 +94,13 @@ impl Booking<'_> {
                     format!("the server said what throng never did, in {bytes} bytes")
                 })
             }
+            Event::Unmatched { near, bytes } => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                self.ledger.meter.hear("unmatched", self.client, self.heard);
+                self.ledger.meter.error("unmatched", self.client, self.now_ns, || {
+                    format!("a message with throng's id fits no condition of the app's file; `{near}` comes nearest")
+                });
+            }
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
             Event::Wrong(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());

@@ -223,7 +223,7 @@ fn first_loss(step: &Step) -> Option<Ns> {
 /// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
-    const OTHERS: [&str; 10] = [
+    const OTHERS: [&str; 11] = [
         "cut_off",
         "join_refused",
         "join_unanswered",
@@ -232,6 +232,7 @@ fn is_of_clients(kind: &str) -> bool {
         "step_full",
         "unaccepted",
         "unheeded",
+        "unmatched",
         "unrecognised",
         "unsent",
     ];

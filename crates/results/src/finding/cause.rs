@@ -325,6 +325,13 @@ findings! {
         worker: Option<Percent>,
     } => "the server cannot be seen from here, and nothing here reached its limit{}",
          worker.within(": busiest worker ", " of a core");
+    /// Messages came that no condition of the app's file fits: what is missing may be among them.
+    FileUnmatched "unknown.unmatched" {
+        /// Messages with throng's ids that were not recognised.
+        messages: u64,
+        /// The first of them, and the condition that came nearest.
+        example: String,
+    } => "the app's file does not recognise {messages} of the messages that came: {example}";
     /// The load was too short to see anything.
     TooBrief "unknown.brief" {
         /// How long it took.

@@ -162,6 +162,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Foreign { .. }
         | Event::Beside { .. }
         | Event::SameFrame
+        | Event::Unmatched { .. }
         | Event::Announced { .. }
         | Event::Passed { .. }
         | Event::Message { .. }

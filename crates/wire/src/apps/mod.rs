@@ -36,13 +36,13 @@ pub(crate) struct Place {
     pub(crate) given: Option<Box<Given>>,
 }
 
-/// What a client was given before its session is open.
+/// What a client was given.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    /// At its login.
+    /// At its login, and in messages.
     pub(crate) kept: Kept,
     /// By the session that it is to go on with.
-    pub(crate) resumption: Option<Resumption>,
+    pub(crate) resumption: Option<Box<Resumption>>,
 }
 
 impl App {
@@ -105,7 +105,7 @@ impl App {
             let Place { script, given, .. } = &mut **place;
             let Given { kept, resumption } = &mut **given.get_or_insert_default();
             let heard = resumption.as_mut().map(|before| std::mem::take(&mut before.heard));
-            app.go_on(heard.filter(|heard| !heard.is_empty()), script, kept);
+            app.go_on(heard.filter(|heard| !heard.is_empty()), script, &mut kept.values);
         }
     }
 
@@ -136,5 +136,6 @@ mod tests {
     #[test]
     fn a_client_that_does_not_log_in_keeps_no_more_than_its_script_and_what_it_waits_for() {
         assert!(size_of::<Place>() <= 64, "{} bytes", size_of::<Place>());
+        assert!(size_of::<Given>() <= 40, "{} bytes, besides what is kept", size_of::<Given>());
     }
 }

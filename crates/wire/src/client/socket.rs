@@ -32,11 +32,14 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    /// What the app's script has to say next, which message on its connection that is, and what announces the client in it. Once the client is usable, what
-    /// it was given at its login is freed, unless it has to be said again.
+    /// What the app's script has to say next, which message on its connection that is, and what announces the client in it. Once
+    /// the client is usable, what it was given is freed, unless it has to be said again.
     pub(super) fn poll(&mut self, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, u32, Option<Stamp>)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
         let Place { script, given, .. } = &mut **place;
+        for (number, value) in script.take_kept() {
+            given.get_or_insert_default().kept.values.set(number, &value);
+        }
         let frees = !self.cfg.keeps_login;
         let letter = app.poll(script, self.now_ns, &mut |event| {
             if frees && event == Event::Usable {

@@ -13,7 +13,7 @@ const BETWEEN: &str = "; ";
 
 /// What a client sends back: `a=1; b=2`.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Cookies(String);
+pub(crate) struct Cookies(Option<Box<str>>);
 
 impl fmt::Debug for Cookies {
     /// Without them: they let the client in.
@@ -24,7 +24,7 @@ impl fmt::Debug for Cookies {
 
 impl Cookies {
     /// None yet.
-    pub(crate) const NONE: Cookies = Cookies(String::new());
+    pub(crate) const NONE: Cookies = Cookies(None);
 
     /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. What is none is ignored (§5.2).
     pub(crate) fn handle(&mut self, set_cookie: &[u8]) -> bool {
@@ -43,7 +43,7 @@ impl Cookies {
         }
         let fits = kept.len() <= COOKIES_BYTES_MAX;
         if fits {
-            self.0 = kept;
+            self.0 = Some(kept.into());
         }
         fits
     }
@@ -68,7 +68,7 @@ impl Cookies {
     }
 
     fn pairs(&self) -> impl Iterator<Item = &str> {
-        self.0.split(BETWEEN).filter(|pair| !pair.is_empty())
+        self.0.as_deref().unwrap_or_default().split(BETWEEN).filter(|pair| !pair.is_empty())
     }
 
     fn all(&self) -> impl Iterator<Item = (&str, &str)> {

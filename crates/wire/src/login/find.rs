@@ -3,19 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use regex::bytes::{Regex, RegexBuilder};
-
 use super::answer::Answer;
 use super::html;
-use crate::apps::file::{POINTER_DEPTH_MAX, Pointer};
+use crate::apps::file::{BadPlace, InBody, POINTER_DEPTH_MAX};
 use crate::http::cookies::Cookies;
 use crate::http::fields;
 use crate::http::response::Response;
-
-/// Most bytes of a value. Servers accept no larger field in a head, and there most of them go.
-const VALUE_BYTES_MAX: usize = 8 << 10;
-/// The most memory that one expression may take, compiled.
-const REGEX_BYTES_MAX: usize = 1 << 20;
+use crate::template::Values;
 
 /// Where a value is.
 #[derive(Debug)]
@@ -23,10 +17,8 @@ pub(super) enum Find {
     /// Among the cookies that the client has by then.
     Cookie(String),
     Header(String),
-    Json(Pointer),
     Html(String),
-    /// What the first group matches; the whole, if there is none.
-    Regex(Regex),
+    InBody(InBody),
 }
 
 /// A place that is none.
@@ -79,20 +71,19 @@ impl Find {
         match kind {
             "cookie" => token("a cookie").map(Find::Cookie),
             "header" => token("a header").map(Find::Header),
-            "json" => Pointer::parse(what).map(Find::Json).ok_or(BadFind::Pointer),
             "html" if what.is_empty() => Err(BadFind::Name("a field, a meta or an attribute")),
             "html" => Ok(Find::Html(what.to_owned())),
-            "regex" => {
-                let regex = RegexBuilder::new(what).size_limit(REGEX_BYTES_MAX).build();
-                regex.map(Find::Regex).map_err(|error| BadFind::Regex(error.to_string()))
-            }
-            _ => Err(BadFind::Unknown),
+            kind => match InBody::new(kind, what).ok_or(BadFind::Unknown)? {
+                Ok(place) => Ok(Find::InBody(place)),
+                Err(BadPlace::Pointer) => Err(BadFind::Pointer),
+                Err(BadPlace::Regex(error)) => Err(BadFind::Regex(error)),
+            },
         }
     }
 
     /// Whether it is in the body.
     pub(super) fn is_in_body(&self) -> bool {
-        matches!(self, Find::Json(_) | Find::Html(_) | Find::Regex(_))
+        matches!(self, Find::InBody(_) | Find::Html(_))
     }
 
     /// The value; `None`: it is not there, or is nothing that could be said anywhere.
@@ -106,15 +97,9 @@ impl Find {
         let found: Cow<'_, str> = match self {
             Find::Cookie(name) => cookies.get(name)?.into(),
             Find::Header(name) => text(response.fields.all(name).next()?)?.into(),
-            Find::Json(pointer) => pointer.value(&answer.body)?,
             Find::Html(name) => html::find(text(&answer.body)?, name)?,
-            Find::Regex(regex) => {
-                let groups = regex.captures(&answer.body)?;
-                text(groups.get(1).or_else(|| groups.get(0))?.as_bytes())?.into()
-            }
+            Find::InBody(place) => place.find(&answer.body)?,
         };
-        // A line break in a header would begin another.
-        let is_sayable = found.len() <= VALUE_BYTES_MAX && !found.contains(|c: char| c.is_ascii_control());
-        is_sayable.then(|| found.into())
+        Values::can_hold(&found).then(|| found.into())
     }
 }

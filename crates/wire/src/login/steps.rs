@@ -1,7 +1,7 @@
 //! The requests of a login, ready to be written.
 
 use super::find::Find;
-use crate::app_file::{AppFile, LOGIN_KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest};
+use crate::app_file::{AppFile, KEEPS_MAX, LOGIN_REQUESTS_MAX, LoginRequest, VALUES_MAX};
 use crate::failure::Failure;
 use crate::http::fields;
 use crate::options::{BadOption, Options};
@@ -11,8 +11,6 @@ use crate::template::{Filling, Template};
 /// The requests of a login, in their order, with everything encoded that can be encoded once.
 pub(crate) struct Steps {
     steps: Vec<Step>,
-    /// How many values are kept in all.
-    pub(super) values: usize,
     /// The `Host` field.
     pub(super) host: String,
     /// The field lines that all of them share.
@@ -34,16 +32,14 @@ impl Steps {
         if app.login.is_empty() {
             return Ok(None);
         }
-        let keeps = app.login.iter().flat_map(|request| &request.keep);
-        let values = keeps.map(|keep| usize::from(keep.value) + 1).max().unwrap_or(0);
         let too_many = app.login.len() > LOGIN_REQUESTS_MAX
-            || app.login.iter().any(|request| request.keep.len() > LOGIN_KEEPS_MAX)
-            || values > LOGIN_REQUESTS_MAX * LOGIN_KEEPS_MAX;
+            || app.login.iter().any(|request| request.keep.len() > KEEPS_MAX)
+            || app.login.iter().flat_map(|request| &request.keep).any(|keep| keep.value >= VALUES_MAX);
         if too_many {
             return Err(bad("fewer requests to log in with, and fewer values to keep"));
         }
         let steps = app.login.iter().map(Step::new).collect::<Result<_, _>>()?;
-        Ok(Some(Steps { steps, values, host: options.host.clone(), shared: options.encode_shared() }))
+        Ok(Some(Steps { steps, host: options.host.clone(), shared: options.encode_shared() }))
     }
 
     /// A request by its number.

@@ -37,15 +37,14 @@ pub(crate) enum Went {
 
 impl Visit {
     /// Before its first connection stands.
-    pub(crate) fn new(steps: &Steps) -> Visit {
-        let values = vec![Box::default(); steps.values];
+    pub(crate) fn new() -> Visit {
         Visit {
             at: 0,
             redirects: 0,
             led: None,
             is_connected: false,
             reader: Reader::default(),
-            kept: Kept { values, ..Kept::default() },
+            kept: Kept::default(),
         }
     }
 
@@ -102,9 +101,7 @@ impl Visit {
 
     /// What was kept, once the login is done.
     pub(crate) fn take(&mut self) -> Kept {
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.values.shrink_to_fit();
-        kept
+        std::mem::take(&mut self.kept)
     }
 
     /// An answer is whole: takes out of it what is to be kept, and goes on.
@@ -149,7 +146,7 @@ impl Visit {
                     Some(coding) => Failure::LoginEncoded { request, coding },
                     None => Failure::LoginNoMatch { request, keep: n as u8 },
                 })?;
-                self.kept.values[usize::from(*value)] = found;
+                self.kept.values.set(*value, &found);
             }
             (self.at, self.redirects, self.led) = (self.at + 1, 0, None);
         }

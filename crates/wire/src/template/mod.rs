@@ -5,6 +5,7 @@
 //! needs no escapes.
 
 mod fields;
+mod functions;
 mod kept;
 mod names;
 mod parse;
@@ -13,7 +14,7 @@ mod quoting;
 mod stencil;
 mod table;
 
-pub(crate) use kept::Kept;
+pub(crate) use kept::{Kept, Values};
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose};
 pub use pieces::Template;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
 
+use super::functions::{Call, FORMS, Function};
 use super::names::Names;
 use super::pieces::{Piece, Template};
 use super::quoting::Quoting;
@@ -69,11 +70,8 @@ impl Template {
         names: &Names,
         quoting: Quoting,
     ) -> Result<Template, BadTemplate> {
-        let template = read(text, quoting, |name| match meaning(name, purpose, names) {
-            Some(meaning) => Read::Meaning(meaning),
-            None => Read::Unknown,
-        });
-        let template = template.map_err(|at| BadTemplate::Unknown { at, known: known(purpose, names) })?;
+        let template = read_message(text, purpose, names, quoting)
+            .map_err(|at| BadTemplate::Unknown { at, known: known(purpose, names) })?;
         if purpose == Purpose::Measured && !template.has_id() {
             return Err(BadTemplate::NoId);
         }
@@ -83,7 +81,11 @@ impl Template {
     /// Reads a text of the command line that goes into a request or a join. Braces are common there, as in a query that
     /// has one of GraphQL's: what is nobody's name is text, unless it can only be meant for one.
     pub fn opening(text: &str, names: &Names, quoting: Quoting) -> Result<Template, BadTemplate> {
-        read(text, quoting, |name| own(name, names))
+        let own = |name: &str, _| match is_call(name) {
+            true => Read::Text,
+            false => own(name, names),
+        };
+        read(text, quoting, own)
             .map_err(|at| BadTemplate::Unknown { at, known: known(Purpose::Opening, names) })
     }
 
@@ -96,7 +98,7 @@ impl Template {
             plain.push_str(before);
             plain.push_str(&match own(&decoded, names) {
                 Read::Text => format!("%7B{name}%7D"),
-                Read::Meaning(_) | Read::Unknown => format!("{{{decoded}}}"),
+                Read::Meaning(_) | Read::Unknown | Read::UnknownWithin(_) => format!("{{{decoded}}}"),
             });
             rest = after;
         }
@@ -110,6 +112,8 @@ enum Read {
     Meaning(Template),
     Text,
     Unknown,
+    /// What is unknown stands here, within what it is given.
+    UnknownWithin(Range<usize>),
 }
 
 /// What a name is where only a user's own names are placeholders.
@@ -121,15 +125,48 @@ fn own(name: &str, names: &Names) -> Read {
     }
 }
 
-/// Reads a text; where the first unknown placeholder stands, if there is one.
-fn read(text: &str, quoting: Quoting, of: impl Fn(&str) -> Read) -> Result<Template, Range<usize>> {
+/// Reads a text of an app's file; where the first unknown placeholder stands, if there is one.
+fn read_message(
+    text: &str,
+    purpose: Purpose,
+    names: &Names,
+    quoting: Quoting,
+) -> Result<Template, Range<usize>> {
+    read(text, quoting, |name, start| {
+        if !is_call(name) {
+            return meaning(name, purpose, names).map_or(Read::Unknown, Read::Meaning);
+        }
+        let Some(call) = Call::read(name) else { return Read::Unknown };
+        let of = call.of().unwrap_or_default();
+        // What it is of stands at its end.
+        let at = start + name.len() - of.len();
+        match read_message(of, purpose, names, Quoting::Plain) {
+            Ok(of) => Read::Meaning(Template::default().hole(Piece::Function(call.function(of).into()))),
+            Err(unknown) => Read::UnknownWithin(at + unknown.start..at + unknown.end),
+        }
+    })
+}
+
+/// Whether what stands in braces is a function's name, and what it is given.
+fn is_call(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(name, _)| is_function_name(name))
+}
+
+fn is_function_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// Reads a text; where the first unknown placeholder stands, if there is one. `of` is told what stands in braces, and where.
+fn read(text: &str, quoting: Quoting, of: impl Fn(&str, usize) -> Read) -> Result<Template, Range<usize>> {
     let mut template = Template::default();
     let (mut taken, mut from) = (0, 0);
     while let Some((at, name)) = placeholder(text, from) {
         from = at.end;
-        match of(name) {
+        match of(name, at.start + 1) {
             Read::Text => continue,
             Read::Unknown => return Err(at),
+            Read::UnknownWithin(at) => return Err(at),
             Read::Meaning(meaning) => {
                 template = template.text(&text[taken..at.start]).then(&meaning.quoted(quoting));
                 taken = at.end;
@@ -143,12 +180,31 @@ fn read(text: &str, quoting: Quoting, of: impl Fn(&str) -> Read) -> Result<Templ
 fn placeholder(text: &str, from: usize) -> Option<(Range<usize>, &str)> {
     text[from..].match_indices('{').find_map(|(at, _)| {
         let start = from + at;
+        if let Some(call) = call_at(&text[start + 1..]) {
+            return Some((start..start + 2 + call.len(), call));
+        }
         let name = &text[start + 1..start + 1 + text[start + 1..].find('}')?];
         let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'.';
         let looks_like_one = name.starts_with(|c: char| c.is_ascii_lowercase())
             && (OF_COLUMNS.iter().any(|start| name.starts_with(start)) || name.bytes().all(is_name));
         (looks_like_one && !name.contains(['{', '"'])).then(|| (start..start + 2 + name.len(), name))
     })
+}
+
+/// A call that the text starts with, up to the brace that closes it: a function, or what can only be meant for one.
+fn call_at(text: &str) -> Option<&str> {
+    let (name, rest) = text.split_once(':')?;
+    let is_meant =
+        || is_function_name(name) && rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '{');
+    if !Call::NAMES.contains(&name) && !is_meant() {
+        return None;
+    }
+    let mut depth = 0;
+    let end = text.bytes().position(|byte| {
+        depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+        depth < 0
+    })?;
+    Some(&text[..end])
 }
 
 /// The next name between percent-encoded braces, and what is before and behind these.
@@ -162,6 +218,14 @@ fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
     if let Some(own) = names.get(name) {
         return Some(own.clone());
     }
+    let computed = match name {
+        "now" => Some(Piece::Second { ahead_s: 0 }),
+        "uuid" => Some(Piece::Function(Box::new(Function::Uuid))),
+        _ => None,
+    };
+    if let Some(piece) = computed {
+        return Some(Template::default().hole(piece));
+    }
     let (_, piece, _) = NAMES.iter().find(|(known, _, of)| *known == name && of.contains(&purpose))?;
     Some(Template::default().hole(piece.clone()))
 }
@@ -169,7 +233,8 @@ fn meaning(name: &str, purpose: Purpose, names: &Names) -> Option<Template> {
 fn known(purpose: Purpose, names: &Names) -> Vec<String> {
     let built_in = NAMES.iter().filter(|(_, _, of)| of.contains(&purpose)).map(|(name, ..)| *name);
     let (of_data, others): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.starts_with("data."));
-    built_in.chain(of_data).chain(others).map(|name| format!("{{{name}}}")).collect()
+    let names = built_in.chain(of_data).chain(others).map(|name| format!("{{{name}}}"));
+    names.chain(FORMS.map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
@@ -223,14 +288,15 @@ mod tests {
     fn what_is_not_there_is_named_with_what_is() {
         let bad = |text, purpose| Template::parse(text, purpose, &names(), Quoting::Plain).unwrap_err();
         assert_eq!(bad("x", Purpose::Measured), BadTemplate::NoId);
-        for (text, at) in [("a{idd}", 1..6), ("{id}{data.usr}", 4..14), ("é{uuid}", 2..8)] {
+        for (text, at) in [("a{idd}", 1..6), ("{id}{data.usr}", 4..14), ("é{uuix}", 2..8)] {
             let BadTemplate::Unknown { at: found, known } = bad(text, Purpose::Measured) else { panic!() };
             assert_eq!(found, at, "{text}");
             assert!(known.contains(&"{id}".into()) && known.contains(&"{data.user}".into()), "{known:?}");
         }
         for (purpose, first) in [(Purpose::Other, &["{client}", "{seq}"][..]), (Purpose::Opening, &[])] {
             let BadTemplate::Unknown { known, .. } = bad("{id}", purpose) else { panic!() };
-            assert_eq!(known, [first, &["{data.user}", "{data.e-mail}", "{person.id}"]].concat());
+            let names = ["{data.user}", "{data.e-mail}", "{person.id}"];
+            assert_eq!(known, [first, &names, &FORMS].concat());
         }
     }
 

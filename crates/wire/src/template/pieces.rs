@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use secret::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::functions::Function;
 use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
@@ -64,6 +66,8 @@ pub(crate) enum Piece {
         but: Vec<String>,
         is_behind: bool,
     },
+    /// What is computed.
+    Function(Box<Function<Template>>),
 }
 
 impl Template {
@@ -119,6 +123,11 @@ impl Template {
             }
             &Piece::Cell { column, quoting } => Piece::Cell { column, quoting: of_cell(quoting) },
             &Piece::Kept { value, quoting } => Piece::Kept { value, quoting: of_cell(quoting) },
+            Piece::Function(function) => {
+                let mut function = function.clone();
+                function.requote(&of_cell);
+                Piece::Function(function)
+            }
             other => other.clone(),
         };
         Template { pieces: self.pieces.iter().map(requoted).collect() }
@@ -139,7 +148,26 @@ impl Template {
 
     /// Whether it has a value in it that a client was given at its login.
     pub(crate) fn has_kept(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Kept { .. }))
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Kept { .. } => true,
+            Piece::Function(function) => function.of().is_some_and(Template::has_kept),
+            _ => false,
+        })
+    }
+
+    /// The same, with each key of a function as `read` has it, which is told how it is written.
+    ///
+    /// # Errors
+    /// The first of `read`.
+    pub fn with_keys<E>(&self, read: &impl Fn(&str) -> Result<Secret, E>) -> Result<Template, E> {
+        let piece = |piece: &Piece| match piece {
+            Piece::Function(function) => {
+                let known = function.map(|of| of.with_keys(read), |key| read(key.reveal()))?;
+                Ok(Piece::Function(known.into()))
+            }
+            other => Ok(other.clone()),
+        };
+        Ok(Template { pieces: self.pieces.iter().map(piece).collect::<Result<_, E>>()? })
     }
 
     /// What it says, if that is the same for everybody, at any time.
@@ -187,6 +215,7 @@ impl Template {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
             Piece::Padding => padding,
+            Piece::Function(function) => function.bytes_max().unwrap_or(stamp::TEXT_BYTES),
             _ => stamp::TEXT_BYTES,
         };
         self.pieces.iter().map(bytes).sum()
@@ -198,6 +227,7 @@ impl Template {
             Piece::Text(text) => Some(text.len()),
             Piece::Client | Piece::Room { .. } => Some(CLIENT_DIGITS_MAX),
             Piece::Cell { column, .. } => Some(rows.longest(*column)),
+            Piece::Function(function) => function.bytes_max(),
             _ => None,
         };
         self.pieces.iter().map(bytes).sum()
@@ -285,10 +315,19 @@ impl Piece {
             }
             Piece::Kept { value, quoting } => {
                 // Where it is asked for before it is there, it is nothing.
-                let kept = who.kept.values.get(usize::from(*value));
-                quoting.write(out, kept.map_or(&[], |kept| kept.as_bytes()));
+                quoting.write(out, who.kept.values.get(*value).as_bytes());
             }
             Piece::Cookies { but, is_behind } => who.kept.cookies.write(out, but, *is_behind),
+            Piece::Function(function) => {
+                let filled = |of: &Template| {
+                    let mut text = Vec::new();
+                    of.write(&mut text, filling, number);
+                    text
+                };
+                // Values differ by client, message and time.
+                let sender = u64::from(who.client) << 32 | u64::from(*seq);
+                function.write(out, filled, [sender, who.now_ns, number]);
+            }
             Piece::Padding => unreachable!("put in its place by padded()"),
         }
     }

@@ -19,6 +19,7 @@ fn examples() -> Vec<Step> {
         step.figures.tcp.record_ns(9 * MS);
     };
     vec![
+        with(|step| step.errors.add("unmatched", 0, "copy")),
         with(|step| {
             step.errors.add("address_not_available", 0, "no local port is free");
             step.errors.set_local("address_not_available");

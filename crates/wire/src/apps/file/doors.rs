@@ -4,7 +4,7 @@ use super::script::Script;
 use super::steps::{Step, is_reply};
 use crate::app_file::{Door, OpenStep};
 use crate::carried::{Arrival, Letter, Opened};
-use crate::event::{Event, Passed, Way};
+use crate::event::{Event, Passed, Rejection, Way};
 use crate::options::BadOption;
 
 /// The doors of an app, in the order of its file.
@@ -41,18 +41,32 @@ impl Doors {
         }
     }
 
-    /// Whether a message is what a client waits for at a door.
-    pub(super) fn opens(&self, script: &mut Script, arrival: &Arrival<'_>, opened: &Opened<'_>) -> bool {
-        let Some((door, way, at)) = script.passage() else { return false };
-        let is_awaited = match self.steps(door, way).get(usize::from(at)) {
+    /// Whether a message is what a client waits for at a door. What is to be kept of it is.
+    ///
+    /// # Errors
+    /// It lacks what is to be kept of it.
+    pub(super) fn opens(
+        &self,
+        script: &mut Script,
+        arrival: &Arrival<'_>,
+        opened: &Opened<'_>,
+    ) -> Result<bool, Rejection> {
+        let Some((door, way, at)) = script.passage() else { return Ok(false) };
+        let steps = self.steps(door, way);
+        let is_awaited = match steps.get(usize::from(at)) {
             Some(Step::Expect(expected)) => expected.matches(opened),
             Some(Step::Reply) => is_reply(arrival),
             _ => false,
         };
-        if is_awaited {
+        if !is_awaited {
+            return Ok(false);
+        }
+        if let Some(Step::Keep(keeps)) = steps.get(usize::from(at) + 1) {
+            keeps.keep(opened, script)?;
             script.advance();
         }
-        is_awaited
+        script.advance();
+        Ok(true)
     }
 
     /// What a usable client has to say at the doors that it is to go through. Who is through is told, unless there was nothing to

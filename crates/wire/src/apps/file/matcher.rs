@@ -39,19 +39,35 @@ impl Matcher {
             let regex = RegexBuilder::new(regex).size_limit(REGEX_BYTES_MAX).build();
             tests.push(Test::Regex(regex.map_err(|error| BadCondition::Regex(error.to_string()))?));
         }
-        if tests.is_empty() { Err(BadCondition::Empty) } else { Ok(Matcher { tests }) }
+        let has_key = match &condition.key {
+            Some(key) => Pointer::parse(key).map(|_| true).ok_or(BadCondition::Pointer)?,
+            None => false,
+        };
+        if tests.is_empty() && !has_key { Err(BadCondition::Empty) } else { Ok(Matcher { tests }) }
     }
 
     /// Whether the message is meant.
     #[inline]
     pub(super) fn matches(&self, message: &Opened<'_>) -> bool {
+        self.tests.iter().all(|test| test.holds(message))
+    }
+
+    /// How far the message is from being meant: of its tests, those that do not hold.
+    pub(super) fn distance(&self, message: &Opened<'_>) -> usize {
+        self.tests.iter().filter(|test| !test.holds(message)).count()
+    }
+}
+
+impl Test {
+    #[inline]
+    fn holds(&self, message: &Opened<'_>) -> bool {
         let body = &message.body;
-        self.tests.iter().all(|test| match test {
+        match self {
             Test::Event(name) => *message.event == *name.as_bytes(),
             Test::Contains(words) => words.find(body).is_some(),
             Test::Json(pointer, value) => pointer.leads_to(body, value),
             Test::Regex(regex) => regex.is_match(body),
-        })
+        }
     }
 }
 
@@ -105,6 +121,7 @@ mod tests {
             contains: Some("lobby".into()),
             regex: Some(r#""n":\d+"#.into()),
             json: vec![("/type".into(), JsonScalar::Text("say".into()))],
+            key: None,
         };
         let matcher = Matcher::new(&condition).unwrap();
         assert!(matcher.matches(&opened("speak", br#"{"type":"say","n":5,"room":"lobby"}"#)));

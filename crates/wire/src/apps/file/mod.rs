@@ -12,6 +12,8 @@
 //! something to be answered, what the opening waits for, something to be ignored, and unrecognised.
 
 mod doors;
+mod find;
+mod keeps;
 mod matcher;
 mod pointer;
 mod script;
@@ -21,6 +23,6 @@ mod steps;
 pub use matcher::{BadCondition, check};
 pub use pointer::POINTER_DEPTH_MAX;
 
-pub(crate) use pointer::Pointer;
+pub(crate) use find::{BadPlace, InBody};
 pub(crate) use script::Script;
 pub(crate) use spoken::Spoken;

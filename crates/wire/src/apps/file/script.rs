@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::event::Way;
+use crate::event::{Kind, Way};
+use crate::pending::{self, Pending};
 use crate::stamp::Stamp;
+use crate::template::Values;
 
 /// The step of a client that has come through its opening.
 pub(super) const USABLE: u16 = u16::MAX;
@@ -31,13 +33,26 @@ pub(crate) struct Script {
 struct Besides {
     /// What is to be answered, by number of the answer.
     questions: VecDeque<usize>,
-    /// How far it has come, as the last copy told it; empty: nothing has.
-    heard: String,
+    /// How far it has come, as the last copy told it.
+    heard: Values,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
     /// The doors that it is to go through, by number, with what announces it there, and the step at the first of them.
     passages: VecDeque<(u8, Way, Option<Stamp>)>,
     passage_step: u16,
+    /// What it has kept of messages since it last said something, by number.
+    kept: Vec<(u16, Box<str>)>,
+    /// Measured messages whose answers are known by their numbers.
+    numbered: Pending,
+}
+
+impl Besides {
+    /// Whether nothing is in it.
+    fn is_blank(&self) -> bool {
+        let Besides { questions, heard, is_back, passages, passage_step: _, kept, numbered } = self;
+        let is_idle = questions.is_empty() && passages.is_empty() && kept.is_empty() && numbered.is_empty();
+        is_idle && heard.is_empty() && !is_back
+    }
 }
 
 impl Script {
@@ -98,20 +113,46 @@ impl Script {
         (self.wake_ns != 0).then_some(self.wake_ns)
     }
 
-    /// How far it has come, for who goes on over another connection; empty: nothing tells.
-    pub(crate) fn heard(&self) -> &str {
-        self.besides.as_ref().map_or("", |besides| &besides.heard)
+    /// A measured message goes out under this number.
+    pub(super) fn handle_numbered(&mut self, number: u32, kind: Kind, stamp: Stamp) {
+        let numbered = &mut self.besides.get_or_insert_default().numbered;
+        pending::push(&mut Some(numbered), number.into(), Some(kind), stamp);
     }
 
-    /// A copy tells how far its receiver has come.
-    pub(super) fn note(&mut self, heard: &str) {
-        let known = &mut self.besides.get_or_insert_default().heard;
-        known.clear();
-        known.push_str(heard);
+    /// The measured message of this number, once.
+    pub(super) fn take_numbered(&mut self, number: &str) -> Option<Stamp> {
+        let numbered = &mut self.besides.as_mut()?.numbered;
+        pending::take(&mut Some(numbered), number.as_bytes()).map(|(_, stamp)| stamp)
+    }
+
+    /// A message has a value that is kept.
+    pub(super) fn handle_kept(&mut self, number: u16, value: &str) {
+        self.besides.get_or_insert_default().kept.push((number, value.into()));
+    }
+
+    /// What it has kept since it was last asked. Most clients need nothing besides, and have nothing besides then.
+    #[inline]
+    pub(crate) fn take_kept(&mut self) -> Vec<(u16, Box<str>)> {
+        let Some(besides) = self.besides.as_mut().filter(|besides| !besides.kept.is_empty()) else {
+            return Vec::new();
+        };
+        let kept = std::mem::take(&mut besides.kept);
+        self.besides.take_if(|besides| besides.is_blank());
+        kept
+    }
+
+    /// How far it has come, for who goes on over another connection; `None`: nothing tells.
+    pub(crate) fn heard(&self) -> Option<&Values> {
+        self.besides.as_ref().map(|besides| &besides.heard).filter(|heard| !heard.is_empty())
+    }
+
+    /// A message tells how far its receiver has come, in the value of this number.
+    pub(super) fn note(&mut self, number: u16, heard: &str) {
+        self.besides.get_or_insert_default().heard.set(number, heard);
     }
 
     /// The client has come so far over an earlier connection.
-    pub(super) fn go_on(&mut self, heard: String) {
+    pub(super) fn go_on(&mut self, heard: Values) {
         let besides = self.besides.get_or_insert_default();
         (besides.heard, besides.is_back) = (heard, true);
     }

@@ -5,16 +5,20 @@ mod judging;
 use std::sync::Arc;
 
 use super::doors::Doors;
+use super::keeps::Keeps;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
 use super::script::{Script, USABLE};
 use super::steps::Step;
-use crate::app_file::{AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Say};
+use crate::app_file::{
+    AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Resumed, Say, VALUES_MAX,
+};
 use crate::carried::{Letter, Opened, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::people::Mix;
-use crate::template::Kept;
+use crate::stamp::Stamp;
+use crate::template::Values;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]
@@ -36,15 +40,21 @@ pub(crate) struct Spoken {
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
     ignore: Vec<Matcher>,
-    /// Where a copy says how far its receiver has come, and what is said of that by who is back.
-    resume: Option<(Pointer, Option<Letter>)>,
+    /// Where messages say how far their receiver has come, for each value of that, and what is said of it by who is back.
+    resume: Option<(Vec<Vec<Pointer>>, Option<Letter>)>,
+    /// What is kept of messages, which are answered or ignored besides.
+    notes: Vec<(Matcher, Keeps)>,
+    /// Where answers have the numbers of their messages.
+    keys: Vec<Pointer>,
 }
 
 /// What a message with an id may be.
 #[derive(Debug)]
 struct Roles {
-    /// In the order in which that is found out.
-    told: Vec<(Matcher, Role)>,
+    /// In the order in which that is found out, with the keys of the conditions.
+    told: Vec<(Matcher, Role, &'static str)>,
+    /// Of answers that are known by the number of their message.
+    keyed: Vec<(Matcher, Role)>,
     /// What it is when nothing else fits.
     other: Option<Role>,
 }
@@ -57,24 +67,34 @@ impl Roles {
         matcher: &impl Fn(&Condition) -> Result<Matcher, BadOption>,
     ) -> Result<Roles, BadOption> {
         let conditions = [
-            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack),
-            (echo.and_then(|e| e.reply.as_ref()), Role::Echo),
-            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy),
-            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy),
+            (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack, "ack"),
+            (echo.and_then(|e| e.reply.as_ref()), Role::Echo, "reply"),
+            (broadcast.and_then(|b| b.own.as_ref()), Role::Copy, "own"),
+            (broadcast.and_then(|b| b.copy.as_ref()), Role::Copy, "copy"),
         ];
-        let told = conditions.into_iter().filter_map(|(condition, role)| Some((condition?, role)));
+        let told = conditions.into_iter().filter_map(|(condition, role, key)| Some((condition?, role, key)));
+        let (mut told_by_id, mut keyed) = (Vec::new(), Vec::new());
+        for (condition, role, key) in told {
+            match condition.key {
+                Some(_) => keyed.push((matcher(condition)?, role)),
+                None => told_by_id.push((matcher(condition)?, role, key)),
+            }
+        }
         let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
         let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
-        Ok(Roles {
-            told: told.map(|(c, role)| Ok((matcher(c)?, role))).collect::<Result<_, BadOption>>()?,
-            other: any_reply.or(any_copy),
-        })
+        Ok(Roles { told: told_by_id, keyed, other: any_reply.or(any_copy) })
     }
 
     /// What the first condition that the message fits makes of it.
     #[inline]
     fn told(&self, opened: &Opened<'_>) -> Option<Role> {
-        self.told.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| role)
+        self.told.iter().find(|(matcher, ..)| matcher.matches(opened)).map(|&(_, role, _)| role)
+    }
+
+    /// The key of the condition that a message which fits none comes nearest to; `None`: there is none.
+    fn nearest(&self, opened: &Opened<'_>) -> Option<&'static str> {
+        let nearest = self.told.iter().rev().min_by_key(|(matcher, ..)| matcher.distance(opened));
+        nearest.map(|&(_, _, key)| key)
     }
 }
 
@@ -107,6 +127,7 @@ impl Spoken {
                     OpenStep::Ask(say) => steps.extend([Step::Send(asked(say)?), Step::Reply]),
                     OpenStep::Expect(condition) => steps.push(Step::Expect(matcher(condition)?)),
                     OpenStep::Wait(ns) => steps.push(Step::Wait(*ns)),
+                    OpenStep::Keep(keeps) => steps.push(Step::Keep(Keeps::new(keeps)?)),
                 }
             }
             Ok::<_, BadOption>(steps)
@@ -144,13 +165,13 @@ impl Spoken {
                 })
                 .collect::<Result<_, BadOption>>()?,
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
-            resume: match &written.resume {
-                Some(Resume { keep, send, .. }) => {
-                    let keep = Pointer::parse(keep).ok_or_else(|| bad("a JSON pointer to keep"))?;
-                    Some((keep, send.as_ref().map(said).transpose()?))
-                }
-                None => None,
-            },
+            resume: written.resume.as_ref().map(|resume| resumed(resume, said)).transpose()?,
+            keys: written.keys().filter_map(Pointer::parse).collect(),
+            notes: written
+                .notes
+                .iter()
+                .map(|note| Ok((matcher(&note.when)?, Keeps::new(&note.keep)?)))
+                .collect::<Result<_, BadOption>>()?,
             written,
         })
     }
@@ -187,12 +208,23 @@ impl Spoken {
 
     /// A client is about to connect. How far it has come (`None`: this is its first connection), or what stands for that, is among
     /// what it was given from now on.
-    pub(crate) fn go_on(&self, heard: Option<String>, script: &mut Script, kept: &mut Kept) {
-        let Some(Resume { value, first, .. }) = &self.written.resume else { return };
-        let value = usize::from(*value);
-        kept.values.resize(kept.values.len().max(value + 1), Box::default());
-        kept.values[value] = heard.as_deref().unwrap_or(first).into();
-        heard.into_iter().for_each(|heard| script.go_on(heard));
+    pub(crate) fn go_on(&self, heard: Option<Values>, script: &mut Script, kept: &mut Values) {
+        let Some(Resume { keeps, .. }) = &self.written.resume else { return };
+        for (n, Resumed { value, first, .. }) in (0..).zip(keeps) {
+            let heard = heard.as_ref().map(|heard| heard.get(n)).filter(|heard| !heard.is_empty());
+            kept.set(*value, heard.unwrap_or(first));
+        }
+        if let Some(heard) = heard {
+            script.go_on(heard);
+        }
+    }
+
+    /// A measured message goes out under this number of its connection.
+    #[inline]
+    pub(crate) fn handle_sending(&self, script: &mut Script, number: u32, kind: Kind, stamp: Stamp) {
+        if !self.keys.is_empty() {
+            script.handle_numbered(number, kind, stamp);
+        }
     }
 
     /// Whether its clients say how far they have come.
@@ -227,7 +259,7 @@ impl Spoken {
                     script.wake_ns = 0;
                     script.step += 1;
                 }
-                Some(Step::Wait(_) | Step::Expect(_) | Step::Reply) => return None,
+                Some(Step::Wait(_) | Step::Expect(_) | Step::Reply | Step::Keep(_)) => return None,
                 None => {
                     let is_back = script.is_back();
                     if let Some((_, Some(letter))) = self.resume.as_ref().filter(|_| is_back) {
@@ -253,7 +285,7 @@ impl Spoken {
     /// The step of the opening at which a client is, as it was written, from 1; `None`: at none.
     pub(crate) fn opening_step(&self, script: &Script) -> Option<usize> {
         let so_far = self.open.get(..=usize::from(script.step)).filter(|_| script.is_ready)?;
-        Some(so_far.iter().filter(|step| !matches!(step, Step::Reply)).count())
+        Some(so_far.iter().filter(|step| !matches!(step, Step::Reply | Step::Keep(_))).count())
     }
 
     /// Whether who joins a room of this kind is announced to the others there.
@@ -267,6 +299,20 @@ impl Spoken {
         let door = self.written.doors.iter().position(|door| door.kind == kind)?;
         Some((door as u8, self.written.doors[door].place.map(usize::from)))
     }
+}
+
+/// Where messages say how far their receiver has come, and what is said of it.
+fn resumed(
+    Resume { keeps, send }: &Resume,
+    said: impl Fn(&Say) -> Result<Letter, BadOption>,
+) -> Result<(Vec<Vec<Pointer>>, Option<Letter>), BadOption> {
+    let bad = |expected| BadOption::OfDialect { option: "app", expected };
+    if keeps.iter().any(|keep| keep.value >= VALUES_MAX || !Values::can_hold(&keep.first)) {
+        return Err(bad("values to go on from that can be said"));
+    }
+    let pointers = |keep: &Resumed| keep.from.iter().map(|from| Pointer::parse(from)).collect();
+    let places: Option<Vec<Vec<Pointer>>> = keeps.iter().map(pointers).collect();
+    Ok((places.ok_or_else(|| bad("JSON pointers to keep"))?, send.as_ref().map(said).transpose()?))
 }
 
 /// What is said, without being measured.

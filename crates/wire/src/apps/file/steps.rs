@@ -1,5 +1,6 @@
 //! What clients of a user's app do one after the other, to get in or out.
 
+use super::keeps::Keeps;
 use super::matcher::Matcher;
 use crate::carried::{Arrival, Letter, Says};
 
@@ -11,6 +12,8 @@ pub(super) enum Step {
     Reply,
     Expect(Matcher),
     Wait(u64),
+    /// Of what the step before has waited for.
+    Keep(Keeps),
 }
 
 /// Whether it can be the protocol's own reply to a message that is not measured.

@@ -119,13 +119,16 @@ impl Parts {
                 Topic { join: join(version, number, &quoted, &params), leave, name, quoted, visited }
             })
             .collect();
-        let too_long = |topic: &Topic| {
-            topic.name.longest(&options.people.rows).is_none_or(|bytes| bytes > TOPIC_BYTES_MAX)
+        let is_binary = options.of_dialect.settings.is_on(BINARY.name);
+        let too_long = |topic: &Topic| match topic.name.longest(&options.people.rows) {
+            Some(bytes) => bytes > TOPIC_BYTES_MAX,
+            // Only binary messages have one byte for its length; what a server has named itself (LiveView) it can read.
+            None => is_binary || !topic.name.has_kept(),
         };
         if topics.iter().any(too_long) {
             return Err(BadOption::of(
                 &TOPIC_NAME,
-                "at most 255 bytes for each client, without its token or what its login has kept",
+                "at most 255 bytes for each client, without its token; in binary messages without what its login has kept",
             ));
         }
         let pushed = match (version, &topics[..]) {

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! the protocol's answer to a measured message     --> that message's answer
+//! the number of a measured message (`{seq}`)       --> that message's answer or acknowledgement
 //! an id, and a condition of its kind              --> its answer, acknowledgement or copy
 //! a refusal; something to answer or to ignore     --> that
 //! what the opening or a door waits for            --> a step further; the ids in it are copies: the room's history
 //! an id, where its kind has no condition          --> its answer or copy
+//! an id, and no condition of its kind fits        --> unmatched: the file does not look for what came
 //! anything else                                   --> unrecognised
 //! ```
 //!
@@ -19,11 +21,9 @@ use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps::{Step, is_reply};
 use crate::carried::{Arrival, Opened, Says};
-use crate::event::{Event, Kind, Role};
+use crate::event::{Event, Kind, Rejection, Role};
 use crate::stamp::{self, Found, Stamp};
-
-/// Longest value of a copy that is kept: servers accept no larger field in a head.
-const HEARD_BYTES_MAX: usize = 8 << 10;
+use crate::template::Values;
 
 /// What a payload is beside the messages in it.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,8 @@ struct Payload<'a, 'b> {
 
 impl Spoken {
     /// Tells what a message that came in is. The script is told what is to be answered, and what the opening has waited for.
-    #[inline]
+    // Never inlined: the benchmark's app, which is judged in the same place, would pay for it.
+    #[inline(never)]
     pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script, on: &mut impl FnMut(Event)) {
         let bytes = arrival.bytes;
         let found = arrival.found.unwrap_or_else(|| stamp::find(arrival.text));
@@ -69,6 +70,9 @@ impl Spoken {
             return on(Event::Corrupt { bytes });
         }
         let Some(opened) = (arrival.open)(arrival.text) else { return on(Event::Foreign { bytes }) };
+        if let Some((role, stamp)) = self.answered(&opened, script) {
+            return on(Event::Message { role, stamp, bytes });
+        }
         let mut payload = Payload { arrival, opened, told: Vec::new(), besides: None, is_noted: false };
         let event = match found {
             Found::At { offset, .. } if stamp::has_others(arrival.text, offset) => {
@@ -80,6 +84,16 @@ impl Spoken {
         if let Some(event) = event {
             on(event);
         }
+    }
+
+    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one.
+    #[inline]
+    fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(Role, Stamp)> {
+        self.keys.iter().find_map(|key| {
+            let stamp = script.take_numbered(&key.value(&opened.body)?)?;
+            let keyed = &self.roles[self.kind_of(stamp)].keyed;
+            keyed.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| (role, stamp))
+        })
     }
 
     /// Tells each message of a payload that holds several, in its order. The payload's bytes are those of the first.
@@ -140,14 +154,18 @@ impl Spoken {
                         Some(role) => role,
                         None => {
                             payload.besides = Some(Besides::Nothing);
-                            return Some(Event::Foreign { bytes });
+                            let near = self.roles[kind].nearest(&payload.opened);
+                            return Some(match near {
+                                Some(near) => Event::Unmatched { near, bytes },
+                                None => Event::Foreign { bytes },
+                            });
                         }
                     },
                 },
             },
         };
-        if !std::mem::replace(&mut payload.is_noted, true) {
-            self.note(role, &payload.opened, script);
+        if role == Role::Copy {
+            self.note(payload, script);
         }
         Some(Event::Message { role, stamp, bytes })
     }
@@ -156,7 +174,11 @@ impl Spoken {
     fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
         match (self.besides(payload, script), payload.arrival.says) {
             (Besides::Event(event), _) => Some(event),
-            (Besides::Nothing | Besides::Awaited, _) => None,
+            (Besides::Nothing, _) => None,
+            (Besides::Awaited, _) => {
+                self.note(payload, script);
+                None
+            }
             // Nobody waits for it, or it is the server's own affair.
             (Besides::Unknown, Says::Answer(_) | Says::NamedAmongOthers(_)) => None,
             (Besides::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
@@ -173,24 +195,23 @@ impl Spoken {
 
     /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored.
     fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> Besides {
+        let refused = |rejection| Besides::Event(Event::Rejected(rejection));
         if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
-            return Besides::Event(Event::Rejected(rejection));
+            return refused(rejection);
+        }
+        for (_, keeps) in self.notes.iter().filter(|(m, _)| m.matches(opened)) {
+            if let Err(lacking) = keeps.keep(opened, script) {
+                return refused(lacking);
+            }
         }
         if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
             script.handle_question(answer);
             return Besides::Nothing;
         }
-        let is_awaited = match self.open.get(usize::from(script.step)) {
-            Some(Step::Expect(expected)) => expected.matches(opened),
-            Some(Step::Reply) => is_reply(arrival),
-            _ => false,
-        };
-        if is_awaited {
-            script.step += 1;
-            return Besides::Awaited;
-        }
-        if self.doors.opens(script, arrival, opened) {
-            return Besides::Awaited;
+        match self.is_awaited(arrival, opened, script) {
+            Ok(true) => return Besides::Awaited,
+            Ok(false) => {}
+            Err(lacking) => return refused(lacking),
         }
         if self.ignore.iter().any(|m| m.matches(opened)) {
             return Besides::Nothing;
@@ -198,15 +219,44 @@ impl Spoken {
         Besides::Unknown
     }
 
-    /// Keeps how far the client has come, if a copy tells that.
+    /// Whether the opening or a door waits for this message. Then it does no more, and what is to be kept of it is.
+    ///
+    /// # Errors
+    /// It lacks what is to be kept of it.
+    fn is_awaited(
+        &self,
+        arrival: &Arrival<'_>,
+        opened: &Opened<'_>,
+        script: &mut Script,
+    ) -> Result<bool, Rejection> {
+        let is_awaited = match self.open.get(usize::from(script.step)) {
+            Some(Step::Expect(expected)) => expected.matches(opened),
+            Some(Step::Reply) => is_reply(arrival),
+            _ => false,
+        };
+        if !is_awaited {
+            return self.doors.opens(script, arrival, opened);
+        }
+        if let Some(Step::Keep(keeps)) = self.open.get(usize::from(script.step) + 1) {
+            keeps.keep(opened, script)?;
+            script.step += 1;
+        }
+        script.step += 1;
+        Ok(true)
+    }
+
+    /// Keeps how far the client has come, if a payload tells that: once for each.
     #[inline]
-    fn note(&self, role: Role, opened: &Opened<'_>, script: &mut Script) {
-        let Some((keep, _)) = self.resume.as_ref().filter(|_| role == Role::Copy) else { return };
-        // A line break in a header would begin another.
-        let is_sayable =
-            |heard: &str| heard.len() <= HEARD_BYTES_MAX && !heard.contains(|c: char| c.is_ascii_control());
-        if let Some(heard) = keep.value(&opened.body).filter(|heard| is_sayable(heard)) {
-            script.note(&heard);
+    fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) {
+        let Some((places, _)) = &self.resume else { return };
+        if std::mem::replace(&mut payload.is_noted, true) {
+            return;
+        }
+        for (n, pointers) in (0..).zip(places) {
+            let heard = pointers.iter().find_map(|pointer| pointer.value(&payload.opened.body));
+            if let Some(heard) = heard.filter(|heard| Values::can_hold(heard)) {
+                script.note(n, &heard);
+            }
         }
     }
 

@@ -1,0 +1,106 @@
+//! What clients keep of answers and messages, and the names by which they say it later.
+
+use toml::Spanned;
+use wire::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
+use wire::template::{Names, Template};
+
+use super::file::{AnswerRule, File, IgnoreRule, Written};
+use super::source::Source;
+use crate::exit::Failure;
+
+/// The placeholder of the one value that [resume] keeps without naming it.
+pub(super) const KEPT: &str = "kept";
+/// The names of placeholders that mean something else already.
+const TAKEN: [&str; 10] =
+    ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token", "now", "uuid"];
+/// Where a value of a message may be.
+const IN_MESSAGES: [&str; 2] = ["json:", "regex:"];
+
+/// The names of everything that is kept, in the order of their numbers.
+#[derive(Default)]
+pub(super) struct Keeper {
+    names: Vec<String>,
+}
+
+impl Keeper {
+    /// What is kept of an answer. A name that comes again means the newer value.
+    pub(super) fn of_answer(&mut self, source: &Source<'_>, keep: &Written) -> Result<Vec<Keep>, Failure> {
+        if let Some((_, more)) = keep.iter().nth(KEEPS_MAX) {
+            return Err(source.error(more.span(), format!("at most {KEEPS_MAX} values of one message")));
+        }
+        let one = |(name, from): (&String, &Spanned<String>)| {
+            let value = self.number(source, name, from)?;
+            if name == KEPT {
+                return Err(source.error(from.span(), "{kept} is what [resume] keeps"));
+            }
+            wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))?;
+            Ok(Keep { name: name.clone(), value, from: from.get_ref().clone() })
+        };
+        keep.iter().map(one).collect()
+    }
+
+    /// The same of a message, which has no head.
+    pub(super) fn of_message(&mut self, source: &Source<'_>, keep: &Written) -> Result<Vec<Keep>, Failure> {
+        let is_in_message = |from: &str| IN_MESSAGES.iter().any(|place| from.starts_with(place));
+        if let Some(from) = keep.values().find(|from| !is_in_message(from.get_ref())) {
+            let problem = "expected where in the message it is: \"json:/POINTER\" or \"regex:EXPRESSION\"";
+            return Err(source.error(from.span(), problem));
+        }
+        self.of_answer(source, keep)
+    }
+
+    /// The number of a name, which is kept from now on.
+    pub(super) fn number<T>(
+        &mut self,
+        source: &Source<'_>,
+        name: &str,
+        at: &Spanned<T>,
+    ) -> Result<u16, Failure> {
+        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !is_name {
+            let problem = format!("{name:?} cannot be a placeholder: lower-case letters, digits and _");
+            return Err(source.error(at.span(), problem));
+        }
+        if TAKEN.contains(&name) {
+            return Err(source.error(at.span(), format!("{{{name}}} means something else already")));
+        }
+        let number = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        let number = u16::try_from(number).ok().filter(|&number| number < VALUES_MAX);
+        number.ok_or_else(|| source.error(at.span(), format!("at most {VALUES_MAX} values in all")))
+    }
+}
+
+/// Whether there is a message to keep something of.
+pub(super) fn check_waits(source: &Source<'_>, keep: &Written, waits: bool) -> Result<(), Failure> {
+    let Some(from) = keep.values().next().filter(|_| !waits) else { return Ok(()) };
+    let problem = "is kept of what comes in: expected `expect`, or `replied = true`, beside it";
+    Err(source.error(from.span(), problem))
+}
+
+/// Makes placeholders of what is kept.
+pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
+    for keep in keeps {
+        names.set(keep.name.as_str(), Template::of_kept(keep.value));
+    }
+}
+
+/// Makes placeholders of everything that is kept of messages behind the opening: joins, and what is answered or ignored.
+pub(super) fn name_later(
+    source: &Source<'_>,
+    file: &File,
+    keeper: &mut Keeper,
+    names: &mut Names,
+) -> Result<(), Failure> {
+    let joins = file.room.values().filter_map(|room| room.get_ref().join.as_ref());
+    let joins = joins.map(|join| &join.get_ref().keep);
+    let answers = file.answer.iter().map(|AnswerRule { keep, .. }| keep);
+    let ignored = file.ignore.iter().map(|IgnoreRule { keep, .. }| keep);
+    for keep in joins.chain(answers).chain(ignored) {
+        name(names, &keeper.of_message(source, keep)?);
+    }
+    Ok(())
+}

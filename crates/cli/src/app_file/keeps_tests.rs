@@ -1,0 +1,108 @@
+//! What a file may keep of messages, what it may compute, and what its conditions may look for.
+
+use wire::app_file::{AppFile, Keep, Note, OpenStep, Resumed};
+
+use super::*;
+
+const BROADCAST: &str = "[broadcast]\nsend = '{\"id\":\"{id}\",\"socket\":\"{socket}\"}'\n";
+
+fn parsed(text: &str) -> Result<AppFile, Failure> {
+    let described = parse(Path::new("chat.toml"), text, People::default(), Some(1_000));
+    described.map(|described| described.app)
+}
+
+/// Panics unless a file is refused at that line and column.
+fn assert_mistake_at(text: &str, place: &str) {
+    let Err(failure) = parsed(text) else { panic!("no mistake found in:\n{text}") };
+    assert_eq!(failure.flag(), Some(&*format!("chat.toml:{place}")), "{text}\n{failure}");
+}
+
+fn keep(value: u16, name: &str, from: &str) -> Keep {
+    Keep { name: name.into(), value, from: from.into() }
+}
+
+#[test]
+fn values_are_kept_of_steps_and_of_what_is_answered_or_ignored() {
+    let file = r#"
+open = [
+  { expect = { contains = "hello" }, keep = { socket = "json:/data/id" } },
+  { send = '{"auth":"{hmac:sha256:secret:{socket}:room}"}' },
+]
+[[answer]]
+when = { contains = "ping" }
+keep = { n = "regex:(\\d+)" }
+send = "{n}"
+[[ignore]]
+when = { contains = "news" }
+keep = { socket = "json:/socket" }
+"#;
+    let app = parsed(&format!("{file}{BROADCAST}")).unwrap();
+    let [_, OpenStep::Keep(of_hello), OpenStep::Send(_)] = &app.open[..] else { panic!("{:?}", app.open) };
+    assert_eq!(*of_hello, [keep(0, "socket", "json:/data/id")]);
+    let kept: Vec<&[Keep]> = app.notes.iter().map(|Note { keep, .. }| &keep[..]).collect();
+    assert_eq!(kept, [[keep(1, "n", r"regex:(\d+)")], [keep(0, "socket", "json:/socket")]]);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_at_its_place() {
+    for (open, place) in [
+        (r#"{ send = "x", keep = { socket = "json:/a" } }"#, "1:41"),
+        (r#"{ wait = "1s", keep = { socket = "json:/a" } }"#, "1:9"),
+        (r#"{ expect = { contains = "x" }, keep = { socket = "header:x" } }"#, "1:58"),
+        (r#"{ expect = { contains = "x" }, keep = { socket = "json:a" } }"#, "1:58"),
+        (r#"{ expect = { contains = "x" }, keep = { socket = "regex:(" } }"#, "1:58"),
+        (r#"{ expect = { contains = "x" }, keep = { now = "json:/a" } }"#, "1:55"),
+        (r#"{ send = "{socket}" }, { expect = { contains = "x" }, keep = { socket = "json:/a" } }"#, "1:18"),
+        (r#"{ send = "{hmc:sha256:k:x}" }"#, "1:18"),
+        (r#"{ send = "{hmac:sha256:env:THRONG_NO_SUCH_KEY:x}" }"#, "1:18"),
+    ] {
+        assert_mistake_at(&format!("open = [{open}]\n{BROADCAST}"), place);
+    }
+    assert_mistake_at("[room.a]\nsize = 1\njoin = { send = 'x', keep = { a = 'json:/a' } }\n", "3:35");
+}
+
+#[test]
+fn a_condition_has_no_placeholders_but_the_number_of_an_answer() {
+    let file = "[echo]\nsend = '{\"id\":{seq},\"text\":\"{id}\"}'\n";
+    let reply = |json: &str| format!("{file}reply = {{ json = {json} }}\n");
+    let condition =
+        parsed(&reply(r#"{ "/id" = "{seq}", "/ok" = true }"#)).unwrap().echo.unwrap().reply.unwrap();
+    assert_eq!((condition.key.as_deref(), condition.json.len()), (Some("/id"), 1));
+    for (text, place) in [
+        (reply(r#"{ "/id" = "{seq}", "/n" = "{seq}" }"#), "3:44"),
+        (reply(r#"{ "/room" = "room:{client}" }"#), "3:30"),
+        (reply(r#"{ "/text" = "{id}" }"#), "3:30"),
+        (format!("{file}[[ignore]]\nwhen = {{ json = {{ \"/n\" = \"{{seq}}\" }} }}\n"), "4:26"),
+        (format!("{file}[[ignore]]\nwhen = {{ contains = \"room:{{client}}\" }}\n"), "4:8"),
+    ] {
+        assert_mistake_at(&text, place);
+    }
+    assert!(parsed(&reply(r#"{ "/text" = "{other}" }"#)).is_ok(), "other braces are text");
+}
+
+#[test]
+fn who_is_back_may_say_several_values() {
+    let file = |keep: &str, first: &str| {
+        format!(
+            "[broadcast]\nsend = '{{\"id\":\"{{id}}\"}}'\n[resume]\nkeep = {keep}\nfirst = {first}\n\
+             send = '{{offset}} {{epoch}}'\n"
+        )
+    };
+    let keep = r#"{ offset = ["/pub/offset", "/offset"], epoch = "/epoch" }"#;
+    let resumed = |value, from: &[&str], first: &str| {
+        let from = from.iter().map(|&from| from.to_owned()).collect();
+        Resumed { value, from, first: first.into() }
+    };
+    let expected = [resumed(0, &["/epoch"], ""), resumed(1, &["/pub/offset", "/offset"], "0")];
+    assert_eq!(parsed(&file(keep, r#"{ offset = "0" }"#)).unwrap().resume.unwrap().keeps, expected);
+    for (keep, first, place) in [
+        (r#"{ offset = "n", epoch = "/e" }"#, r#"{ offset = "0" }"#, "4:8"),
+        (r#"{ offset = "/n", other = "/e" }"#, r#"{ offset = "0" }"#, "4:8"),
+        (r#"{ offset = 1 }"#, r#""0""#, "4:8"),
+        (keep, r#"{ other = "0" }"#, "5:9"),
+        (keep, r#"{ offset = "0\n" }"#, "5:9"),
+        (keep, r#""0""#, "5:9"),
+    ] {
+        assert_mistake_at(&file(keep, first), place);
+    }
+}

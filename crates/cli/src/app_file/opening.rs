@@ -1,0 +1,63 @@
+//! What a client does before it is usable: the steps of `open`, one by one, each with the names that there are by then.
+
+use toml::Spanned;
+use wire::app_file::OpenStep;
+use wire::template::{Names, Purpose};
+
+use super::checked::Checked;
+use super::file::{File, Step, Written};
+use super::keeps::{self, Keeper};
+use crate::exit::Failure;
+
+/// The steps, and the names of all that is said behind them.
+pub(super) fn opening(
+    checked: &Checked<'_>,
+    file: &File,
+    keeper: &mut Keeper,
+) -> Result<(Vec<OpenStep>, Names), Failure> {
+    let (mut steps, mut names) = (Vec::new(), checked.names.clone());
+    for step in &file.open {
+        let of_step = Checked { names: &names, ..*checked };
+        steps.push(of_step.step(step)?);
+        if let Some(keep) = of_step.kept(&step.get_ref().keep, keeper)? {
+            if let OpenStep::Keep(keeps) = &keep {
+                keeps::name(&mut names, keeps);
+            }
+            steps.push(keep);
+        }
+    }
+    keeps::name_later(checked.source, file, keeper, &mut names)?;
+    Ok((steps, names))
+}
+
+impl Checked<'_> {
+    fn step(&self, step: &Spanned<Step>) -> Result<OpenStep, Failure> {
+        match step.get_ref() {
+            Step { event, send: Some(text), replied, expect: None, wait: None, keep } => {
+                let say = self.say(event, text, Purpose::Other)?;
+                let is_replied = self.replied(replied)?;
+                keeps::check_waits(self.source, keep, is_replied)?;
+                Ok(if is_replied { OpenStep::Ask(say) } else { OpenStep::Send(say) })
+            }
+            Step { event: None, send: None, replied: None, expect: Some(when), wait: None, .. } => {
+                Ok(OpenStep::Expect(self.condition(when)?))
+            }
+            Step { event: None, send: None, replied: None, expect: None, wait: Some(time), keep }
+                if keep.is_empty() =>
+            {
+                Ok(OpenStep::Wait(self.duration(time)?))
+            }
+            _ => Err(self.wrong(
+                step,
+                "expected exactly one of `send`, `expect` and `wait` in a step, `event` and `replied` beside `send` alone, \
+                 and `keep` beside what comes in",
+            )),
+        }
+    }
+
+    /// The step that keeps something of what the one before has waited for; `None`: nothing is kept.
+    pub(super) fn kept(&self, keep: &Written, keeper: &mut Keeper) -> Result<Option<OpenStep>, Failure> {
+        let keeps = keeper.of_message(self.source, keep)?;
+        Ok((!keeps.is_empty()).then_some(OpenStep::Keep(keeps)))
+    }
+}

@@ -1,0 +1,26 @@
+//! What the app's file did not look for: no server is to blame for messages that came and were not recognised.
+
+use crate::finding::Cause;
+use crate::step::Step;
+
+/// Messages with throng's ids that no condition of the file fits.
+pub(super) fn missed(step: &Step) -> Option<Cause> {
+    let error = step.errors.get("unmatched")?;
+    Some(Cause::FileUnmatched { messages: error.count, example: error.example.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::bottleneck;
+
+    #[test]
+    fn what_came_unrecognised_is_not_the_servers_loss() {
+        let mut step = Step::default();
+        assert_eq!(missed(&step), None);
+        (0..42).for_each(|at| step.errors.add("unmatched", at, "copy"));
+        let cause = Cause::FileUnmatched { messages: 42, example: "copy".into() };
+        assert_eq!(missed(&step), Some(cause.clone()));
+        assert_eq!(bottleneck(&step, None), cause.into());
+    }
+}

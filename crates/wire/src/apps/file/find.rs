@@ -1,0 +1,54 @@
+//! Where a value is in the body of a message or an answer, and looking there.
+
+use std::borrow::Cow;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::pointer::Pointer;
+
+/// The most memory that one expression may take, compiled.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// A place in a body.
+#[derive(Debug)]
+pub(crate) enum InBody {
+    /// A JSON pointer.
+    Json(Pointer),
+    /// What the first group matches; the whole, if there is none.
+    Regex(Regex),
+}
+
+/// A place that cannot be looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum BadPlace {
+    /// A pointer that is none.
+    Pointer,
+    /// An expression that is none, and why.
+    Regex(String),
+}
+
+impl InBody {
+    /// The place of a kind, as a file has it; `None`: there is no such kind.
+    pub(crate) fn new(kind: &str, what: &str) -> Option<Result<InBody, BadPlace>> {
+        match kind {
+            "json" => Some(Pointer::parse(what).map(InBody::Json).ok_or(BadPlace::Pointer)),
+            "regex" => {
+                let regex = RegexBuilder::new(what).size_limit(REGEX_BYTES_MAX).build();
+                Some(regex.map(InBody::Regex).map_err(|error| BadPlace::Regex(error.to_string())))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value there.
+    pub(crate) fn find<'a>(&self, body: &'a [u8]) -> Option<Cow<'a, str>> {
+        match self {
+            InBody::Json(pointer) => pointer.value(body),
+            InBody::Regex(regex) => {
+                let groups = regex.captures(body)?;
+                let found = groups.get(1).or_else(|| groups.get(0))?.as_bytes();
+                std::str::from_utf8(found).ok().map(Cow::Borrowed)
+            }
+        }
+    }
+}

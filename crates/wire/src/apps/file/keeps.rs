@@ -1,0 +1,43 @@
+//! Values that clients keep of messages, for what they say later.
+
+use super::find::InBody;
+use super::script::Script;
+use crate::app_file::{KEEPS_MAX, Keep, VALUES_MAX};
+use crate::carried::Opened;
+use crate::event::Rejection;
+use crate::options::BadOption;
+use crate::template::Values;
+
+/// What is kept of a message.
+#[derive(Debug)]
+pub(super) struct Keeps {
+    all: Vec<(u16, InBody, Rejection)>,
+}
+
+impl Keeps {
+    /// Ready to be looked for.
+    pub(super) fn new(keeps: &[Keep]) -> Result<Keeps, BadOption> {
+        let bad = BadOption::OfDialect { option: "app", expected: "values to keep that can be looked for" };
+        if keeps.len() > KEEPS_MAX || keeps.iter().any(|keep| keep.value >= VALUES_MAX) {
+            return Err(bad);
+        }
+        let compiled = |keep: &Keep| {
+            let (kind, what) = keep.from.split_once(':').ok_or(bad)?;
+            let place = InBody::new(kind, what).and_then(Result::ok).ok_or(bad)?;
+            Ok((keep.value, place, Rejection::lacking(&keep.name)))
+        };
+        Ok(Keeps { all: keeps.iter().map(compiled).collect::<Result<_, _>>()? })
+    }
+
+    /// Keeps what is there.
+    ///
+    /// # Errors
+    /// What is told of the first value that is not there.
+    pub(super) fn keep(&self, message: &Opened<'_>, script: &mut Script) -> Result<(), Rejection> {
+        for (value, place, lacking) in &self.all {
+            let found = place.find(&message.body).filter(|found| Values::can_hold(found));
+            script.handle_kept(*value, &found.ok_or(*lacking)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,328 @@
+//! What a placeholder computes: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`.
+//!
+//! `TEXT` is a template of its own, in which placeholders stand as they are, without quotes. Nothing here is random for the
+//! operating system: values differ between clients, messages and times, and a seed repeats them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::{digest, hmac};
+use secret::Secret;
+use serde::{Deserialize, Serialize};
+
+use super::quoting::Quoting;
+use crate::json::extend_decimal;
+
+/// How they are written, for errors.
+pub(super) const FORMS: [&str; 8] = [
+    "{now}",
+    "{uuid}",
+    "{hmac:sha256:KEY:TEXT}",
+    "{hmac:sha1:KEY:TEXT}",
+    "{sha256:TEXT}",
+    "{sha1:TEXT}",
+    "{base64:TEXT}",
+    "{random:1..6}",
+];
+
+/// Something computed for each message, of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Function<T> {
+    /// A code that only those who know the key can make (RFC 2104), in hex.
+    Hmac { digest: Digest, key: Secret, of: T },
+    /// A digest in hex.
+    Digest { digest: Digest, of: T },
+    /// Base64 with padding (RFC 4648 §4).
+    Base64 { of: T, quoting: Quoting },
+    /// A UUID of version 4 in form (RFC 9562 §5.4).
+    Uuid,
+    /// A number between these, both included.
+    Random { from: u64, to: u64 },
+}
+
+/// What a text is condensed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Digest {
+    Sha1,
+    Sha256,
+}
+
+impl Digest {
+    fn named(name: &str) -> Option<Digest> {
+        match name {
+            "sha1" => Some(Digest::Sha1),
+            "sha256" => Some(Digest::Sha256),
+            _ => None,
+        }
+    }
+
+    /// Bytes of it, as written: two digits each.
+    fn digits(self) -> usize {
+        match self {
+            Digest::Sha1 => 2 * digest::SHA1_OUTPUT_LEN,
+            Digest::Sha256 => 2 * digest::SHA256_OUTPUT_LEN,
+        }
+    }
+}
+
+/// A call, taken apart: what the function is, and the text that it is of.
+pub(super) enum Call<'a> {
+    Hmac { digest: Digest, key: &'a str, of: &'a str },
+    Digest { digest: Digest, of: &'a str },
+    Base64 { of: &'a str },
+    Random { from: u64, to: u64 },
+}
+
+impl<'a> Call<'a> {
+    /// The functions that are given something.
+    pub(super) const NAMES: [&'static str; 5] = ["hmac", "sha256", "sha1", "base64", "random"];
+
+    /// Reads `NAME:ARGUMENTS`. `None`: there is no such function, or it takes other arguments.
+    pub(super) fn read(text: &'a str) -> Option<Call<'a>> {
+        let (name, rest) = text.split_once(':')?;
+        if let Some(digest) = Digest::named(name) {
+            return Some(Call::Digest { digest, of: rest });
+        }
+        match name {
+            "hmac" => {
+                let (digest, rest) = rest.split_once(':')?;
+                let digest = Digest::named(digest)?;
+                // A key that is somewhere else has a colon in its name.
+                let scheme = ["env:", "file:"].into_iter().find(|scheme| rest.starts_with(scheme));
+                let scheme = scheme.map_or(0, str::len);
+                let end = scheme + rest[scheme..].find(':')?;
+                (end > scheme).then_some(Call::Hmac { digest, key: &rest[..end], of: &rest[end + 1..] })
+            }
+            "base64" => Some(Call::Base64 { of: rest }),
+            "random" => {
+                let (from, to) = rest.split_once("..")?;
+                let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+                (from <= to).then_some(Call::Random { from, to })
+            }
+            _ => None,
+        }
+    }
+
+    /// The text that it is of; `None`: of nothing.
+    pub(super) fn of(&self) -> Option<&'a str> {
+        match self {
+            Call::Hmac { of, .. } | Call::Digest { of, .. } | Call::Base64 { of } => Some(of),
+            Call::Random { .. } => None,
+        }
+    }
+
+    /// The function of this text.
+    pub(super) fn function<T>(&self, of: T) -> Function<T> {
+        match *self {
+            Call::Hmac { digest, key, .. } => Function::Hmac { digest, key: key.into(), of },
+            Call::Digest { digest, .. } => Function::Digest { digest, of },
+            Call::Base64 { .. } => Function::Base64 { of, quoting: Quoting::Plain },
+            Call::Random { from, to } => Function::Random { from, to },
+        }
+    }
+}
+
+impl<T> Function<T> {
+    /// The text that it is of.
+    pub(super) fn of(&self) -> Option<&T> {
+        match self {
+            Function::Hmac { of, .. } | Function::Digest { of, .. } | Function::Base64 { of, .. } => Some(of),
+            Function::Uuid | Function::Random { .. } => None,
+        }
+    }
+
+    /// The same, with its text and its key made anew.
+    pub(super) fn map<E>(
+        &self,
+        of_text: impl Fn(&T) -> Result<T, E>,
+        of_key: impl Fn(&Secret) -> Result<Secret, E>,
+    ) -> Result<Function<T>, E> {
+        Ok(match self {
+            Function::Hmac { digest, key, of } => {
+                Function::Hmac { digest: *digest, key: of_key(key)?, of: of_text(of)? }
+            }
+            Function::Digest { digest, of } => Function::Digest { digest: *digest, of: of_text(of)? },
+            Function::Base64 { of, quoting } => Function::Base64 { of: of_text(of)?, quoting: *quoting },
+            Function::Uuid => Function::Uuid,
+            Function::Random { from, to } => Function::Random { from: *from, to: *to },
+        })
+    }
+
+    /// The same where all of it stands quoted like this: digits and letters have nothing to quote.
+    pub(super) fn requote(&mut self, quoted: impl Fn(Quoting) -> Quoting) {
+        if let Function::Base64 { quoting, .. } = self {
+            *quoting = quoted(*quoting);
+        }
+    }
+
+    /// The most bytes that it has; `None`: what it is of has no bound.
+    pub(super) fn bytes_max(&self) -> Option<usize> {
+        match self {
+            Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),
+            Function::Base64 { .. } => None,
+            Function::Uuid => Some(UUID_BYTES),
+            Function::Random { to, .. } => Some(to.to_string().len()),
+        }
+    }
+
+    /// Appends the value. `filled` is its text; what is drawn depends on `seed`.
+    pub(super) fn write(&self, out: &mut Vec<u8>, filled: impl FnOnce(&T) -> Vec<u8>, seed: [u64; 3]) {
+        match self {
+            Function::Hmac { digest, key, of } => {
+                let algorithm = match digest {
+                    Digest::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
+                    Digest::Sha256 => hmac::HMAC_SHA256,
+                };
+                let key = hmac::Key::new(algorithm, key.reveal().as_bytes());
+                extend_hex(out, hmac::sign(&key, &filled(of)).as_ref());
+            }
+            Function::Digest { digest, of } => {
+                let algorithm = match digest {
+                    Digest::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
+                    Digest::Sha256 => &digest::SHA256,
+                };
+                extend_hex(out, digest::digest(algorithm, &filled(of)).as_ref());
+            }
+            Function::Base64 { of, quoting } => quoting.write(out, STANDARD.encode(filled(of)).as_bytes()),
+            Function::Uuid => write_uuid(out, [draw(seed, 1), draw(seed, 2)]),
+            Function::Random { from, to } => {
+                let span = u128::from(to - from) + 1;
+                let above = (u128::from(draw(seed, 3)) * span) >> u64::BITS;
+                extend_decimal(out, from + above as u64);
+            }
+        }
+    }
+}
+
+const UUID_BYTES: usize = 36;
+
+/// Bits that depend on a seed and a salt (SplitMix64's finalizer over each part).
+fn draw(seed: [u64; 3], salt: u64) -> u64 {
+    seed.into_iter().fold(salt, |state, part| {
+        let x = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    })
+}
+
+/// Appends these bits as a UUID, with its version and variant in their places.
+fn write_uuid(out: &mut Vec<u8>, [high, low]: [u64; 2]) {
+    let high = high & !0xf000 | 0x4000;
+    let low = low & !(0b11 << 62) | 0b10 << 62;
+    let mut digits = Vec::with_capacity(UUID_BYTES);
+    extend_hex(&mut digits, &[high.to_be_bytes(), low.to_be_bytes()].concat());
+    for (start, end) in [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)] {
+        if start > 0 {
+            out.push(b'-');
+        }
+        out.extend_from_slice(&digits[start..end]);
+    }
+}
+
+fn extend_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        out.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::pieces::tests::nobody;
+    use crate::template::{BadTemplate, Filling, Mark, Names, Purpose, Table, Template, Who};
+
+    fn parsed(text: &str) -> Result<Template, BadTemplate> {
+        let mut names = Names::default();
+        names.set("socket_id", Template::literal("1234.1234"));
+        names.set("person.name", Template::of_column(0));
+        Template::parse(text, Purpose::Other, &names, Quoting::JSON)
+    }
+
+    fn written(text: &str, client: u32, seq: u32) -> String {
+        let mut rows = Table::new(1);
+        assert!(rows.push([r#"a"b"#].into_iter()));
+        let who = Who { client, ..nobody(&rows) };
+        let filling = Filling { mark: Mark::NONE, seq, who, tail: b"" };
+        let mut out = Vec::new();
+        parsed(text).unwrap().write(&mut out, &filling, 0);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn values_are_those_of_their_documents() {
+        for (text, value) in [
+            // Pusher's own example of a private channel; openssl dgst -hmac key; FIPS 180-4; RFC 4648 §10.
+            (
+                "{hmac:sha256:7ad3773142a6692b25b8:{socket_id}:private-foobar}",
+                "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4",
+            ),
+            ("{hmac:sha1:key:value}", "57443a4c052350a44638835d64fd66822f813319"),
+            ("{sha256:abc}", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            ("{sha1:abc}", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+            ("{base64:foobar}", "Zm9vYmFy"),
+            (r#"{base64:{"a":"{person.name}"}}"#, "eyJhIjoiYSJiIn0="),
+            ("{base64:{sha1:abc}}", "YTk5OTNlMzY0NzA2ODE2YWJhM2UyNTcxNzg1MGMyNmM5Y2QwZDg5ZA=="),
+            ("{random:7..7}", "7"),
+        ] {
+            assert_eq!(written(text, 0, 1), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_differs_by_client_and_message() {
+        let drawn = |text: &str| -> Vec<String> {
+            let of_client = |client| (1..20).map(move |seq| (client, seq));
+            (0..20).flat_map(of_client).map(|(client, seq)| written(text, client, seq)).collect()
+        };
+        let mut uuids = drawn("{uuid}");
+        for uuid in &uuids {
+            let parts: Vec<usize> = uuid.split('-').map(str::len).collect();
+            assert!(parts == [8, 4, 4, 4, 12] && uuid[14..].starts_with('4'), "{uuid}");
+            assert!(['8', '9', 'a', 'b'].contains(&uuid[19..].chars().next().unwrap()), "{uuid}");
+        }
+        uuids.sort();
+        uuids.dedup();
+        assert_eq!(uuids.len(), 20 * 19);
+        let mut numbers = drawn("{random:3..6}");
+        numbers.sort();
+        numbers.dedup();
+        assert_eq!(numbers, ["3", "4", "5", "6"]);
+    }
+
+    #[test]
+    fn what_is_no_function_is_refused_where_it_stands() {
+        for (text, at) in [
+            ("é{hmc:sha256:k:x}", 2..18),
+            ("{hmac:md4:k:x}", 0..14),
+            ("{hmac:sha256:k}", 0..15),
+            ("{hmac:sha256::x}", 0..16),
+            ("{random:6..1}", 0..13),
+            ("{random:a}", 0..10),
+            ("{base64:{sockt_id}}", 8..18),
+            ("{sha256:{hmc:x}}", 8..15),
+        ] {
+            let Err(BadTemplate::Unknown { at: found, known }) = parsed(text) else { panic!("{text}") };
+            assert_eq!(found, at, "{text}");
+            assert!(FORMS.iter().all(|form| known.iter().any(|known| known == form)), "{known:?}");
+        }
+        for text in
+            [r#"{"a":{"b":1}}"#, "{ hmac:x}", "{A:b}", "{a: b}", r#"{a:"b"}"#, "{a:1}", "{hmac:sha256:k:x"]
+        {
+            assert_eq!(written(text, 0, 1), text);
+        }
+    }
+
+    #[test]
+    fn a_key_may_be_somewhere_else() {
+        let template = parsed("{base64:{hmac:sha256:env:KEY:x}}{hmac:sha1:file:/a/b:y}").unwrap();
+        let keys = std::cell::RefCell::new(Vec::new());
+        let read = |key: &str| {
+            keys.borrow_mut().push(key.to_owned());
+            Ok::<_, ()>(Secret::from("k"))
+        };
+        let known = template.with_keys(&read).unwrap();
+        assert_eq!(*keys.borrow(), ["env:KEY", "file:/a/b"]);
+        assert_eq!(known, parsed("{base64:{hmac:sha256:k:x}}{hmac:sha1:k:y}").unwrap());
+        assert!(template.with_keys(&|_| Err(())).is_err());
+    }
+}
