@@ -380,6 +380,21 @@ try "write its folder" "echo x >written"
 try "write its home" "mkdir -p ~/.cache && echo x >~/.cache/written"
 try "make a temporary file" "rm \"$(mktemp)\""
 try "end throng" "kill -0 $3"
+try "change a mode outside" "chmod 777 '$1/beside/file'"
+try "change a time outside" "touch -d 2001-01-01 '$1/beside/file'"
+try "read the user's cache" "cat '$1/cargo/config.toml'"
+try "change the user's cache" "echo x >'$1/cargo/bin/cargo'"
+try "write its own cache" "mkdir -p $CARGO_HOME/bin && echo x >$CARGO_HOME/bin/cargo"
+try "make a device" "mknod disk b 259 0"
+at=$$
+while [ "$at" -gt 1 ]; do
+    cat /proc/$at/environ 2>/dev/null | tr '\0' '\n' | grep -q 'open sesame' && echo "process $at tells"
+    at=$(awk '/^PPid/ { print $2 }' /proc/$at/status)
+done
+for all in /proc/[0-9]*/environ; do
+    cat $all 2>/dev/null | tr '\0' '\n' | grep -q 'open sesame' && echo "$all tells"
+done
+true
 "#;
 
 #[test]
@@ -391,11 +406,11 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
     // A clone may be anywhere. What is beside a target is seen unless it is among homes or temporary files.
     let is_hidden = HIDDEN.iter().any(|folder| user.path().starts_with(folder));
     let (temporary, outside) = (tempfile::tempdir().unwrap(), user.path().display());
-    for folder in ["home/tools/bin", "beside", "targets/sh-none"] {
+    for folder in ["home/tools/bin", "beside", "cargo/bin", "targets/sh-none"] {
         fs::create_dir_all(user.path().join(folder)).unwrap();
     }
     let marker = "a private marker";
-    for file in ["home/marker", "beside/file"] {
+    for file in ["home/marker", "beside/file", "cargo/config.toml", "cargo/bin/cargo"] {
         fs::write(user.path().join(file), marker).unwrap();
     }
     fs::write(temporary.path().join("marker"), marker).unwrap();
@@ -416,6 +431,7 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
     command.arg(user.path().join("targets")).env("HOME", user.path().join("home"));
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{path}", tool.parent().unwrap().display()));
+    command.env("CARGO_HOME", user.path().join("cargo")).env("AWS_SECRET_ACCESS_KEY", "open sesame");
     let outcome = run(&mut command, RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let log = fs::read_to_string(own.join("install.log")).unwrap();
@@ -433,10 +449,18 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
         ("write its home", "yes"),
         ("make a temporary file", "yes"),
         ("end throng", "no"),
+        ("change a mode outside", "no"),
+        ("change a time outside", "no"),
+        ("read the user's cache", "yes"),
+        ("change the user's cache", "no"),
+        ("write its own cache", "yes"),
+        ("make a device", "no"),
     ];
     let expected: Vec<String> = expected.iter().map(|(what, is)| format!("{what}: {is}")).collect();
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
-    assert_eq!(fs::read_to_string(user.path().join("home/marker")).unwrap(), marker);
+    for file in ["home/marker", "cargo/bin/cargo"] {
+        assert_eq!(fs::read_to_string(user.path().join(file)).unwrap(), marker);
+    }
     assert!(own.join(".home/.cache/written").exists(), "its home is in its folder");
     assert!(!outcome.stderr.contains("Landlock"), "{outcome}");
 }

@@ -1,10 +1,13 @@
 //! The system calls that rustix does not cover, each behind a safe function.
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::event::epoll;
@@ -150,6 +153,65 @@ pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>
     // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for an
     // error that ends the child.)
     unsafe { command.pre_exec(prepare) }
+}
+
+/// Gives the calling process a mount namespace of its own; with a user namespace around it, in which it may mount (unshare(2)).
+pub(crate) fn unshare_mounts(with_users: bool) -> io::Result<()> {
+    let flags = if with_users { libc::CLONE_NEWUSER | libc::CLONE_NEWNS } else { libc::CLONE_NEWNS };
+    // SAFETY: no memory is touched; a process with several threads is refused a user namespace.
+    check(unsafe { libc::unshare(flags) } as isize).map(drop)
+}
+
+/// Keeps what is mounted from now on to this mount namespace.
+pub(crate) fn make_mounts_private() -> io::Result<()> {
+    mount(None, Path::new("/"), libc::MS_REC | libc::MS_PRIVATE)
+}
+
+/// Makes a folder a mount of its own, with all that is mounted in it.
+pub(crate) fn bind(folder: &Path) -> io::Result<()> {
+    mount(Some(folder), folder, libc::MS_BIND | libc::MS_REC)
+}
+
+fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
+    let source = source.map(c_string).transpose()?;
+    let source = source.as_ref().map_or(std::ptr::null(), |source| source.as_ptr());
+    let target = c_string(target)?;
+    // SAFETY: both are strings that end with NUL and outlive the call, or nothing; these flags use no type and no data.
+    let rc = unsafe { libc::mount(source, target.as_ptr(), std::ptr::null(), flags, std::ptr::null()) };
+    check(rc as isize).map(drop)
+}
+
+/// Makes a mount and all below it read-only, or no longer (mount_setattr(2)).
+pub(crate) fn set_read_only(mount: &Path, is_read_only: bool) -> io::Result<()> {
+    const MOUNT_ATTR_RDONLY: u64 = 1;
+    const AT_RECURSIVE: libc::c_uint = 0x8000;
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    let (set, clear) = if is_read_only { (MOUNT_ATTR_RDONLY, 0) } else { (0, MOUNT_ATTR_RDONLY) };
+    let attributes = Attributes { set, clear, propagation: 0, user_namespace: 0 };
+    let path = c_string(mount)?;
+    // SAFETY: the path ends with NUL, the attributes have the layout of `struct mount_attr`, whose size is told, and both outlive
+    // the call.
+    let rc = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<Attributes>(),
+        )
+    };
+    check(rc as isize).map(drop)
+}
+
+fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
 }
 
 /// The resources that the calling thread has used.

@@ -1,8 +1,9 @@
 //! Where a target is installed and built: within walls ([`net::walls`]), with a home of its own.
 //!
 //! What a package's script can read is what tools and toolchains need; what it can change is the target's folder, with its
-//! home and its temporary files in it. A target that wants the distribution's packages may change the system, because that
-//! is what it asks for, but it still sees no home.
+//! home, its caches and its temporary files in it. Everything else is mounted read-only, where the kernel lets it, so that not
+//! even attributes change. A target that wants the distribution's packages may change the system, because that is what it asks
+//! for, but it still sees no home.
 
 use std::env;
 use std::fs;
@@ -58,6 +59,8 @@ pub(crate) struct Enclosure {
     writable: Vec<PathBuf>,
     /// Variables, and those that are taken away.
     env: Vec<(String, Option<String>)>,
+    /// It may change the system.
+    uses_packages: bool,
 }
 
 impl Enclosure {
@@ -84,12 +87,11 @@ impl Enclosure {
         }
         readable.extend(RESOLVERS.iter().map(PathBuf::from));
         readable.extend(needed.iter().map(|path| path.to_path_buf()));
-        let tools = Tools::of(users.as_deref());
+        let tools = Tools::of(users.as_deref(), &home)?;
         readable.extend(tools.folders);
-        writable.extend(tools.caches);
         env.extend(tools.env);
         env.extend(options(&home, &tmp)?);
-        Ok(Enclosure { readable, writable, env })
+        Ok(Enclosure { readable, writable, env, uses_packages })
     }
 
     /// Gives a command its environment.
@@ -102,9 +104,18 @@ impl Enclosure {
         }
     }
 
-    /// Shuts the calling thread in, with all that it starts. Where the kernel has no walls, nothing is.
+    /// Shuts the calling process in, with all that it starts, as far as the kernel has walls. It must have one thread only.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        net::walls::enclose(&self.readable, &self.writable).map(drop)
+        // Mounts first: within the walls nobody mounts, and without capabilities neither.
+        if !self.uses_packages {
+            net::mounts::freeze_but(&self.writable)?;
+        }
+        net::walls::enclose(&self.readable, &self.writable)?;
+        match self.uses_packages {
+            true => net::rights::drop_those_for_processes()?,
+            false => net::rights::keep_those_of_installers()?,
+        }
+        net::rights::hide()
     }
 }
 
@@ -112,12 +123,12 @@ impl Enclosure {
 #[derive(Default)]
 struct Tools {
     folders: Vec<PathBuf>,
-    caches: Vec<PathBuf>,
     env: Vec<(String, Option<String>)>,
 }
 
 impl Tools {
-    fn of(home: Option<&Path>) -> Tools {
+    /// `own` is the home that they find.
+    fn of(home: Option<&Path>, own: &Path) -> io::Result<Tools> {
         let mut tools = Tools::default();
         let path = env::var_os("PATH").unwrap_or_default();
         for folder in env::split_paths(&path).filter(|folder| folder.is_absolute()) {
@@ -136,7 +147,13 @@ impl Tools {
                 true if home.is_none_or(|home| Path::new(&value).starts_with(home)) => {
                     tools.env.push((name, None));
                 }
-                true => tools.caches.push(value.into()),
+                // Elsewhere, its own is beside the user's, which can only be read.
+                true => {
+                    let cache = own.join(&name);
+                    fs::create_dir_all(&cache)?;
+                    tools.env.extend(text(&name, &cache));
+                    tools.folders.push(value.into());
+                }
                 // A variable that names a place means that place to be found; none means the home as a whole.
                 false if name != "TMPDIR" => {
                     let named = env::split_paths(&value).filter(|path| path.is_absolute());
@@ -152,7 +169,7 @@ impl Tools {
             tools.env.extend(text(variable, &folder));
             tools.folders.push(folder);
         }
-        tools
+        Ok(tools)
     }
 }
 

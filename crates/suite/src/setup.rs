@@ -159,7 +159,8 @@ pub struct Tools<'a> {
 impl Tools<'_> {
     pub(crate) fn guard(&self) -> Command {
         let mut command = Command::new(&self.throng);
-        command.arg(self.guard_verb);
+        // What a guard starts may be able to read the guard's own environment.
+        surroundings::clean(&mut command).arg(self.guard_verb);
         command
     }
 

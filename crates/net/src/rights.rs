@@ -1,0 +1,61 @@
+//! What a process may do beyond others of its user (capabilities(7)), and who may look into it.
+
+use std::io;
+
+use rustix::process::DumpableBehavior;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+/// What root needs to unpack archives, to become another user, and to end what it has started so.
+const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID);
+
+/// What looks into other processes, whatever Landlock says: `/proc/PID/environ` is open to CAP_PERFMON, which CAP_SYS_ADMIN
+/// includes.
+const OF_PROCESSES: CapabilitySet = CapabilitySet::SYS_PTRACE
+    .union(CapabilitySet::SYS_ADMIN)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::CHECKPOINT_RESTORE);
+
+/// Gives up, for the calling thread and all that it starts, every capability that no installer needs.
+pub fn keep_those_of_installers() -> io::Result<()> {
+    keep(OF_INSTALLERS)
+}
+
+/// Gives up, for the calling thread and all that it starts, the capabilities that look into other processes.
+pub fn drop_those_for_processes() -> io::Result<()> {
+    keep(OF_PROCESSES.complement())
+}
+
+/// Nothing that is given up comes back with another program: not by root's number, and not by its file.
+fn keep(kept: CapabilitySet) -> io::Result<()> {
+    rustix::thread::set_no_new_privs(true)?;
+    let CapabilitySets { effective, permitted, .. } = rustix::thread::capabilities(None)?;
+    let (effective, permitted) = (effective & kept, permitted & kept);
+    let inheritable = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, CapabilitySets { effective, permitted, inheritable })?;
+    Ok(())
+}
+
+/// Whether this process may mount file systems.
+pub(crate) fn may_administer() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
+}
+
+/// Whether a user namespace of this process may have its user's number. Root's is refused to who could not give files its
+/// capabilities (user_namespaces(7)).
+pub(crate) fn may_map(uid: u32) -> bool {
+    uid != 0
+        || rustix::thread::capabilities(None)
+            .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SETFCAP))
+}
+
+/// Hides the calling process from others of its user: what is in its memory and its environment (PR_SET_DUMPABLE).
+pub fn hide() -> io::Result<()> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
