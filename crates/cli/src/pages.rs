@@ -1,8 +1,10 @@
 //! The HTML report that a run leaves: beside its results file, or with the user's data.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use net::files::{self, Readers};
 use results::Run;
@@ -14,6 +16,8 @@ use crate::stderr;
 
 /// Reports kept with the user's data: any can be made again with `throng report`.
 const KEPT_MAX: usize = 100;
+/// A page that has been half written for so long is one of a run that was killed.
+const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Where reports go.
 pub(crate) struct Pages {
@@ -99,14 +103,50 @@ fn name(path: &Path) {
     stderr::line(format_args!("throng: report {}", path.display()));
 }
 
-/// Ids begin with the time, so that the oldest sort first. What cannot be deleted does no harm.
+/// Ids begin with the time, so that the oldest sort first. What a killed run has left half written goes, too. What cannot be
+/// deleted does no harm.
 fn forget_oldest(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "html");
-    let mut pages: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_page).collect();
+    let (mut pages, mut halves) = (Vec::new(), Vec::new());
+    for path in entries.flatten().map(|entry| entry.path()) {
+        match path.extension().and_then(OsStr::to_str) {
+            Some("html") => pages.push(path),
+            Some("part") if is_left(&path) => halves.push(path),
+            _ => {}
+        }
+    }
     pages.sort();
     let too_many = pages.len().saturating_sub(KEPT_MAX);
-    for path in pages.iter().take(too_many) {
+    for path in pages.iter().take(too_many).chain(&halves) {
         let _ = fs::remove_file(path);
+    }
+}
+
+/// Whether nobody is still writing a file: a page takes less than a second.
+fn is_left(path: &Path) -> bool {
+    let age =
+        fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > LEFT_AFTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn half_written_pages_of_killed_runs_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a.html", "left.html.part", "written.html.part"] {
+            File::create(at(name)).unwrap();
+        }
+        let before = FileTimes::new().set_modified(SystemTime::now() - LEFT_AFTER * 2);
+        File::options().write(true).open(at("left.html.part")).unwrap().set_times(before).unwrap();
+        forget_oldest(folder.path());
+        let there = ["a.html", "left.html.part", "written.html.part"].map(|name| at(name).exists());
+        assert_eq!(there, [true, false, true]);
     }
 }

@@ -1,8 +1,8 @@
 //! What messages carry, as users say it: a size, sizes from one to another, or the rows of a CSV file.
 
-use std::fs;
 use std::path::Path;
 
+use net::files;
 use results::units;
 
 use crate::exit::Failure;
@@ -37,11 +37,8 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
 /// The rows of a CSV file (RFC 4180) with the columns' names in its first line: a JSON object each.
 pub(crate) fn rows(path: &Path) -> Result<Vec<String>, Failure> {
     let wrong = |problem: String| Failure::usage("--data", format!("{}: {problem}", path.display()));
-    let size = fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
-    if size > DATA_BYTES_MAX {
-        return Err(wrong(format!("{size} bytes, and at most {DATA_BYTES_MAX} are read")));
-    }
-    let bytes = fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let bytes =
+        files::read(path, DATA_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     objects(&bytes).map_err(wrong)
 }
 

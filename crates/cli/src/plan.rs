@@ -24,7 +24,7 @@ use crate::target::Target;
 const QUIET_NS: u64 = 2_000_000_000;
 const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
 /// The largest bundle of authorities that is sent along: several times those of a system.
-const AUTHORITIES_BYTES_MAX: usize = 1 << 20;
+const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 /// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
 /// may be waiting to be free again.
 pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
@@ -134,13 +134,7 @@ pub(crate) fn telling(
 /// The text of a PEM file: it goes to the process that connects.
 fn authorities(ca: &Path) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
-    let text = std::fs::read_to_string(ca).map_err(cannot)?;
-    if text.len() > AUTHORITIES_BYTES_MAX {
-        return Err(Failure::usage(
-            "--ca",
-            format!("{}: it is larger than any bundle of certificate authorities", ca.display()),
-        ));
-    }
+    let text = net::files::read_text(ca, AUTHORITIES_BYTES_MAX).map_err(cannot)?;
     net::tls::check_authorities(&text).map_err(cannot)?;
     Ok(text)
 }

@@ -399,7 +399,7 @@ fn is_kind(name: &str) -> bool {
 
 /// What came from elsewhere, fit to be shown.
 fn plain(text: &str) -> String {
-    let mut shown: String = text.chars().filter(|c| !c.is_control()).collect();
+    let mut shown: String = text.chars().filter(|c| stats::is_shown(*c)).collect();
     while shown.len() > EXAMPLE_BYTES_MAX {
         shown.pop();
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::private;
@@ -14,6 +14,30 @@ pub enum Readers {
     Owner,
     /// As the user's other files: what was asked for by its name, to be shown to others.
     AsUsual,
+}
+
+/// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes. A pipe that nobody writes to would
+/// be waited for without end, and a device such as `/dev/zero` has none.
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    // One that grows meanwhile, or has no size, as those of /proc, is held to the limit, too.
+    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {bytes_max} bytes"),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// The same of a file of text, which is UTF-8.
+pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    String::from_utf8(read(path, bytes_max)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 /// Puts a file of these contents in the place of what is there. It is written beside that and renamed when it is on the disk,
@@ -75,6 +99,22 @@ mod tests {
     use rustix::fs::{CWD, Mode, mkfifoat};
 
     use super::*;
+
+    #[test]
+    fn what_is_read_is_a_regular_file_of_bounded_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, pipe) = (folder.path().join("file"), folder.path().join("pipe"));
+        fs::write(&file, b"\xffx").unwrap();
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        assert_eq!(read(&file, 2).unwrap(), b"\xffx");
+        let kind = |path: &Path, bytes_max| read(path, bytes_max).unwrap_err().kind();
+        assert_eq!(kind(&file, 1), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_text(&file, 2).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        for other in [&pipe, folder.path(), Path::new("/dev/zero")] {
+            assert_eq!(kind(other, 1), io::ErrorKind::InvalidInput);
+        }
+        assert_eq!(kind(&folder.path().join("none"), 1), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_or_not_at_all() {

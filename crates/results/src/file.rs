@@ -85,24 +85,24 @@ pub fn read(text: &str) -> Result<Run, FileError> {
     Ok(parse::<run::FileRun>(text)?.into())
 }
 
-/// A file's text without the control characters in its strings, except tabs and line feeds: names, versions and
-/// examples of errors go to terminals, and a file may come from anybody.
+/// A file's text without the characters in its strings that do not show as what they are, except tabs and line feeds: names,
+/// versions and examples of errors go to terminals, and a file may come from anybody.
 fn printable(text: &str) -> Cow<'_, str> {
-    let is_control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
-    let has_escapes = ["\\u00", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));
-    if !has_escapes && !text.contains(is_control) {
+    let is_hidden = |c: char| !stats::is_shown(c) && !matches!(c, '\t' | '\n' | '\r');
+    let has_escapes = ["\\u", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));
+    if !has_escapes && !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '\\' || is_control(c)) {
+    while let Some(at) = rest.find(|c: char| c == '\\' || is_hidden(c)) {
         shown.push_str(&rest[..at]);
         rest = &rest[at..];
         let escape = rest.char_indices().nth(2).map_or(rest, |(end, _)| &rest[..end]);
         let number = || rest.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let taken = match escape {
             "\\b" | "\\f" | "\\r" => escape.len(),
-            "\\u" if number().and_then(char::from_u32).is_some_and(|c| c == '\r' || is_control(c)) => 6,
+            "\\u" if number().and_then(char::from_u32).is_some_and(|c| c == '\r' || is_hidden(c)) => 6,
             _ if escape.starts_with('\\') => {
                 shown.push_str(escape);
                 escape.len()

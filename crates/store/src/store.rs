@@ -1,6 +1,7 @@
 //! The store: one SQLite file.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,6 +53,16 @@ fn keep_to_the_user(path: &Path) {
     }
 }
 
+/// Opening a pipe would wait for somebody who writes to it, and a device keeps nothing.
+fn check_kind(path: &Path) -> Result<(), StoreError> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(StoreError::Damaged { path: path.into(), why: "it is not a regular file".into() })
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Store {
     /// Opens the store at `path`, which is made, directory included, if it is not there.
     ///
@@ -63,6 +74,7 @@ impl Store {
             private::make_dir(directory)
                 .map_err(|error| StoreError::Directory { path: directory.into(), error })?;
         }
+        check_kind(path)?;
         // SQLite would make it readable by all users. If it cannot be made, SQLite explains that better.
         let _ = private::make_file(path);
         Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
@@ -76,6 +88,7 @@ impl Store {
         if !path.exists() {
             return Err(StoreError::Absent(path.into()));
         }
+        check_kind(path)?;
         Self::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
@@ -260,5 +273,22 @@ fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
             StoreError::Damaged { path: path.into(), why: error.to_string() }
         }
         _ => StoreError::Sqlite { path: path.into(), error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_no_store_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("runs.db");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for opened in [Store::open(&pipe), Store::open_existing(&pipe), Store::open(folder.path())] {
+            assert!(matches!(opened, Err(StoreError::Damaged { .. })));
+        }
     }
 }

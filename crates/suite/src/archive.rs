@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use flate2::Compression;
@@ -10,6 +10,10 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Bytes of all results files, unpacked: those of the largest suites are a tenth of that. A few kilobytes of gzip can stand for
+/// as many gigabytes.
+const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
 /// Results files by their names below the shootout's folder.
 #[derive(Debug, Default)]
@@ -28,10 +32,22 @@ impl Archive {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Archive::default()),
             file => file?,
         };
-        let mut files = BTreeMap::new();
-        for line in BufReader::new(GzDecoder::new(file)).lines() {
-            let Line { file, results } = serde_json::from_str(&line?)?;
+        Archive::unpack(file, UNPACKED_BYTES_MAX)
+    }
+
+    fn unpack(packed: impl Read, bytes_max: u64) -> io::Result<Archive> {
+        let mut unpacked = BufReader::new(GzDecoder::new(packed).take(bytes_max));
+        let (mut files, mut line) = (BTreeMap::new(), Vec::new());
+        while unpacked.read_until(b'\n', &mut line)? > 0 {
+            if unpacked.get_ref().limit() == 0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    format!("more than {bytes_max} bytes, unpacked"),
+                ));
+            }
+            let Line { file, results } = serde_json::from_slice(&line)?;
             files.insert(file, results.to_string());
+            line.clear();
         }
         Ok(Archive(files))
     }
@@ -62,6 +78,16 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bomb_is_not_unpacked() {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(&vec![b' '; 1 << 20]).unwrap();
+        let packed = packed.finish().unwrap();
+        assert!(packed.len() < 2 << 10);
+        let refused = Archive::unpack(&packed[..], 1 << 19).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+    }
 
     #[test]
     fn what_is_put_in_comes_out() {

@@ -266,7 +266,7 @@ impl Record {
     /// The folder cannot be made.
     pub fn log(&self, cell: &Cell) -> Result<PathBuf, RecordError> {
         let folder = self.folder.join(&cell.scenario);
-        fs::create_dir_all(&folder).map_err(|error| io_error(&folder, error))?;
+        net::private::make_dir(&folder).map_err(|error| io_error(&folder, error))?;
         Ok(folder.join(format!("{}-{}.log", cell.target, cell.repeat)))
     }
 

@@ -370,7 +370,7 @@ pub(crate) fn last_line(log: &Path) -> Option<String> {
 
 /// What a program says, fit for a terminal and a table.
 fn printable(said: &str) -> String {
-    let mut said = said.trim().chars().filter(|c| !c.is_control());
+    let mut said = said.trim().chars().filter(|c| stats::is_shown(*c));
     let kept: String = said.by_ref().take(SAID_CHARS_MAX).collect();
     if said.next().is_some() { kept + "…" } else { kept }
 }

@@ -19,11 +19,11 @@ mod usual;
 mod visits;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use load::{Plan, RoleKind, RoomKind, Rooms, SayKind, Workload};
+use net::files;
 use results::Scenario;
 use toml::Spanned;
 use wire::app_file::AppFile;
@@ -78,6 +78,9 @@ pub(crate) fn is_file(dialect: &str) -> bool {
     dialect.ends_with(".toml")
 }
 
+/// A description above this is refused: what is in it is kept for each kind of message, not for each client.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// The protocols over which an app may go, by their names.
 pub(crate) fn carriers() -> String {
     let names: Vec<&str> = DialectId::carriers().map(|dialect| dialect.facts().protocol).collect();
@@ -94,7 +97,7 @@ pub(crate) fn read(path: &Path, given: People, clients_max: Option<u64>) -> Resu
 fn text_of(path: &Path) -> Result<String, Failure> {
     let cannot =
         |error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")).in_file();
-    fs::read_to_string(path).map_err(cannot)
+    files::read_text(path, FILE_BYTES_MAX).map_err(cannot)
 }
 
 /// What a file's `[flap]` says, and nothing else of it: that does not depend on how many clients there are.
@@ -147,7 +150,7 @@ pub(crate) fn of_flags(
 /// Where throng's own server is to be asked for what a file says, if not at its usual path: the path that the file names, or the
 /// one of its protocol. What is wrong with the file is said when it is read in full.
 pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
-    let file: toml::Table = fs::read_to_string(path).ok()?.parse().ok()?;
+    let file: toml::Table = files::read_text(path, FILE_BYTES_MAX).ok()?.parse().ok()?;
     if file.get("connect").is_some_and(|connect| connect.get("path").is_some()) {
         return Some("/");
     }

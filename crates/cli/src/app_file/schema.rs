@@ -1,5 +1,6 @@
 //! The schema by which editors complete an app's file is the format that is read.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! What may stand in a file, and what is said of what may not.
 
+use std::fs;
+
 use wire::app_file::{Condition, JsonScalar, OpenStep, Resumed};
 
 use super::*;

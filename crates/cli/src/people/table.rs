@@ -1,8 +1,9 @@
 //! The rows that clients take in turn: a CSV file (RFC 4180) with the columns' names in its first line.
 
-use std::fs;
+use std::collections::HashSet;
 use std::path::Path;
 
+use net::files;
 use results::format::counted;
 use wire::template::Table;
 
@@ -21,11 +22,8 @@ pub(crate) struct Columns {
 /// Reads the file that a flag names.
 pub(crate) fn read(flag: &str, path: &Path) -> Result<Columns, Failure> {
     let wrong = |problem: String| Failure::usage(flag, format!("{}: {problem}", path.display()));
-    let size = fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(wrong(format!("{size} bytes, and at most {FILE_BYTES_MAX} are read")));
-    }
-    let bytes = fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let bytes =
+        files::read(path, FILE_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(&bytes).map_err(wrong)
 }
 
@@ -37,15 +35,16 @@ fn parse(bytes: &[u8]) -> Result<Columns, String> {
     if columns.is_empty() {
         return Err("is empty: the first line has the names of the columns".to_owned());
     }
-    for (at, name) in columns.iter().enumerate() {
+    let width = u16::try_from(columns.len()).map_err(|_| "line 1: more than 65,535 columns".to_owned())?;
+    let mut known = HashSet::new();
+    for name in &columns {
         if name.is_empty() || name.contains(['{', '}', '"']) {
             return Err(format!("line 1: {name:?} is no name for a column"));
         }
-        if columns[..at].contains(name) {
+        if !known.insert(name) {
             return Err(format!("line 1: the column {name:?} is there twice"));
         }
     }
-    let width = u16::try_from(columns.len()).map_err(|_| "line 1: more than 65,535 columns".to_owned())?;
     let mut rows = Table::new(width);
     for record in reader.records() {
         let record = record.map_err(|error| problem(&error))?;

@@ -58,7 +58,7 @@ fn first_line(body: &str) -> String {
 }
 
 fn readable(text: &str) -> String {
-    let is_readable = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
+    let is_readable = |c: &char| stats::is_shown(*c) && *c != char::REPLACEMENT_CHARACTER;
     text.chars().filter(is_readable).take(BODY_CHARS_MAX).collect()
 }
 

@@ -1,9 +1,9 @@
 //! Secrets as they are given: as they are, or by `env:NAME` and `file:PATH`, so that the list of processes shows none.
 
 use std::env::{self, VarError};
-use std::fs::File;
-use std::io::Read;
+use std::path::Path;
 
+use net::files;
 use secret::{Reference, Secret};
 
 /// The most that is read of a file: a token of that size fits into no header.
@@ -61,10 +61,7 @@ fn read(reference: Reference<'_>) -> Result<String, String> {
         })?,
         Reference::File(path) => {
             let cannot = |error| format!("could not read {path}: {error}");
-            let mut text = String::new();
-            let file = File::open(path).map_err(cannot)?;
-            file.take(SECRET_BYTES_MAX).read_to_string(&mut text).map_err(cannot)?;
-            text
+            files::read_text(Path::new(path), SECRET_BYTES_MAX).map_err(cannot)?
         }
     };
     // Editors and `echo` end a file with a line break, which is no part of it.

@@ -209,7 +209,7 @@ fn machine() -> String {
     let gib = memory_bytes as f64 / f64::from(1 << 30);
     let cpu = cpu_model.unwrap_or_else(|| "unknown CPU".to_owned());
     let text = format!("{cpu}, {cores} cores, {gib:.0} GiB, {kernel}");
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
+    text.chars().filter(|c| stats::is_shown(*c)).take(200).collect()
 }
 
 /// Host and process; what a host's name may have and an agent's may not becomes a dash.

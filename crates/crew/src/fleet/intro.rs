@@ -133,7 +133,7 @@ impl Hello {
             && (1..=WORKERS_MAX).contains(&self.threads)
             && self.clients_per_process > 0
             && self.host.iter().all(|host| {
-                host.machine.len() <= MACHINE_BYTES_MAX && !host.machine.contains(|c: char| c.is_control())
+                host.machine.len() <= MACHINE_BYTES_MAX && host.machine.chars().all(stats::is_shown)
             })
     }
 

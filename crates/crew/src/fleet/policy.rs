@@ -157,7 +157,10 @@ impl fmt::Display for Asked<'_> {
             // What came over the bus is shown on two terminals.
             Endpoint::Unix(path) => {
                 f.write_str("unix:")?;
-                path.to_string_lossy().chars().filter(|c| !c.is_control()).try_for_each(|c| write!(f, "{c}"))
+                path.to_string_lossy()
+                    .chars()
+                    .filter(|c| stats::is_shown(*c))
+                    .try_for_each(|c| write!(f, "{c}"))
             }
         }
     }

@@ -161,11 +161,11 @@ impl Relay {
                 }
             }
             Ok(Incoming::Message(Up::Leaving(why))) => {
-                let why: String = why.chars().filter(|c| !c.is_control()).take(200).collect();
+                let why: String = why.chars().filter(|c| stats::is_shown(*c)).take(200).collect();
                 self.lose(index, &format!("it left: {why}")).await;
             }
             Ok(Incoming::Message(Up::Report(Report::Failed { message, .. }))) => {
-                let message: String = message.chars().filter(|c| !c.is_control()).take(200).collect();
+                let message: String = message.chars().filter(|c| stats::is_shown(*c)).take(200).collect();
                 self.lose(index, &message).await;
             }
             Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, &self.plan, self.workers) => {

@@ -20,7 +20,7 @@ pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
     if said.is_empty() {
         said.push(String::from_utf8_lossy(bytes));
     }
-    let is_readable = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
+    let is_readable = |c: &char| stats::is_shown(*c) && *c != char::REPLACEMENT_CHARACTER;
     said.join(" ").chars().filter(is_readable).take(CHARS_MAX).collect()
 }
 
@@ -51,5 +51,6 @@ mod tests {
         assert_eq!(excerpt(&[b'a'; 500]).len(), CHARS_MAX);
         assert_eq!(excerpt(b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xffx"), "x");
         assert_eq!(excerpt(b"\x81\x7e\x01"), "~");
+        assert_eq!(excerpt("a\u{202e}\u{1b}[31mb\u{2066}".as_bytes()), "a[31mb");
     }
 }

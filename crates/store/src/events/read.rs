@@ -130,7 +130,7 @@ impl Group {
     fn into_rows(self) -> impl Iterator<Item = EventRow> {
         // A log may come from anywhere, and goes to a terminal.
         let text = |bytes: &ByteArray| {
-            String::from_utf8_lossy(bytes.data()).chars().filter(|c| !c.is_control()).collect::<String>()
+            String::from_utf8_lossy(bytes.data()).chars().filter(|c| stats::is_shown(*c)).collect::<String>()
         };
         (0..self.time_ns.len()).map(move |row| EventRow {
             time_ns: self.time_ns[row].unwrap_or_default(),

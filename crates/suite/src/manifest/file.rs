@@ -16,6 +16,8 @@ use crate::mistake::{Mistake, Source};
 pub const FILE_NAME: &str = "target.toml";
 /// The manifest of the reference server, which is a target like the others and needs no folder.
 const REFERENCE: &str = include_str!("../../carried/throng.toml");
+/// A manifest above this is refused.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The name of the reference server.
 pub const REFERENCE_NAME: &str = "throng";
 /// Its name where it runs a second time, as a control.
@@ -50,7 +52,8 @@ impl Target {
     /// The manifest cannot be read, or has a mistake.
     pub fn of_folder(folder: &Path, readers: Readers<'_>) -> Result<Vec<Target>, Mistake> {
         let path = folder.join(FILE_NAME);
-        let text = std::fs::read_to_string(&path).map_err(|error| Mistake::unreadable(&path, &error))?;
+        let text = net::files::read_text(&path, FILE_BYTES_MAX)
+            .map_err(|error| Mistake::unreadable(&path, &error))?;
         read(&path, &text, folder, readers)
     }
 

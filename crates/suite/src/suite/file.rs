@@ -16,13 +16,17 @@ use crate::layout;
 use crate::manifest::{Ability, dialect, flag_value, time};
 use crate::mistake::{Mistake, Source};
 
+/// A suite above this is refused.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
 impl Suite {
     /// Reads a suite from its file, every time and number of its `shortened` flags multiplied by `scale`.
     ///
     /// # Errors
     /// The file cannot be read, or has a mistake.
     pub fn read(path: &Path, scale: f64, check_flags: CheckFlags<'_>) -> Result<Suite, Mistake> {
-        let text = std::fs::read_to_string(path).map_err(|error| Mistake::unreadable(path, &error))?;
+        let text =
+            net::files::read_text(path, FILE_BYTES_MAX).map_err(|error| Mistake::unreadable(path, &error))?;
         Suite::parse(path, &text, scale, check_flags)
     }
 

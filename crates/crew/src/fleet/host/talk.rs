@@ -62,7 +62,7 @@ const OF_AGENT: &str = "load";
 
 /// What came over a wire, fit to be shown.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(WORDS_BYTES_MAX).collect()
+    text.chars().filter(|c| stats::is_shown(*c)).take(WORDS_BYTES_MAX).collect()
 }
 
 impl Trouble {

@@ -1,0 +1,31 @@
+//! Which characters of others' text may go to a terminal, a page or a table.
+
+/// Whether a character shows as what it is: no control character, none that changes the direction of the text around it
+/// (Unicode UAX #9; CVE-2021-42574), and none that cannot be seen, such as those of tags and joiners.
+pub fn is_shown(c: char) -> bool {
+    !c.is_control()
+        && !matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_all_scripts_are_shown_and_what_turns_them_is_not() {
+        let hidden = "\0\n\u{1b}\u{7f}\u{9b}\u{ad}\u{200f}\u{202e}\u{2066}\u{2069}\u{feff}\u{e0041}";
+        assert!(!hidden.contains(is_shown));
+        assert!("a é ש ع 漢 🙂 ́".chars().all(is_shown));
+    }
+}
