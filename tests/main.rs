@@ -61,7 +61,6 @@ mod ranking;
 mod readme;
 mod real_servers;
 mod replays;
-mod resources;
 mod resume;
 mod resume_runs;
 mod roles;

@@ -5,8 +5,8 @@
 
 The tests of the whole program wait for seconds of load to pass more than they compute. What needs a CPU and no clock
 (unit tests, Autobahn, clippy, rustdoc) runs beside them with less priority, except beside those that measure. Each
-part prints its output when it ends. --times adds the slowest tests. The last line counts the tests; exit status 1 if
-anything failed.
+part prints its output when it ends. A few tests that failed run once more when nothing else does: whoever passes then is
+named as flaky. --times adds the slowest tests. The last line counts the tests; exit status 1 if anything failed.
 """
 
 import contextlib
@@ -32,6 +32,8 @@ SLOWEST = 30
 THREADS_WAITING = 3 * len(os.sched_getaffinity(0))
 # Those that hold times against the truth; nothing runs beside them.
 MEASURING = "alone::"
+# More than these do not fail because the machine was busy.
+AGAIN_MAX = 12
 # What computes and watches no clock gets the CPU that the tests leave.
 NICE_TESTS, NICE_LINTS = 10, 19
 
@@ -53,6 +55,7 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
     seconds: list[tuple[float, str]] = field(default_factory=list)
     parts: list[tuple[float, str]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -78,6 +81,12 @@ class Tally:
         with self.lock:
             self.failed += 1
             self.failures.append(part)
+
+    def retract(self, names: list[str]) -> None:
+        """Forgets the failures of these tests: they run again."""
+        with self.lock:
+            self.failures = [name for name in self.failures if name not in names]
+            self.failed -= len(names)
 
     def took(self, start: float, part: str) -> None:
         with self.lock:
@@ -218,6 +227,23 @@ def split(programs: list[Program]) -> tuple[Program, Program, list[Program]]:
     return replace(whole, arguments=["--test-threads=1", MEASURING]), replace(whole, arguments=waiting), others
 
 
+def run_again(programs: list[Program], is_timed: bool) -> None:
+    """Runs the few tests that failed once more, one at a time, and notes which of them pass."""
+    if len(TALLY.failures) > AGAIN_MAX:
+        return
+    for program in programs:
+        prefix = f"{program.name}: "
+        failed = [name for name in dict.fromkeys(TALLY.failures) if name.startswith(prefix)]
+        tests = [name.removeprefix(prefix) for name in failed if not name.startswith(f"{prefix}exit status")]
+        if not tests:
+            continue
+        names = [prefix + test for test in tests]
+        say(f"once more, alone: {', '.join(tests)}")
+        TALLY.retract(names)
+        run_tests(replace(program, arguments=["--test-threads=1", "--exact", *tests], niceness=0), is_timed)
+        TALLY.flaky += [name for name in names if name not in TALLY.failures]
+
+
 def check() -> None:
     """What a compiler says of the code, beside the tests: nothing waits for it."""
     deny = ["env", "RUSTDOCFLAGS=-D warnings"]
@@ -243,6 +269,8 @@ def report(is_timed: bool) -> int:
     for seconds, name in sorted(TALLY.parts, reverse=True):
         if seconds >= 1:
             say(f"{seconds:8.0f} s  {name}")
+    for name in TALLY.flaky:
+        say(f"FLAKY: {name}: failed, and passed when it ran alone")
     for name in TALLY.failures:
         say(f"FAILED: {name}")
     say(f"{TALLY.passed} passed, {TALLY.failed} failed, {TALLY.skipped} skipped")
@@ -299,6 +327,8 @@ def run_all(is_timed: bool) -> None:
         lambda: part("scripts", *SCRIPTS),
         check,
     )
+    # Both halves of the whole program's tests are one program.
+    run_again([waiting, *others], is_timed)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,27 @@ class Runs(unittest.TestCase):
         self.assertIn("five minutes: make torture", printed)
         self.assertIn("needs node", printed)
 
+    def test_what_passes_alone_is_flaky_and_what_does_not_has_failed(self):
+        path = self.folder / "program"
+        path.write_text(f"""#!/bin/sh
+case "$*" in
+*--exact*) echo 'test a::by_chance ... ok'; echo 'test a::always ... FAILED'
+    echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored' ;;
+*) echo 'test a::by_chance ... FAILED'; echo 'test a::always ... FAILED'
+    echo 'test result: FAILED. 0 passed; 2 failed; 0 ignored' ;;
+esac
+exit 101
+""")
+        path.chmod(0o755)
+        program = run.Program("p", str(path), str(self.folder))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run.run_tests(program, is_timed=False)
+            run.run_again([program], is_timed=False)
+            status = run.report(is_timed=False)
+        self.assertEqual((self.tally.flaky, self.tally.failures), (["p: a::by_chance"], ["p: a::always"]))
+        self.assertEqual((self.tally.passed, self.tally.failed, status), (1, 1, 1))
+        self.assertIn("FLAKY: p: a::by_chance", printed.getvalue())
+
     def test_a_program_that_dies_is_a_failure(self):
         self.run_tests("echo 'test a::passes ... ok'; kill -9 $$")
         self.assertEqual(self.tally.failed, 1)

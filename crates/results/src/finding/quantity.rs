@@ -80,7 +80,7 @@ macro_rules! quantity {
 
 quantity!(
     /// A share of a whole, 0 to 100.
-    Percent(f64), "_percent", 97.0, self => rounded(self.0), Value::as_f64, (percent(self.0), "%")
+    Percent(f64), "_percent", 97.0, self => rounded(self.0), Value::as_f64, (percent(rounded(self.0)), "%")
 );
 quantity!(
     /// A duration in nanoseconds; milliseconds in files.
@@ -89,7 +89,7 @@ quantity!(
 );
 quantity!(
     /// A rate.
-    PerS(f64), "_per_s", 250.0, self => rounded(self.0), Value::as_f64, (rate(self.0), "/s")
+    PerS(f64), "_per_s", 250.0, self => rounded(self.0), Value::as_f64, (rate(rounded(self.0)), "/s")
 );
 quantity!(
     /// A size.
@@ -97,11 +97,11 @@ quantity!(
 );
 quantity!(
     /// CPUs: `1 core`, `0.5 cores`.
-    Cores(f64), "", 2.0, self => rounded(self.0), Value::as_f64, (self.0.to_string(), if self.0 == 1.0 { " core" } else { " cores" })
+    Cores(f64), "", 2.0, self => rounded(self.0), Value::as_f64, (rounded(self.0).to_string(), if self.0 == 1.0 { " core" } else { " cores" })
 );
 quantity!(
     /// How many times something grew.
-    Factor(f64), "_factor", 1.5, self => rounded(self.0), Value::as_f64, (format!("{:.1}", self.0), "-fold")
+    Factor(f64), "_factor", 1.5, self => rounded(self.0), Value::as_f64, (format!("{:.1}", rounded(self.0)), "-fold")
 );
 quantity!(
     /// The name of a percentile: `p95` of 0.95.
@@ -173,7 +173,8 @@ impl Quantity for Programs {
     }
 
     fn words(&self) -> (String, &str) {
-        let named = self.0.iter().map(|program| format!("{} {:.0}%", program.name, program.cpu_percent));
+        let named =
+            self.0.iter().map(|program| format!("{} {:.0}%", program.name, rounded(program.cpu_percent)));
         (named.collect::<Vec<_>>().join(", "), " of a core")
     }
 
@@ -362,7 +363,8 @@ fn name<T: Quantity>(field: &str) -> String {
     format!("{field}{}", T::UNIT)
 }
 
-/// To three decimals: a percentage or a rate has no more to say.
+/// To three decimals: a percentage or a rate has no more to say. Sentences take the number as the file has it, so that one
+/// made of the file is the same.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::alone;
 use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{Outcome, Server, echo, finish, run, start_measuring, throng, under};
@@ -31,6 +32,7 @@ fn saturate(url: &str) -> Command {
 
 #[test]
 fn what_was_seen_of_a_server_that_dies_stays() {
+    let _alone = alone();
     let server = Server::start(&[]);
     // So many that its CPU time shows within a second.
     let process = start_measuring(&mut echo(&server.url(), 300, "4s"));
@@ -49,6 +51,7 @@ fn what_was_seen_of_a_server_that_dies_stays() {
 
 #[test]
 fn a_server_that_lives_has_not_ended() {
+    let _alone = alone();
     let server = Server::start(&[]);
     let outcome = run(&mut echo(&server.url(), 2, "1s"), RUN_MAX);
     assert_eq!(step(&outcome)["server"]["ended_s"], Value::Null, "{outcome}");
@@ -56,6 +59,7 @@ fn a_server_that_lives_has_not_ended() {
 
 #[test]
 fn a_server_by_its_port_is_all_that_was_started_with_it() {
+    let _alone = alone();
     // As a gateway and what stands behind it; the shell that started both is neither.
     let script = r#"sleep 60 & "$0" "$@" & wait"#;
     let server = Server::start_as(&[], |serve| under("sh", &["-c", script], &serve));
@@ -65,6 +69,7 @@ fn a_server_by_its_port_is_all_that_was_started_with_it() {
 
 #[test]
 fn a_servers_quota_is_its_size_and_shows_when_it_binds() {
+    let _alone = alone();
     let Some(quota) = Quota::new(QUOTA) else { return };
     let server = Server::start_as(&["--threads", "1"], |serve| quota.over(&serve));
     let outcome = run(&mut saturate(&server.url()), RUN_MAX);
@@ -76,6 +81,7 @@ fn a_servers_quota_is_its_size_and_shows_when_it_binds() {
 
 #[test]
 fn the_generators_own_quota_shows_too() {
+    let _alone = alone();
     let (Some(quota), server) = (Quota::new(QUOTA), Server::start(&[])) else { return };
     let outcome = run(&mut quota.over(&saturate(&server.url())), RUN_MAX);
     let step = step(&outcome);
@@ -85,6 +91,7 @@ fn the_generators_own_quota_shows_too() {
 
 #[test]
 fn programs_that_have_the_cpu_are_named() {
+    let _alone = alone();
     let server = Server::start(&["--threads", "1"]);
     let folder = tempfile::tempdir().unwrap();
     let spinner = folder.path().join("spinner");
