@@ -34,7 +34,7 @@ const USUAL: [&str; 33] = [
     "method",
     "body",
     "to",
-    "rooms",
+    "room-size",
     "step-size",
     "limit-rtt",
     "search",
