@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use engine::{Delta, Gone, Held, RoleDelta, Settled};
 use load::{Load, RoleKind, Rooms, StepOrder, Until, Workload};
-use results::{Rates, RoleFigures, SayFigures, Second, Step};
+use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
 use stats::{Counts, Figures, Histogram};
 
 use crate::audience::{Audience, Due, People};
@@ -310,6 +310,7 @@ impl Merge {
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
             duration_ns,
             rates,
+            spent: TimeSpent::of(&totals.account, &totals.figures.rtt),
             figures: Figures { completion, ..totals.figures },
             counts,
             errors: totals.errors,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use load::{Cut, StepOrder};
 use serde::{Deserialize, Serialize};
-use stats::{Counts, Errors, Figures, Histogram, Packed};
+use stats::{Account, Counts, Errors, Figures, Histogram, Packed};
 
 use crate::events::Batch;
 
@@ -104,6 +104,8 @@ pub struct Delta<H = Packed> {
     pub last_arrival_ns: u64,
     /// The samples of the interval.
     pub figures: Figures<H>,
+    /// Where the time of the round trips in `figures` went.
+    pub account: Account,
     /// Received by the kernel → handled; sampled. It is the generator's own, and no figure of the step.
     pub loop_lag: H,
     /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under
@@ -463,6 +465,7 @@ impl Delta {
 impl<H> Delta<H> {
     fn add_all_but_figures(&mut self, other: &Delta) {
         self.last_arrival_ns = self.last_arrival_ns.max(other.last_arrival_ns);
+        self.account.merge(&other.account);
         self.counts.merge(&other.counts);
         self.due = self.due.saturating_add(other.due);
         self.received_bytes += other.received_bytes;

@@ -89,7 +89,7 @@ impl Publishers {
             match self.idlest(users, now_ns) {
                 Some(index) => self.say(index, stamp, users, now_ns),
                 None => {
-                    users.ledger.handle_waiting(false);
+                    users.ledger.handle_waiting(false, now_ns.saturating_sub(intended_ns));
                     self.waiting.push_back(stamp);
                 }
             }
@@ -111,12 +111,13 @@ impl Publishers {
     /// Has a message published over this connection.
     fn say(&mut self, index: u32, stamp: Stamp, users: &mut Clients, now_ns: u64) {
         self.of_each[index as usize].under_way.push_back(stamp);
+        let late_ns = now_ns.saturating_sub(stamp.intended_ns);
         match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
             Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),
-            Ok((Sending::Waits { is_busy }, _)) => users.ledger.handle_waiting(is_busy),
+            Ok((Sending::Waits { is_busy }, _)) => users.ledger.handle_waiting(is_busy, late_ns),
             Err(cause) => {
                 // It has a number, and did not go out.
-                users.ledger.handle_waiting(false);
+                users.ledger.handle_waiting(false, late_ns);
                 self.lose(index, cause, users, now_ns);
             }
         }

@@ -20,6 +20,7 @@ mod mirror;
 mod parts;
 mod resources;
 mod run;
+mod spent;
 mod step;
 
 pub use run::{SCHEMA, run_id, started};

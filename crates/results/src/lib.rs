@@ -18,6 +18,7 @@ pub mod limit;
 mod resources;
 mod run;
 pub mod scenario;
+mod spent;
 pub mod standing;
 mod step;
 pub mod units;
@@ -32,6 +33,7 @@ pub use limit::Limit;
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, Verdict, command_line};
 pub use scenario::Scenario;
+pub use spent::TimeSpent;
 pub use step::{
     CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup,
     is_of_answers, with_lengths,

@@ -9,6 +9,7 @@ use crate::absences::{Absences, Ages};
 use crate::finding::Caveat;
 use crate::judgement::{Found, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+use crate::spent::TimeSpent;
 
 /// What the kinds of errors start with that those who publish met with.
 pub(crate) const PUBLISH: &str = "publish_";
@@ -48,6 +49,8 @@ pub struct Step {
     pub rates: Rates,
     /// Everything that was timed.
     pub figures: Figures,
+    /// Where the time of its round trips went.
+    pub spent: Option<TimeSpent>,
     /// Everything that was counted.
     pub counts: Counts,
     /// Failures by kind.

@@ -18,6 +18,8 @@ mod generator;
 mod lag;
 mod machine;
 mod marks;
+mod owners;
+mod pool;
 mod server;
 mod signs;
 mod stalls;
@@ -29,12 +31,13 @@ pub use conclude::{conclude, held_back, lightest_broken};
 pub use generator::lost_agents;
 pub use machine::others_percent;
 pub use marks::marks;
+pub use owners::{Owner, Owners, slow_time};
 pub use signs::WORKER_CPU_PERCENT_MAX;
 
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     |step, _| app_file::missed(step),
     |step, _| generator::ran_out(step),
     |step, _| server::gone(step),
@@ -44,12 +47,13 @@ const RULES: [Rule; 20] = [
     |step, _| machine::full(step),
     |step, _| machine::starved(step),
     |step, _| generator::exhausted(step),
-    |step, _| generator::short_of_connections(step),
+    |step, _| pool::short_of_connections(step),
     |step, _| lag::of_others(step),
     |step, _| lag::of_its_own(step),
     |step, _| machine::network(step),
     |step, _| generator::behind(step),
     |step, _| machine::crowded(step),
+    |step, _| shared(step),
     server::fell_behind,
     |step, _| server::waits(step),
     |step, _| server::has_short_queue(step),
@@ -62,6 +66,16 @@ const RULES: [Rule; 20] = [
 pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Found {
     let cause = RULES.into_iter().find_map(|rule| rule(step, previous));
     cause.unwrap_or_else(|| nobody(step)).into()
+}
+
+/// A limit broke, and neither the server nor the generator's side has most of the slow messages' time: what is lacking of a CPU
+/// counts for the latter, since the server may have kept the limit with it.
+fn shared(step: &Step) -> Option<Cause> {
+    let (latency_ns, owners) = slow_time(step).filter(|_| !step.has_passed() && step.counts.missing == 0)?;
+    let not_the_servers = owners.percent(Owner::Generator) + owners.percent(Owner::Contention);
+    let is_shared =
+        not_the_servers > 100.0 - signs::OWNED_PERCENT_MIN && not_the_servers < signs::OWNED_PERCENT_MIN;
+    is_shared.then(|| Cause::Shared { latency: Ns(latency_ns), owners: owners.told(step) })
 }
 
 /// Nothing gave out, as far as it can be seen.

@@ -3,6 +3,7 @@
 //! Pure: no I/O, no clock. Durations are nanoseconds in `u64` (`*_ns`), averages of them `f64`. Every formula
 //! is stated in METHODOLOGY and has one place here.
 
+pub mod account;
 pub mod accounting;
 pub mod capacity;
 pub mod compare;
@@ -22,6 +23,7 @@ mod student;
 mod summary;
 mod table;
 
+pub use account::{Account, Spent};
 pub use accounting::{Count, CountOf, Counts, Whole};
 pub use capacity::Capacity;
 pub use errors::Errors;

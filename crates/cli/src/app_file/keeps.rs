@@ -8,7 +8,7 @@ use super::file::{AnswerRule, File, IgnoreRule, Written};
 use super::source::Source;
 use crate::exit::Failure;
 
-/// The placeholder of the one value that [resume] keeps without naming it.
+/// The placeholder of the one value that `[resume]` keeps without naming it.
 pub(super) const KEPT: &str = "kept";
 /// The names of placeholders that mean something else already.
 const TAKEN: [&str; 10] =

@@ -46,7 +46,7 @@ impl Account {
         let samples = delta.figures.iter().map(|(_, samples)| samples).chain([&delta.loop_lag]);
         let samples = samples.map(Packed::count).max().unwrap_or(0);
         let sum = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
-        sum(&mut self.samples, samples);
+        sum(&mut self.samples, samples.max(delta.account.from(0).messages));
         sum(&mut self.handshakes, delta.figures.handshake.count());
         for &answers in delta.statuses.values() {
             sum(&mut self.answers, answers);

@@ -33,6 +33,8 @@ pub(crate) struct Booking<'a> {
     pub(crate) alike: Alike,
     /// The message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
+    /// How long ago the kernel had received what the event comes of, if it is known.
+    pub(crate) lag_ns: Option<u64>,
 }
 
 /// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
@@ -47,6 +49,10 @@ impl Booking<'_> {
     /// Puts into the figures what is not there yet.
     pub(crate) fn finish(&mut self) {
         let Alike { service_ns, rtt_ns, answers } = std::mem::take(&mut self.alike);
+        if answers == 0 {
+            return;
+        }
+        self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.lag_ns);
         self.ledger.meter.figures.service.record_n_ns(service_ns, answers);
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
     }
@@ -440,6 +446,7 @@ mod tests {
             end: &mut None,
             alike: Alike::default(),
             is_in_same_frame: false,
+            lag_ns: None,
         };
         answers.into_iter().for_each(|answer| booking.handle(answer));
         booking.finish();

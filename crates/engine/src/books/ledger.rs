@@ -292,9 +292,11 @@ impl Ledger {
         self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());
     }
 
-    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered another.
-    pub(crate) fn handle_waiting(&mut self, is_busy: bool) {
+    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered another. It was
+    /// due so long ago.
+    pub(crate) fn handle_waiting(&mut self, is_busy: bool, late_ns: u64) {
         self.meter.held.kept += 1;
+        self.meter.account.waited_late_ns += late_ns;
         // A closed loop has no message until there is room for it.
         self.meter.counts.waited += u64::from(is_busy && !self.step.is_closed());
     }
@@ -322,6 +324,7 @@ impl Ledger {
                 let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
                 let of_it = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
+                self.meter.account.waited_ns += sent_ns.saturating_sub(stamp.intended_ns);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
@@ -420,6 +423,7 @@ impl Ledger {
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
+        self.meter.account.give_up(late_ns);
         if let Some(say) = self.meter.say(kind) {
             say.rtt.record_ns(late_ns);
         }

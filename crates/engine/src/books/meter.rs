@@ -8,7 +8,7 @@ use std::sync::Arc;
 use load::{Segment, StepOrder};
 use net::{clock, proc};
 use secret::Secret;
-use stats::{Count, Counts, Errors, Figures, Histogram};
+use stats::{Account, Count, Counts, Errors, Figures, Histogram};
 use wire::People;
 
 use crate::books::cause::Cause;
@@ -24,6 +24,7 @@ pub(crate) struct Meter {
     epoch_ns: u64,
     step: u16,
     pub(crate) figures: Figures,
+    pub(crate) account: Account,
     pub(crate) loop_lag: Histogram,
     pub(crate) counts: Counts,
     /// The same by kind of messages, where there are several.
@@ -103,6 +104,7 @@ impl Meter {
             epoch_ns,
             step: 0,
             figures: Figures::default(),
+            account: Account::default(),
             loop_lag: Histogram::new(),
             counts: Counts::default(),
             says: Vec::new(),
@@ -295,6 +297,7 @@ impl Meter {
             usable,
             last_arrival_ns: self.last_arrival_ns,
             figures,
+            account: std::mem::take(&mut self.account),
             loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
             counts: std::mem::take(&mut self.counts),
             says,

@@ -9,7 +9,7 @@ use wire::{Sending, Stamp, StreamId, Way};
 
 use crate::books::{self, Alike, Booking, Cause, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
-use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token, is_stamped};
+use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token};
 use crate::clients::streams::{Streams, Wish};
 use crate::events::{Entry, Kind};
 use crate::timing::Portion;
@@ -217,13 +217,15 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<bool, Cause> {
         for _ in 0..READS_PER_TURN {
+            let is_stamped = shared.is_next_read_stamped();
             // The session may have asked for another connection in place of this one.
             let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
             let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
             let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
-            let read = link.read(is_stamped(token.client), &mut shared.read[..bytes_max])?;
+            let read = link.read(is_stamped, &mut shared.read[..bytes_max])?;
             let Some((received, lag_ns)) = read else { return Ok(false) };
             shared.now_ns = clock::monotonic_ns();
+            shared.lag_ns = lag_ns;
             if let Some(lag_ns) = lag_ns {
                 ledger.meter.loop_lag.record_ns(lag_ns);
             }
@@ -293,6 +295,7 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let acks = shared.acks();
+        let lag_ns = shared.lag_ns.take();
         let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
@@ -316,6 +319,7 @@ impl LoadClient {
             end: &mut end,
             alike: Alike::default(),
             is_in_same_frame: false,
+            lag_ns,
         };
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
@@ -473,7 +477,7 @@ impl LoadClient {
         }
         let sending = self.session.send(wire, now_ns, unix_ns, kind, stamp, &mut shared.output.of(sender));
         if let Sending::Waits { is_busy } = sending {
-            ledger.handle_waiting(is_busy);
+            ledger.handle_waiting(is_busy, now_ns.saturating_sub(intended_ns));
             return None;
         }
         Some(Staged { numbers: number..number + 1, intended_ns, bytes: shared.output.len() - before })

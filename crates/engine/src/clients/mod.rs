@@ -379,6 +379,7 @@ impl Clients {
             end: &mut None,
             alike: Alike::default(),
             is_in_same_frame: false,
+            lag_ns: None,
         };
         booking.published(stamp, bytes);
     }

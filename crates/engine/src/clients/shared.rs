@@ -21,8 +21,11 @@ const READ_BYTES: usize = 256 << 10;
 
 /// The kernel keeps little for a client that reads slowly, so that the server has to: as on a slow link.
 const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
-/// One client in so many has its packets stamped by the kernel, for the loop lag.
-const LAG_SAMPLE_EVERY: u32 = 64;
+/// One read in so many asks when the kernel received what it reads, for the loop lag: a prime, so that no round of clients falls in
+/// step with it.
+const STAMPED_READ_EVERY: u32 = 17;
+/// The next read asks in any case if none has for so long.
+const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
 /// How much is kept of what the server says to a client that tries.
 pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
@@ -76,6 +79,11 @@ pub(crate) struct Shared {
     pub(crate) has_publishers: bool,
     /// The time of the event in hand, on the run's clock.
     pub(crate) now_ns: u64,
+    /// How long ago the kernel had received what is in hand, if it stamped that.
+    pub(crate) lag_ns: Option<u64>,
+    /// Reads since the last that asked for it, and when that was.
+    unstamped_reads: u32,
+    stamped_ns: u64,
     pub(crate) wire: wire::Config,
     pub(crate) tls: Option<(ClientTls, String)>,
     endpoints: Vec<Addr>,
@@ -113,6 +121,9 @@ impl Shared {
             mark: 0,
             has_publishers: plan.publishing.is_some(),
             now_ns: clock::monotonic_ns(),
+            lag_ns: None,
+            unstamped_reads: 0,
+            stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
             tls: plan.tls.as_ref().map(client_tls).transpose()?,
             endpoints: endpoints.collect(),
@@ -149,10 +160,8 @@ impl Shared {
             net::socket::connect(addr, local)
         };
         let socket = socket.map_err(|error| cause_of(&error))?;
-        if is_stamped(token.client) {
-            // Where a kernel tells no times of arrival, nothing is known of the loop's lag.
-            let _ = socket.enable_timestamps();
-        }
+        // Where a kernel tells no times of arrival, nothing is known of the loop's lag.
+        let _ = socket.enable_timestamps();
         let added = self.poller.add(&socket, token.pack() | self.mark, Interest::ReadWriteEdge);
         added.map_err(|error| cause_of(&error))?;
         Ok(socket)
@@ -175,10 +184,16 @@ impl Shared {
     fn turn(&self, index: u32, of: usize) -> usize {
         self.number(index) as usize % of
     }
-}
 
-/// Whether the kernel stamps what comes in for this client.
-#[inline]
-pub(crate) fn is_stamped(client: u32) -> bool {
-    client.is_multiple_of(LAG_SAMPLE_EVERY)
+    /// Whether the next read is to ask when the kernel received what it reads.
+    #[inline]
+    pub(crate) fn is_next_read_stamped(&mut self) -> bool {
+        self.unstamped_reads += 1;
+        let is_stamped = self.unstamped_reads >= STAMPED_READ_EVERY
+            || self.now_ns.saturating_sub(self.stamped_ns) > STAMPED_READ_NS_MAX;
+        if is_stamped {
+            (self.unstamped_reads, self.stamped_ns) = (0, self.now_ns);
+        }
+        is_stamped
+    }
 }

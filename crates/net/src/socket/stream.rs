@@ -115,7 +115,7 @@ impl Socket {
     }
 
     /// Asks the kernel to stamp received packets (SO_TIMESTAMPNS), for
-    /// [`recv_stamped`](Socket::recv_stamped). Costs a little per packet: for sampled sockets.
+    /// [`recv_stamped`](Socket::recv_stamped). Costs a little per packet.
     pub fn enable_timestamps(&self) -> io::Result<()> {
         sys::enable_timestamps(self.as_fd())
     }

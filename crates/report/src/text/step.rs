@@ -1,9 +1,9 @@
 //! One step: what was asked of it, and what came of that below, indented. Where websocket-bench's words are asked for, the first line is
 //! its own, to the byte and in whole milliseconds, so that scripts that read it keep working.
 
-use results::conclusion;
 use results::format::{bytes, count, duration, rate};
 use results::{Bottleneck, GeneratorUse, Rates, Scenario, ServerUse, Step};
+use results::{conclusion, verdict};
 use stats::{Count, CountOf, Counts, Timed};
 
 use crate::reading;
@@ -38,6 +38,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
         let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
         rows.painted("error", &text, Some(Colour::Yellow))
     }));
+    lines.extend(slow_time(step).map(|text| row("p95 went to", &text)));
     lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(step.broken().map(|limit| {
         let text = conclusion::failing(scenario, step, limit);
@@ -181,6 +182,12 @@ fn others(counts: &Counts, of: CountOf) -> String {
         Some(format!(", {} {words}", count(n)))
     };
     counts.iter().filter_map(said).collect()
+}
+
+/// Whose the time of the slow messages was, with the programs that had the CPU that was waited for.
+fn slow_time(step: &Step) -> Option<String> {
+    let (from_ns, owners) = verdict::slow_time(step)?;
+    Some(format!("of {} and more: {}", duration(from_ns), owners.told(step)))
 }
 
 /// Who used how much; a generator that is known stands beside a server that is not seen.

@@ -12,11 +12,13 @@ use super::judgement::{FileBottleneck, FileLimit};
 use super::mirror::{mirror, ms_from_ns, optional_ms, optional_seconds, seconds};
 use super::parts::{FileRole, FileSay};
 use super::resources::{FileGenerator, FileMachine, FileServer};
+use super::spent::FileAccount;
 use crate::absences::{Absences, Ages};
 use crate::conclusion;
 use crate::limit::Limit;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
+use crate::spent::TimeSpent;
 use crate::standing;
 use crate::step::{FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
 
@@ -176,6 +178,8 @@ pub(super) struct FileStep {
     rates: FileRates,
     #[serde(flatten)]
     figures: FileFigures,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<FileAccount>,
     counts: FileCounts,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     statuses: BTreeMap<u16, u64>,
@@ -227,6 +231,7 @@ impl From<&Step> for FileStep {
             warmup: step.warmup.as_ref().map(FileWarmup::from),
             rates: FileRates::from(&step.rates),
             figures: FileFigures(step.figures.clone()),
+            account: FileAccount::of(step),
             counts: FileCounts::of(&step.counts, &step.errors),
             statuses: step.statuses.clone(),
             absences: step.absences.iter().map(FileAbsences::from).collect(),
@@ -266,6 +271,7 @@ impl From<FileStep> for Step {
             warmup: file.warmup.map(Warmup::from),
             rates: Rates::from(file.rates),
             figures: file.figures.0,
+            spent: file.account.map(TimeSpent::from),
             counts,
             errors,
             statuses: file.statuses,

@@ -332,6 +332,13 @@ findings! {
         /// The first of them, and the condition that came nearest.
         example: String,
     } => "the app's file does not recognise {messages} of the messages that came: {example}";
+    /// A limit broke, and no one has most of the slow messages' time.
+    Shared "unknown.shared" {
+        /// The p95.
+        latency: Ns,
+        /// Whose the time of the messages was that took as long or longer: shares.
+        owners: String,
+    } => "the time of the messages that took {latency} or longer is shared: {owners}";
     /// The load was too short to see anything.
     TooBrief "unknown.brief" {
         /// How long it took.

@@ -1,19 +1,26 @@
 //! What of a latency is the generator's own: how late it was, and whose fault that was.
 //!
+//! Of round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where clients only
+//! connect, it is how late events were handled.
+//!
 //! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of that and the
 //! server waited as well; below that it is said as what it is, in a mark.
 
 use stats::{Histogram, Timed};
 
 use super::machine;
-use super::signs::{IDLE_CPU_PERCENT_MAX, server_left_out, waits_for_slots, worker_cpu};
+use super::owners::{Owner, Owners};
+use super::signs::{IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, server_left_out, waits_for_slots, worker_cpu};
 use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
+use crate::spent::TAIL_QUANTILE;
 use crate::step::Step;
 
 /// Where lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
 /// single hiccup, and accuses nobody.
 const QUANTILES: [f64; 3] = [0.99, 0.95, 0.9];
+/// So many slow messages are more than a single hiccup.
+const SLOW_MESSAGES_MIN: u64 = 10;
 /// Lag below which it never matters.
 const LAG_NS_MIN: u64 = 1_000_000;
 /// Lag, as a share of the latency, above which it is said.
@@ -37,18 +44,43 @@ pub(super) struct Lag {
     quantile: f64,
     /// The longest that is waited for: of a broadcast, that is its copies.
     longest_ns: u64,
+    /// By the account: whether a CPU was lacking for more of it than the generator worked on others.
+    is_contention: Option<bool>,
 }
 
 impl Lag {
     /// Of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
     pub(super) fn of(step: &Step) -> Option<Lag> {
+        let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step))?;
+        (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
+    }
+
+    /// What of the slow messages' time belongs to the generator, and to whoever had the CPU that either end lacked; or of the time of
+    /// all, where the slow ones are too few to be more than a hiccup.
+    fn by_account(step: &Step) -> Option<Lag> {
+        let spent = step.spent.as_ref()?;
+        let is_shown = spent.tail.messages >= SLOW_MESSAGES_MIN;
+        let (owners, quantile) =
+            if is_shown { (Owners::of_tail(step)?, TAIL_QUANTILE) } else { (Owners::of_all(step)?, 0.5) };
+        let latency_ns = step.figures.rtt.quantile_ns(quantile);
+        let (own, contended) = (owners.percent(Owner::Generator), owners.percent(Owner::Contention));
+        Some(Lag {
+            lag_ns: (latency_ns as f64 * (own + contended) / 100.0) as u64,
+            latency_ns,
+            figure: Timed::Rtt,
+            quantile,
+            longest_ns: latency_ns.max(step.figures.delivery.quantile_ns(quantile)),
+            is_contention: Some(contended > own),
+        })
+    }
+
+    fn by_histograms(step: &Step) -> Option<Lag> {
         let figure = if step.figures.rtt.is_empty() { Timed::Handshake } else { Timed::Rtt };
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
         let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
         let lags = loop_lag.into_iter().chain(send_lag);
         let lags = lags.map(|lag| Lag::between(lag, figure, step));
-        let lag = lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))?;
-        (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
+        lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))
     }
 
     fn between(lag: &Histogram, figure: Timed, step: &Step) -> Lag {
@@ -57,7 +89,8 @@ impl Lag {
         let quantile = QUANTILES.into_iter().find(is_shown).unwrap_or(0.5);
         let latency_ns = latency.quantile_ns(quantile);
         let longest_ns = latency_ns.max(step.figures.delivery.quantile_ns(quantile));
-        Lag { lag_ns: lag.quantile_ns(quantile), latency_ns, figure, quantile, longest_ns }
+        let lag_ns = lag.quantile_ns(quantile);
+        Lag { lag_ns, latency_ns, figure, quantile, longest_ns, is_contention: None }
     }
 
     fn share_of(&self, latency_ns: u64) -> f64 {
@@ -66,7 +99,8 @@ impl Lag {
 
     /// Whether it is most of what was measured.
     pub(super) fn decides(&self) -> bool {
-        self.share_of(self.longest_ns) > SHARE_DECIDES
+        let least = if self.is_contention.is_some() { OWNED_PERCENT_MIN / 100.0 } else { SHARE_DECIDES };
+        self.share_of(self.longest_ns) > least
     }
 
     /// What it is a part of: the metric's latency.
@@ -74,12 +108,25 @@ impl Lag {
         let lag_ns = self.lag_ns.min(self.latency_ns);
         (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }
+    /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
+    /// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
+    fn is_own(&self, step: &Step) -> bool {
+        let cpu = worker_cpu(step).unwrap_or(0.0);
+        let is_robbed = cpu < IDLE_CPU_PERCENT_MAX && stolen_percent(step).is_some();
+        match self.is_contention {
+            Some(is_contention) => !is_contention && !is_robbed,
+            None => {
+                let is_left_alone = !is_robbed && !waited(step) && machine::others_percent(step).is_none();
+                cpu >= OWN_CPU_PERCENT_MIN && is_left_alone
+            }
+        }
+    }
 }
 
 /// Others had the CPU, and that is most of the latency, as far as it can be told.
 pub(super) fn of_others(step: &Step) -> Option<Cause> {
     let lag = Lag::of(step)?;
-    let Others { stolen, programs } = others(step)?;
+    let Others { stolen, programs } = others(step, &lag)?;
     let (share, same_host) = (lag.share_of(lag.longest_ns), step.machine.as_ref()?.same_host == Some(true));
     // What the server left out, it would have left out all the same.
     let is_both = same_host && stolen.is_some() && !server_left_out(step) && share > SHARE_OF_BOTH_DECIDES;
@@ -94,8 +141,10 @@ pub(super) fn of_others(step: &Step) -> Option<Cause> {
 
 /// Its own work is most of the latency.
 pub(super) fn of_its_own(step: &Step) -> Option<Cause> {
-    let (lag, latency, metric, quantile) = Lag::of(step).filter(Lag::decides)?.numbers();
-    Some(match is_own(step) {
+    let lag = Lag::of(step).filter(Lag::decides)?;
+    let is_busy = lag.is_own(step) && worker_cpu(step).unwrap_or(0.0) >= OWN_CPU_PERCENT_MIN;
+    let (lag, latency, metric, quantile) = lag.numbers();
+    Some(match is_busy {
         true => Cause::GeneratorBusy { lag, latency, metric, quantile },
         false => Cause::GeneratorLate { lag, latency, metric, quantile },
     })
@@ -103,8 +152,10 @@ pub(super) fn of_its_own(step: &Step) -> Option<Cause> {
 
 /// What lag makes of the step's latency: an upper bound.
 pub(super) fn caveat(step: &Step) -> Option<Caveat> {
-    let (lag, latency, metric, quantile) = Lag::of(step)?.numbers();
-    Some(match others(step) {
+    let lag = Lag::of(step)?;
+    let others = others(step, &lag);
+    let (lag, latency, metric, quantile) = lag.numbers();
+    Some(match others {
         Some(Others { stolen, programs }) => {
             Caveat::Contention { latency, metric, quantile, lag, stolen, programs }
         }
@@ -114,7 +165,7 @@ pub(super) fn caveat(step: &Step) -> Option<Caveat> {
 
 /// Whether [`caveat`] names others.
 pub(super) fn names_others(step: &Step) -> bool {
-    Lag::of(step).is_some() && others(step).is_some()
+    Lag::of(step).is_some_and(|lag| others(step, &lag).is_some())
 }
 
 /// Who had the CPU that the generator waited for: a hypervisor's other machines, or these programs, if they are known.
@@ -124,29 +175,23 @@ struct Others {
 }
 
 /// `None`: it was the generator's own work, or no other program is visible.
-fn others(step: &Step) -> Option<Others> {
+fn others(step: &Step, lag: &Lag) -> Option<Others> {
     let machine = step.machine.as_ref()?;
-    if is_own(step) {
+    if lag.is_own(step) {
         return None;
     }
     if let Some(stolen) = stolen_percent(step) {
         return Some(Others { stolen: Some(Percent(stolen)), programs: None });
     }
-    let is_visible = machine::others_percent(step).is_some() || waited(step);
+    let is_visible =
+        lag.is_contention.unwrap_or_else(|| machine::others_percent(step).is_some() || waited(step));
     is_visible.then(|| Others { stolen: None, programs: machine::programs(machine) })
 }
 
-/// CPU that a hypervisor gave to other machines, when it is enough to be named.
+/// CPU that a hypervisor gave to other machines, when it is enough to be named, and more than programs had that are seen.
 fn stolen_percent(step: &Step) -> Option<f64> {
-    step.machine.as_ref()?.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN)
-}
-
-/// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
-/// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
-fn is_own(step: &Step) -> bool {
-    let cpu = worker_cpu(step).unwrap_or(0.0);
-    let is_robbed = cpu < IDLE_CPU_PERCENT_MAX && stolen_percent(step).is_some();
-    cpu >= OWN_CPU_PERCENT_MIN && !is_robbed && !waited(step) && machine::others_percent(step).is_none()
+    let stolen = step.machine.as_ref()?.steal_percent.filter(|&steal| steal > STEAL_PERCENT_MIN)?;
+    machine::others_percent(step).is_none_or(|others| others < stolen).then_some(stolen)
 }
 
 /// Whether a worker was ready to run for long and had no CPU.

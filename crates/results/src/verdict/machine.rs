@@ -1,6 +1,7 @@
 //! The machine that server and generator share, and the network between them.
 
-use super::signs::SERVER_CPU_PERCENT_MAX;
+use super::owners::{Owner, Owners};
+use super::signs::{OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX};
 use crate::finding::Cause;
 use crate::finding::quantity::{Percent, Programs};
 use crate::resources::{MachineUse, ThreadUse};
@@ -45,7 +46,11 @@ pub(super) fn crowded(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
     let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
     let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept)?;
-    let others = others_percent(step).filter(|_| can_be_for_waiting(step, missed_percent))?;
+    let can_be = match Owners::of_tail(step) {
+        Some(owners) => owners.percent(Owner::Contention) >= OWNED_PERCENT_MIN,
+        None => can_be_for_waiting(step, missed_percent),
+    };
+    let others = others_percent(step).filter(|_| can_be)?;
     let programs = programs(machine);
     Some(Cause::MachineCrowded { others: Percent(others), programs, idle: Percent(idle) })
 }

@@ -1,8 +1,9 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
+use super::owners::{Owner, Owners};
 use super::signs::{
-    IDLE_CPU_PERCENT_MAX, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, clients_or, generator_had_time,
-    is_missed, main_figure, overflows, server_left_out, worker_cpu,
+    IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, clients_or,
+    generator_had_time, is_missed, main_figure, overflows, server_left_out, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::finding::Cause;
@@ -122,7 +123,10 @@ pub(super) fn waits(step: &Step) -> Option<Cause> {
     let (service_ns, cpu_ns) = (closed_service_ns(step)?, cpu_ns_per_message(step)?);
     let threads = step.server.as_ref()?.thread_use.iter().map(|thread| thread.cpu_percent());
     let busiest = threads.fold(cpu_share(step)?.0, f64::max);
+    let is_asleep =
+        Owners::of_all(step).is_none_or(|owners| owners.percent(Owner::ServerAsleep) >= OWNED_PERCENT_MIN);
     (is_here
+        && is_asleep
         && step.duration_ns >= WAIT_STEP_NS_MIN
         && busiest < IDLE_CPU_PERCENT_MAX
         && service_ns > WAIT_NS_MIN

@@ -14,6 +14,8 @@ pub(super) const THROTTLED_PERCENT_MAX: f64 = 10.0;
 pub(super) const CEILING_PERCENT_MAX: f64 = 90.0;
 /// Share of an open loop's messages that had to wait for a connection, above which there are too few connections.
 const WAITED_SHARE_MAX: f64 = 0.01;
+/// Share of the slow messages' time, in percent, from which on its owner is what was measured.
+pub(super) const OWNED_PERCENT_MIN: f64 = 60.0;
 /// CPU below which the generator or the server is idle.
 pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 

@@ -1,6 +1,6 @@
 //! Each rule by what triggers it, and by what does not.
 
-use stats::Counts;
+use stats::{Account, Counts};
 
 use super::*;
 use crate::Bottleneck;
@@ -8,7 +8,9 @@ use crate::finding::quantity::Quantile;
 use crate::finding::{Caveat, Finding, Place, RunCaveat};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, Unit};
+use crate::{
+    GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, TimeSpent, Unit,
+};
 
 mod conclude;
 mod generator;
@@ -83,6 +85,14 @@ fn generator(step: &mut Step) -> &mut GeneratorUse {
 /// The step with the standing limits of an echo.
 fn held_to(step: &mut Step) {
     step.standing = standing::check(&standing::limits(Scenario::Echo, &[], 0.0), step);
+}
+
+/// All 10,000 answers were due and sent so far apart, and sent and handled.
+fn spent(step: &mut Step, unsent_ns: u64, service_ns: u64) {
+    answered(step, unsent_ns + service_ns);
+    let mut account = Account::default();
+    account.add(unsent_ns + service_ns, service_ns, 10_000, None);
+    step.spent = TimeSpent::of(&account, &step.figures.rtt);
 }
 
 /// A thread that shares its CPU with two others that are as busy.

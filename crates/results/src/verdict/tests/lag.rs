@@ -68,6 +68,37 @@ fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
 }
 
 #[test]
+fn the_account_says_whose_the_slow_messages_time_is() {
+    let judged = |cpu, waiting, unsent, service| {
+        bottleneck(
+            &with(|step| {
+                spent(step, unsent * MS, service * MS);
+                generator(step).worker_cpu_percent_max = Some(cpu);
+                generator(step).worker_waiting_percent_max = Some(waiting);
+            }),
+            None,
+        )
+    };
+    let Cause::GeneratorBusy { lag, latency, quantile, .. } = judged(80.0, 0.0, 70, 30).cause else {
+        panic!()
+    };
+    assert_eq!((lag.0, latency.0, quantile.0), (70 * MS, 100 * MS, 0.95));
+    assert_eq!(judged(1.0, 99.0, 70, 30).bottleneck, Bottleneck::Machine);
+    assert_eq!(judged(1.0, 99.0, 50, 50).bottleneck, Bottleneck::None, "nothing broke");
+    assert_eq!(judged(1.0, 99.0, 0, 100).bottleneck, Bottleneck::None, "it was never late");
+}
+
+#[test]
+fn what_the_server_lacked_of_a_cpu_is_lag_as_well() {
+    let step = with(|step| {
+        spent(step, 0, 100 * MS);
+        server(step).cpu_percent_mean = Some(20.0);
+        server(step).thread_use = vec![ThreadUse { user_percent: 20.0, waiting_percent: 60.0, ..starved() }];
+    });
+    assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::Machine);
+}
+
+#[test]
 fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);

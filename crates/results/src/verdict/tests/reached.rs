@@ -57,6 +57,11 @@ fn examples() -> Vec<Step> {
             step.counts.late = 5_000;
         }),
         with(|step| {
+            spent(step, 50 * MS, 50 * MS);
+            (step.counts.late, step.rates.achieved_per_s) = (5_000, Some(250.0));
+            held_to(step);
+        }),
+        with(|step| {
             server(step).cpu_percent_mean = Some(1.0);
             step.rates.achieved_per_s = Some(250.0);
             step.counts.late = 5_000;

@@ -1,0 +1,74 @@
+//! Where the time of round trips went, in the file. Shares by owner are made of the rest, and written for who reads the file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stats::Spent;
+
+use super::mirror::{mirror, ms_from_ns, ns_from_ms, rounded, seconds};
+use crate::spent::TimeSpent;
+use crate::step::Step;
+use crate::verdict::{Owner, Owners};
+
+mirror!(FileSpent of Spent {
+    messages: u64,
+    #[serde(rename = "unsent_s", with = "seconds")]
+    unsent_ns: u64,
+    #[serde(rename = "service_s", with = "seconds")]
+    service_ns: u64,
+    #[serde(rename = "unanswered_s", with = "seconds")]
+    unanswered_ns: u64,
+    #[serde(rename = "stamped_s", with = "seconds")]
+    stamped_ns: u64,
+    #[serde(rename = "handling_s", with = "seconds")]
+    handling_ns: u64,
+});
+
+/// The parts of some round trips, and whom they belong to.
+#[derive(Debug, Serialize, Deserialize)]
+struct FilePart {
+    #[serde(flatten)]
+    spent: FileSpent,
+    #[serde(skip_deserializing)]
+    owners_percent: BTreeMap<&'static str, f64>,
+}
+
+/// The account of a step.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileAccount {
+    waited_percent: f64,
+    tail_from_ms: f64,
+    all: FilePart,
+    tail: FilePart,
+}
+
+impl FileAccount {
+    pub(super) fn of(step: &Step) -> Option<Self> {
+        let spent = step.spent.as_ref()?;
+        let part = |of: &Spent, owners: Option<Owners>| FilePart {
+            spent: FileSpent::from(of),
+            owners_percent: owners.unwrap_or_default().0.iter().filter_map(by_key).collect(),
+        };
+        Some(FileAccount {
+            waited_percent: rounded(spent.waited_percent)?,
+            tail_from_ms: ms_from_ns(spent.tail_from_ns as f64),
+            all: part(&spent.all, Owners::of_all(step)),
+            tail: part(&spent.tail, Owners::of_tail(step)),
+        })
+    }
+}
+
+fn by_key(&(owner, percent): &(Owner, f64)) -> Option<(&'static str, f64)> {
+    Some((owner.key(), rounded(percent)?))
+}
+
+impl From<FileAccount> for TimeSpent {
+    fn from(file: FileAccount) -> Self {
+        TimeSpent {
+            all: file.all.spent.into(),
+            tail: file.tail.spent.into(),
+            tail_from_ns: ns_from_ms(file.tail_from_ms),
+            waited_percent: file.waited_percent,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Where the time of a step's round trips went: the parts that the generator's own clock cuts them into (METHODOLOGY "Account").
+
+use stats::{Account, Histogram, Spent};
+
+/// The slow ones are those from here on.
+pub(crate) const TAIL_QUANTILE: f64 = 0.95;
+
+/// The parts of all round trips of a step, and of the slow ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSpent {
+    /// Of all.
+    pub all: Spent,
+    /// Of those that took as long as the p95, to a fifth, or longer.
+    pub tail: Spent,
+    /// The p95.
+    pub tail_from_ns: u64,
+    /// Of the time before messages were sent, for how much they waited for a connection that others held: 0 to 100.
+    pub waited_percent: f64,
+}
+
+/// Where less of some messages' time was stamped, what was stamped of all stands for it.
+const STAMPED_SHARE_MIN: f64 = 0.02;
+
+impl TimeSpent {
+    /// Of the time between their being sent and handled, how much was after their answers had arrived: 0 to 1.
+    pub(crate) fn handled_share(&self, of: &Spent) -> f64 {
+        let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
+        let own = of.handled_share().filter(|_| is_stamped);
+        own.or(self.all.handled_share()).unwrap_or(0.0)
+    }
+
+    /// Of what workers have measured together; `None` where nothing was answered.
+    pub fn of(account: &Account, rtt: &Histogram) -> Option<TimeSpent> {
+        let tail_from_ns = if rtt.is_empty() { return None } else { rtt.quantile_ns(TAIL_QUANTILE) };
+        Some(TimeSpent {
+            all: account.from(0),
+            tail: account.from(tail_from_ns),
+            tail_from_ns,
+            waited_percent: 100.0 * account.waiting_share(),
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! Whose the time of a step's round trips was: the parts of [`TimeSpent`], each with its owner (METHODOLOGY "Account").
+
+use std::fmt;
+
+use stats::Spent;
+
+use super::pool::needs_connections;
+use crate::resources::ThreadUse;
+use crate::spent::TimeSpent;
+use crate::step::Step;
+
+/// Slow messages that are faster than this are slow for nobody, and a scheduler's turn is a part of each.
+const TOLD_NS_MIN: u64 = 1_000_000;
+/// A smaller share is not told in a line.
+const TOLD_PERCENT_MIN: f64 = 5.0;
+/// So many of the programs that had the CPU are named.
+const TOLD_PROGRAMS_MAX: usize = 3;
+/// Share of its periods without quota from which on threads that are ready wait for that.
+const THROTTLED_PERCENT_MIN: f64 = 10.0;
+
+/// Declares [`Owner`] with its names.
+macro_rules! owners {
+    ($($(#[$doc:meta])* $owner:ident $key:literal $words:literal,)*) => {
+        /// Whom a part of the time belongs to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Owner {
+            $($(#[$doc])* $owner,)*
+        }
+
+        impl Owner {
+            /// All of them.
+            pub const ALL: [Owner; [$($key),*].len()] = [$(Owner::$owner),*];
+
+            /// Its name in files.
+            pub fn key(self) -> &'static str {
+                match self {
+                    $(Owner::$owner => $key,)*
+                }
+            }
+        }
+
+        /// As people read it.
+        impl fmt::Display for Owner {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self {
+                    $(Owner::$owner => $words,)*
+                })
+            }
+        }
+    };
+}
+
+owners! {
+    /// A thread of the server worked on it, or its quota of CPU was used up.
+    ServerCpu "server_cpu" "server CPU",
+    /// It waited while the server worked on others.
+    ServerQueue "server_queue" "server queue",
+    /// The server had it, and slept: a lock, a timer, another service.
+    ServerAsleep "server_asleep" "server asleep",
+    /// The server, which is out of sight, or the network before it.
+    Server "server" "server or its network",
+    /// The way there and back.
+    Network "network" "network",
+    /// Somebody else had the CPU that the server or the generator was ready for.
+    Contention "cpu_contention" "CPU contention",
+    /// The generator worked on others.
+    Generator "generator" "generator",
+    /// The generator has fewer connections than the rate needs.
+    Connections "connections" "too few connections",
+    /// No answer came in time.
+    Unanswered "unanswered" "no answer",
+}
+
+/// Shares of some messages' time, in percent, the largest first; they add up to 100.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Owners(pub Vec<(Owner, f64)>);
+
+impl Owners {
+    /// Of all round trips of a step.
+    pub fn of_all(step: &Step) -> Option<Owners> {
+        let spent = step.spent.as_ref()?;
+        Owners::of(step, spent, &spent.all)
+    }
+
+    /// Of its slow ones.
+    pub fn of_tail(step: &Step) -> Option<Owners> {
+        let spent = step.spent.as_ref()?;
+        Owners::of(step, spent, &spent.tail)
+    }
+
+    fn of(step: &Step, account: &TimeSpent, spent: &Spent) -> Option<Owners> {
+        let whole_ns = spent.sum_ns() as f64;
+        if whole_ns == 0.0 {
+            return None;
+        }
+        let waited_ns = spent.unsent_ns as f64 * account.waited_percent / 100.0;
+        let handled_ns = spent.service_ns as f64 * account.handled_share(spent);
+        let (own, serving) = (generator(step), server(step, &account.all));
+        let way_ns = way_ns(step) * spent.messages as f64;
+        let served_ns = spent.service_ns as f64 - handled_ns;
+        let network_ns = way_ns.min(served_ns);
+        let held_by = match needs_connections(step) {
+            true => vec![(Owner::Connections, 1.0)],
+            false => serving.clone(),
+        };
+        let parts = [
+            (spent.unsent_ns as f64 - waited_ns + handled_ns, own),
+            (waited_ns, held_by),
+            (network_ns, vec![(Owner::Network, 1.0)]),
+            (served_ns - network_ns, serving),
+            (spent.unanswered_ns as f64, vec![(Owner::Unanswered, 1.0)]),
+        ];
+        let percent = |owner: Owner| {
+            let of_part = |(ns, shares): &(f64, Shares)| {
+                ns * shares.iter().filter(|(whose, _)| *whose == owner).map(|(_, share)| share).sum::<f64>()
+            };
+            100.0 * parts.iter().map(of_part).sum::<f64>() / whole_ns
+        };
+        let mut owners: Vec<(Owner, f64)> = Owner::ALL
+            .map(|owner| (owner, percent(owner)))
+            .into_iter()
+            .filter(|(_, percent)| *percent > 0.0)
+            .collect();
+        owners.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        Some(Owners(owners))
+    }
+
+    /// The shares as a line has them, with the programs that had the CPU that was waited for.
+    pub fn told(&self, step: &Step) -> String {
+        let told = self.0.iter().filter(|(_, percent)| *percent >= TOLD_PERCENT_MIN);
+        let others = step.machine.iter().flat_map(|machine| &machine.others).take(TOLD_PROGRAMS_MAX);
+        let names: Vec<&str> = others.map(|program| program.name.as_str()).collect();
+        let share = |&(owner, percent): &(Owner, f64)| match owner {
+            Owner::Contention if !names.is_empty() => format!("{owner} {percent:.0}% ({})", names.join(", ")),
+            _ => format!("{owner} {percent:.0}%"),
+        };
+        told.map(share).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The server's share, whatever it did meanwhile: 0 to 100.
+    pub fn of_server(&self) -> f64 {
+        [Owner::ServerCpu, Owner::ServerQueue, Owner::ServerAsleep]
+            .map(|owner| self.percent(owner))
+            .iter()
+            .sum()
+    }
+
+    /// An owner's share: 0 to 100.
+    pub fn percent(&self, owner: Owner) -> f64 {
+        self.0.iter().find(|(whose, _)| *whose == owner).map_or(0.0, |(_, percent)| *percent)
+    }
+}
+
+/// Where the time of a step's slow messages went, if they were slow: from which latency on, and whose it was.
+pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
+    let from_ns = step.spent.as_ref()?.tail_from_ns;
+    let owners = Owners::of_tail(step).filter(|_| from_ns >= TOLD_NS_MIN)?;
+    Some((from_ns, owners))
+}
+
+/// Whose a part is: shares that add up to 1.
+type Shares = Vec<(Owner, f64)>;
+
+/// What the generator was late: its worker was at other work, or ready and without a CPU.
+fn generator(step: &Step) -> Shares {
+    let generator = step.generator.as_ref();
+    let cpu = generator.and_then(|generator| generator.worker_cpu_percent_max).unwrap_or(0.0);
+    let waiting = generator.and_then(|generator| generator.worker_waiting_percent_max).unwrap_or(0.0);
+    let share = if cpu + waiting > 0.0 { waiting / (cpu + waiting) } else { 0.0 };
+    vec![(Owner::Contention, share), (Owner::Generator, 1.0 - share)]
+}
+
+/// What the server's threads did while it had messages. By Little's law it has as many as the rate times the time of an answer;
+/// those that no thread works on wait behind others, as far as its busiest thread is at work, or else for something that is no
+/// CPU.
+fn server(step: &Step, all: &Spent) -> Shares {
+    let Some((at_work, waiting, busiest_at_work, busiest_waiting)) = threads(step) else {
+        return vec![(Owner::Server, 1.0)];
+    };
+    let answered = all.messages as f64 * all.service_ns as f64 / all.sum_ns().max(1) as f64;
+    let service_ns =
+        all.service_ns as f64 * (1.0 - all.handled_share().unwrap_or(0.0)) / all.messages.max(1) as f64;
+    let rate_per_s = step.rates.achieved_per_s.unwrap_or(answered * 1e9 / step.duration_ns.max(1) as f64);
+    let held = (rate_per_s * service_ns / 1e9).max(f64::EPSILON);
+    let cpu = (at_work / held).min(1.0);
+    let ready = (waiting / held).min(1.0 - cpu);
+    let rest = 1.0 - cpu - ready;
+    // Of fewer than one at a time, its threads have the time in between to themselves.
+    let is_busy = ((busiest_at_work + busiest_waiting) / held.min(1.0)).min(1.0);
+    let of_waiting = busiest_waiting / (busiest_at_work + busiest_waiting).max(f64::EPSILON);
+    let contended = ready + rest * is_busy * of_waiting;
+    let is_throttled = step
+        .server
+        .as_ref()
+        .and_then(|server| server.throttled_percent)
+        .is_some_and(|it| it >= THROTTLED_PERCENT_MIN);
+    let contention = if is_throttled { Owner::ServerCpu } else { Owner::Contention };
+    vec![
+        (Owner::ServerCpu, cpu),
+        (Owner::ServerQueue, rest * is_busy * (1.0 - of_waiting)),
+        (Owner::ServerAsleep, rest * (1.0 - is_busy)),
+        (contention, contended),
+    ]
+}
+
+/// How many of the server's threads were at work, and how many ready without a CPU, on average; and the same of the one that was so
+/// for most of the time.
+fn threads(step: &Step) -> Option<(f64, f64, f64, f64)> {
+    let server = step.server.as_ref()?;
+    let at_work = server.cpu_percent_mean? / 100.0;
+    let ready = |thread: &&ThreadUse| thread.cpu_percent() + thread.waiting_percent;
+    let busiest = server.thread_use.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
+    let waiting: f64 = server.thread_use.iter().map(|thread| thread.waiting_percent).sum();
+    Some((at_work, waiting / 100.0, busiest.cpu_percent() / 100.0, busiest.waiting_percent / 100.0))
+}
+
+/// The way to another machine and back: that of its TCP connects.
+fn way_ns(step: &Step) -> f64 {
+    let is_here = step.machine.as_ref().and_then(|machine| machine.same_host) != Some(false);
+    if is_here || step.figures.tcp.is_empty() { 0.0 } else { step.figures.tcp.quantile_ns(0.5) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{Account, Histogram};
+
+    use super::*;
+    use crate::resources::{GeneratorUse, MachineUse, ServerUse};
+
+    const MS: u64 = 1_000_000;
+
+    /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had waited to be sent.
+    fn step(cpu_percent: f64, waiting_percent: f64) -> Step {
+        let mut account = Account::default();
+        account.add(200 * MS, 100 * MS, 50, Some(MS));
+        account.add(100 * MS, 100 * MS, 50, Some(MS));
+        let mut rtt = Histogram::new();
+        rtt.record_n_ns(200 * MS, 50);
+        rtt.record_n_ns(100 * MS, 50);
+        let thread = ThreadUse { user_percent: cpu_percent, waiting_percent, ..ThreadUse::default() };
+        let mut step =
+            Step { duration_ns: 1_000 * MS, spent: TimeSpent::of(&account, &rtt), ..Step::default() };
+        step.rates.achieved_per_s = Some(100.0);
+        step.server = Some(ServerUse {
+            cpu_percent_mean: Some(cpu_percent),
+            thread_use: vec![thread],
+            ..ServerUse::default()
+        });
+        step.machine = Some(MachineUse { same_host: Some(true), ..MachineUse::default() });
+        step.generator = Some(GeneratorUse {
+            worker_cpu_percent_max: Some(10.0),
+            worker_waiting_percent_max: Some(30.0),
+            ..GeneratorUse::default()
+        });
+        step
+    }
+
+    fn shares(step: &Step) -> Vec<(Owner, u32)> {
+        let owners = Owners::of_tail(step).unwrap();
+        assert!(
+            (owners.0.iter().map(|(_, percent)| percent).sum::<f64>() - 100.0).abs() < 1e-6,
+            "{owners:?}"
+        );
+        owners.0.iter().map(|&(owner, percent)| (owner, percent.round() as u32)).collect()
+    }
+
+    #[test]
+    fn what_the_generator_was_late_is_split_by_whether_it_had_a_cpu() {
+        let step = step(100.0, 0.0);
+        let owners = Owners::of_tail(&step).unwrap();
+        assert!((owners.percent(Owner::Contention) - 0.75 * 50.5).abs() < 1e-6, "{owners:?}");
+        assert!((owners.percent(Owner::Generator) - 0.25 * 50.5).abs() < 1e-6, "{owners:?}");
+        assert_eq!(Owners::of_all(&step).unwrap().percent(Owner::Generator).round(), 9.0);
+    }
+
+    #[test]
+    fn a_server_at_work_has_a_queue_and_one_that_sleeps_has_none() {
+        let of = |cpu, waiting| shares(&step(cpu, waiting));
+        assert_eq!(of(100.0, 0.0)[0], (Owner::ServerQueue, 45));
+        assert_eq!(of(2.0, 0.0)[0], (Owner::ServerAsleep, 48));
+        let starved = of(20.0, 80.0);
+        assert_eq!(starved[0].0, Owner::Contention, "{starved:?}");
+    }
+
+    #[test]
+    fn who_is_out_of_sight_is_not_accused_of_more_than_it_can_be() {
+        let mut step = step(100.0, 0.0);
+        step.server = None;
+        assert_eq!(shares(&step)[0], (Owner::Server, 50));
+        step.machine = Some(MachineUse { same_host: Some(false), ..MachineUse::default() });
+        step.figures.tcp.record_ns(80 * MS);
+        assert_eq!(shares(&step)[0], (Owner::Network, 40));
+    }
+
+    #[test]
+    fn messages_that_wait_for_a_connection_wait_for_whoever_holds_it() {
+        let mut step = step(100.0, 0.0);
+        step.spent.as_mut().unwrap().waited_percent = 100.0;
+        let owners = Owners::of_tail(&step).unwrap();
+        assert!(owners.percent(Owner::ServerQueue) > 85.0, "{owners:?}");
+    }
+}

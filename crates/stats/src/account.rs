@@ -1,0 +1,166 @@
+//! Where the time of messages went: sums of the parts that add up to their round trips, kept by how long these took, so that the
+//! slow ones can be told from all.
+
+use serde::{Deserialize, Serialize};
+
+/// Classes of round trips: four to an octave of nanoseconds.
+const CLASSES_PER_OCTAVE_BITS: u32 = 2;
+/// As many as 64 bits of nanoseconds need; what another machine says it has beyond them is dropped.
+const CLASSES_MAX: usize = 64 << CLASSES_PER_OCTAVE_BITS;
+
+/// The parts of some messages' round trips, each in nanoseconds of all of them together. `unsent`, `service` and `unanswered` add up
+/// to the round trips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// How many messages.
+    pub messages: u64,
+    /// Due → sent.
+    pub unsent_ns: u64,
+    /// Sent → answer handled.
+    pub service_ns: u64,
+    /// Due → given up, of those that had no answer in time.
+    pub unanswered_ns: u64,
+    /// Sent → answer handled, of those whose answer's arrival the kernel stamped.
+    pub stamped_ns: u64,
+    /// Of these: answer arrived → answer handled.
+    pub handling_ns: u64,
+}
+
+impl Spent {
+    /// All their round trips.
+    pub fn sum_ns(&self) -> u64 {
+        self.unsent_ns.saturating_add(self.service_ns).saturating_add(self.unanswered_ns)
+    }
+
+    /// Answer arrived → answer handled, as a share of sent → answer handled: 0 to 1. `None`: no arrival was stamped.
+    pub fn handled_share(&self) -> Option<f64> {
+        (self.stamped_ns > 0).then(|| (self.handling_ns as f64 / self.stamped_ns as f64).min(1.0))
+    }
+
+    /// Adds other messages.
+    pub fn merge(&mut self, other: &Spent) {
+        let Spent { messages, unsent_ns, service_ns, unanswered_ns, stamped_ns, handling_ns } = *other;
+        for (sum, more) in [
+            (&mut self.messages, messages),
+            (&mut self.unsent_ns, unsent_ns),
+            (&mut self.service_ns, service_ns),
+            (&mut self.unanswered_ns, unanswered_ns),
+            (&mut self.stamped_ns, stamped_ns),
+            (&mut self.handling_ns, handling_ns),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+/// The same by how long their round trips took; and what kept them before they were sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    classes: Vec<Spent>,
+    /// Messages that waited for a connection that others held: due → sent.
+    pub waited_ns: u64,
+    /// Of these: due → the generator came to them.
+    pub waited_late_ns: u64,
+}
+
+impl Account {
+    /// Messages that were answered together: how long they took, and how long ago their answer had arrived, if that is known.
+    #[inline]
+    pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, handling_ns: Option<u64>) {
+        let spent = self.class(rtt_ns);
+        spent.messages += messages;
+        spent.unsent_ns =
+            spent.unsent_ns.saturating_add((rtt_ns - service_ns.min(rtt_ns)).saturating_mul(messages));
+        let service_ns = service_ns.min(rtt_ns).saturating_mul(messages);
+        spent.service_ns = spent.service_ns.saturating_add(service_ns);
+        if let Some(handling_ns) = handling_ns {
+            spent.stamped_ns = spent.stamped_ns.saturating_add(service_ns);
+            let handling_ns = handling_ns.saturating_mul(messages).min(service_ns);
+            spent.handling_ns = spent.handling_ns.saturating_add(handling_ns);
+        }
+    }
+
+    /// A message that was given up so long after it was due.
+    pub fn give_up(&mut self, rtt_ns: u64) {
+        let spent = self.class(rtt_ns);
+        spent.messages += 1;
+        spent.unanswered_ns = spent.unanswered_ns.saturating_add(rtt_ns);
+    }
+
+    /// Adds another interval, or another worker's.
+    pub fn merge(&mut self, other: &Account) {
+        let classes = self.classes.len().max(other.classes.len()).min(CLASSES_MAX);
+        self.classes.resize(classes, Spent::default());
+        for (own, other) in self.classes.iter_mut().zip(&other.classes) {
+            own.merge(other);
+        }
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.waited_late_ns = self.waited_late_ns.saturating_add(other.waited_late_ns);
+    }
+
+    /// Messages whose round trips took about so long or longer: to a fifth.
+    pub fn from(&self, rtt_ns: u64) -> Spent {
+        let mut spent = Spent::default();
+        self.classes.iter().skip(class(rtt_ns)).for_each(|class| spent.merge(class));
+        spent
+    }
+
+    /// Of the time before messages were sent, the share for which they waited for a connection that others held.
+    pub fn waiting_share(&self) -> f64 {
+        let waited_ns = self.waited_ns.saturating_sub(self.waited_late_ns);
+        (waited_ns as f64 / self.from(0).unsent_ns.max(1) as f64).min(1.0)
+    }
+
+    #[inline]
+    fn class(&mut self, rtt_ns: u64) -> &mut Spent {
+        let class = class(rtt_ns);
+        if class >= self.classes.len() {
+            self.classes.resize(class + 1, Spent::default());
+        }
+        &mut self.classes[class]
+    }
+}
+
+/// The class of a round trip: its highest bit, and the two behind it.
+#[inline]
+fn class(ns: u64) -> usize {
+    let octave = ns.max(1).ilog2();
+    let quarter = (ns << (63 - octave) << 1) >> (64 - CLASSES_PER_OCTAVE_BITS);
+    ((octave << CLASSES_PER_OCTAVE_BITS) as usize) + if ns == 0 { 0 } else { quarter as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_go_up_in_quarters_of_octaves() {
+        assert_eq!([0, 1, 4, 5, 6, 7, 8, 9, 10, u64::MAX].map(class), [0, 0, 8, 9, 10, 11, 12, 12, 13, 255]);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_round_trips_and_slow_ones_are_told_apart() {
+        let mut account = Account::default();
+        account.add(1_000, 900, 10, Some(90));
+        account.add(1_000_000, 200_000, 1, None);
+        account.give_up(5_000_000);
+        let all = account.from(0);
+        assert_eq!((all.messages, all.sum_ns()), (12, 6_010_000));
+        assert_eq!(all.unsent_ns, 801_000);
+        let slow = account.from(900_000);
+        assert_eq!((slow.messages, slow.service_ns, slow.unanswered_ns), (2, 200_000, 5_000_000));
+        assert_eq!((all.handled_share(), slow.handled_share()), (Some(0.1), None));
+        let mut twice = Account::default();
+        twice.merge(&account);
+        twice.merge(&account);
+        assert_eq!(twice.from(0).sum_ns(), 2 * all.sum_ns());
+    }
+
+    #[test]
+    fn what_waits_for_a_connection_is_a_share_of_what_is_unsent() {
+        let mut account = Account::default();
+        account.add(1_000, 0, 1, None);
+        (account.waited_ns, account.waited_late_ns) = (900, 100);
+        assert_eq!(account.waiting_share(), 0.8);
+    }
+}
