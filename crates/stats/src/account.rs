@@ -53,7 +53,8 @@ impl Spent {
     }
 }
 
-/// The same by how long their round trips took; and what kept them before they were sent.
+/// The same by how long their round trips took; and what kept them before they were sent. A worker's, of a fraction of a second, are
+/// far from 64 bits; those of a step may get there, and stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     classes: Vec<Spent>,
@@ -67,16 +68,14 @@ impl Account {
     /// Messages that were answered together: how long they took, and how long ago their answer had arrived, if that is known.
     #[inline]
     pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, handling_ns: Option<u64>) {
+        let service_ns = service_ns.min(rtt_ns) * messages;
         let spent = self.class(rtt_ns);
         spent.messages += messages;
-        spent.unsent_ns =
-            spent.unsent_ns.saturating_add((rtt_ns - service_ns.min(rtt_ns)).saturating_mul(messages));
-        let service_ns = service_ns.min(rtt_ns).saturating_mul(messages);
-        spent.service_ns = spent.service_ns.saturating_add(service_ns);
+        spent.unsent_ns += rtt_ns * messages - service_ns;
+        spent.service_ns += service_ns;
         if let Some(handling_ns) = handling_ns {
-            spent.stamped_ns = spent.stamped_ns.saturating_add(service_ns);
-            let handling_ns = handling_ns.saturating_mul(messages).min(service_ns);
-            spent.handling_ns = spent.handling_ns.saturating_add(handling_ns);
+            spent.stamped_ns += service_ns;
+            spent.handling_ns += (handling_ns * messages).min(service_ns);
         }
     }
 
@@ -84,7 +83,7 @@ impl Account {
     pub fn give_up(&mut self, rtt_ns: u64) {
         let spent = self.class(rtt_ns);
         spent.messages += 1;
-        spent.unanswered_ns = spent.unanswered_ns.saturating_add(rtt_ns);
+        spent.unanswered_ns += rtt_ns;
     }
 
     /// Adds another interval, or another worker's.

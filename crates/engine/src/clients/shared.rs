@@ -23,7 +23,7 @@ const READ_BYTES: usize = 256 << 10;
 const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// One read in so many asks when the kernel received what it reads, for the loop lag: a prime, so that no round of clients falls in
 /// step with it.
-const STAMPED_READ_EVERY: u32 = 17;
+const STAMPED_READ_EVERY: u32 = 61;
 /// The next read asks in any case if none has for so long.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
