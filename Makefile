@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test test-times check truth sentences findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
+.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 .NOTPARALLEL:
 
 build:
@@ -54,7 +54,7 @@ autobahn:
 	python3 tests/autobahn/run.py
 
 # The program that these measure with, or tell records with: only its own code needs to be fast.
-truth sentences seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
+truth sentences owners seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
 # throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
 truth: build
@@ -64,6 +64,10 @@ truth: build
 # ONLY=storm those of that name or group.
 sentences: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture sentences::
+
+# Whose the time of slow messages is said to be where that is known, into docs/OWNERS.md: seven minutes.
+owners: build
+	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture owners::
 
 # The key and the sentence of every finding, into docs/FINDINGS.md.
 findings:

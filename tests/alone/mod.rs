@@ -1,14 +1,29 @@
 //! Tests that hold times and verdicts against the truth: one at a time ([`alone`](crate::support::alone)), and in `make test`
 //! with nothing beside them.
 
+mod owners;
 mod resources;
 mod sentences;
 mod truth;
 
+use std::process::Command;
+
 use serde_json::Value;
+
+use crate::support::process::Process;
 
 /// From here on, what a run says of times is true of the machine and not of the server: half a core.
 const OTHERS_PERCENT_MAX: f64 = 50.0;
+
+/// A busy loop that ends by itself, whatever becomes of the test.
+const BUSY: &str = "while :; do :; done";
+const BUSY_S_MAX: &str = "600";
+
+/// So many busy loops, which end with the value.
+fn crowd(n: usize) -> Vec<Process> {
+    let busy = || Process::start(Command::new("timeout").args([BUSY_S_MAX, "sh", "-c", BUSY]));
+    (0..n).map(|_| busy()).collect()
+}
 
 /// What other programs had of a core, on average over a run's last step. Further runs and busy loops are a test's own.
 fn others_percent(results: &Value) -> f64 {

@@ -15,9 +15,10 @@ use std::env;
 use std::fmt::Write;
 use std::time::Instant;
 
+use crate::alone::crowd;
 use crate::support::{alone, skip};
 use fields::Fields;
-use proof::{Proof, crowd, prove};
+use proof::{Proof, prove};
 use situation::{Host, Place, Situation, situation};
 use table::{Group, groups};
 

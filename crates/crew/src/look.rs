@@ -5,7 +5,8 @@ use std::io;
 use net::affinity;
 use net::cgroup::quota::{CpuQuota, Throttling};
 use net::clock;
-use net::proc::{ProcessTree, Service, ThreadTotals, Usage};
+use net::limits;
+use net::proc::{self, ProcessTree, Service, ThreadTotals, Usage};
 use serde::{Deserialize, Serialize};
 
 /// What a server has used so far, and has now. Times are totals that never go backwards.
@@ -25,6 +26,12 @@ pub(crate) struct Look {
     pub(crate) processes: u32,
     pub(crate) threads: u32,
     pub(crate) fds: Option<u32>,
+    /// Its head: the process that listens, or what is above it.
+    pub(crate) pid: u32,
+    /// The program of its head.
+    pub(crate) name: Option<String>,
+    /// Open files that its head may have.
+    pub(crate) fds_max: Option<u64>,
     /// Periods of its CPU quota, and those at whose end it had none left.
     pub(crate) quota_periods: Option<(u64, u64)>,
     /// The rest only with a whole look, which costs more.
@@ -57,6 +64,9 @@ pub(crate) struct ThreadLook {
 /// Looks at a server of this machine.
 pub(crate) struct Eyes {
     tree: ProcessTree,
+    pid: u32,
+    name: Option<String>,
+    fds_max: Option<u64>,
     quota: Option<CpuQuota>,
     cores: f64,
     latest: Option<Look>,
@@ -68,7 +78,15 @@ impl Eyes {
         let quota = CpuQuota::of(server.head());
         let cores = affinity::cpus_of(server.head()).max(1) as f64;
         let cores = quota.as_ref().map_or(cores, |quota| quota.cores.min(cores));
-        Self { tree: ProcessTree::of(&server.pids()), quota, cores, latest: None }
+        Self {
+            tree: ProcessTree::of(&server.pids()),
+            pid: server.head(),
+            name: proc::program_of(server.head()),
+            fds_max: limits::nofile_of(server.head()).ok().map(|(soft, _)| soft),
+            quota,
+            cores,
+            latest: None,
+        }
     }
 
     /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there are none.
@@ -105,6 +123,9 @@ impl Eyes {
             processes: usage.processes,
             threads: usage.threads,
             fds: usage.fds,
+            pid: self.pid,
+            name: self.name.clone(),
+            fds_max: self.fds_max,
             quota_periods: quota.map(|seen| (seen.periods, seen.throttled)),
             whole: whole.then(|| Whole {
                 pss_bytes: self.tree.pss_bytes(),

@@ -55,7 +55,7 @@ pub(crate) struct Seen {
 /// Where the server runs.
 enum Sight {
     Here(Box<Eyes>),
-    There(FarEyes),
+    There(Box<FarEyes>),
 }
 
 /// One reading.
@@ -90,7 +90,7 @@ impl ServerWatch {
 
     /// Watches the server of a target agent, whose machine may be this one.
     pub fn of_agent(eyes: FarEyes, is_here: bool) -> Self {
-        Self::with(Some(Sight::There(eyes)), is_here)
+        Self::with(Some(Sight::There(Box::new(eyes))), is_here)
     }
 
     /// From now on, a server that has ended is looked for again as each step begins.
@@ -269,6 +269,9 @@ impl ServerWatch {
             processes: Some(is.processes.into()),
             threads: Some(is.threads.into()),
             fds: is.fds.map(u64::from),
+            fds_max: is.fds_max.filter(|_| is.processes == 1),
+            name: is.name.clone(),
+            pid: Some(is.pid.into()),
             context_switches: Some(is.switches.saturating_sub(was.switches)),
             ended_ns: None,
             thread_use: was.whole.as_ref().zip(is.whole.as_ref()).map_or_else(Vec::new, |(before, after)| {

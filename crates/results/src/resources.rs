@@ -25,6 +25,12 @@ pub struct ServerUse {
     pub threads: Option<u64>,
     /// Open file descriptors.
     pub fds: Option<u64>,
+    /// How many it may have open, if it is one process.
+    pub fds_max: Option<u64>,
+    /// The program that listens, or that of the process above it.
+    pub name: Option<String>,
+    /// Its process.
+    pub pid: Option<u64>,
     /// Context switches during the window.
     pub context_switches: Option<u64>,
     /// When all of its processes were first seen to have ended, from the start of the run. What else is known is of the

@@ -29,6 +29,11 @@ impl TimeSpent {
         own.or(self.all.handled_share()).unwrap_or(0.0)
     }
 
+    /// Sent → answer arrived, of one of these messages on average.
+    pub(crate) fn served_ns(&self, of: &Spent) -> f64 {
+        of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
+    }
+
     /// Of what workers have measured together; `None` where nothing was answered.
     pub fn of(account: &Account, rtt: &Histogram) -> Option<TimeSpent> {
         let tail_from_ns = if rtt.is_empty() { return None } else { rtt.quantile_ns(TAIL_QUANTILE) };

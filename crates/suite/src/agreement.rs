@@ -67,7 +67,13 @@ mod tests {
     fn ranked(values: &[(&str, f64)]) -> Vec<Standing> {
         let entrant = |&(target, value): &(&str, f64)| {
             let values = vec![value, value * 1.001, value * 0.999];
-            Entrant { target: target.to_owned(), reaches: values.clone(), values, is_ranked: true }
+            Entrant {
+                target: target.to_owned(),
+                reaches: values.clone(),
+                values,
+                is_ranked: true,
+                is_bound: false,
+            }
         };
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         standings(&figure, &values.iter().map(entrant).collect::<Vec<_>>(), "throng")

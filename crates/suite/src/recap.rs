@@ -7,7 +7,7 @@ use results::format::counted;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::record::Record;
-use crate::section::{Section, main_figure, share, with_unit};
+use crate::section::{Section, bound, main_figure, share, with_unit};
 use crate::standing::{Standing, are_apart};
 use crate::suite::Suite;
 use crate::summary;
@@ -200,6 +200,7 @@ fn all_servers(sections: &[Section]) -> Table {
 /// `186,575 (1–6)`; a figure without a place is of a server that did not do all that was asked.
 fn figure_and_place(section: &Section, standing: &Standing) -> String {
     let figure = standing.mean.map_or("none".to_owned(), |mean| section.figure.show(mean));
+    let figure = bound(&section.figure, standing) + &figure;
     match standing.place {
         Some(place) => format!("{figure} ({place})"),
         None => format!("{figure} (no place)"),
@@ -237,6 +238,7 @@ mod tests {
                 values: values.to_vec(),
                 reaches: values.to_vec(),
                 is_ranked,
+                is_bound: false,
             })
             .collect();
         Section {

@@ -20,6 +20,8 @@ pub(crate) struct Remarks {
     pub(crate) flaw: Option<String>,
     /// Its figure is that of a limit of the system, and so none of the server's: this one, if there is any.
     pub(crate) at_file_limit: Option<String>,
+    /// In a round the generator or the machine was the limit.
+    pub(crate) is_bound: bool,
     /// What speaks against its figure.
     doubts: Vec<String>,
 }
@@ -33,6 +35,9 @@ impl Remarks {
             flaw: failed(&entries, Trouble::is_of_target)
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
+            is_bound: runs
+                .iter()
+                .any(|run| is_bound(run, Bottleneck::Generator) || is_bound(run, Bottleneck::Machine)),
             doubts: doubts(scenario, &entries, runs),
         }
     }

@@ -76,7 +76,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     remarks::hold_to_one_load(&figure, &runs, &mut said);
     let of_target = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| {
         let runs: &[Run] = if said.at_file_limit.is_some() { &[] } else { runs };
-        entrant(&figure, name, runs, said.flaw.is_none())
+        Entrant { is_bound: said.is_bound, ..entrant(&figure, name, runs, said.flaw.is_none()) }
     };
     let entrants: Vec<Entrant> = runs.iter().zip(&said).map(of_target).collect();
     let standings = standings(&figure, &entrants, REFERENCE_NAME);
@@ -91,7 +91,13 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let said_of = |standing: &Standing| {
         let at = names.iter().position(|name| *name == standing.target).expect("it was measured");
-        said[at].text()
+        let reaches_nothing = standing.interval.is_some_and(|interval| interval.low <= 0.0);
+        let no_place = reaches_nothing.then(|| "its interval reaches 0: no place".to_owned());
+        [Some(said[at].text()).filter(|text| !text.is_empty()), no_place]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     let remarks: Vec<String> = standings.iter().map(said_of).collect();
     let last_round =
@@ -164,6 +170,7 @@ fn entrant(figure: &Figure, target: &str, runs: &[Run], is_ranked: bool) -> Entr
         values: each_round(figure, runs),
         reaches: runs.iter().filter_map(|run| figure.reach(run)).collect(),
         is_ranked,
+        is_bound: false,
     }
 }
 
@@ -182,7 +189,18 @@ pub(crate) fn with_unit(figure: &Figure) -> String {
 /// The mean, and its interval.
 pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     let Some(mean) = standing.mean else { return String::new() };
-    standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval))
+    let shown =
+        standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval));
+    bound(figure, standing) + &shown
+}
+
+/// What stands before a figure that the server may do better than: it was not the limit.
+pub(crate) fn bound(figure: &Figure, standing: &Standing) -> String {
+    match (standing.is_bound && standing.mean.is_some(), figure.more_is_better()) {
+        (false, _) => String::new(),
+        (true, true) => "≥ ".to_owned(),
+        (true, false) => "≤ ".to_owned(),
+    }
 }
 
 /// `90.1 ±2.5`; where the interval reaches further to one side, because the figure was searched, or would reach below nothing,

@@ -28,7 +28,7 @@ impl fmt::Display for Place {
 /// One target in a scenario's standing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Its place, from 1. `None`: it has no figure.
+    /// Its place, from 1. `None`: it has no figure, or one whose interval reaches 0.
     pub place: Option<Place>,
     /// The target's name.
     pub target: String,
@@ -39,6 +39,10 @@ pub struct Standing {
     pub interval: Option<Interval>,
     /// The mean as a multiple of the reference server's; `None` there, too.
     pub share: Option<f64>,
+    /// The generator or the machine was the limit: the server may be better, and how much is not known.
+    pub is_bound: bool,
+    /// What the figure may be: the interval, without an end where the server was not the limit.
+    pub reach: Option<Interval>,
 }
 
 /// A target that takes part.
@@ -52,6 +56,8 @@ pub struct Entrant {
     pub reaches: Vec<f64>,
     /// Whether it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
     pub is_ranked: bool,
+    /// Whether in a round the generator or the machine was the limit, and not the server.
+    pub is_bound: bool,
 }
 
 impl Entrant {
@@ -64,7 +70,8 @@ impl Entrant {
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
 /// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
-/// is.
+/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. An interval that reaches 0 says nothing:
+/// who has one has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
     let of_reference = entrants
         .iter()
@@ -74,18 +81,27 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
     let mut standings: Vec<(bool, Standing)> = entrants
         .iter()
         .map(|entrant| {
-            let Entrant { target, values, is_ranked, .. } = entrant;
+            let Entrant { target, values, is_ranked, is_bound, .. } = entrant;
+            let interval = entrant.interval().filter(|_| *is_ranked);
+            let reach = interval.map(|Interval { low, high }| match (is_bound, figure.more_is_better()) {
+                (false, _) => Interval { low, high },
+                (true, true) => Interval { low, high: f64::INFINITY },
+                (true, false) => Interval { low: f64::NEG_INFINITY, high },
+            });
             let standing = Standing {
                 place: None,
                 target: target.clone(),
                 mean: mean(values),
-                interval: entrant.interval().filter(|_| *is_ranked),
+                interval,
                 share: mean(values)
                     .zip(of_reference)
                     .filter(|_| *is_ranked)
                     .map(|(mean, reference)| mean / reference),
+                is_bound: *is_bound,
+                reach,
             };
-            (*is_ranked && standing.mean.is_some(), standing)
+            let says_nothing = interval.is_some_and(|interval| interval.low <= 0.0);
+            (*is_ranked && standing.mean.is_some() && !says_nothing, standing)
         })
         .collect();
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
@@ -130,7 +146,7 @@ impl Control {
 
 /// Whether two figures can be told apart.
 pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
-    a.interval.zip(b.interval).is_some_and(|(a, b)| overlap(a, b).is_none())
+    a.reach.zip(b.reach).is_some_and(|(a, b)| overlap(a, b).is_none())
 }
 
 /// What two intervals have in common.
@@ -147,7 +163,7 @@ mod tests {
 
     fn entrant(target: &str, values: &[f64]) -> Entrant {
         let (values, reaches) = (values.to_vec(), values.to_vec());
-        Entrant { target: target.to_owned(), values, reaches, is_ranked: true }
+        Entrant { target: target.to_owned(), values, reaches, is_ranked: true, is_bound: false }
     }
 
     fn places(verb: Scenario, name: &str, values: &[(&str, &[f64])]) -> Vec<(String, String)> {
@@ -205,6 +221,32 @@ mod tests {
         assert_eq!(places, ["1–2", "1–3", "2–3"], "next to each other they cannot be told apart");
         let interval = found[0].interval.unwrap();
         assert!(interval.low < 360.0 && interval.high == 432.0, "{interval:?}");
+    }
+
+    #[test]
+    fn who_was_bound_by_the_generator_is_behind_nobody() {
+        let bound = |target: &str, values: &[f64]| Entrant { is_bound: true, ..entrant(target, values) };
+        let rate = Figure::parse("rate", Scenario::Http).unwrap();
+        let all = [
+            entrant("fast", &[90.0, 91.0]),
+            bound("b", &[70.0, 71.0]),
+            bound("c", &[50.0, 51.0]),
+            entrant("slow", &[10.0, 11.0]),
+        ];
+        let places = |figure: &Figure, all: &[Entrant]| {
+            let found = standings(figure, all, "");
+            found.iter().map(|one| format!("{} {}", one.target, one.place.unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&rate, &all), ["fast 1–3", "b 1–3", "c 1–3", "slow 4"]);
+        let latency = Figure::parse("rtt.p95", Scenario::Echo).unwrap();
+        let found = places(&latency, &[entrant("a", &[1.0, 1.1]), bound("late", &[9.0, 9.1])]);
+        assert_eq!(found, ["a 1–2", "late 1–2"]);
+    }
+
+    #[test]
+    fn an_interval_that_reaches_nothing_has_no_place() {
+        let found = places(Scenario::Http, "rate", &[("a", &[10.0, 900.0]), ("b", &[20.0, 20.1])]);
+        assert_eq!(found, [("1".to_owned(), "b".to_owned()), (String::new(), "a".to_owned())]);
     }
 
     #[test]

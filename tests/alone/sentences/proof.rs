@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::alone::sentences::pattern::fits;
 use crate::alone::sentences::servers::Running;
 use crate::alone::sentences::situation::{Act, Must, Place, Situation};
-use crate::alone::{OTHERS_PERCENT_MAX, others_percent};
+use crate::alone::{OTHERS_PERCENT_MAX, crowd, others_percent};
 use crate::support::process::Process;
 use crate::support::quota::Quota;
 use crate::support::throng::{Outcome, finish, run, throng, under};
@@ -28,9 +28,6 @@ const SENTENCES: [(&str, &str); 3] = [("how much", "How much"), ("breaks", "Brea
 /// Ten ports for whatever is local, in a network that has nothing else.
 const TEN_PORTS: &str =
     "ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec \"$0\" \"$@\"";
-/// A busy loop that ends by itself, whatever becomes of the test.
-const BUSY: &str = "while :; do :; done";
-const BUSY_S_MAX: &str = "600";
 
 /// What was said, and what of it is not what must be.
 pub(crate) struct Proof {
@@ -184,12 +181,6 @@ fn perform(act: Act, running: &mut Running, generator: &Process) {
         Act::ThawServer => _ = server.expect("a server").signal(Signal::CONT),
         Act::Interrupt => _ = generator.signal(Signal::INT),
     }
-}
-
-/// So many busy loops, which end with the value.
-pub(crate) fn crowd(n: usize) -> Vec<Process> {
-    let busy = || Process::start(Command::new("timeout").args([BUSY_S_MAX, "sh", "-c", BUSY]));
-    (0..n).map(|_| busy()).collect()
 }
 
 fn results_file(out: &Path) -> Option<std::path::PathBuf> {

@@ -40,6 +40,15 @@ pub(super) fn tree_of(root: u32) -> io::Result<Vec<u32>> {
     Ok(stats.keys().copied().filter(is_member).collect())
 }
 
+/// The file name of a process's program; of one whose program may not be seen, its own name for itself.
+pub fn program_of(pid: u32) -> Option<String> {
+    let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let program = program.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let named =
+        || fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned());
+    program.or_else(named)
+}
+
 /// Whether a process is there, and has not ended without anybody having waited for it. One that cannot be looked at is.
 pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))

@@ -2,8 +2,8 @@
 
 use std::slice;
 
-use results::conclusion;
 use results::{LimitOutcome, Run, Step};
+use results::{conclusion, verdict};
 use serde::Serialize;
 use stats::Histogram;
 
@@ -271,6 +271,7 @@ fn health(run: &Run) -> StepTable {
         "send lag p99",
         "of its ceiling",
         "memory per client",
+        "where the p95 went",
     ];
     StepTable::new(names.map(String::from).to_vec(), run.steps.iter().filter_map(health_cells).collect())
 }
@@ -290,6 +291,7 @@ fn health_cells(step: &Step) -> Option<Vec<String>> {
         lag(&step.figures.send_lag),
         percent(generator.ceiling_percent),
         generator.bytes_per_client.map(bytes).unwrap_or_default(),
+        verdict::slow_time(step).map(|(_, owners)| owners.told(step)).unwrap_or_default(),
     ])
 }
 

@@ -203,7 +203,9 @@ fn resources(step: &Step) -> Vec<(&'static str, String)> {
 fn server_use(server: &ServerUse) -> String {
     let whole = server.cores.map_or(0.0, |cores| 100.0 * cores);
     let of = if whole > 100.0 { format!(" of {whole:.0}%") } else { String::new() };
-    cpu_and_memory(server.cpu_percent_mean, &of, server.rss_bytes_peak)
+    let used = cpu_and_memory(server.cpu_percent_mean, &of, server.rss_bytes_peak);
+    let program = server.name.as_ref().zip(server.pid).map(|(name, pid)| format!("  {name} (pid {pid})"));
+    used + &program.unwrap_or_default()
 }
 
 fn generator_use(generator: &GeneratorUse) -> String {

@@ -28,6 +28,9 @@ mirror!(FileServer of ServerUse {
     processes: u64,
     threads: u64,
     fds: u64,
+    fds_max: u64,
+    name: String,
+    pid: u64,
     context_switches: u64,
     #[serde(rename = "ended_s", with = "optional_seconds")]
     ended_ns: u64,

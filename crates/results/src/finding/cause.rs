@@ -152,6 +152,19 @@ findings! {
         /// `clients` or `connections`.
         what: String,
     } => "it turned away {refused} of {of} {what}";
+    /// The server had no file left for a connection.
+    ServerFiles "server.files" {
+        /// Files that it had open.
+        open: u64,
+        /// Files that it may have open.
+        most: u64,
+        /// Clients that it did not take.
+        refused: u64,
+        /// All that tried.
+        of: u64,
+        /// `clients` or `connections`.
+        what: String,
+    } => "it had {open} of {most} files open, and left out {refused} of {of} {what}: raise its limit (ulimit -n)";
     /// Clients gave up waiting to be connected.
     ServerKeptWaiting "server.kept_waiting" {
         /// Clients that gave up.

@@ -72,6 +72,13 @@ findings! {
         /// The longest delay.
         by: Ns,
     } => "the generator fell behind its schedule by up to {by}";
+    /// What listens is known to pass on what others answer.
+    Proxy "caveat.proxy" {
+        /// Its program.
+        name: String,
+        /// Its process.
+        pid: String,
+    } => "what is seen of the server is {name} (pid {pid}): if it passes requests on, what answers them is not seen";
     /// Other programs used the generator's machine.
     Others "caveat.others" {
         /// CPU of other programs.

@@ -11,6 +11,24 @@ use crate::step::Step;
 /// How late the generator may have been at worst, if clients that gave up waiting were the server's to serve.
 const LATE_NS_MAX: u64 = 100_000_000;
 
+/// How few files below its limit a server is that has none for a connection: it may keep some for itself.
+const FILES_LEFT_MAX: u64 = 2;
+
+/// A server without a file for another connection: it refuses clients, or leaves them in its listen queue.
+fn out_of_files(step: &Step) -> Option<Cause> {
+    let server = step.server.as_ref()?;
+    let (open, most) = server.fds.zip(server.fds_max)?;
+    let (of, what) = clients_or(step, step.counts.connects);
+    let refused = step.counts.connect_failures + step.counts.connect_timeouts;
+    (refused > 0 && open + FILES_LEFT_MAX >= most).then_some(Cause::ServerFiles {
+        open,
+        most,
+        refused,
+        of,
+        what,
+    })
+}
+
 /// Clients, then messages; only what broke a limit, because the rest was allowed.
 pub(super) fn failed(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
@@ -20,6 +38,11 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
         return None;
     }
     let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
+    if broke(Counted::Unusable)
+        && let Some(cause) = out_of_files(step)
+    {
+        return Some(cause);
+    }
     if broke(Counted::Unusable) && counts.connect_failures > 0 {
         let (of, what) = clients_or(step, counts.connects);
         return Some(Cause::ServerTurnedAway { refused: counts.connect_failures, of, what });

@@ -33,6 +33,7 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
         lag::caveat(step),
         fell_behind_ns(step).map(|worst_ns| Caveat::GeneratorBehind { by: Ns(worst_ns) }),
         others(step),
+        proxy(step),
         is_of_few.then(|| Caveat::Samples {
             quantile: Quantile(quantile),
             samples: rtt.count(),
@@ -42,6 +43,16 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
         step.counts.check().err().map(|error| Caveat::Miscounted { error: error.to_string() }),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// Programs that most often pass on what others answer.
+const PROXIES: [&str; 5] = ["haproxy", "nginx", "envoy", "traefik", "docker-proxy"];
+
+/// A proxy's CPU and memory are not those of the server behind it.
+fn proxy(step: &Step) -> Option<Caveat> {
+    let server = step.server.as_ref()?;
+    let name = server.name.clone().filter(|name| PROXIES.contains(&name.as_str()))?;
+    Some(Caveat::Proxy { name, pid: server.pid?.to_string() })
 }
 
 /// A schedule that was kept was carried; what is in doubt then is how fast.

@@ -95,7 +95,7 @@ impl Owners {
         }
         let waited_ns = spent.unsent_ns as f64 * account.waited_percent / 100.0;
         let handled_ns = spent.service_ns as f64 * account.handled_share(spent);
-        let (own, serving) = (generator(step), server(step, &account.all));
+        let (own, serving) = (generator(step), server(step, account, spent));
         let way_ns = way_ns(step) * spent.messages as f64;
         let served_ns = spent.service_ns as f64 - handled_ns;
         let network_ns = way_ns.min(served_ns);
@@ -170,48 +170,63 @@ fn generator(step: &Step) -> Shares {
     vec![(Owner::Contention, share), (Owner::Generator, 1.0 - share)]
 }
 
-/// What the server's threads did while it had messages. By Little's law it has as many as the rate times the time of an answer;
-/// those that no thread works on wait behind others, as far as its busiest thread is at work, or else for something that is no
-/// CPU.
-fn server(step: &Step, all: &Spent) -> Shares {
-    let Some((at_work, waiting, busiest_at_work, busiest_waiting)) = threads(step) else {
+/// What the server did with these messages. The shortest of all answers was in nobody's way: as much of each is work, or else a
+/// timer or another service. What takes longer waits behind others, as far as the busiest thread is at work (or ready for it), or
+/// for something that is no CPU.
+fn server(step: &Step, account: &TimeSpent, spent: &Spent) -> Shares {
+    let Some(Threads { at_work, waiting, busiest_at_work, busiest_waiting }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
     };
-    let answered = all.messages as f64 * all.service_ns as f64 / all.sum_ns().max(1) as f64;
-    let service_ns =
-        all.service_ns as f64 * (1.0 - all.handled_share().unwrap_or(0.0)) / all.messages.max(1) as f64;
-    let rate_per_s = step.rates.achieved_per_s.unwrap_or(answered * 1e9 / step.duration_ns.max(1) as f64);
-    let held = (rate_per_s * service_ns / 1e9).max(f64::EPSILON);
-    let cpu = (at_work / held).min(1.0);
-    let ready = (waiting / held).min(1.0 - cpu);
-    let rest = 1.0 - cpu - ready;
-    // Of fewer than one at a time, its threads have the time in between to themselves.
-    let is_busy = ((busiest_at_work + busiest_waiting) / held.min(1.0)).min(1.0);
+    let (mean_ns, mean_of_all_ns) = (account.served_ns(spent), account.served_ns(&account.all));
+    let answered_per_s = account.all.messages as f64 * 1e9 / step.duration_ns.max(1) as f64;
+    let rate_per_s =
+        step.rates.achieved_per_s.filter(|per_s| *per_s > 0.0).unwrap_or(answered_per_s).max(f64::EPSILON);
+    let unhindered_ns = (step.figures.service.min_ns() as f64).min(mean_ns);
+    let of_each_ns = |threads: f64| threads * 1e9 / rate_per_s;
+    let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
+    let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
+    let behind_ns = mean_ns - unhindered_ns;
+    // By Little's law; of fewer than one at a time, its threads have the time in between to themselves.
+    let held = (rate_per_s * mean_of_all_ns / 1e9).clamp(f64::EPSILON, 1.0);
+    let is_busy = ((busiest_at_work + busiest_waiting) / held).min(1.0);
     let of_waiting = busiest_waiting / (busiest_at_work + busiest_waiting).max(f64::EPSILON);
-    let contended = ready + rest * is_busy * of_waiting;
     let is_throttled = step
         .server
         .as_ref()
         .and_then(|server| server.throttled_percent)
         .is_some_and(|it| it >= THROTTLED_PERCENT_MIN);
     let contention = if is_throttled { Owner::ServerCpu } else { Owner::Contention };
-    vec![
-        (Owner::ServerCpu, cpu),
-        (Owner::ServerQueue, rest * is_busy * (1.0 - of_waiting)),
-        (Owner::ServerAsleep, rest * (1.0 - is_busy)),
-        (contention, contended),
-    ]
+    let parts = [
+        (Owner::ServerCpu, cpu_ns),
+        (Owner::ServerQueue, behind_ns * is_busy * (1.0 - of_waiting)),
+        (Owner::ServerAsleep, unhindered_ns - cpu_ns - ready_ns + behind_ns * (1.0 - is_busy)),
+        (contention, ready_ns + behind_ns * is_busy * of_waiting),
+    ];
+    parts.map(|(owner, ns)| (owner, ns / mean_ns.max(f64::EPSILON))).to_vec()
 }
 
-/// How many of the server's threads were at work, and how many ready without a CPU, on average; and the same of the one that was so
+/// The server's threads, on average: how many were at work, and how many ready without a CPU; and the same of the one that was so
 /// for most of the time.
-fn threads(step: &Step) -> Option<(f64, f64, f64, f64)> {
-    let server = step.server.as_ref()?;
-    let at_work = server.cpu_percent_mean? / 100.0;
-    let ready = |thread: &&ThreadUse| thread.cpu_percent() + thread.waiting_percent;
-    let busiest = server.thread_use.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
-    let waiting: f64 = server.thread_use.iter().map(|thread| thread.waiting_percent).sum();
-    Some((at_work, waiting / 100.0, busiest.cpu_percent() / 100.0, busiest.waiting_percent / 100.0))
+struct Threads {
+    at_work: f64,
+    waiting: f64,
+    busiest_at_work: f64,
+    busiest_waiting: f64,
+}
+
+impl Threads {
+    fn of(step: &Step) -> Option<Threads> {
+        let server = step.server.as_ref()?;
+        let ready = |thread: &&ThreadUse| thread.cpu_percent() + thread.waiting_percent;
+        let busiest = server.thread_use.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
+        let waiting: f64 = server.thread_use.iter().map(|thread| thread.waiting_percent).sum();
+        Some(Threads {
+            at_work: server.cpu_percent_mean? / 100.0,
+            waiting: waiting / 100.0,
+            busiest_at_work: busiest.cpu_percent() / 100.0,
+            busiest_waiting: busiest.waiting_percent / 100.0,
+        })
+    }
 }
 
 /// The way to another machine and back: that of its TCP connects.
@@ -229,7 +244,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had waited to be sent.
+    /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had waited to be sent, and one
+    /// more that was in nobody's way.
     fn step(cpu_percent: f64, waiting_percent: f64) -> Step {
         let mut account = Account::default();
         account.add(200 * MS, 100 * MS, 50, Some(MS));
@@ -240,6 +256,7 @@ mod tests {
         let thread = ThreadUse { user_percent: cpu_percent, waiting_percent, ..ThreadUse::default() };
         let mut step =
             Step { duration_ns: 1_000 * MS, spent: TimeSpent::of(&account, &rtt), ..Step::default() };
+        step.figures.service.record_ns(MS);
         step.rates.achieved_per_s = Some(100.0);
         step.server = Some(ServerUse {
             cpu_percent_mean: Some(cpu_percent),
@@ -276,10 +293,19 @@ mod tests {
     #[test]
     fn a_server_at_work_has_a_queue_and_one_that_sleeps_has_none() {
         let of = |cpu, waiting| shares(&step(cpu, waiting));
-        assert_eq!(of(100.0, 0.0)[0], (Owner::ServerQueue, 45));
+        assert_eq!(of(100.0, 0.0)[0], (Owner::ServerQueue, 49));
         assert_eq!(of(2.0, 0.0)[0], (Owner::ServerAsleep, 48));
         let starved = of(20.0, 80.0);
         assert_eq!(starved[0].0, Owner::Contention, "{starved:?}");
+    }
+
+    #[test]
+    fn a_timer_is_no_queue_however_busy_the_server_is_with_others() {
+        let mut step = step(20.0, 80.0);
+        step.figures.service.clear();
+        step.figures.service.record_ns(95 * MS);
+        assert_eq!(shares(&step)[1].0, Owner::ServerAsleep, "most of what is the server's");
+        assert!(Owners::of_tail(&step).unwrap().percent(Owner::ServerAsleep) > 40.0);
     }
 
     #[test]

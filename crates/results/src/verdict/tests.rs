@@ -128,6 +128,16 @@ fn room_to_spare_is_nobodys_bottleneck() {
 }
 
 #[test]
+fn a_proxy_is_not_the_server_behind_it() {
+    let named = |name: &str| {
+        let step = with(|step| (server(step).name, server(step).pid) = (Some(name.into()), Some(12)));
+        marks(&step, 0.95)
+    };
+    assert_eq!(named("haproxy"), [Caveat::Proxy { name: "haproxy".into(), pid: "12".into() }]);
+    assert_eq!(named("node"), []);
+}
+
+#[test]
 fn of_a_load_of_an_instant_nothing_is_known() {
     let (who, why) = judged(|step| {
         step.duration_ns = 22 * MS;

@@ -135,7 +135,9 @@ fn refusing() -> Vec<Situation> {
         .exits(3),
         situation("300 open files", Host::Files(300), "echo {ws} --clients 400 --interval 1s -d 1s")
             .how_much(&["not 400 clients: {number} of 400 clients did not become usable{any}"])
-            .breaks(&["below 400 clients, the least that was tried; bottleneck server: {any}"])
+            .breaks(&[
+                "below 400 clients, the least that was tried; bottleneck server: it had {number} of 300 files open, {any}",
+            ])
             .exits(3),
         situation(
             "300 open files, and clients that do nothing",

@@ -105,6 +105,7 @@ fn row(section: &Section, standing: &Standing, remarks: &str, record: &Record) -
         place: standing.place.map(|place| (place.best, place.worst)),
         mean: standing.mean,
         interval: standing.interval.map(|interval| (interval.low, interval.high)),
+        reach: standing.reach.map(|reach| (reach.low, reach.high)),
         shown: shown(section, standing),
         share: section::share(standing),
         then: section.then.get(target).copied(),

@@ -84,10 +84,11 @@ async fn ask(
     }
 }
 
-/// Whether a look can be true: it came over a network. Names of threads stand in tables.
+/// Whether a look can be true: it came over a network. Names of threads and programs are shown.
 fn is_sound(look: &Look) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
     look.cores > 0.0
+        && look.name.as_deref().is_none_or(is_plain)
         && look.whole.as_ref().is_none_or(|whole| {
             whole.threads.len() <= THREADS_MAX && whole.threads.iter().all(|thread| is_plain(&thread.name))
         })
@@ -116,5 +117,6 @@ mod tests {
         assert!(is_sound(&look("worker-1")));
         assert!(!is_sound(&look("\u{1b}[2J")) && !is_sound(&look(&"x".repeat(99))));
         assert!(!is_sound(&Look::default()), "no cores");
+        assert!(!is_sound(&Look { name: Some("\u{1b}[2J".into()), ..look("worker-1") }));
     }
 }

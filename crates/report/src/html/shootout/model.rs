@@ -71,6 +71,8 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
+    /// What the figure may be: the interval, without an end where the server was not the limit.
+    pub reach: Option<(f64, f64)>,
     /// Both in words.
     pub shown: String,
     /// The multiple of the yardstick's figure.

@@ -9,6 +9,7 @@ fn row(server: &str, place: Option<(usize, usize)>, mean: f64) -> Row {
         place,
         mean: Some(mean),
         interval: Some((0.9 * mean, 1.1 * mean)),
+        reach: Some((0.9 * mean, 1.1 * mean)),
         shown: format!("{mean} /s"),
         then: Some(mean / 2.0),
         ..Row::default()
@@ -87,9 +88,9 @@ fn who_ties_with_the_best_is_told_by_intervals_and_not_by_places() {
     let mut tied = sample_shootout();
     let rows = &mut tied.questions[0].rows;
     // A wide interval gives the third a place among the first, and it is behind the best all the same.
-    (rows[1].place, rows[1].interval) = (Some((1, 4)), Some((850.0, 950.0)));
-    (rows[2].place, rows[2].interval) = (Some((2, 4)), Some((10.0, 800.0)));
-    rows.insert(3, Row { interval: Some((20.0, 900.0)), ..row("wide", Some((1, 4)), 90.0) });
+    (rows[1].place, rows[1].reach) = (Some((1, 4)), Some((850.0, 950.0)));
+    (rows[2].place, rows[2].reach) = (Some((2, 4)), Some((10.0, 800.0)));
+    rows.insert(3, Row { reach: Some((20.0, 900.0)), ..row("wide", Some((1, 4)), 90.0) });
     let page = shootout(&tied);
     assert!(page.contains("it cannot be told from wide"), "{page}");
     assert!(page.contains("3 servers and throng&#x27;s own measured, 1 question asked"), "{page}");

@@ -153,10 +153,10 @@ fn card(question: &Question) -> Option<Card<'_>> {
     })
 }
 
-/// Whether one of two is certainly ahead: their intervals have no value in common.
+/// Whether one of two is certainly ahead: what their figures may be has no value in common.
 fn are_apart(a: &Row, b: &Row) -> bool {
     let apart = |((a_low, a_high), (b_low, b_high))| a_low > b_high || b_low > a_high;
-    a.interval.zip(b.interval).is_some_and(apart)
+    a.reach.zip(b.reach).is_some_and(apart)
 }
 
 fn asks(question: &Question) -> &str {

@@ -71,7 +71,7 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
         })
     };
     type Case = (fn(&mut Step), &'static str);
-    let cases: [Case; 5] = [
+    let cases: [Case; 6] = [
         (
             |step| (step.counts.received, step.counts.missing) = (9_999, 1),
             "server.left_out due=10000 missing=1",
@@ -85,6 +85,13 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
         (
             |step| (step.usable, step.counts.connect_timeouts) = (Some(990), 10),
             "server.kept_waiting of=1000 waited=10 what=\"clients\"",
+        ),
+        (
+            |step| {
+                (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+                (server(step).fds, server(step).fds_max) = (Some(1_024), Some(1_024));
+            },
+            "server.files most=1024 of=1000 open=1024 refused=10 what=\"clients\"",
         ),
     ];
     for (change, why) in cases {
