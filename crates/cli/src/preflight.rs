@@ -10,7 +10,7 @@ use wire::{DialectId, Facts, HttpOptions};
 use crate::exit::Failure;
 use crate::interrupts;
 use crate::preflight::answer::Answer;
-use crate::request::Request;
+use crate::request::{self, Request};
 use crate::secrets;
 
 /// Methods that change nothing (RFC 9110 §9.2.1): a request of these may be sent once more than was asked for.
@@ -44,6 +44,10 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
             false => Failure::could_not("reach", format!("reach {url}"), text),
         };
         return Err(failure.because(key));
+    }
+    // It may have begun to listen since it was looked for: where a script tries until it is there.
+    if request.server_pid.is_none() {
+        request.server_pid = request::server_pid(request.args, &request.target)?;
     }
     // The run begins now.
     (request.plan.epoch_ns, request.plan.unix_epoch_ns) = (clock::monotonic_ns(), clock::realtime_ns());

@@ -133,7 +133,7 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
     let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
     let found = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
     let who = found.bottleneck;
-    matches!(who, Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network).then(|| {
+    who.is_not_the_servers().then(|| {
         let answer = format!("not found: the {who} gave out first");
         Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(Some(found.clone())).joined_by(": ")
     })

@@ -39,6 +39,11 @@ impl Bottleneck {
         Bottleneck::ALL.into_iter().find(|who| who.name() == word)
     }
 
+    /// Whether it gave out before the server did: what was held is then a floor of what the server holds.
+    pub(crate) fn is_not_the_servers(self) -> bool {
+        matches!(self, Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)
+    }
+
     /// The name in files and reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -29,13 +29,13 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     }
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|found| found.bottleneck);
-    Some(match who {
-        Some(who @ (Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)) => {
+    Some(match who.filter(|who| who.is_not_the_servers()) {
+        Some(who) => {
             let detail = format!("beyond that the {who} gave out, and not the server; {interval}");
             let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
             claim.with_facts(vec![detail])
         }
-        _ => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
+        None => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
     })
 }
 
@@ -50,14 +50,31 @@ fn undecided(doubt: Doubt, interval: &str) -> Claim {
     cannot_tell("cannot_tell.capacity", detail)
 }
 
-/// The deliveries of the best level, and the safe rate of each: never more than was answered in time.
+/// The deliveries of the best level, and the safe rate of each: never more than was answered in time. Where something other than the
+/// server gave out at the next rate, it may carry more.
 pub(super) fn swept(run: &Run) -> Option<Claim> {
     let best = levels::best(&run.verdict.levels)?;
-    let safe = |level: &Level| Some(format!("{} to {}", rate(level.safe_per_s?, ""), count(level.clients)));
+    let at_least = |level: &Level| if gave_out(run, level).is_some() { "at least " } else { "" };
+    let safe = |level: &Level| {
+        Some(format!("{}{} to {}", at_least(level), rate(level.safe_per_s?, ""), count(level.clients)))
+    };
     let safe: Vec<String> = run.verdict.levels.iter().filter_map(safe).collect();
     let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
     let safe = format!("safe: {} clients", safe.join(", "));
-    Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]))
+    let Some(who) = gave_out(run, best) else {
+        return Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]));
+    };
+    let claim = Claim::new("held.rates_at_least", Tone::Doubt, format!("at least {answer}")).of(answer);
+    Some(claim.with_facts(vec![safe, format!("beyond that the {who} gave out, and not the server")]))
+}
+
+/// Who gave out at the lowest rate of a level that broke a limit, if it was not the server.
+fn gave_out(run: &Run, level: &Level) -> Option<Bottleneck> {
+    let overload = run.steps.iter().find(|step| {
+        let is_of_level = step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s;
+        is_of_level && level.overload_per_s.is_some() && !step.has_passed()
+    })?;
+    Some(overload.bottleneck.as_ref()?.bottleneck).filter(|who| who.is_not_the_servers())
 }
 
 /// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.

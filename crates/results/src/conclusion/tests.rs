@@ -4,7 +4,7 @@ use super::*;
 use crate::finding::quantity::Percent;
 use crate::finding::{Cause, Finding};
 use crate::judgement::{Found, Unit};
-use crate::levels::Level;
+use crate::levels::{Level, levels};
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
 use crate::{
@@ -395,6 +395,22 @@ fn a_sweep_whose_best_level_held_breaks_at_another() {
         breaks,
         "breaks.at; 300 messages/s to 1,000 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
     );
+}
+
+#[test]
+fn a_rate_beyond_which_the_generator_gave_out_is_a_lower_bound() {
+    let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (100, false)]);
+    for (step, per_s) in run.steps.iter_mut().zip([300.0, 400.0]) {
+        step.rates.asked_per_s = Some(per_s);
+    }
+    run.steps[1].bottleneck = Some(Found::from(Cause::GeneratorCpu { cpu: Percent(97.0) }));
+    run.verdict.levels = levels(&run.steps);
+    run.verdict.levels[0].received_per_s = Some(300.0);
+    let (how_much, ..) = of(&run);
+    let said = "held.rates_at_least; 300 deliveries/s; safe: at least 300/s to 100 clients; beyond that the generator gave out, and not the server";
+    assert_eq!(how_much, said);
+    run.steps[1].bottleneck = Some(Found::from(Cause::ServerQueue { late: Percent(20.0) }));
+    assert!(of(&run).0.starts_with("held.rates; "));
 }
 
 #[test]
