@@ -113,7 +113,9 @@ fn everything_is_measured_ranked_and_kept() {
     let rows: Vec<&str> = itself.stdout.lines().collect();
     assert_eq!(rows[0], "question,servers,tau,apart,reversed", "{itself}");
     assert!(rows[1].starts_with("echo,2,1,") && rows[1].ends_with(','), "{itself}");
-    assert!(rows[2].starts_with("unix,1,,0,"), "one server has no order: {itself}");
+    // Of two rounds that differ much it has no place either.
+    let has_no_order = rows[2].starts_with("unix,1,,0,") || rows[2].starts_with("unix,0,,0,");
+    assert!(has_no_order, "one server has no order: {itself}");
 
     let again = shootout(&arena, &options);
     again.assert_failed(1, "could_not.keep_results", &["kept"]);

@@ -91,8 +91,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let said_of = |standing: &Standing| {
         let at = names.iter().position(|name| *name == standing.target).expect("it was measured");
-        let reaches_nothing = standing.interval.is_some_and(|interval| interval.low <= 0.0);
-        let no_place = reaches_nothing.then(|| "its interval reaches 0: no place".to_owned());
+        let no_place = standing.says_nothing(&figure).then(|| "its interval reaches 0: no place".to_owned());
         [Some(said[at].text()).filter(|text| !text.is_empty()), no_place]
             .into_iter()
             .flatten()

@@ -28,7 +28,7 @@ impl fmt::Display for Place {
 /// One target in a scenario's standing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Its place, from 1. `None`: it has no figure, or one whose interval reaches 0.
+    /// Its place, from 1. `None`: it has no figure, or one that says nothing.
     pub place: Option<Place>,
     /// The target's name.
     pub target: String,
@@ -43,6 +43,13 @@ pub struct Standing {
     pub is_bound: bool,
     /// What the figure may be: the interval, without an end where the server was not the limit.
     pub reach: Option<Interval>,
+}
+
+impl Standing {
+    /// Whether its figure may be next to nothing, of which more is better: it is then behind everybody as well as ahead.
+    pub(crate) fn says_nothing(&self, figure: &Figure) -> bool {
+        figure.more_is_better() && self.interval.is_some_and(|interval| interval.low <= 0.0)
+    }
 }
 
 /// A target that takes part.
@@ -70,8 +77,8 @@ impl Entrant {
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
 /// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
-/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. An interval that reaches 0 says nothing:
-/// who has one has no place.
+/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. Where more is better, an interval that
+/// reaches 0 says nothing: who has one has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
     let of_reference = entrants
         .iter()
@@ -100,7 +107,7 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
                 is_bound: *is_bound,
                 reach,
             };
-            let says_nothing = interval.is_some_and(|interval| interval.low <= 0.0);
+            let says_nothing = standing.says_nothing(figure);
             (*is_ranked && standing.mean.is_some() && !says_nothing, standing)
         })
         .collect();
@@ -247,6 +254,8 @@ mod tests {
     fn an_interval_that_reaches_nothing_has_no_place() {
         let found = places(Scenario::Http, "rate", &[("a", &[10.0, 900.0]), ("b", &[20.0, 20.1])]);
         assert_eq!(found, [("1".to_owned(), "b".to_owned()), (String::new(), "a".to_owned())]);
+        let found = places(Scenario::Echo, "rtt.p95", &[("a", &[0.1, 0.9]), ("b", &[20.0, 20.1])]);
+        assert_eq!(found[1], ("2".to_owned(), "b".to_owned()), "of latencies it is certainly less");
     }
 
     #[test]
