@@ -104,7 +104,7 @@ pub struct Delta<H = Packed> {
     pub last_arrival_ns: u64,
     /// The samples of the interval.
     pub figures: Figures<H>,
-    /// Where the time of the round trips in `figures` went.
+    /// The parts of the round trips in `figures`, in sums.
     pub account: Account,
     /// Received by the kernel → handled; sampled. It is the generator's own, and no figure of the step.
     pub loop_lag: H,

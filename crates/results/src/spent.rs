@@ -2,15 +2,15 @@
 
 use stats::{Account, Histogram, Spent};
 
-/// The slow ones are those from here on.
+/// Messages count as slow from here on: with the p99, a step of a few hundred would have too few.
 pub(crate) const TAIL_QUANTILE: f64 = 0.95;
 
 /// The parts of all round trips of a step, and of the slow ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSpent {
-    /// Of all.
+    /// The parts of all.
     pub all: Spent,
-    /// Of those that took as long as the p95, to a fifth, or longer.
+    /// The parts of those that took as long as the p95, to a fifth, or longer.
     pub tail: Spent,
     /// The p95.
     pub tail_from_ns: u64,
@@ -18,11 +18,12 @@ pub struct TimeSpent {
     pub waited_percent: f64,
 }
 
-/// Where less of some messages' time was stamped, what was stamped of all stands for it.
+/// Least share of some messages' time that has to be stamped to speak for them: below it, the few stamped ones would be chance,
+/// and all of the step's stand in.
 const STAMPED_SHARE_MIN: f64 = 0.02;
 
 impl TimeSpent {
-    /// Of the time between their being sent and handled, how much was after their answers had arrived: 0 to 1.
+    /// Share of sent → handled that came after the answers had arrived: 0 to 1.
     pub(crate) fn handled_share(&self, of: &Spent) -> f64 {
         let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
         let own = of.handled_share().filter(|_| is_stamped);
@@ -34,7 +35,7 @@ impl TimeSpent {
         of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
     }
 
-    /// Of what workers have measured together; `None` where nothing was answered.
+    /// Takes what workers have measured together; `None` where nothing was answered.
     pub fn of(account: &Account, rtt: &Histogram) -> Option<TimeSpent> {
         let tail_from_ns = if rtt.is_empty() { return None } else { rtt.quantile_ns(TAIL_QUANTILE) };
         Some(TimeSpent {

@@ -49,7 +49,7 @@ pub struct Step {
     pub rates: Rates,
     /// Everything that was timed.
     pub figures: Figures,
-    /// Where the time of its round trips went.
+    /// The parts of its round trips.
     pub spent: Option<TimeSpent>,
     /// Everything that was counted.
     pub counts: Counts,

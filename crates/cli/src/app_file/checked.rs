@@ -263,7 +263,7 @@ impl Checked<'_> {
         Ok(Resume { keeps, send: send.transpose()? })
     }
 
-    /// What is kept of messages that are answered or ignored besides.
+    /// The values kept of messages that are answered or ignored besides.
     fn notes(&self, file: &File, keeper: &mut Keeper) -> Result<Vec<Note>, Failure> {
         let answers = file.answer.iter().map(|rule| (&rule.when, &rule.keep));
         let ignored = file.ignore.iter().map(|rule| (&rule.when, &rule.keep));

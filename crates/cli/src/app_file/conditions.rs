@@ -8,7 +8,7 @@ use super::file::When;
 use super::source::Source;
 use crate::exit::Failure;
 
-/// What stands for the number of the message that an answer answers.
+/// The placeholder for the number of the message that an answer answers.
 const SEQ: &str = "{seq}";
 
 /// Reads a condition. That of an answer may have `{seq}` as one of its values.

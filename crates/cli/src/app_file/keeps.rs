@@ -13,7 +13,7 @@ pub(super) const KEPT: &str = "kept";
 /// The names of placeholders that mean something else already.
 const TAKEN: [&str; 10] =
     ["id", "intended_ns", "unix_ns", "padding", "client", "seq", "room", "token", "now", "uuid"];
-/// Where a value of a message may be.
+/// The places in a message that a value may come from.
 const IN_MESSAGES: [&str; 2] = ["json:", "regex:"];
 
 /// The names of everything that is kept, in the order of their numbers.
@@ -23,7 +23,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// What is kept of an answer. A name that comes again means the newer value.
+    /// The values kept of an answer. A name that comes again means the newer value.
     pub(super) fn of_answer(&mut self, source: &Source<'_>, keep: &Written) -> Result<Vec<Keep>, Failure> {
         if let Some((_, more)) = keep.iter().nth(KEEPS_MAX) {
             return Err(source.error(more.span(), format!("at most {KEEPS_MAX} values of one message")));

@@ -53,7 +53,7 @@ pub(super) fn keeps(
     }
 }
 
-/// Where each value is, by its name: `"/n"`, or `{ offset = "/n", epoch = ["/e", "/reply/e"] }`.
+/// The paths of each value, by its name: `"/n"`, or `{ offset = "/n", epoch = ["/e", "/reply/e"] }`.
 fn places(source: &Source<'_>, resume: &file::Resume) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let expected = || {
         let problem = "expected a JSON pointer, or a table of them by the names of placeholders: { offset = \"/offset\" }";
@@ -78,7 +78,7 @@ fn places(source: &Source<'_>, resume: &file::Resume) -> Result<Vec<(String, Vec
     }
 }
 
-/// What stands for each value at first, by its name.
+/// The first value of each, by its name.
 fn firsts(source: &Source<'_>, resume: &file::Resume) -> Result<BTreeMap<String, String>, Failure> {
     let Some(first) = &resume.first else { return Ok(BTreeMap::new()) };
     let is_sayable = |text: &str| !text.contains(|c: char| c.is_ascii_control());

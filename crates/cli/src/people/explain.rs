@@ -7,7 +7,7 @@ use crate::secrets::given;
 /// Reads a template of an app's file. The keys of its functions may be somewhere else.
 ///
 /// # Errors
-/// What is wrong with it, or with a key.
+/// The mistake in it, or in a key.
 pub(crate) fn template(
     text: &str,
     purpose: Purpose,

@@ -271,7 +271,7 @@ fn health(run: &Run) -> StepTable {
         "send lag p99",
         "of its ceiling",
         "memory per client",
-        "where the p95 went",
+        "time of slow messages",
     ];
     StepTable::new(names.map(String::from).to_vec(), run.steps.iter().filter_map(health_cells).collect())
 }

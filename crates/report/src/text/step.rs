@@ -38,7 +38,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
         let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
         rows.painted("error", &text, Some(Colour::Yellow))
     }));
-    lines.extend(slow_time(step).map(|text| row("p95 went to", &text)));
+    lines.extend(slow_time(step).map(|text| row("slow time", &text)));
     lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(step.broken().map(|limit| {
         let text = conclusion::failing(scenario, step, limit);
@@ -187,7 +187,7 @@ fn others(counts: &Counts, of: CountOf) -> String {
 /// Whose the time of the slow messages was, with the programs that had the CPU that was waited for.
 fn slow_time(step: &Step) -> Option<String> {
     let (from_ns, owners) = verdict::slow_time(step)?;
-    Some(format!("of {} and more: {}", duration(from_ns), owners.told(step)))
+    Some(format!("rtt from {}: {}", duration(from_ns), owners.told(step)))
 }
 
 /// Who used how much; a generator that is known stands beside a server that is not seen.

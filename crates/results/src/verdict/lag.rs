@@ -55,7 +55,7 @@ impl Lag {
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
     }
 
-    /// What of the slow messages' time belongs to the generator, and to whoever had the CPU that either end lacked; or of the time of
+    /// Adds up what of the slow messages' time belongs to the generator, and to whoever had the CPU that either end lacked; or of the time of
     /// all, where the slow ones are too few to be more than a hiccup.
     fn by_account(step: &Step) -> Option<Lag> {
         let spent = step.spent.as_ref()?;
@@ -108,6 +108,7 @@ impl Lag {
         let lag_ns = self.lag_ns.min(self.latency_ns);
         (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }
+
     /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
     /// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
     fn is_own(&self, step: &Step) -> bool {

@@ -76,13 +76,13 @@ owners! {
 pub struct Owners(pub Vec<(Owner, f64)>);
 
 impl Owners {
-    /// Of all round trips of a step.
+    /// Shares of all round trips of a step.
     pub fn of_all(step: &Step) -> Option<Owners> {
         let spent = step.spent.as_ref()?;
         Owners::of(step, spent, &spent.all)
     }
 
-    /// Of its slow ones.
+    /// Shares of its slow ones.
     pub fn of_tail(step: &Step) -> Option<Owners> {
         let spent = step.spent.as_ref()?;
         Owners::of(step, spent, &spent.tail)
@@ -151,7 +151,7 @@ impl Owners {
     }
 }
 
-/// Where the time of a step's slow messages went, if they were slow: from which latency on, and whose it was.
+/// The latency from which a step's messages were slow, and the owners of their time; `None` where none was.
 pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
     let from_ns = step.spent.as_ref()?.tail_from_ns;
     let owners = Owners::of_tail(step).filter(|_| from_ns >= TOLD_NS_MIN)?;
@@ -161,7 +161,8 @@ pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
 /// Whose a part is: shares that add up to 1.
 type Shares = Vec<(Owner, f64)>;
 
-/// What the generator was late: its worker was at other work, or ready and without a CPU.
+/// Splits what the generator was late: its worker was at other work, or ready and without a CPU. The busiest worker stands for
+/// all, because a message that is late most likely waited for that one.
 fn generator(step: &Step) -> Shares {
     let generator = step.generator.as_ref();
     let cpu = generator.and_then(|generator| generator.worker_cpu_percent_max).unwrap_or(0.0);
@@ -170,18 +171,21 @@ fn generator(step: &Step) -> Shares {
     vec![(Owner::Contention, share), (Owner::Generator, 1.0 - share)]
 }
 
-/// What the server did with these messages. The shortest of all answers was in nobody's way: as much of each is work, or else a
+/// Splits what the server had these messages for. The shortest of all answers was in nobody's way: as much of each is work, or else a
 /// timer or another service. What takes longer waits behind others, as far as the busiest thread is at work (or ready for it), or
 /// for something that is no CPU.
 fn server(step: &Step, account: &TimeSpent, spent: &Spent) -> Shares {
     let Some(Threads { at_work, waiting, busiest_at_work, busiest_waiting }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
     };
-    let (mean_ns, mean_of_all_ns) = (account.served_ns(spent), account.served_ns(&account.all));
+    let way_ns = way_ns(step);
+    let served_ns = |of| (account.served_ns(of) - way_ns).max(0.0);
+    let (mean_ns, mean_of_all_ns) = (served_ns(spent), served_ns(&account.all));
     let answered_per_s = account.all.messages as f64 * 1e9 / step.duration_ns.max(1) as f64;
     let rate_per_s =
         step.rates.achieved_per_s.filter(|per_s| *per_s > 0.0).unwrap_or(answered_per_s).max(f64::EPSILON);
-    let unhindered_ns = (step.figures.service.min_ns() as f64).min(mean_ns);
+    // The way there and back, which is not the server's, is in every answer, and so in the shortest.
+    let unhindered_ns = (step.figures.service.min_ns() as f64 - way_ns).clamp(0.0, mean_ns);
     let of_each_ns = |threads: f64| threads * 1e9 / rate_per_s;
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
     let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
