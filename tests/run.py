@@ -4,7 +4,7 @@
     run.py [--times]
 
 The tests of the whole program wait for seconds of load to pass more than they compute. What needs a CPU and no clock
-(unit tests, Autobahn, clippy, rustdoc) runs beside them with less priority, except beside those that measure. Each
+(unit tests, Autobahn, rustdoc) runs beside them with less priority, except beside those that measure. Each
 part prints its output when it ends. A few tests that failed run once more when nothing else does: whoever passes then is
 named as flaky. --times adds the slowest tests. The last line counts the tests; exit status 1 if anything failed.
 """
@@ -28,8 +28,8 @@ CARGO = os.environ.get("CARGO", "cargo")
 EVERYTHING = ["--workspace", "--locked"]
 PART_SECONDS_MAX = 45 * 60
 SLOWEST = 30
-# Tests of the whole program wait for most of their time.
-THREADS_WAITING = 3 * len(os.sched_getaffinity(0))
+# Tests of the whole program wait for half of their time.
+THREADS_WAITING = 4 * len(os.sched_getaffinity(0))
 # Those that hold times against the truth; nothing runs beside them.
 MEASURING = "alone::"
 # More than these do not fail because the machine was busy.
@@ -40,6 +40,7 @@ NICE_TESTS, NICE_LINTS = 10, 19
 # Installing Python packages is half compiling what nobody imports.
 ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
 AUTOBAHN = ["python3", "tests/autobahn/run.py", "--quick", "--built"]
+DOCS = ["env", "RUSTDOCFLAGS=-D warnings", CARGO, "doc", "-q", *EVERYTHING, "--no-deps"]
 SCRIPTS = [["python3", "-m", "unittest", "discover", "-s", folder] for folder in ("tests", "tests/autobahn", "deploy/packages")]
 
 TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>ok|FAILED|ignored)(?P<why>.*?)(?: <(?P<seconds>[0-9.]+)s>)?$")
@@ -148,22 +149,42 @@ def part(name: str, *commands: list, niceness: int = 0) -> bool:
 
 
 def build() -> list[Program]:
-    """Builds the programs and their tests; the programs of tests."""
+    """Builds the programs and their tests, and reads them as clippy does; the programs of tests."""
     begun = time.monotonic()
-    command = [CARGO, "build", *EVERYTHING, "--bins", "--tests", "--message-format", "json-render-diagnostics"]
-    process = start(command, stdout=subprocess.PIPE)
-    programs = []
+    command = [CARGO, "build", *EVERYTHING, "--all-targets", "--message-format", "json"]
+    process = start(command, env={**os.environ, **clippy()}, stdout=subprocess.PIPE)
+    programs, warnings = [], []
     for message in map(json.loads, wait(process, "build").splitlines()):
-        if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+        if message["reason"] == "compiler-message":
+            warnings.append(message["message"]["rendered"])
+        elif message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
             folder = Path(message["manifest_path"]).parent
             kind, name = message["target"]["kind"][0], message["target"]["name"]
             shown = name if kind in ("lib", "bin") else f"{folder.name}/{name}"
-            programs.append(Program(shown, message["executable"], str(folder)))
+            if kind != "bench":
+                programs.append(Program(shown, message["executable"], str(folder)))
     TALLY.took(begun, "build")
+    if warnings:
+        TALLY.fail("clippy")
+        say("".join(dict.fromkeys(warnings)))
     if process.returncode != 0:
         TALLY.fail("build")
         raise SystemExit(report(is_timed=False))
     return programs
+
+
+def clippy() -> dict[str, str]:
+    """The compiler that has clippy's lints, which compiles all the same: `cargo clippy` would compile everything again.
+
+    What it produces is less optimized in debug builds only, and it warns as `cargo clippy --all-targets` does.
+    """
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
+    driver = Path(sysroot, "bin", "clippy-driver")
+    if not driver.exists():
+        say(f"skipped: clippy: no {driver}: rustup component add clippy")
+        TALLY.add_result(0, 0, 1)
+        return {}
+    return {"RUSTC_WORKSPACE_WRAPPER": str(driver)}
 
 
 def run_tests(program: Program, is_timed: bool) -> None:
@@ -244,13 +265,6 @@ def run_again(programs: list[Program], is_timed: bool) -> None:
         TALLY.flaky += [name for name in names if name not in TALLY.failures]
 
 
-def check() -> None:
-    """What a compiler says of the code, beside the tests: nothing waits for it."""
-    deny = ["env", "RUSTDOCFLAGS=-D warnings"]
-    part("clippy", [CARGO, "clippy", "-q", *EVERYTHING, "--all-targets", "--", "-D", "warnings"], niceness=NICE_LINTS)
-    part("docs", [*deny, CARGO, "doc", "-q", *EVERYTHING, "--no-deps"], niceness=NICE_LINTS)
-
-
 def in_threads(*jobs) -> None:
     threads = [threading.Thread(target=job, daemon=True) for job in jobs]
     for thread in threads:
@@ -325,7 +339,7 @@ def run_all(is_timed: bool) -> None:
         lambda: [run_tests(program, is_timed) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
-        check,
+        lambda: part("docs", DOCS, niceness=NICE_LINTS),
     )
     # Both halves of the whole program's tests are one program.
     run_again([waiting, *others], is_timed)

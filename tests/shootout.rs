@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -44,6 +45,25 @@ fn shootout(arena: &Arena, arguments: &[&str]) -> Outcome {
 fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// With a program that never rests, one of two CPUs is no server's, however idle the machine is otherwise.
+#[test]
+fn what_others_disturb_is_measured_again_as_often_as_the_suite_says() {
+    let flags = r#"clients = 1, duration = "300ms", drain-timeout = "1s""#;
+    let once = tiny_suite(1, flags, &["rate"]).replace("busy-retries = 0", "busy-retries = 1");
+    let arena = Arena::new(&once, SERVE);
+    let _busy: Vec<Process> =
+        (0..2).map(|_| Process::start(Command::new("sh").args(["-c", "while :; do :; done"]))).collect();
+    let outcome = shootout(&arena, &["tiny", "--out", "kept"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for cell in lines(&arena.path("kept/cells.jsonl")) {
+        let percents = cell["noise_percent"].as_array().unwrap();
+        assert!(
+            percents.len() == 2 && percents.iter().all(|percent| percent.as_f64() > Some(10.0)),
+            "{cell}"
+        );
+    }
 }
 
 #[test]
@@ -291,9 +311,9 @@ fn a_named_target_that_cannot_do_a_scenario_is_told() {
 fn a_mistake_in_a_suite_is_underlined() {
     let arena = arena_with(SERVE);
     for (of, to, parts) in [
-        ("interval = ", "intervall = ", ["--intervall", "tiny.toml:11", "interval"]),
-        ("duration = \"2s\", drain", "duration = \"2 days\", drain", ["2 days", "tiny.toml:11", "duration"]),
-        ("verb = \"echo\"", "verb = \"serve\"", ["serve", "tiny.toml:8", "broadcast"]),
+        ("interval = ", "intervall = ", ["--intervall", "tiny.toml:12", "interval"]),
+        ("duration = \"2s\", drain", "duration = \"2 days\", drain", ["2 days", "tiny.toml:12", "duration"]),
+        ("verb = \"echo\"", "verb = \"serve\"", ["serve", "tiny.toml:9", "broadcast"]),
     ] {
         assert!(suite().contains(of));
         fs::write(arena.path("suites/tiny.toml"), suite().replacen(of, to, 1)).unwrap();

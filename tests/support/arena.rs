@@ -38,6 +38,7 @@ pub fn tiny_suite(repeats: u32, flags: &str, figures: &[&str]) -> String {
         r#"
 title = "A tiny suite"
 repeats = {repeats}
+busy-retries = 0
 cooldown = "10ms"
 
 [[scenario]]

@@ -5,8 +5,8 @@ use results::{Run, Step};
 
 /// What other programs may use of the machine's CPU; a measurement in which they used more is made again.
 pub const PERCENT_MAX: f64 = 10.0;
-/// How often it is made again: on a machine that is never quiet it would not come to an end.
-pub const AGAIN_MAX: usize = 2;
+/// How often it is made again where the suite does not say: on a machine that is never quiet it would not come to an end.
+pub const RETRIES: u32 = 2;
 
 /// The share of the machine's CPU that went to other programs, and to other machines of its host, in percent: the mean over
 /// the run's steps. `None` if it could not be seen.

@@ -275,6 +275,7 @@ mod tests {
             title: String::new(),
             repeats: 2,
             repeats_max: 2,
+            busy_retries: 0,
             control: false,
             cooldown: Duration::ZERO,
             targets: None,

@@ -15,6 +15,7 @@ use crate::figure::Figure;
 use crate::layout;
 use crate::manifest::{Ability, dialect, flag_value, time};
 use crate::mistake::{Mistake, Source};
+use crate::noise;
 
 /// A suite above this is refused.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -47,11 +48,17 @@ struct FileSuite {
     repeats: Spanned<u32>,
     #[serde(rename = "repeats-max")]
     repeats_max: Option<Spanned<u32>>,
+    #[serde(rename = "busy-retries", default = "busy_retries")]
+    busy_retries: u32,
     #[serde(default)]
     control: bool,
     cooldown: Spanned<String>,
     targets: Option<Vec<String>>,
     scenario: Vec<FileScenario>,
+}
+
+fn busy_retries() -> u32 {
+    noise::RETRIES
 }
 
 fn three() -> Spanned<u32> {
@@ -164,6 +171,7 @@ pub(super) fn read(
         title: file.title,
         repeats: *file.repeats.get_ref(),
         repeats_max: *file.repeats_max.as_ref().unwrap_or(&file.repeats).get_ref(),
+        busy_retries: file.busy_retries,
         control: file.control,
         cooldown: time(&source, &file.cooldown)?.mul_f64(scale),
         targets: file.targets,

@@ -20,6 +20,8 @@ pub struct Suite {
     pub repeats: u32,
     /// How often those do at the most whose figures are not known well by then.
     pub repeats_max: u32,
+    /// How often a measurement is made again in which other programs had too much of the CPU.
+    pub busy_retries: u32,
     /// Whether the reference server takes part under a second name, too: whoever tells the two apart sees differences
     /// where there are none.
     pub control: bool,

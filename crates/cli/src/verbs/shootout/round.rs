@@ -50,7 +50,7 @@ pub(super) fn run_all(
             let target = secure.as_ref().unwrap_or(target);
             let log = record.log(cell).map_err(could_not_keep)?;
             let subject = Subject { cell, scenario, target, record };
-            let outcome = subject.measure_in_quiet(&log, host, tools, suite.cooldown, &bar);
+            let outcome = subject.measure_in_quiet(&log, host, tools, suite, &bar);
             if (tools.is_interrupted)() {
                 bar.finish_and_clear();
                 return Ok(()); // half a measurement is none
@@ -90,13 +90,13 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// Measures, and again where other programs had too much of the machine; what was least disturbed counts, and before any
-    /// in which the generator could not go on. Each time the machine may settle for `pause_for`.
+    /// in which the generator could not go on. Each time the machine may settle for the suite's pause.
     fn measure_in_quiet(
         &self,
         log: &Path,
         host: &mut Host,
         tools: &Tools<'_>,
-        pause_for: Duration,
+        suite: &Suite,
         bar: &ProgressBar,
     ) -> Outcome {
         let start = Instant::now();
@@ -104,10 +104,10 @@ impl Subject<'_> {
         loop {
             let mut command = Vec::new();
             let result = self.measure(log, host, tools, &mut command);
-            pause(pause_for, tools);
+            pause(suite.cooldown, tools);
             let percent = result.as_ref().ok().and_then(noise::percent).unwrap_or_default();
             tries.push((percent, command, result));
-            let is_last = tries.len() > noise::AGAIN_MAX || (tools.is_interrupted)();
+            let is_last = tries.len() > suite.busy_retries as usize || (tools.is_interrupted)();
             if percent <= noise::PERCENT_MAX || is_last {
                 break;
             }
