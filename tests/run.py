@@ -35,7 +35,7 @@ MEASURING = "alone::"
 # More than these do not fail because the machine was busy.
 AGAIN_MAX = 12
 # What computes and watches no clock gets the CPU that the tests leave.
-NICE_TESTS, NICE_LINTS = 10, 19
+NICE_TESTS = 10
 
 # Installing Python packages is half compiling what nobody imports.
 ENVIRONMENT = {"PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "NPM_CONFIG_UPDATE_NOTIFIER": "false"}
@@ -339,7 +339,7 @@ def run_all(is_timed: bool) -> None:
         lambda: [run_tests(program, is_timed) for program in others],
         lambda: part("autobahn", AUTOBAHN, niceness=NICE_TESTS),
         lambda: part("scripts", *SCRIPTS),
-        lambda: part("docs", DOCS, niceness=NICE_LINTS),
+        lambda: part("docs", DOCS, niceness=NICE_TESTS),
     )
     # Both halves of the whole program's tests are one program.
     run_again([waiting, *others], is_timed)

@@ -214,7 +214,7 @@ fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
     let throng = env!("CARGO_BIN_EXE_throng");
     // Not in the generator's process group's foreground: the command ends, the server stays.
     let restart = format!(
-        "kill -KILL {}; sleep 1; {throng} serve --quiet --threads 1 --listen {} &",
+        "kill -KILL {}; sleep 1; '{throng}' serve --quiet --threads 1 --listen {} &",
         server.process.pid().as_raw_nonzero(),
         server.address,
     );

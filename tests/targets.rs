@@ -384,7 +384,7 @@ try "change a mode outside" "chmod 777 '$1/beside/file'"
 try "change a time outside" "touch -d 2001-01-01 '$1/beside/file'"
 try "read the user's cache" "cat '$1/cargo/config.toml'"
 try "change the user's cache" "echo x >'$1/cargo/bin/cargo'"
-try "write its own cache" "mkdir -p $CARGO_HOME/bin && echo x >$CARGO_HOME/bin/cargo"
+try "write its own cache" "mkdir -p \"$CARGO_HOME/bin\" && echo x >\"$CARGO_HOME/bin/cargo\""
 try "make a device" "mknod disk b 259 0"
 at=$$
 while [ "$at" -gt 1 ]; do

@@ -14,6 +14,8 @@ others=(
     "ip iproute2"
     "nats-server nats-server"
     "strace strace"
+    "haproxy haproxy"
+    "h2load nghttp2-client"
     "chromium chromium"
     "prometheus prometheus"
     "prometheus-pushgateway prometheus-pushgateway"

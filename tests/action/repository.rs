@@ -30,7 +30,7 @@ fn server(more: &str) -> String {
     let program = program();
     let program = program.to_string_lossy();
     format!(
-        "#!/bin/sh\nexec {program} serve --listen 127.0.0.1:$PORT --origin http://127.0.0.1:$PORT {more}\n"
+        "#!/bin/sh\nexec \"{program}\" serve --listen 127.0.0.1:$PORT --origin http://127.0.0.1:$PORT {more}\n"
     )
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn release(folder: &Path) {
     fs::create_dir(&release).unwrap();
     write_program(
         &staged.join("throng"),
-        &format!("#!/bin/sh\nexec {} \"$@\"\n", program().to_string_lossy()),
+        &format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", program().to_string_lossy()),
     );
     let tarball = release.join(format!("{name}.tar.gz"));
     let tar = Command::new("tar").arg("czf").arg(&tarball).arg("-C").arg(folder).arg(&name).status();
