@@ -11,6 +11,8 @@ use crate::interval::CONFIDENCE;
 pub const WIDTH_MAX: u64 = 2;
 /// Beyond the interval's bounds by this factor, one measurement is enough to contradict it.
 const FAR: u64 = 2;
+/// So many measurements that all end alike are no accident.
+const TRIED_MIN: u32 = 3;
 /// As wide as this it always is: a server of a handful of clients.
 pub(super) const CLIENTS_APART_MIN: u64 = 5;
 
@@ -81,7 +83,8 @@ pub(super) struct Level {
 pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Capacity {
     let posterior = posterior(levels, below as f64, above as f64);
     let tail = (1.0 - CONFIDENCE) / 2.0;
-    let at = |q| (quantile(&posterior, q).round() as u64).min(max);
+    let (least, most) = edges(levels, max);
+    let at = |q| (quantile(&posterior, q).round() as u64).clamp(least, most);
     Capacity {
         clients: at(0.5),
         low: at(tail),
@@ -91,6 +94,18 @@ pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Ca
         contradicted_by: None,
     }
     .contradicted(levels)
+}
+
+/// What held whenever it was tried, as did all below, and the last before what never held, nor did anything above. A soft limit
+/// that the prior allows for would reach beyond; a level that was tried but once may have had bad luck.
+fn edges(levels: &[Level], max: u64) -> (u64, u64) {
+    let always =
+        levels.iter().take_while(|level| level.failed == 0).filter(|level| level.passed >= TRIED_MIN);
+    let never =
+        levels.iter().rev().take_while(|level| level.passed == 0).filter(|level| level.failed >= TRIED_MIN);
+    let least = always.last().map_or(0, |level| level.clients);
+    let most = never.last().map_or(max, |level| level.clients - 1);
+    (least, most)
 }
 
 /// (c, weight) in order of c.

@@ -86,6 +86,25 @@ fn the_interval_holds_a_soft_limit_in_about_95_of_100() {
     assert!(undecided <= 10, "{undecided} of 200");
 }
 
+/// A machine that gives out now and then fails what the server holds; never does it hold what the server does not.
+#[test]
+fn an_interval_does_not_reach_what_never_passed() {
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut outcomes = std::collections::BTreeMap::<u64, (u32, u32)>::new();
+        let config = SearchConfig { start: 10, step: 10, max: 1_000, ..CONFIG };
+        let (capacity, _) = run(config, |clients| {
+            let passes = clients <= 60 && random.f64() < 0.8;
+            let (passed, tried) = outcomes.entry(clients).or_default();
+            (*passed, *tried) = (*passed + u32::from(passes), *tried + 1);
+            passes
+        });
+        let never = outcomes.iter().rev().take_while(|(_, (passed, _))| *passed == 0);
+        let edge = never.filter(|(_, (_, tried))| *tried >= 3).last().map(|(&clients, _)| clients);
+        assert!(edge.is_none_or(|edge| capacity.high < edge), "seed {seed}: {capacity:?} {outcomes:?}");
+    }
+}
+
 #[test]
 fn what_is_told_of_a_server_that_passes_at_random_is_not_contradicted() {
     let mut undecided = 0;
