@@ -23,8 +23,8 @@ pub enum CountOf {
 pub enum Whole {
     /// Messages sent.
     Sent,
-    /// The deliveries that were due.
-    Expected,
+    /// The deliveries that were due, whether they came or not.
+    Due,
     /// Those that came.
     Received,
     /// Everything that came, right or wrong.
@@ -95,7 +95,7 @@ table! {
     /// Distinct expected deliveries seen, late ones included; second copies are not.
     received: Received = MESSAGES,
     /// Expected deliveries not seen when the step had drained.
-    missing: Missing = CountFacts { is_of_crew: true, ..trouble("missing", Whole::Expected) },
+    missing: Missing = CountFacts { is_of_crew: true, ..trouble("missing", Whole::Due) },
     /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
     in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },
     /// Of the received, those that came after the step's window.
@@ -232,6 +232,11 @@ pub enum Imbalance {
 const PLAUSIBLE_MAX: u64 = 1 << 44;
 
 impl Counts {
+    /// Deliveries that were due whether they came or not: of what comes to visitors in passing, nobody knows what did not.
+    pub fn due(&self) -> u64 {
+        self.expected - self.in_passing.min(self.expected)
+    }
+
     /// Whether the figures that workers count can be added up without a second thought. What only the crew can know a
     /// worker leaves at 0.
     pub fn is_plausible(&self) -> bool {

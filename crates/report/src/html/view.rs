@@ -217,7 +217,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         .collect();
     let counts = &step.counts;
     if counts.expected > 0 {
-        let due = format!("of {} due", count(counts.expected));
+        let due = format!("of {} due", count(counts.due()));
         facts.push(fact("messages missing", count(counts.missing), &due));
     }
     let usable = step.usable.or(step.reached).unwrap_or(step.clients);

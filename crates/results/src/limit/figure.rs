@@ -318,7 +318,7 @@ impl Counted {
 fn all_of(whole: Whole, step: &Step) -> u64 {
     match whole {
         Whole::Sent => step.counts.sent,
-        Whole::Expected => step.counts.expected,
+        Whole::Due => step.counts.due(),
         Whole::Received => step.counts.received,
         Whole::Came => step.came(),
         Whole::Connects => step.counts.connects,
