@@ -1,5 +1,6 @@
 //! What a connection costs, of a server that keeps the memory of those that are gone for the next.
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,7 +14,10 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// What the server below takes for a connection, without what Python does.
 const BUFFER_BYTES: f64 = 24_576.0;
 
-/// WebSockets that say nothing; each has a buffer, which is never given back but used again.
+/// What it takes besides with a client's first message, where it is told to.
+const LATER_BYTES: f64 = 102_400.0;
+
+/// WebSockets that say what they hear; each has a buffer, which is never given back but used again.
 const SERVER: &str = r#"
 import asyncio, base64, hashlib, resource, sys
 KEPT = []
@@ -23,9 +27,12 @@ async def serve(reader, writer):
     accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
     buffer = KEPT.pop() if KEPT else bytearray(b"x" * 24576)
     writer.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+    later = None
     try:
-        while await reader.read(4096):
-            pass
+        while frame := await reader.read(4096):
+            later = later or bytearray(b"x" * int(sys.argv[2]))
+            mask, body = frame[2:6], frame[6:]
+            writer.write(bytes([frame[0], len(body)]) + bytes(byte ^ mask[i % 4] for i, byte in enumerate(body)))
     except ConnectionError:
         pass
     KEPT.append(buffer)
@@ -38,14 +45,43 @@ async def main():
 asyncio.run(main())
 "#;
 
+/// The server, which takes so much with a first message, and where it listens.
+fn serve(later_bytes: f64) -> (Process, SocketAddr) {
+    let address = free_address();
+    let mut python = Command::new("python3");
+    python.args(["-c", SERVER, &address.port().to_string(), &format!("{later_bytes:.0}")]);
+    let server = Process::start(&mut python);
+    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "the server does not listen");
+    (server, address)
+}
+
+#[test]
+fn memory_that_a_first_message_takes_is_a_second_figure() {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return skip("memory that comes later", "needs python3");
+    }
+    let (_server, address) = serve(LATER_BYTES);
+    let idle = |address: SocketAddr, more: &[&str]| {
+        let mut command = throng(["idle", "--clients", "300", "--connect-rate", "200", "--duration", "2s"]);
+        command.args(["--format", "json", &format!("ws://{address}/")]).args(more);
+        run(&mut command, RUN_MAX).json()["verdict"]["memory_per_client"].clone()
+    };
+    let memory = idle(address, &["--echo"]);
+    let (at_first, later) = (memory["bytes"].as_f64(), memory["later_bytes"].as_f64());
+    let (at_first, later) = at_first.zip(later).unwrap_or_else(|| panic!("both are told: {memory}"));
+    assert!((0.5..1.5).contains(&((later - at_first) / LATER_BYTES)), "{memory}");
+
+    let (_server, address) = serve(0.0);
+    let memory = idle(address, &[]);
+    assert!(memory["bytes"].is_f64() && memory["later_bytes"].is_null(), "nothing comes later: {memory}");
+}
+
 #[test]
 fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
     if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return skip("memory that is used again", "needs python3");
     }
-    let address = free_address();
-    let server = Process::start(Command::new("python3").args(["-c", SERVER, &address.port().to_string()]));
-    assert!(wait_until(Duration::from_secs(10), || is_listening(address)), "the server does not listen");
+    let (server, address) = serve(0.0);
     let idle = |clients: &str| -> Value {
         // Nobody is there from the run before.
         let descriptors = format!("/proc/{}/fd", server.pid().as_raw_nonzero());

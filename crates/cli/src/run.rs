@@ -55,8 +55,10 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
 
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
 
+    let held =
+        desk.run.steps.last().and_then(|step| Some(step.usable?.saturating_sub(step.counts.disconnects)));
     if desk.run.scenario == Scenario::Idle && desk.run.steps.iter().any(|step| step.usable > Some(0)) {
-        weight::weigh(crew.watch(), keeps_windows, &mut desk.run.verdict);
+        weight::weigh(crew.watch(), held.unwrap_or(0), keeps_windows, &mut desk.run.verdict);
     }
     if plan.flap.is_some() {
         desk.run.verdict.trust.extend(flap::why_nothing_is_said(&desk.run.steps).map(Into::into));

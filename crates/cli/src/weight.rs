@@ -6,12 +6,15 @@ use results::finding::Caveat;
 use results::finding::quantity::Bytes;
 use stats::fit::{self, Before, Growth};
 
-/// Adds the figure to the verdict, or the reason why there is none. `keeps_windows`: the clients' compression does.
-pub(crate) fn weigh(watch: &ServerWatch, keeps_windows: bool, verdict: &mut Verdict) {
+/// Adds the figure to the verdict, or the reason why there is none. `clients`: those that were there at the end of the load.
+/// `keeps_windows`: their compression does.
+pub(crate) fn weigh(watch: &ServerWatch, clients: u64, keeps_windows: bool, verdict: &mut Verdict) {
     let found = fit::growth(watch.growth(), net::limits::page_bytes() as f64, watch.before());
     match found {
         Growth::Seen(line) => {
             verdict.memory_per_client = Some(line);
+            let later = watch.own_bytes().filter(|_| clients > 0);
+            verdict.memory_later = later.and_then(|bytes| line.exceeded_by(clients as f64, bytes as f64));
             // Some servers make the windows when they first need them, others with the connection.
             verdict.trust.extend(keeps_windows.then(|| Caveat::KeptWindows.into()));
         }

@@ -39,6 +39,8 @@ pub struct ServerWatch {
     is_gone: bool,
     /// Open clients and the server's resident memory, while clients connect.
     growth: Vec<(f64, f64)>,
+    /// Its memory at the end of the last window.
+    own_bytes: Option<u64>,
     /// What the server had been when it was looked at first.
     before: Option<Before>,
 }
@@ -113,6 +115,7 @@ impl ServerWatch {
             lookup: None,
             is_gone: false,
             growth: Vec::new(),
+            own_bytes: None,
             before: None,
         }
     }
@@ -138,12 +141,17 @@ impl ServerWatch {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
         self.server = found.map(|server| Sight::Here(Box::new(Eyes::on(&server))));
-        (self.growth, self.before) = (Vec::new(), None);
+        (self.growth, self.own_bytes, self.before) = (Vec::new(), None, None);
     }
 
     /// The server's memory against open clients, over all steps (METHODOLOGY "Memory per connection").
     pub fn growth(&self) -> &[(f64, f64)] {
         &self.growth
+    }
+
+    /// The server's memory at the end of the last step, in bytes, without the pages that files back.
+    pub fn own_bytes(&self) -> Option<u64> {
+        self.own_bytes
     }
 
     /// What the server had been before the first step: its memory then may be used again.
@@ -203,6 +211,7 @@ impl ServerWatch {
             let sample = self.sample(false);
             self.add(sample);
         }
+        self.own_bytes = self.last.as_ref().and_then(Sample::alive).map(|look| look.own_bytes());
         (self.first, self.last, self.overflows_before) = (None, None, None);
         let mut seen = self.closed.take().expect("closed");
         let ended_ns = self.ended_at_ns.map(|at_ns| at_ns.saturating_sub(epoch_ns));

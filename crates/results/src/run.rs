@@ -83,8 +83,10 @@ pub struct Verdict {
     pub knee: Option<Knee>,
     /// What each number of clients could carry, when rates were swept.
     pub levels: Vec<Level>,
-    /// Server memory against open connections; the slope is bytes per connection.
+    /// Server memory against open connections, while they were made; the slope is bytes per connection.
     pub memory_per_client: Option<Line>,
+    /// The same at the end of the load, in bytes per connection, where that is more than the line's interval allows.
+    pub memory_later: Option<f64>,
     /// Each limit over the whole run: broken if any step broke it.
     pub limits: Vec<LimitOutcome>,
     /// What held the run back at the lightest step that broke, or else at the last.

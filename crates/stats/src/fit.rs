@@ -3,6 +3,9 @@
 use crate::interval::{CONFIDENCE, Interval};
 use crate::student;
 
+/// A process that does nothing grows by a few pages, too.
+const EXCESS_MIN: f64 = 1.05;
+
 /// y = intercept + slope · x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
@@ -20,6 +23,13 @@ impl Line {
     /// The 95% confidence interval of the slope.
     pub fn slope_interval(&self) -> Interval {
         Interval::around(self.slope, self.slope_half_width())
+    }
+
+    /// What `y` at so many `x` comes to for each, above the intercept, if that is more than the interval of the slope allows, and
+    /// by more than a twentieth.
+    pub fn exceeded_by(&self, x: f64, y: f64) -> Option<f64> {
+        let per_x = (y - self.intercept) / x;
+        (x > 0.0 && per_x > self.slope_interval().high && per_x > EXCESS_MIN * self.slope).then_some(per_x)
     }
 
     /// Half the width of [`Self::slope_interval`]: what stands after the ±.
@@ -127,6 +137,15 @@ mod tests {
         assert!((fit.slope_se - 0.08_f64.sqrt()).abs() < 1e-12);
         let interval = fit.slope_interval();
         assert!((interval.high - 0.6 - 3.182_446 * 0.08_f64.sqrt()).abs() < 1e-4, "{interval:?}");
+    }
+
+    #[test]
+    fn what_comes_later_is_told_where_the_line_does_not_hold_it() {
+        let fit = Line { slope: 100.0, intercept: 5_000.0, slope_se: 1.0, points: 100 };
+        assert_eq!(fit.exceeded_by(50.0, 5_000.0 + 50.0 * 240.0), Some(240.0));
+        assert_eq!(fit.exceeded_by(50.0, 5_000.0 + 50.0 * 101.0), None, "within the interval");
+        assert_eq!(fit.exceeded_by(50.0, 5_000.0 + 50.0 * 104.0), None, "a few pages");
+        assert_eq!(fit.exceeded_by(0.0, 9_000.0), None);
     }
 
     #[test]

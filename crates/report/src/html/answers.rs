@@ -31,7 +31,13 @@ fn how_much(run: &Run) -> Answer {
     let memory = memory.filter(|_| run.verdict.capacity.is_none());
     let mut answer = Answer::of("How much does it hold?", claim);
     if let Some(line) = memory {
-        answer.detail = format!("{} of the server's memory for each client", bytes(line.slope));
+        let slope = bytes(line.slope);
+        answer.detail = match run.verdict.memory_later {
+            Some(later) => {
+                format!("{slope} of the server's memory for each client, {} at the end", bytes(later))
+            }
+            None => format!("{slope} of the server's memory for each client"),
+        };
     }
     answer
 }

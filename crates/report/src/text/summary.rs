@@ -44,7 +44,8 @@ pub fn summary(run: &Run, style: &Style) -> String {
     lines.extend(verdict.memory_per_client.map(|line| {
         let of_server =
             format!("{} per client ± {} (95% CI)", bytes(line.slope), bytes(line.slope_half_width()));
-        row("memory", &(of_server + &beside_the_server(run)))
+        let later = verdict.memory_later.map(|later| format!(", {} at the end of the load", bytes(later)));
+        row("memory", &(of_server + &later.unwrap_or_default() + &beside_the_server(run)))
     }));
     lines.extend(ceiling(run).map(|text| row("ceiling", &text)));
     lines.push(row("breaks", &breaks.to_string()));

@@ -66,6 +66,8 @@ struct FileMemory {
     standard_error_bytes: f64,
     base_bytes: f64,
     points: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    later_bytes: Option<f64>,
 }
 
 /// One number of clients of a sweep, rates per second.
@@ -210,7 +212,8 @@ impl FileSentences {
 
 impl From<&Verdict> for FileVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let Verdict { capacity, knee, levels, memory_per_client, limits, bottleneck, trust } = verdict;
+        let Verdict { capacity, knee, levels, memory_per_client, memory_later, limits, bottleneck, trust } =
+            verdict;
         FileVerdict {
             sentences: FileSentences::default(),
             capacity: capacity.as_ref().map(FileCapacity::from),
@@ -222,6 +225,7 @@ impl From<&Verdict> for FileVerdict {
                     standard_error_bytes: rounded(line.slope_se)?,
                     base_bytes: rounded(line.intercept)?,
                     points: line.points,
+                    later_bytes: memory_later.and_then(rounded),
                 })
             }),
             limits: limits.iter().map(FileLimit::from).collect(),
@@ -238,6 +242,7 @@ impl From<FileVerdict> for Verdict {
             capacity: file.capacity.map(Capacity::from),
             knee: file.knee.map(Knee::from),
             levels: file.levels.into_iter().map(Level::from).collect(),
+            memory_later: file.memory_per_client.as_ref().and_then(|memory| memory.later_bytes),
             memory_per_client: file.memory_per_client.map(|memory| Line {
                 slope: memory.bytes,
                 intercept: memory.base_bytes,
