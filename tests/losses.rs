@@ -1,10 +1,14 @@
 //! What becomes of messages and clients that are lost, against the reference server: each is counted, and once.
 
+use std::fs;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::process::Process;
 use crate::support::throng::{Server, finish, run, start_measuring, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -133,4 +137,39 @@ fn slow_readers_may_be_quick() {
     let of = |name| sum_of(&results, name);
     assert_eq!((of("slow"), of("received"), of("missing")), (5, 5 * 300, 0), "{results:#}");
     assert!(of("slow_received") > 300, "{results:#}");
+}
+
+/// HAProxy ends each connection on which nothing is said for so long; and who ends them in the middle has no such timeout.
+#[test]
+fn an_idle_timeout_before_the_server_is_told_as_one() {
+    let server = Server::start(&["--fault", "kill=all@2"]);
+    let lost = |url: &str, flags: &str| {
+        let mut command = throng([]);
+        command.args(flags.split_whitespace()).args([url, "--format", "json", "--quiet", "--no-preflight"]);
+        let outcome = run(&mut command, RUN_MAX);
+        assert_eq!(outcome.code, Some(3), "{outcome}");
+        let step = &outcome.json()["steps"][0];
+        (step["cause"].clone(), step["silence"].clone(), outcome)
+    };
+    let (cause, _, outcome) = lost(&server.url(), "echo --clients 40 --rate 40 -d 3s");
+    assert_eq!(cause["key"], "server.lost_clients", "{outcome}");
+
+    let (proxy, folder) = (free_address(), tempfile::tempdir().unwrap());
+    let (path, server) = (folder.path().join("haproxy.cfg"), server.address);
+    let text = format!(
+        "defaults\n mode http\n timeout connect 5s\n timeout client 2s\n timeout server 2s\n timeout tunnel 2s\n\
+         frontend all\n bind {proxy}\n default_backend one\nbackend one\n server one {server}\n"
+    );
+    fs::write(&path, text).unwrap();
+    if Command::new("haproxy").arg("-v").output().is_err() {
+        return skip("an idle timeout", "needs haproxy");
+    }
+    let _haproxy = Process::start(Command::new("haproxy").arg("-db").arg("-f").arg(&path));
+    assert!(wait_until(Duration::from_secs(10), || is_listening(proxy)), "haproxy does not listen");
+    for flags in ["idle --clients 40 --connect-rate 100 -d 5s", "echo --clients 30 --interval 4s -d 7s"] {
+        let (cause, silence, outcome) = lost(&format!("ws://{proxy}/"), flags);
+        assert_eq!(cause["key"], "server.idle_timeout", "{outcome}");
+        let after_ms = cause["after_ms"].as_f64().unwrap();
+        assert!((1_900.0..2_500.0).contains(&after_ms) && silence["count"] == cause["of"], "{outcome}");
+    }
 }

@@ -66,6 +66,25 @@ pub(crate) fn unacknowledged_bytes(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(bytes as u32)
 }
 
+/// `TCP_INFO`: milliseconds since the last byte was sent for the first time (tcp(7)).
+pub(crate) fn silent_for_ms(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    // SAFETY: tcp_info is plain data, for which zeroes are a valid value.
+    let mut info: libc::tcp_info = unsafe { zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, to `info`, and both outlive the call.
+    let rc = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    check(rc as isize)?;
+    Ok(info.tcpi_last_data_sent)
+}
+
 fn set_int_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
     // SAFETY: `value` outlives the call, and its size is the size given.
     let rc = unsafe {

@@ -18,6 +18,7 @@ pub mod limit;
 mod resources;
 mod run;
 pub mod scenario;
+mod silence;
 mod spent;
 pub mod standing;
 mod step;

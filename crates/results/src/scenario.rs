@@ -67,8 +67,8 @@ pub enum Due {
 #[error("there is no scenario {0:?}; there are {names}", names = names())]
 pub struct UnknownScenario(String);
 
-const HANDSHAKE: &[Timed] =
-    &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready];
+const CONNECTION: &[Timed] =
+    &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready, Timed::Silence];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;
@@ -80,7 +80,7 @@ const ECHO: Facts = Facts {
     about: "every message comes back to its sender",
     has_dialects: true,
     sends: "messages",
-    timed: &[EXCHANGE, HANDSHAKE],
+    timed: &[EXCHANGE, CONNECTION],
     has_messages: true,
     due: Due::Answers,
     has_rate: true,
@@ -91,7 +91,7 @@ const ECHO: Facts = Facts {
 const BROADCAST: Facts = Facts {
     name: "broadcast",
     about: "every message goes to every client, step by step",
-    timed: &[EXCHANGE, FAN_OUT, BY_ROOM_SIZE, REPLAY, VISITS, HANDSHAKE],
+    timed: &[EXCHANGE, FAN_OUT, BY_ROOM_SIZE, REPLAY, VISITS, CONNECTION],
     due: Due::Copies,
     ..ECHO
 };
@@ -105,7 +105,7 @@ const SATURATE: Facts = Facts {
 const IDLE: Facts = Facts {
     name: "idle",
     about: "connections that do nothing: what do they cost?",
-    timed: &[HANDSHAKE],
+    timed: &[CONNECTION],
     has_messages: false,
     has_rate: false,
     is_loop: false,
@@ -114,7 +114,7 @@ const IDLE: Facts = Facts {
 const STORM: Facts = Facts {
     name: "storm",
     about: "clients lose their connections and all come back",
-    timed: &[&[Timed::Recovery], EXCHANGE, HANDSHAKE],
+    timed: &[&[Timed::Recovery], EXCHANGE, CONNECTION],
     has_rate: false,
     comes_back: true,
     is_loop: false,

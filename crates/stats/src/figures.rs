@@ -73,6 +73,8 @@ table! {
     presence: Presence = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
+    /// The client's last message → the server ends the connection; one sample a connection lost.
+    silence: Silence = OF_STEP,
     /// Connection lost in a storm → usable again.
     recovery: Recovery = OF_STEP,
 }

@@ -216,14 +216,18 @@ impl LoadClient {
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<bool, Cause> {
+        shared.silent_ns = None;
         for _ in 0..READS_PER_TURN {
             let is_stamped = shared.is_next_read_stamped();
             // The session may have asked for another connection in place of this one.
             let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
             let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
             let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
-            let read = link.read(is_stamped, &mut shared.read[..bytes_max])?;
-            let Some((received, lag_ns)) = read else { return Ok(false) };
+            let read = link.read(is_stamped, &mut shared.read[..bytes_max]);
+            if matches!(read, Err(_) | Ok(Some((0, _)))) {
+                shared.silent_ns = link.silent_for_ns();
+            }
+            let Some((received, lag_ns)) = read? else { return Ok(false) };
             shared.now_ns = clock::monotonic_ns();
             shared.lag_ns = lag_ns;
             if let Some(lag_ns) = lag_ns {
@@ -337,6 +341,8 @@ impl LoadClient {
         let reason = output.take_reason();
         if let Some(cause @ Cause::Closed(_)) = end {
             ledger.meter.hear(cause.kind(), token.client, &reason);
+            // Before its answer goes out, which is no word of the client's own.
+            shared.silent_ns = self.streams.get(token.stream).and_then(|link| link.silent_for_ns());
         }
         // What the session still had to say (a pong, the answer to a close) goes out before its end counts.
         let written = self.flush(token.client, shared);

@@ -52,6 +52,12 @@ impl Link {
         }
     }
 
+    /// How long this end has said nothing, over TCP.
+    pub(crate) fn silent_for_ns(&self) -> Option<u64> {
+        let socket = self.socket.as_ref().filter(|_| !self.is_connecting)?;
+        socket.silent_for_ms().ok().map(|ms| u64::from(ms) * 1_000_000)
+    }
+
     /// Ends the connection, at once or when what is left has been sent.
     pub(crate) fn close_when_sent(&mut self) {
         match self.unsent {

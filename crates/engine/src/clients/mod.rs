@@ -431,6 +431,9 @@ impl Clients {
                     client.take_along();
                 }
                 client.vacate();
+                if let Some(silent_ns) = self.shared.silent_ns.take().filter(|_| !client.record.is_slow) {
+                    self.ledger.meter.figures.silence.record_ns(silent_ns);
+                }
                 let workload = self.shared.workload;
                 self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
                 Ended::Usable

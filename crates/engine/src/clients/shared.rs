@@ -81,6 +81,8 @@ pub(crate) struct Shared {
     pub(crate) now_ns: u64,
     /// How long ago the kernel had received what is in hand, if it stamped that.
     pub(crate) lag_ns: Option<u64>,
+    /// How long the client in hand had said nothing when the server ended its connection.
+    pub(crate) silent_ns: Option<u64>,
     /// Reads since the last that asked for it, and when that was.
     unstamped_reads: u32,
     stamped_ns: u64,
@@ -122,6 +124,7 @@ impl Shared {
             has_publishers: plan.publishing.is_some(),
             now_ns: clock::monotonic_ns(),
             lag_ns: None,
+            silent_ns: None,
             unstamped_reads: 0,
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),

@@ -125,6 +125,11 @@ impl Socket {
         sys::unacknowledged_bytes(self.as_fd())
     }
 
+    /// How long ago this end last sent something, in milliseconds, as the kernel counts them. An error: it is no TCP socket.
+    pub fn silent_for_ms(&self) -> io::Result<u32> {
+        sys::silent_for_ms(self.as_fd())
+    }
+
     /// Bounds the kernel's receive buffer, in bytes (the kernel doubles it for its own overhead).
     pub fn set_recv_buffer_bytes(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)

@@ -8,6 +8,7 @@ use crate::format::{bytes, count, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
 use crate::scenario::{Due, Scenario};
+use crate::silence;
 use crate::standing;
 use crate::step::{PUBLISH, Step, is_of_answers};
 
@@ -57,7 +58,7 @@ fn share_lost(step: &Step) -> f64 {
         (step.unusable(), step.clients),
         (counts.disconnects, step.connections()),
         (counts.join_failures, step.joins()),
-        (counts.missing, counts.expected),
+        (counts.missing, counts.due()),
     ];
     let shares = lost.into_iter().filter(|(part, _)| *part > 0).map(|(part, of)| part as f64 / of as f64);
     shares.fold(0.0, f64::max).min(1.0)
@@ -119,7 +120,7 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
             Loss::NotBack { missing: some(counts.not_back)?, of }
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
-            let (missing, of) = (some(counts.missing)?, counts.expected);
+            let (missing, of) = (some(counts.missing)?, counts.due());
             match step.unpublished() {
                 _ if step.is_cut_off() => Loss::StillToCome { missing, of, what },
                 None if is_one_each(step) => Loss::MissingOne { missing, of, what },
@@ -174,7 +175,11 @@ fn not_connected(step: &Step) -> Option<Loss> {
 fn lost(step: &Step) -> Option<Loss> {
     let (lost, connections) = (some(step.counts.disconnects)?, step.connections());
     let what = if connections > step.clients { "connections" } else { "clients" };
-    Some(Loss::Connections { lost, of: connections, what: what.to_owned(), first: first_loss(step) })
+    let what = what.to_owned();
+    Some(match silence::idle_timeout_ns(step) {
+        Some(after_ns) => Loss::Idle { lost, of: connections, what, after: Ns(after_ns) },
+        None => Loss::Connections { lost, of: connections, what, first: first_loss(step) },
+    })
 }
 
 fn some(count: u64) -> Option<u64> {

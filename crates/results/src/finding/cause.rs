@@ -112,6 +112,17 @@ findings! {
         /// `clients`, or `connections` where a client had several.
         what: String,
     } => "it lost {lost} of {of} {what}";
+    /// The server, or what is before it, closes connections on which nothing has been said for so long.
+    ServerIdleTimeout "server.idle_timeout" {
+        /// Connections closed.
+        lost: u64,
+        /// All of them.
+        of: u64,
+        /// `clients`, or `connections` where a client had several.
+        what: String,
+        /// Since the last message of each.
+        after: Ns,
+    } => "it closed {lost} of {of} {what}, each {after} after its last message: an idle timeout";
     /// No request to publish succeeded.
     ServerPublishedNone "server.published_none" {
         /// What the first request got.

@@ -36,6 +36,17 @@ findings! {
         /// When the first one was lost, since the load began.
         first: Option<Ns>,
     } => "{} {}{}", lost.part_of(&of, &what), lost_them(&lost, &what), first.behind(", the first after ");
+    /// Connections that were closed because nothing had been said for so long.
+    Idle "loss.idle" {
+        /// Connections closed.
+        lost: u64,
+        /// All connections.
+        of: u64,
+        /// `clients`, or `connections` where a client had several.
+        what: String,
+        /// Since the last message of each.
+        after: Ns,
+    } => "{} closed, {after} after the last message of each", lost.part_of(&of, &what);
     /// Joins of rooms that were refused or unanswered.
     Joins "loss.joins" {
         /// Joins that failed.

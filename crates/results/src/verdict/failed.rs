@@ -3,7 +3,7 @@
 
 use stats::Count;
 
-use super::signs::{clients_or, generator_had_time, overflows};
+use super::signs::{clients_or, generator_had_time, lost_clients, overflows};
 use crate::finding::Cause;
 use crate::limit::{Counted, Figure};
 use crate::step::Step;
@@ -53,11 +53,10 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
         return Some(Cause::ServerKeptWaiting { waited, of, what, overflows });
     }
     if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
-        let (of, what) = clients_or(step, step.connections());
-        return Some(Cause::ServerLostClients { lost: counts.disconnects, of, what });
+        return Some(lost_clients(step));
     }
     if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
-        let (missing, due) = (counts.missing, counts.expected);
+        let (missing, due) = (counts.missing, counts.due());
         return Some(match step.is_cut_off() {
             true => Cause::ServerUndelivered { missing, due },
             false => Cause::ServerLeftOut { missing, due },

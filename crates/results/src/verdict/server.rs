@@ -2,8 +2,8 @@
 
 use super::owners::{Owner, Owners};
 use super::signs::{
-    IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX, clients_or,
-    generator_had_time, is_missed, main_figure, overflows, server_left_out, worker_cpu,
+    IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX,
+    generator_had_time, is_missed, lost_clients, main_figure, overflows, server_left_out, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::finding::Cause;
@@ -46,8 +46,7 @@ pub(super) fn gone(step: &Step) -> Option<Cause> {
         });
     }
     if 2 * counts.disconnects > step.clients.max(step.connections()) {
-        let (of, what) = clients_or(step, step.connections());
-        return Some(Cause::ServerLostClients { lost: counts.disconnects, of, what });
+        return Some(lost_clients(step));
     }
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
         Some(example) => Cause::ServerPublishedNone { example: example.to_owned() },
@@ -73,7 +72,7 @@ pub(super) fn saturated(step: &Step) -> Option<Cause> {
 pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause> {
     let counts = &step.counts;
     if server_left_out(step) {
-        return Some(Cause::ServerLeftOut { missing: counts.missing, due: counts.expected });
+        return Some(Cause::ServerLeftOut { missing: counts.missing, due: counts.due() });
     }
     if let (Some(asked), Some(achieved)) = (step.due_per_s(), step.rates.achieved_per_s)
         && step.kept_percent().is_some_and(|kept| kept < 99.0)

@@ -2,6 +2,9 @@
 
 use stats::Histogram;
 
+use crate::finding::Cause;
+use crate::finding::quantity::Ns;
+use crate::silence;
 use crate::step::Step;
 
 /// CPU of the server, or of one of its threads, that counts as all of it.
@@ -57,9 +60,19 @@ pub(super) fn clients_or(step: &Step, connections: u64) -> (u64, String) {
     (of, what.to_owned())
 }
 
+/// Connections ended under the load: by an idle timeout, or who knows why.
+pub(super) fn lost_clients(step: &Step) -> Cause {
+    let lost = step.counts.disconnects;
+    let (of, what) = clients_or(step, step.connections());
+    match silence::idle_timeout_ns(step) {
+        Some(after_ns) => Cause::ServerIdleTimeout { lost, of, what, after: Ns(after_ns) },
+        None => Cause::ServerLostClients { lost, of, what },
+    }
+}
+
 /// Whether the server left out more than a hundredth of what was due.
 pub(super) fn server_left_out(step: &Step) -> bool {
-    step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.expected as f64
+    step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.due() as f64
 }
 
 /// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
