@@ -113,6 +113,9 @@ fn assert_salvaged(outcome: &Outcome, phase: Phase) {
         assert!(sum_of(&results, "received") > 0, "{phase:?}: what was measured is lost\n{outcome}");
     }
     assert!(caveat(&results, "cut_short").is_some(), "{phase:?}: {outcome}");
+    // Nothing is said of the server, and nobody is missing who had no time to come.
+    assert_eq!(results["verdict"]["claims"]["how_much"], "cannot_tell.maimed", "{phase:?}: {outcome}");
+    assert_eq!(results["steps"][0]["usable"].is_null(), phase == Phase::Connecting, "{phase:?}: {outcome}");
 }
 
 fn a_child_that_stands_still(phase: Phase) {

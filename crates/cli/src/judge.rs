@@ -68,7 +68,8 @@ impl Judge {
 /// The step, judged, in whose midst the generator broke.
 pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
     step.marks.insert(0, Caveat::CutShort { error: error.to_string() });
-    step.standing.push(standing::unfinished());
+    // What did not come was not lost by the server.
+    step.standing = vec![standing::unfinished()];
     step.bottleneck = Some(Cause::GeneratorBroke { error: error.to_string() }.into());
     step
 }

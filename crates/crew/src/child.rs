@@ -74,7 +74,7 @@ impl Child {
         let tell = thread::Builder::new().name("orders".into()).spawn(move || tell(stdin, &brief, &inbox))?;
         child.orders = Some(orders);
         child.threads.push(tell);
-        let (reports, worker) = (reports.clone(), segments[0].worker);
+        let (reports, worker, pid) = (reports.clone(), segments[0].worker, child.pid());
         let relay = thread::Builder::new().name("relay".into()).spawn(move || {
             let mut finished = false;
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
@@ -83,7 +83,7 @@ impl Child {
                 let _ = reports.send(report);
             }
             if !finished {
-                let message = "its process ended before its time".to_owned();
+                let message = format!("its process ({pid}) ended before its time");
                 let _ = reports.send(Report::Failed { worker, message });
             }
         })?;

@@ -167,7 +167,8 @@ impl Crew {
             true => Interrupted::Loading,
             false => Interrupted::Connecting,
         });
-        (step.usable, step.reached) = match step.was_never_loaded() {
+        let broke_connecting = error.is_some() && !self.was_loaded;
+        (step.usable, step.reached) = match step.was_never_loaded() || broke_connecting {
             // Workers tell how many there were to be in all only when all have connected.
             true => (None, Some(usable)),
             false => (Some(self.usable), Some(self.reached)),

@@ -5,7 +5,7 @@
 //! named. Text, page, Markdown, JUnit and the exit code all say what stands here.
 
 use crate::format::{clients, rate};
-use crate::judgement::Bottleneck;
+use crate::judgement::{Bottleneck, Found};
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::step::Step;
@@ -60,9 +60,10 @@ pub struct Conclusion {
 type Rule = fn(&Run) -> Option<Claim>;
 
 /// How much is held. The last always speaks.
-const HOW_MUCH: [Rule; 6] = [nothing, held::searched, held::swept, held::kept, held::short, lost];
+const HOW_MUCH: [Rule; 7] =
+    [nothing, held::searched, held::swept, held::kept, held::short, held::maimed, lost];
 /// Where it breaks. The last always speaks.
-const BREAKS: [Rule; 5] = [nothing, broke, never_loaded, gave_out_first, did_not_break];
+const BREAKS: [Rule; 6] = [nothing, lost_itself, broke, never_loaded, gave_out_first, did_not_break];
 
 /// Reads both tables.
 pub fn conclude(run: &Run) -> Conclusion {
@@ -104,6 +105,11 @@ fn lost(run: &Run) -> Option<Claim> {
     Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
 }
 
+/// The generator lost a part of itself at the lightest load that was not held: of the server, that says nothing.
+fn lost_itself(run: &Run) -> Option<Claim> {
+    Some(gave_out(Bottleneck::Generator, held::maimed_step(run)?.bottleneck.clone()))
+}
+
 /// At the lightest load that was not held. Where nothing was, what became of it has been said.
 fn broke(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict)?;
@@ -133,10 +139,12 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
     let asks_for_more = is_loop || run.steps.iter().any(Step::is_short);
     let found = run.verdict.bottleneck.as_ref().filter(|_| asks_for_more)?;
     let who = found.bottleneck;
-    who.is_not_the_servers().then(|| {
-        let answer = format!("not found: the {who} gave out first");
-        Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(Some(found.clone())).joined_by(": ")
-    })
+    who.is_not_the_servers().then(|| gave_out(who, Some(found.clone())))
+}
+
+fn gave_out(who: Bottleneck, found: Option<Found>) -> Claim {
+    let answer = format!("not found: the {who} gave out first");
+    Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(found).joined_by(": ")
 }
 
 /// All that was tried was held. More may have been to come.

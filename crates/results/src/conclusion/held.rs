@@ -4,7 +4,7 @@ use stats::capacity::Doubt;
 
 use super::claim::{Claim, Tone};
 use super::losses;
-use crate::finding;
+use crate::finding::{self, Cause};
 use crate::format::{clients, count, duration, rate};
 use crate::judgement::Bottleneck;
 use crate::levels::{self, Level};
@@ -98,6 +98,23 @@ pub(super) fn short(run: &Run) -> Option<Claim> {
     let (key, why) = run.steps.iter().find_map(|step| lost(step).or_else(|| interrupted(step)))?;
     let is_broken = run.steps.iter().any(|step| !step.has_passed());
     (!is_broken).then(|| cannot_tell(key, why))
+}
+
+/// The generator lost a part of itself: how far it had come.
+pub(super) fn maimed(run: &Run) -> Option<Claim> {
+    let step = maimed_step(run)?;
+    let connected = step.counts.connected;
+    let why = step.bottleneck.as_ref().map(|found| format!("the generator: {}", found.cause));
+    let so_far = format!("{} of {} were connected until then", count(connected), clients(step.clients));
+    let claim = Claim::new("cannot_tell.maimed", Tone::Doubt, "cannot tell");
+    Some(claim.with_facts(why.into_iter().chain([so_far]).collect()).joined_by(": "))
+}
+
+/// The lightest load that was not held, where the generator lost a worker or agents in it.
+pub(super) fn maimed_step(run: &Run) -> Option<&Step> {
+    let step = verdict::lightest_broken(&run.steps, &run.verdict)?;
+    let cause = &step.bottleneck.as_ref()?.cause;
+    matches!(cause, Cause::GeneratorBroke { .. } | Cause::GeneratorLostAgents { .. }).then_some(step)
 }
 
 /// That the load of a step never began.

@@ -482,6 +482,14 @@ fn a_lost_agents_share_is_not_the_servers_fault() {
     );
     assert_eq!(breaks, "breaks.not_found; generator.lost_agents lost=1 of=2");
     assert_eq!(outcome, Outcome::Held, "to go on without was asked for");
+    // Nor are the clients that it would have connected.
+    let (how_much, breaks, _) = said(Scenario::Echo, |step| {
+        agents(step);
+        (step.clients, step.usable, step.counts.connected) = (600, Some(300), 300);
+    });
+    let told = "cannot_tell.maimed; the generator: it lost 1 of 2 agents and its share of the load; 300 of 600 clients were connected until then";
+    assert_eq!(how_much, told);
+    assert_eq!(breaks, "breaks.not_found; generator.lost_agents lost=1 of=2");
     // Step by step, what was held before it stands.
     let mut short = step();
     (short.clients, short.usable) = (600, Some(600));

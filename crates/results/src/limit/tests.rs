@@ -84,7 +84,7 @@ fn a_wrong_figure_lists_what_there_is() {
         "there is no figure \"delivry.p99\" in broadcast; there are min, mean, sd, median, max and percentiles such as \
          p99.9, of rtt (when none is named) or of service, send_lag, delivery, completion, delivery_1, delivery_2_10, \
          delivery_11_100, delivery_101_1000, delivery_1001_10000, delivery_above_10000, replay, join, leave, presence, handshake, tcp, tls, \
-         login, upgrade, ready (as in service.p99); errors, missing, late, duplicate, batched, reordered, unexpected, leaked, \
+         login, upgrade, ready, silence (as in service.p99); errors, missing, late, duplicate, batched, reordered, unexpected, leaked, \
          lost_offline, unacknowledged, corrupt, connect_timeouts, connect_failures, disconnects, join_failures, unseen, tls_resumed, wrong, unusable; rate, sent_rate, received_rate, connect_rate; server.cpu, \
          server.rss, generator.cpu, generator.rss, delivered; rtt, delivery and counts of one kind of messages, as in \
          say.NAME.delivery.p99, and these and handshake of one role, as in role.NAME.handshake.p99"

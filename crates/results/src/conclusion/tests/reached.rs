@@ -37,6 +37,8 @@ fn examples() -> Vec<Run> {
     let mut short = kept(300);
     short.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
     let unbegun = Step { interrupted: Some(Interrupted::Connecting), usable: None, ..kept(300) };
+    let mut maimed = run_of(Scenario::Echo, vec![broken(300)]);
+    maimed.steps[0].bottleneck = Some(Cause::GeneratorBroke { error: "a worker ended".into() }.into());
     vec![
         Run::default(),
         search,
@@ -46,6 +48,7 @@ fn examples() -> Vec<Run> {
         run_of(Scenario::Echo, vec![busy]),
         run_of(Scenario::Echo, vec![short]),
         run_of(Scenario::Echo, vec![unbegun]),
+        maimed,
     ]
 }
 
