@@ -288,6 +288,29 @@ fn a_restart_of_nats_costs_nothing() {
 }
 
 #[test]
+fn an_agent_is_not_blamed_where_nats_was_away_or_the_coordinator_stood_still() {
+    let server = Server::start(&[]);
+    let load_of = |bus: &Bus| {
+        let mut command = load(bus, &server, "echo", "--clients 20 --interval 100ms --duration 20s");
+        start_measuring(command.arg("--no-preflight"))
+    };
+    let Some((bus, _agents)) = fleet(["a", "b"]) else { return };
+    let process = load_of(&bus);
+    drop(bus);
+    let outcome = finish(process, RUN_MAX);
+    assert!(outcome.code == Some(6) && outcome.stderr.contains("NATS is out of reach for "), "{outcome}");
+
+    let Some((bus, _agents)) = fleet(["a", "b"]) else { return };
+    let process = load_of(&bus);
+    assert!(process.signal(Signal::STOP));
+    std::thread::sleep(Duration::from_secs(5)); // longer than the lease
+    assert!(process.signal(Signal::CONT));
+    let outcome = finish(process, RUN_MAX);
+    let why = "the coordinator stood still for ";
+    assert!(outcome.code == Some(6) && outcome.stderr.contains(why), "{outcome}");
+}
+
+#[test]
 fn stop_frees_everybody() {
     let Some((bus, _agents)) = fleet(["a"]) else { return };
     let server = Server::start(&[]);

@@ -124,6 +124,11 @@ impl Link {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS
     }
 
+    /// Whether it has said nothing for most of the lease: they beat four times in it.
+    pub(crate) fn is_silent(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.heard_ns) > LEASE_NS / 4 * 3
+    }
+
     /// Whether a message that can wait may go out.
     pub(crate) fn has_room(&self) -> bool {
         self.courier.has_room()

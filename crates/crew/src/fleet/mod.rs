@@ -43,6 +43,7 @@ mod seal;
 mod sense;
 #[cfg(test)]
 pub(crate) mod simulation;
+mod stillness;
 mod talk;
 mod unfit;
 

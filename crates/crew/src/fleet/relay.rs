@@ -22,6 +22,7 @@ use super::gather::{self, Gathering};
 use super::intro;
 use super::link::Incoming;
 use super::post::{self, AgentState, Phase, Post};
+use super::stillness::Stillness;
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay looks around, and how often it beats until it knows a clock.
@@ -54,6 +55,7 @@ pub(super) struct Relay {
     started: Option<Sender<Result<(), Error>>>,
     /// When to end, once all are to be released.
     until_ns: Option<u64>,
+    stillness: Stillness,
 }
 
 impl Relay {
@@ -93,7 +95,10 @@ impl Relay {
         let posts: Vec<Post> = posts.collect();
         *states.lock().expect("nobody panics with it") = posts.iter().map(Post::state).collect();
         let (waiting, started) = (VecDeque::new(), Some(started));
-        Ok((Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None }, ups))
+        let stillness = Stillness::new(now_ns);
+        let relay =
+            Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None, stillness };
+        Ok((relay, ups))
     }
 
     /// Serves the links until the agents are released.
@@ -191,13 +196,15 @@ impl Relay {
     async fn handle_tick(&mut self) {
         self.tell_waiting();
         let now_ns = clock::monotonic_ns();
+        self.stillness.handle_tick(self.bus.is_connected(), now_ns);
         for index in 0..self.posts.len() {
             let post = &mut self.posts[index];
             if post.phase == Phase::Lost {
                 continue;
             }
             if post.link.is_lost(now_ns) {
-                self.lose(index, "no word from it for 3 s").await;
+                let excuse = self.excuse(index, now_ns);
+                self.lose(index, excuse.as_deref().unwrap_or("no word from it for 3 s")).await;
                 continue;
             }
             if post.phase == Phase::Met && post.exchanges.count() >= EXCHANGES_MIN {
@@ -213,6 +220,13 @@ impl Relay {
             }
             post.link.pump(&self.bus, now_ns).await;
         }
+    }
+
+    /// Why an agent was not heard, where that is not its own doing.
+    fn excuse(&self, index: usize, now_ns: u64) -> Option<String> {
+        let others = self.posts.iter().enumerate().filter(|(at, _)| *at != index);
+        let silent = others.filter(|(_, post)| post.link.is_silent(now_ns)).count();
+        self.stillness.excuse((self.posts.len() - 1, silent), now_ns)
     }
 
     /// An agent is lost to the run.
