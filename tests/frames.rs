@@ -235,3 +235,55 @@ fn what_the_file_does_not_look_for_is_laid_to_the_file() {
     assert!(errors_of(&results, "unmatched") > 0, "{outcome}");
     assert_ne!(results["verdict"]["bottleneck"], "server", "{outcome}");
 }
+
+#[test]
+fn what_a_server_says_by_itself_is_counted_with_its_gaps_and_its_age() {
+    let Some(app) = App::start("ticks", &example("ticker")) else { return };
+    let outcome = app.run("idle", "/", "--clients 20 --connect-rate 200 -d 2s --no-preflight");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let (pushed, step) = (sum_of(&results, "pushed"), &results["steps"][0]);
+    // 50 a second to each of 20, unless the server has no CPU.
+    assert!((500..=2_100).contains(&pushed) && pushed <= app.counted("sent"), "{pushed}: {outcome}");
+    assert_eq!(errors_of(&results, "unrecognised") + errors_of(&results, "push_lacks"), 0, "{outcome}");
+    let gap_ms = step["push_gap"]["p50_ms"].as_f64().unwrap();
+    assert!((10.0..100.0).contains(&gap_ms), "{outcome}");
+    assert_eq!(step["push_age"]["count"], pushed, "each says when: {outcome}");
+    assert!(step["push_age"]["p50_ms"].as_f64().unwrap() < 1_000.0, "it is not old: {outcome}");
+}
+
+#[test]
+fn numbers_that_a_server_leaves_out_are_lost() {
+    let Some(app) = App::start("holes", &example("ticker")) else { return };
+    let outcome = app.run("idle", "/", "--clients 10 --connect-rate 200 -d 2s --no-preflight");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let (pushed, skipped) = (sum_of(&results, "pushed"), sum_of(&results, "push_skipped"));
+    assert!(skipped.abs_diff(pushed / 9) <= 20, "one of ten, to within two at each client: {outcome}");
+    assert_eq!(results["steps"][0]["losses"][0]["key"], "loss.pushes", "{outcome}");
+    assert_eq!(results["steps"][0]["cause"]["key"], "server.left_out", "{outcome}");
+    let allowed = app.run(
+        "idle",
+        "/",
+        "--clients 5 -d 1s --no-preflight --limit push_skipped<20% --limit push_gap.max<60s",
+    );
+    assert_eq!(allowed.code, Some(0), "{allowed}");
+}
+
+#[test]
+fn what_is_not_where_the_file_says_is_said() {
+    let Some(app) = App::start("ticks", &example("ticker").replace("/seq", "/number")) else { return };
+    let outcome = app.run("idle", "/", "--clients 2 -d 500ms --no-preflight");
+    let results = outcome.json();
+    assert!(sum_of(&results, "pushed") > 0 && errors_of(&results, "push_lacks") > 0, "{outcome}");
+    for (of, to, line) in [("json:/seq", "/seq", 14), ("time = ", "tiem = ", 15), ("price]", "Price]", 12)] {
+        let file = example("ticker");
+        assert!(file.lines().nth(line - 1).is_some_and(|text| text.contains(of)), "{of}: {line}");
+        fs::write(app.folder.path().join("app.toml"), file.replacen(of, to, 1)).unwrap();
+        let refused = app.run("idle", "/", "--clients 2");
+        assert!(
+            refused.code == Some(2) && refused.stderr.contains(&format!("app.toml:{line}:")),
+            "{refused}"
+        );
+    }
+}

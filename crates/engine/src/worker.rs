@@ -20,7 +20,7 @@ use load::{Load, Plan, Segment, StepOrder, Until};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
-use crate::books::{Cause, Ledger, Meter, Recorder, Secrets};
+use crate::books::{Cause, Ledger, Meter, Pushes, Recorder, Secrets};
 use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
@@ -104,6 +104,7 @@ impl Worker {
         }
         let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
             .of_acks(shared.acks())
+            .of_pushes(Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)))
             .of_flapping(plan.flap.is_some())
             .of_spoken_for(plan.publishing.is_some());
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {

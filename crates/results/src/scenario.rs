@@ -67,8 +67,17 @@ pub enum Due {
 #[error("there is no scenario {0:?}; there are {names}", names = names())]
 pub struct UnknownScenario(String);
 
-const CONNECTION: &[Timed] =
-    &[Timed::Handshake, Timed::Tcp, Timed::Tls, Timed::Login, Timed::Upgrade, Timed::Ready, Timed::Silence];
+const CONNECTION: &[Timed] = &[
+    Timed::Handshake,
+    Timed::Tcp,
+    Timed::Tls,
+    Timed::Login,
+    Timed::Upgrade,
+    Timed::Ready,
+    Timed::Silence,
+    Timed::PushGap,
+    Timed::PushAge,
+];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;

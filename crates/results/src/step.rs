@@ -308,6 +308,12 @@ impl Step {
         latency.quantile_ns(0.5).min(self.duration_ns / 10).max(answered.min_ns())
     }
 
+    /// What the server said by itself a second, at all clients together; `None`: nothing.
+    pub fn pushed_per_s(&self) -> Option<f64> {
+        let seconds = self.duration_ns as f64 / 1e9;
+        (self.counts.pushed > 0 && seconds > 0.0).then(|| self.counts.pushed as f64 / seconds)
+    }
+
     /// Those who were back after a storm; `recovery` has a sample for each that was lost.
     pub fn back(&self) -> u64 {
         self.figures.recovery.count().saturating_sub(self.counts.not_back)

@@ -16,6 +16,8 @@ pub enum CountOf {
     Messages,
     /// Connections, and the clients that have them.
     Connections,
+    /// What the server says by itself.
+    Pushes,
 }
 
 /// All that could have been counted, where a count is a share of something.
@@ -41,6 +43,8 @@ pub enum Whole {
     Joins,
     /// Newcomers that others were to hear of.
     SeenDue,
+    /// What the server said by itself, and what it left out.
+    Pushes,
 }
 
 /// What is known of a count, beside its name.
@@ -69,6 +73,7 @@ const MESSAGES: CountFacts = CountFacts {
     words: None,
 };
 const CONNECTIONS: CountFacts = CountFacts { of: CountOf::Connections, ..MESSAGES };
+const PUSHES: CountFacts = CountFacts { of: CountOf::Pushes, is_rare: true, ..MESSAGES };
 
 /// Of deliveries that did not come, or not as they should have.
 const fn trouble(words: &'static str, share_of: Whole) -> CountFacts {
@@ -139,6 +144,14 @@ table! {
     /// Messages of an open loop that were due while nobody was there to send them: all were away, as they were to be.
     nobody_to_send: NobodyToSend =
         CountFacts { is_rare: true, words: Some("due while nobody was there to send"), ..MESSAGES },
+    /// What the server said by itself while the load was on.
+    pushed: Pushed = PUSHES,
+    /// Numbers between two of these, of one kind at one client, that never came.
+    push_skipped: PushSkipped =
+        CountFacts { words: Some("left out"), share_of: Some(Whole::Pushes), ..PUSHES },
+    /// Those whose number was not above the highest before.
+    push_repeated: PushRepeated =
+        CountFacts { words: Some("again or out of order"), share_of: Some(Whole::Pushes), ..PUSHES },
     /// Connections begun.
     connects: Connects = CONNECTIONS,
     /// Of the begun, those that became usable.

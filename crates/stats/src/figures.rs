@@ -73,6 +73,10 @@ table! {
     presence: Presence = OF_STEP,
     /// Intended send → actual send.
     send_lag: SendLag = OF_STEP,
+    /// Something that the server says by itself → the next of its kind at the same client.
+    push_gap: PushGap = OF_STEP,
+    /// The time that such a message says → it is in.
+    push_age: PushAge = OF_STEP,
     /// The client's last message → the server ends the connection; one sample a connection lost.
     silence: Silence = OF_STEP,
     /// Connection lost in a storm → usable again.

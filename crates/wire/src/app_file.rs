@@ -49,6 +49,8 @@ pub struct AppFile {
     pub answers: Vec<Reaction>,
     /// What is kept of messages, which are answered or ignored besides.
     pub notes: Vec<Note>,
+    /// What the server says by itself, by kind.
+    pub pushes: Vec<Push>,
     /// What the server may say without any meaning for the measurement.
     pub ignore: Vec<Condition>,
     /// What a usable client says from time to time.
@@ -303,6 +305,17 @@ pub struct Reaction {
     pub when: Condition,
     /// The answer.
     pub send: Say,
+}
+
+/// Something that the server says by itself, without being asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Push {
+    /// How it is recognised.
+    pub when: Condition,
+    /// Where each has a number, one more than that of the one before, as written: `json:/seq`.
+    pub number: Option<String>,
+    /// Where each says when it was said.
+    pub time: Option<String>,
 }
 
 /// What a usable client says from time to time.

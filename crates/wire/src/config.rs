@@ -206,6 +206,14 @@ impl Config {
         self.common.options()
     }
 
+    /// How many kinds of messages the app's file looks for that the server says by itself.
+    pub fn pushes(&self) -> usize {
+        match &self.app {
+            App::Bench(_) => 0,
+            App::File(app) => app.written().pushes.len(),
+        }
+    }
+
     /// Which broadcasts the server acknowledges with a result of its own, apart from the sender's copy.
     pub fn acks(&self) -> Acks {
         let options = self.options();

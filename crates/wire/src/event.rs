@@ -175,6 +175,21 @@ impl fmt::Display for Wrong {
     }
 }
 
+/// Something that the server says by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pushed {
+    /// Which of the kinds in the user's own app it is.
+    pub kind: u16,
+    /// Its number, one more than that of the one before, if it has one.
+    pub number: Option<u64>,
+    /// When it was said, in nanoseconds of the wall clock, if it says so.
+    pub said_unix_ns: Option<u64>,
+    /// The app's file says where its number or its time is, and there is none.
+    pub lacks: bool,
+    /// Payload bytes on the wire.
+    pub bytes: u32,
+}
+
 /// What happened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -219,6 +234,8 @@ pub enum Event {
         /// Payload bytes on the wire.
         bytes: u32,
     },
+    /// Something that the server says by itself, which the user's own app looks for.
+    Pushed(Pushed),
     /// A message that is not ours.
     Foreign {
         /// Payload bytes on the wire.

@@ -18,7 +18,26 @@ const collector = (everyMs, flush) => {
   return (item) => items.push(item)
 }
 
+/** Says something every 20 ms to who has subscribed, by itself; what is to be left out takes a number all the same. */
+const ticker = (isLeftOut) => {
+  new WebSocketServer({ server }).on('connection', (socket) => {
+    let [seq, ticking] = [0]
+    socket.on('message', () => {
+      socket.send(JSON.stringify({ type: 'subscribed' }))
+      ticking ??= setInterval(() => {
+        if (isLeftOut(++seq)) return
+        socket.send(JSON.stringify({ type: 'price', seq, at: new Date().toISOString() }))
+        counts.sent++
+      }, 20)
+    })
+    socket.on('close', () => clearInterval(ticking))
+  })
+}
+
 const modes = {
+  ticks: () => ticker(() => false),
+  // Every tenth is missing.
+  holes: () => ticker((seq) => seq % 10 === 0),
   // A list in a field.
   batch: () => {
     const sockets = new WebSocketServer({ server })

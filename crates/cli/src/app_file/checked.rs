@@ -8,15 +8,15 @@ use results::units;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 use wire::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Heartbeat, LoginRequest, Note, OpenStep, Reaction, Refusal,
-    Resume, Resumed, Say,
+    AppFile, Broadcast, Condition, Exchange, Heartbeat, LoginRequest, Note, OpenStep, Push, Reaction,
+    Refusal, Resume, Resumed, Say,
 };
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, Facts};
 
 use super::conditions;
 use super::file::{self, File, Frames, NAME_BYTES_MAX, When, Written};
-use super::keeps::Keeper;
+use super::keeps::{self, Keeper};
 use super::publish;
 use super::rooms::{self, Joining, Passage};
 use super::source::{Source, is_json};
@@ -67,6 +67,7 @@ impl Checked<'_> {
             errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
             answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,
             notes: self.notes(file, keeper)?,
+            pushes: file.push.iter().map(|(name, rule)| self.push(name, rule)).collect::<Result<_, _>>()?,
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeat: file.heartbeat.as_ref().map(|heartbeat| self.heartbeat(heartbeat)).transpose()?,
         })
@@ -333,6 +334,18 @@ impl Checked<'_> {
             return Err(self.wrong(&rule.kind, problem));
         }
         Ok(Refusal { kind: kind.clone(), when: self.condition(&rule.when)? })
+    }
+
+    fn push(&self, name: &str, rule: &Spanned<file::PushRule>) -> Result<Push, Failure> {
+        rooms::check_name(name).map_err(|problem| self.wrong(rule, problem))?;
+        let rule = rule.get_ref();
+        let place = |from: &Option<Spanned<String>>| {
+            let Some(from) = from else { return Ok(None) };
+            keeps::check_in_message(self.source, from)?;
+            Ok(Some(from.get_ref().clone()))
+        };
+        let when = self.condition(&rule.when)?;
+        Ok(Push { when, number: place(&rule.number)?, time: place(&rule.time)? })
     }
 
     fn reaction(&self, rule: &file::AnswerRule) -> Result<Reaction, Failure> {

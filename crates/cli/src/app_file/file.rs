@@ -51,6 +51,9 @@ pub(super) struct File {
     pub(super) error: Vec<ErrorRule>,
     #[serde(default)]
     pub(super) answer: Vec<AnswerRule>,
+    /// What the server says by itself, by name.
+    #[serde(default)]
+    pub(super) push: BTreeMap<String, Spanned<PushRule>>,
     #[serde(default)]
     pub(super) ignore: Vec<IgnoreRule>,
     pub(super) heartbeat: Option<Heartbeat>,
@@ -353,6 +356,14 @@ pub(super) struct IgnoreRule {
     pub(super) when: Spanned<When>,
     #[serde(default)]
     pub(super) keep: Written,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PushRule {
+    pub(super) when: Spanned<When>,
+    pub(super) number: Option<Spanned<String>>,
+    pub(super) time: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]

@@ -41,11 +41,7 @@ impl Keeper {
 
     /// The same of a message, which has no head.
     pub(super) fn of_message(&mut self, source: &Source<'_>, keep: &Written) -> Result<Vec<Keep>, Failure> {
-        let is_in_message = |from: &str| IN_MESSAGES.iter().any(|place| from.starts_with(place));
-        if let Some(from) = keep.values().find(|from| !is_in_message(from.get_ref())) {
-            let problem = "expected where in the message it is: \"json:/POINTER\" or \"regex:EXPRESSION\"";
-            return Err(source.error(from.span(), problem));
-        }
+        keep.values().try_for_each(|from| check_in_message(source, from))?;
         self.of_answer(source, keep)
     }
 
@@ -72,6 +68,15 @@ impl Keeper {
         let number = u16::try_from(number).ok().filter(|&number| number < VALUES_MAX);
         number.ok_or_else(|| source.error(at.span(), format!("at most {VALUES_MAX} values in all")))
     }
+}
+
+/// Whether it is a place in a message.
+pub(super) fn check_in_message(source: &Source<'_>, from: &Spanned<String>) -> Result<(), Failure> {
+    if !IN_MESSAGES.iter().any(|place| from.get_ref().starts_with(place)) {
+        let problem = "expected where in the message it is: \"json:/POINTER\" or \"regex:EXPRESSION\"";
+        return Err(source.error(from.span(), problem));
+    }
+    wire::check_find(from.get_ref()).map_err(|bad| source.error(from.span(), bad))
 }
 
 /// Whether there is a message to keep something of.

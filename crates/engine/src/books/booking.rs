@@ -2,7 +2,7 @@
 
 use load::Workload;
 use stats::{Count, Timed};
-use wire::{Acks, Event, Role, Stamp};
+use wire::{Acks, Event, Pushed, Role, Stamp};
 
 use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
@@ -107,6 +107,7 @@ impl Booking<'_> {
                     format!("a message with throng's id fits no condition of the app's file; `{near}` comes nearest")
                 });
             }
+            Event::Pushed(pushed) => self.pushed(pushed),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
             Event::Wrong(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
@@ -132,6 +133,17 @@ impl Booking<'_> {
                 self.end.get_or_insert(Cause::Rejected(rejection));
             }
             Event::Closed { code } => _ = self.end.get_or_insert(Cause::Closed(code)),
+        }
+    }
+
+    fn pushed(&mut self, pushed: Pushed) {
+        self.ledger.meter.received_bytes += u64::from(pushed.bytes);
+        self.ledger.handle_pushed(self.client, pushed, self.now_ns);
+        if pushed.lacks {
+            self.ledger.meter.hear("push_lacks", self.client, self.heard);
+            self.ledger.meter.error("push_lacks", self.client, self.now_ns, || {
+                "a push has no number or time where the app's file says".to_owned()
+            });
         }
     }
 

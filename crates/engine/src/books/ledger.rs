@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use load::{Rooms, Seating, Segment, StepOrder, Workload};
 use stats::{Count, Histogram};
-use wire::{Acks, Fate, Stamp};
+use wire::{Acks, Fate, Pushed, Stamp};
 
 use crate::books::meter::Meter;
+use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
 use crate::books::stays::Stays;
@@ -29,6 +30,8 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Who is in which room, where people come and go.
     pub(crate) stays: Option<Box<Stays>>,
+    /// What the server says by itself, where the app looks for that.
+    pub(crate) pushes: Option<Box<Pushes>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,
     /// Others say what these clients have to say: it does not end with their connections.
@@ -62,6 +65,7 @@ impl Ledger {
             step,
             meter,
             stays,
+            pushes: None,
             has_leavers,
             are_spoken_for,
             was_heeded,
@@ -76,6 +80,18 @@ impl Ledger {
     /// The same, of clients that may lose their connections and come back.
     pub(crate) fn of_flapping(self, is_flapping: bool) -> Self {
         Self { has_leavers: self.has_leavers || is_flapping, ..self }
+    }
+
+    /// The same, of an app that looks for what the server says by itself.
+    pub(crate) fn of_pushes(self, pushes: Option<Pushes>) -> Self {
+        Self { pushes: pushes.map(Box::new), ..self }
+    }
+
+    /// The server has said something by itself.
+    pub(crate) fn handle_pushed(&mut self, client: u32, pushed: Pushed, now_ns: u64) {
+        let Some(pushes) = &mut self.pushes else { return };
+        let is_counted = self.step.terms.is_some() && !self.step.is_after_window(now_ns);
+        pushes.handle(client, pushed, is_counted, &mut self.meter, now_ns);
     }
 
     /// The same, of clients that may have others speak for them.

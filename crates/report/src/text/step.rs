@@ -31,6 +31,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(timed(scenario, step, style).iter().map(|(label, text)| row(label, text)));
     lines.extend(connections(step).map(|text| row("clients", &text)));
     lines.extend(messages(step).map(|text| row("messages", &text)));
+    lines.extend(pushes(step).map(|text| row("pushes", &text)));
     lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
     lines.extend(step.errors.iter().map(|(kind, error)| {
@@ -57,7 +58,7 @@ fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, S
         shown(step).contains(&timed)
             || timed == Timed::Handshake && style.words == Words::Own && step.figures.delivery.is_empty()
             || tells_rooms_apart && timed.facts().rooms.is_some()
-            || [Timed::Join, Timed::Leave, Timed::Presence].contains(&timed)
+            || [Timed::Join, Timed::Leave, Timed::Presence, Timed::PushGap, Timed::PushAge].contains(&timed)
     };
     let is_told_already = |timed: Timed| {
         timed == Timed::Service
@@ -167,6 +168,14 @@ fn messages(step: &Step) -> Option<String> {
         "{sent} sent{rates}, {received} of {expected} received{}",
         others(counts, CountOf::Messages)
     ))
+}
+
+/// What the server said by itself, and how often each client heard something.
+fn pushes(step: &Step) -> Option<String> {
+    let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
+    let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
+    let others = others(&step.counts, CountOf::Pushes);
+    Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
 }
 
 /// At which rate messages of a schedule were answered, where that is well below the one at which they were sent.

@@ -131,8 +131,11 @@ fn work(run: &Run, step: &Step) -> Vec<String> {
     let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
     let facts = run.scenario.facts();
     let fanned_out = received.filter(|_| facts.due == Due::Copies);
-    let rates =
-        [achieved.map(|per_s| rate(per_s, facts.sends)), fanned_out.map(|per_s| rate(per_s, "deliveries"))];
+    let rates = [
+        achieved.map(|per_s| rate(per_s, facts.sends)),
+        fanned_out.map(|per_s| rate(per_s, "deliveries")),
+        step.pushed_per_s().map(|per_s| rate(per_s, "pushes")),
+    ];
     returns(step).into_iter().chain(rates.into_iter().flatten()).collect()
 }
 

@@ -115,6 +115,10 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
         Figure::Counted(Counted::Count(Count::Unseen)) => {
             Loss::Notices { missing: some(counts.unseen)?, of: counts.seen_due }
         }
+        Figure::Counted(Counted::Count(Count::PushSkipped)) => {
+            let skipped = some(counts.push_skipped)?;
+            Loss::Pushes { missing: skipped, of: counts.pushed + skipped }
+        }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
             let of = step.figures.recovery.count().max(counts.cut + counts.disconnects);
             Loss::NotBack { missing: some(counts.not_back)?, of }

@@ -61,6 +61,13 @@ findings! {
         /// Notices due.
         of: u64,
     } => "{} of newcomers never came to who was in their room", missing.part_of(&of, "notices");
+    /// Numbers that the server left out of what it says by itself.
+    Pushes "loss.pushes" {
+        /// Numbers that never came.
+        missing: u64,
+        /// Those that came, and these.
+        of: u64,
+    } => "{} never came, by their numbers", missing.part_of(&of, "pushes");
     /// Clients that did not reconnect.
     NotBack "loss.not_back" {
         /// Clients that did not.

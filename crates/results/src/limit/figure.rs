@@ -138,6 +138,7 @@ impl Figure {
             Figure::Counted(Counted::Count(count)) => match count.facts().of {
                 CountOf::Messages => facts.has_messages,
                 CountOf::Connections => true,
+                CountOf::Pushes => facts.has_dialects,
             },
             Figure::Rate(Rate::Connects) => true,
             Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received) => facts.has_messages,
@@ -229,6 +230,7 @@ impl Figure {
             }
             Figure::Counted(Counted::Count(Count::JoinFailures)) if step.joins() == 0 => None,
             Figure::Counted(Counted::Count(Count::Unseen)) if step.counts.seen_due == 0 => None,
+            Figure::Counted(Counted::Count(Count::PushSkipped)) if step.counts.pushed == 0 => None,
             Figure::Counted(counted) => {
                 let (count, whole) = counted.of(step);
                 match (as_share, whole) {
@@ -327,6 +329,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::OfflineDue => step.counts.offline_due,
         Whole::Joins => step.joins(),
         Whole::SeenDue => step.counts.seen_due,
+        Whole::Pushes => step.counts.pushed + step.counts.push_skipped,
     }
 }
 

@@ -62,6 +62,10 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
             false => Cause::ServerLeftOut { missing, due },
         });
     }
+    if broke(Counted::Count(Count::PushSkipped)) && counts.push_skipped > 0 {
+        let (missing, due) = (counts.push_skipped, counts.pushed + counts.push_skipped);
+        return Some(Cause::ServerLeftOut { missing, due });
+    }
     let wrong = step.wrong();
     (broke(Counted::Wrong) && wrong > 0).then(|| Cause::ServerWrong { wrong, of: step.came() })
 }

@@ -161,6 +161,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Usable
         | Event::Foreign { .. }
         | Event::Beside { .. }
+        | Event::Pushed(_)
         | Event::SameFrame
         | Event::Unmatched { .. }
         | Event::Announced { .. }

@@ -54,6 +54,9 @@ impl Ledger {
             role.handshake.record_ns(taken_ns);
         }
         (record.state, record.was_usable) = (State::Usable, true);
+        if let Some(pushes) = &mut self.pushes {
+            pushes.handle_usable(client);
+        }
         let lost_ns = std::mem::take(&mut record.lost_ns);
         if lost_ns != 0 {
             self.meter.figures.recovery.record_ns(now_ns.saturating_sub(lost_ns));

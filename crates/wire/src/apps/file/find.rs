@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::pointer::Pointer;
+use crate::options::BadOption;
 
 /// The most memory that one expression may take, compiled.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -38,6 +39,13 @@ impl InBody {
             }
             _ => None,
         }
+    }
+
+    /// The place as an app's file has it: `json:/token`.
+    pub(super) fn written(text: &str) -> Result<InBody, BadOption> {
+        let bad = BadOption::OfDialect { option: "app", expected: "values that can be looked for" };
+        let (kind, what) = text.split_once(':').ok_or(bad)?;
+        InBody::new(kind, what).and_then(Result::ok).ok_or(bad)
     }
 
     /// The value there.

@@ -21,11 +21,8 @@ impl Keeps {
         if keeps.len() > KEEPS_MAX || keeps.iter().any(|keep| keep.value >= VALUES_MAX) {
             return Err(bad);
         }
-        let compiled = |keep: &Keep| {
-            let (kind, what) = keep.from.split_once(':').ok_or(bad)?;
-            let place = InBody::new(kind, what).and_then(Result::ok).ok_or(bad)?;
-            Ok((keep.value, place, Rejection::lacking(&keep.name)))
-        };
+        let compiled =
+            |keep: &Keep| Ok((keep.value, InBody::written(&keep.from)?, Rejection::lacking(&keep.name)));
         Ok(Keeps { all: keeps.iter().map(compiled).collect::<Result<_, _>>()? })
     }
 

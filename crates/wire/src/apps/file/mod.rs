@@ -16,6 +16,7 @@ mod find;
 mod keeps;
 mod matcher;
 mod pointer;
+mod pushes;
 mod script;
 mod spoken;
 mod steps;

@@ -8,10 +8,12 @@ use super::doors::Doors;
 use super::keeps::Keeps;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
+use super::pushes::Push;
 use super::script::{Script, USABLE};
 use super::steps::Step;
 use crate::app_file::{
-    AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Resume, Resumed, Say, VALUES_MAX,
+    AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Refusal, Resume, Resumed, Say,
+    VALUES_MAX,
 };
 use crate::carried::{Letter, Opened, Utterance};
 use crate::event::{Event, Kind, Rejection, Role};
@@ -39,6 +41,7 @@ pub(crate) struct Spoken {
     /// Which kind that is.
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
+    pushes: Vec<Push>,
     ignore: Vec<Matcher>,
     /// Where messages say how far their receiver has come, for each value of that, and what is said of it by who is back.
     resume: Option<(Vec<Vec<Pointer>>, Option<Letter>)>,
@@ -117,6 +120,12 @@ impl Spoken {
         }
         let unusable = |_: BadCondition| bad("conditions that can be used");
         let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
+        let refused = |refusal: &Refusal| {
+            Ok::<_, BadOption>((
+                matcher(&refusal.when)?,
+                Rejection::named(&format!("rejected_{}", refusal.kind)),
+            ))
+        };
         let said = |say: &Say| letter(&utterance(&written, say, padding));
         let asked = |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding) });
         let steps = |written: &[OpenStep]| {
@@ -156,14 +165,8 @@ impl Spoken {
             },
             roles,
             mix: written.mix(),
-            refusals: written
-                .errors
-                .iter()
-                .map(|refusal| {
-                    let name = format!("rejected_{}", refusal.kind);
-                    Ok((matcher(&refusal.when)?, Rejection::named(&name)))
-                })
-                .collect::<Result<_, BadOption>>()?,
+            refusals: written.errors.iter().map(refused).collect::<Result<_, _>>()?,
+            pushes: written.pushes.iter().map(|push| Push::new(push, matcher)).collect::<Result<_, _>>()?,
             ignore: written.ignore.iter().map(matcher).collect::<Result<_, BadOption>>()?,
             resume: written.resume.as_ref().map(|resume| resumed(resume, said)).transpose()?,
             keys: written.keys().filter_map(Pointer::parse).collect(),

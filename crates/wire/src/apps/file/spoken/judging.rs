@@ -6,6 +6,7 @@
 //! an id, and a condition of its kind              --> its answer, acknowledgement or copy
 //! a refusal; something to answer or to ignore     --> that
 //! what the opening or a door waits for            --> a step further; the ids in it are copies: the room's history
+//! what the server says by itself                  --> pushed
 //! an id, where its kind has no condition          --> its answer or copy
 //! an id, and no condition of its kind fits        --> unmatched: the file does not look for what came
 //! anything else                                   --> unrecognised
@@ -212,6 +213,10 @@ impl Spoken {
             Ok(true) => return Besides::Awaited,
             Ok(false) => {}
             Err(lacking) => return refused(lacking),
+        }
+        let pushed = self.pushes.iter().enumerate().find(|(_, push)| push.when.matches(opened));
+        if let Some((kind, push)) = pushed {
+            return Besides::Event(push.told(kind, opened, arrival.bytes));
         }
         if self.ignore.iter().any(|m| m.matches(opened)) {
             return Besides::Nothing;

@@ -1,0 +1,130 @@
+//! What the server says by itself: how long after the one before, how old it is, and which numbers it leaves out.
+
+use wire::Pushed;
+
+use super::meter::Meter;
+
+/// Of a message that says neither.
+const NO_NUMBER: u64 = u64::MAX;
+
+/// The latest that each client has heard of each kind.
+pub(crate) struct Pushes {
+    kinds: usize,
+    /// The wall clock, less the run's.
+    unix_minus_now_ns: u64,
+    /// By client, and for each by kind.
+    latest: Vec<Latest>,
+}
+
+#[derive(Clone, Copy)]
+struct Latest {
+    /// 0: none yet.
+    at_ns: u64,
+    number: u64,
+}
+
+const NONE: Latest = Latest { at_ns: 0, number: NO_NUMBER };
+
+impl Pushes {
+    /// Of an app with so many kinds; `None`: it has none, and nothing is kept.
+    pub(crate) fn of(kinds: usize, unix_minus_now_ns: u64) -> Option<Pushes> {
+        (kinds > 0).then(|| Pushes { kinds, unix_minus_now_ns, latest: Vec::new() })
+    }
+
+    /// A client connects anew: what it hears next follows nothing.
+    pub(crate) fn handle_usable(&mut self, client: u32) {
+        self.of_client(client).fill(NONE);
+    }
+
+    /// One has come in. `is_counted`: under the load of a step.
+    pub(crate) fn handle(
+        &mut self,
+        client: u32,
+        pushed: Pushed,
+        is_counted: bool,
+        meter: &mut Meter,
+        now_ns: u64,
+    ) {
+        let unix_ns = now_ns.wrapping_add(self.unix_minus_now_ns);
+        let Some(latest) = self.of_client(client).get_mut(usize::from(pushed.kind)) else { return };
+        let number = pushed.number.unwrap_or(NO_NUMBER);
+        let before = std::mem::replace(latest, Latest { at_ns: now_ns, number });
+        if !is_counted {
+            return;
+        }
+        meter.counts.pushed += 1;
+        if before.at_ns != 0 {
+            meter.figures.push_gap.record_ns(now_ns.saturating_sub(before.at_ns));
+        }
+        if let Some(said_ns) = pushed.said_unix_ns {
+            // A server whose clock is ahead would have said it in the future.
+            meter.figures.push_age.record_ns(unix_ns.saturating_sub(said_ns));
+        }
+        match (before.number, number) {
+            (NO_NUMBER, _) | (_, NO_NUMBER) => {}
+            (before, number) if number > before => meter.counts.push_skipped += number - before - 1,
+            // It goes on from the higher one, or all up to that would be skipped again.
+            (before, _) => {
+                meter.counts.push_repeated += 1;
+                latest.number = before;
+            }
+        }
+    }
+
+    fn of_client(&mut self, client: u32) -> &mut [Latest] {
+        let from = client as usize * self.kinds;
+        if self.latest.len() < from + self.kinds {
+            self.latest.resize(from + self.kinds, NONE);
+        }
+        &mut self.latest[from..from + self.kinds]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::books::Secrets;
+
+    const MS: u64 = 1_000_000;
+
+    /// What comes of messages of one kind at one client: their times in milliseconds, and their numbers.
+    fn heard(messages: &[(u64, Option<u64>)]) -> Meter {
+        let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
+        let mut pushes = Pushes::of(2, 1_000_000 * MS).unwrap();
+        for (at_ms, number) in messages {
+            let said_unix_ns = Some((1_000_000 + at_ms - 3) * MS);
+            let pushed = Pushed { kind: 1, number: *number, said_unix_ns, lacks: false, bytes: 9 };
+            pushes.handle(7, pushed, *at_ms >= 100, &mut meter, at_ms * MS);
+        }
+        meter
+    }
+
+    #[test]
+    fn gaps_ages_and_holes() {
+        let meter = heard(&[(50, Some(4)), (100, Some(5)), (300, Some(9)), (310, Some(8)), (400, Some(10))]);
+        let counts = &meter.counts;
+        assert_eq!((counts.pushed, counts.push_skipped, counts.push_repeated), (4, 3, 1));
+        let gap = &meter.figures.push_gap;
+        assert_eq!((gap.count(), gap.min_ns(), gap.max_ns()), (4, 10 * MS, 200 * MS));
+        assert_eq!((meter.figures.push_age.min_ns(), meter.figures.push_age.max_ns()), (3 * MS, 3 * MS));
+    }
+
+    #[test]
+    fn without_numbers_nothing_is_left_out() {
+        let meter = heard(&[(100, None), (200, Some(7)), (300, None)]);
+        assert_eq!((meter.counts.pushed, meter.counts.push_skipped, meter.counts.push_repeated), (3, 0, 0));
+    }
+
+    #[test]
+    fn what_is_heard_on_a_new_connection_follows_nothing() {
+        let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
+        let mut pushes = Pushes::of(1, 0).unwrap();
+        let pushed =
+            |number| Pushed { kind: 0, number: Some(number), said_unix_ns: None, lacks: false, bytes: 9 };
+        pushes.handle(0, pushed(1), true, &mut meter, MS);
+        pushes.handle_usable(0);
+        pushes.handle(0, pushed(50), true, &mut meter, 2 * MS);
+        assert_eq!((meter.counts.pushed, meter.counts.push_skipped), (2, 0));
+        assert!(meter.figures.push_gap.is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! What a server says by itself: which of it is looked for, and what it says of its number and its time.
+
+use jiff::Timestamp;
+
+use super::find::InBody;
+use super::matcher::Matcher;
+use crate::app_file::{self, Condition};
+use crate::carried::Opened;
+use crate::event::{Event, Pushed};
+use crate::options::BadOption;
+
+/// Below this a time is in seconds, below a thousand times this in milliseconds, and so on: as seconds it is the year 5138, as
+/// milliseconds 1973.
+const SECONDS_MAX: u64 = 100_000_000_000;
+
+/// One kind of messages that the server says by itself.
+#[derive(Debug)]
+pub(super) struct Push {
+    pub(super) when: Matcher,
+    /// Where each has a number, one more than the one before.
+    number: Option<InBody>,
+    /// Where each has the time at which it was said.
+    time: Option<InBody>,
+}
+
+impl Push {
+    /// Ready to be looked for.
+    pub(super) fn new(
+        written: &app_file::Push,
+        matcher: impl Fn(&Condition) -> Result<Matcher, BadOption>,
+    ) -> Result<Push, BadOption> {
+        let place = |written: &Option<String>| written.as_deref().map(InBody::written).transpose();
+        Ok(Push {
+            when: matcher(&written.when)?,
+            number: place(&written.number)?,
+            time: place(&written.time)?,
+        })
+    }
+
+    /// What one is.
+    pub(super) fn told(&self, kind: usize, message: &Opened<'_>, bytes: u32) -> Event {
+        let find = |place: &Option<InBody>| place.as_ref().map(|place| place.find(&message.body));
+        let number = find(&self.number).map(|text| text.and_then(|text| text.parse().ok()));
+        let time = find(&self.time).map(|text| text.and_then(|text| unix_ns(&text)));
+        Event::Pushed(Pushed {
+            kind: kind as u16,
+            number: number.flatten(),
+            said_unix_ns: time.flatten(),
+            lacks: number.is_some_and(|number| number.is_none()) || time.is_some_and(|time| time.is_none()),
+            bytes,
+        })
+    }
+}
+
+/// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or nanoseconds since 1970, or
+/// RFC 3339.
+fn unix_ns(text: &str) -> Option<u64> {
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return u64::try_from(time.as_nanosecond()).ok();
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let (whole, fraction) = (whole.parse::<u64>().ok()?, format!("0.{fraction}").parse::<f64>().ok()?);
+    let units = [(1, 1_000_000_000), (1_000, 1_000_000), (1_000_000, 1_000)];
+    let ns_per_unit =
+        units.into_iter().find(|(in_second, _)| whole < SECONDS_MAX * in_second).map_or(1, |(_, ns)| ns);
+    whole.checked_mul(ns_per_unit)?.checked_add((fraction * ns_per_unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_whatever_unit_they_come() {
+        let ns = 1_700_000_000_123_000_000;
+        for text in ["1700000000123", "1700000000123000", "1700000000123000000", "2023-11-14T22:13:20.123Z"] {
+            assert_eq!(unix_ns(text), Some(ns), "{text}");
+        }
+        assert!(unix_ns("1700000000.123").unwrap().abs_diff(ns) < 1_000, "as near as a float is");
+        assert_eq!(unix_ns("1700000000"), Some(1_700_000_000_000_000_000));
+        for text in ["", "now", "-1", "NaN", "1e300", "2023-11-14"] {
+            assert_eq!(unix_ns(text), None, "{text}");
+        }
+    }
+}
