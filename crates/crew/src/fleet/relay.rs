@@ -22,7 +22,7 @@ use super::gather::{self, Gathering};
 use super::intro;
 use super::link::Incoming;
 use super::post::{self, AgentState, Phase, Post};
-use super::stillness::Stillness;
+use super::stillness::{Excuse, Stillness};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay looks around, and how often it beats until it knows a clock.
@@ -204,6 +204,7 @@ impl Relay {
             }
             if post.link.is_lost(now_ns) {
                 let excuse = self.excuse(index, now_ns);
+                let excuse = excuse.map(|excuse| excuse.to_string());
                 self.lose(index, excuse.as_deref().unwrap_or("no word from it for 3 s")).await;
                 continue;
             }
@@ -223,7 +224,7 @@ impl Relay {
     }
 
     /// Why an agent was not heard, where that is not its own doing.
-    fn excuse(&self, index: usize, now_ns: u64) -> Option<String> {
+    fn excuse(&self, index: usize, now_ns: u64) -> Option<Excuse> {
         let others = self.posts.iter().enumerate().filter(|(at, _)| *at != index);
         let silent = others.filter(|(_, post)| post.link.is_silent(now_ns)).count();
         self.stillness.excuse((self.posts.len() - 1, silent), now_ns)

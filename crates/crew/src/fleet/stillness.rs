@@ -1,10 +1,33 @@
 //! Why nothing was heard of an agent: it may be silent, but so is everybody while NATS is away, and to a coordinator that
 //! itself stood still.
 
+use std::fmt;
+
 /// A tick that is so late had a machine that slept, or a process that was stopped; and NATS may be away for so long.
 const LONG_NS: u64 = 1_500_000_000;
 /// For so long, what is silent may be so because of it: two leases of 3 s.
 const BLAMED_NS: u64 = 6_000_000_000;
+
+/// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Excuse {
+    NatsIsAway(u64),
+    NatsWasAway(u64),
+    StoodStill(u64),
+    NobodyIsHeard,
+}
+
+impl fmt::Display for Excuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, ns) = match self {
+            Excuse::NatsIsAway(ns) => ("NATS is out of reach", ns),
+            Excuse::NatsWasAway(ns) => ("NATS was out of reach", ns),
+            Excuse::StoodStill(ns) => ("the coordinator stood still", ns),
+            Excuse::NobodyIsHeard => return f.write_str("nothing came over NATS for 3 s, from any agent"),
+        };
+        write!(f, "{what} for {:.1} s", *ns as f64 / 1e9)
+    }
+}
 
 /// What kept the coordinator from hearing anything, lately.
 #[derive(Debug)]
@@ -12,8 +35,8 @@ pub(super) struct Stillness {
     ticked_ns: u64,
     /// When NATS was first seen to be away, if it is.
     away_ns: Option<u64>,
-    /// The latest that was over, when that was, and how long it took.
-    past: Option<(&'static str, u64, u64)>,
+    /// The latest that is over, and since when.
+    past: Option<(Excuse, u64)>,
 }
 
 impl Stillness {
@@ -25,35 +48,26 @@ impl Stillness {
     pub(super) fn handle_tick(&mut self, is_connected: bool, now_ns: u64) {
         let apart_ns = now_ns.saturating_sub(self.ticked_ns);
         if apart_ns >= LONG_NS {
-            self.past = Some(("the coordinator stood still", now_ns, apart_ns));
+            self.past = Some((Excuse::StoodStill(apart_ns), now_ns));
         }
         if !is_connected {
             self.away_ns.get_or_insert(self.ticked_ns);
-        } else if let Some(away_ns) = self.away_ns.take() {
-            self.past = Some(("NATS was out of reach", now_ns, now_ns.saturating_sub(away_ns)));
+        } else if let Some(took_ns) = self.away_ns.take().map(|away_ns| now_ns.saturating_sub(away_ns))
+            && took_ns >= LONG_NS
+        {
+            self.past = Some((Excuse::NatsWasAway(took_ns), now_ns));
         }
         self.ticked_ns = now_ns;
     }
 
     /// Why an agent has not been heard, where that is not its own doing. `others`: how many other agents there are, and how many of
     /// them are as silent.
-    pub(super) fn excuse(&self, others: (usize, usize), now_ns: u64) -> Option<String> {
-        if let Some(away_ns) = self.away_ns {
-            return Some(told("NATS is out of reach", now_ns.saturating_sub(away_ns)));
-        }
-        let is_to_blame = |&(_, over_ns, took_ns): &(_, u64, u64)| {
-            took_ns >= LONG_NS && now_ns.saturating_sub(over_ns) <= BLAMED_NS
-        };
-        if let Some((what, _, took_ns)) = self.past.filter(is_to_blame) {
-            return Some(told(what, took_ns));
-        }
-        (others.0 > 0 && others.0 == others.1)
-            .then(|| "nothing came over NATS for 3 s, from any agent".into())
+    pub(super) fn excuse(&self, others: (usize, usize), now_ns: u64) -> Option<Excuse> {
+        let is = self.away_ns.map(|away_ns| Excuse::NatsIsAway(now_ns.saturating_sub(away_ns)));
+        let was = self.past.filter(|(_, over_ns)| now_ns.saturating_sub(*over_ns) <= BLAMED_NS);
+        let nobody = others.0 > 0 && others.0 == others.1;
+        is.or(was.map(|(excuse, _)| excuse)).or(nobody.then_some(Excuse::NobodyIsHeard))
     }
-}
-
-fn told(what: &str, ns: u64) -> String {
-    format!("{what} for {:.1} s", ns as f64 / 1e9)
 }
 
 #[cfg(test)]
@@ -61,10 +75,11 @@ mod tests {
     use super::*;
 
     const S: u64 = 1_000_000_000;
+    const TICK_NS: u64 = 20_000_000;
 
     fn ticking(until_ns: u64, is_connected: impl Fn(u64) -> bool) -> Stillness {
         let mut stillness = Stillness::new(0);
-        for at_ns in (0..=until_ns).step_by(20_000_000) {
+        for at_ns in (0..=until_ns).step_by(TICK_NS as usize) {
             stillness.handle_tick(is_connected(at_ns), at_ns);
         }
         stillness
@@ -85,18 +100,18 @@ mod tests {
     fn nats_that_was_away_excuses_everybody() {
         let away = |at_ns: u64| !(2 * S..8 * S).contains(&at_ns);
         let during = ticking(6 * S, away).excuse((1, 1), 6 * S);
-        assert_eq!(during.as_deref(), Some("NATS is out of reach for 4.0 s"));
+        assert_eq!(during, Some(Excuse::NatsIsAway(4 * S + TICK_NS)));
         let after = ticking(9 * S, away).excuse((1, 0), 9 * S);
-        assert_eq!(after.as_deref(), Some("NATS was out of reach for 6.0 s"));
+        assert_eq!(after, Some(Excuse::NatsWasAway(6 * S + TICK_NS)));
         assert_eq!(ticking(20 * S, away).excuse((1, 0), 20 * S), None, "long ago");
         let stuck = ticking(9 * S, |_| true).excuse((2, 2), 9 * S);
-        assert_eq!(stuck.as_deref(), Some("nothing came over NATS for 3 s, from any agent"));
+        assert_eq!(stuck, Some(Excuse::NobodyIsHeard));
     }
 
     #[test]
     fn a_coordinator_that_stood_still_blames_nobody() {
         let mut stopped = ticking(2 * S, |_| true);
         stopped.handle_tick(true, 12 * S);
-        assert_eq!(stopped.excuse((1, 0), 13 * S).as_deref(), Some("the coordinator stood still for 10.0 s"));
+        assert_eq!(stopped.excuse((1, 0), 13 * S), Some(Excuse::StoodStill(10 * S)));
     }
 }
