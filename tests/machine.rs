@@ -264,7 +264,7 @@ fn a_killed_process_of_ours_is_named() {
     kill_process(child.expect("a child process"), Signal::KILL).unwrap();
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, GENERATOR_FAILED, "{outcome}");
-    assert!(outcome.stderr.contains("process ended"), "{outcome}");
+    assert!(outcome.stderr.contains(" its process ("), "{outcome}");
     let results = outcome.json();
     assert!(sum_of(&results, "received") > 0, "what was measured is lost\n{outcome}");
     let error = caveat(&results, "cut_short").expect("a caveat")["error"].as_str().unwrap();

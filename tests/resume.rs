@@ -53,7 +53,8 @@ fn flapping(address: SocketAddr, app: &Path, flags: &[&str]) -> Outcome {
 }
 
 fn counts(outcome: &Outcome) -> (Value, [u64; 4]) {
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    // A busy machine may miss the rate, and loses nothing for that.
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert_eq!((of("missing"), of("duplicate"), of("reordered")), (0, 0, 0), "{outcome}");

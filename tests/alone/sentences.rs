@@ -194,10 +194,11 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 32] = [
+const ELSEWHERE: [(&str, &str); 35] = [
     ("/$defs/counts/properties/batched", "tests/frames.rs"),
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
+    ("/$defs/counts/properties/push", "tests/frames.rs"),
     ("/$defs/counts/properties/seen", "tests/visits.rs"),
     ("/$defs/counts/properties/unseen", "tests/visits.rs"),
     ("/$defs/counts/properties/unacknowledged", "tests/publishing.rs"),
@@ -225,6 +226,8 @@ const ELSEWHERE: [(&str, &str); 32] = [
     ("/$defs/step/properties/join", "tests/visits.rs"),
     ("/$defs/step/properties/leave", "tests/visits.rs"),
     ("/$defs/step/properties/presence", "tests/visits.rs"),
+    ("/$defs/step/properties/push_", "tests/frames.rs"),
+    ("/$defs/step/properties/silence", "tests/losses.rs: an idle timeout"),
     ("/$defs/verdict/properties/capacity", "a search that tells"),
     ("/$defs/verdict/properties/knee", "latency that outgrows the load"),
     ("/$defs/verdict/properties/levels/items/properties/knee", "latency that outgrows the load"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::Mutex;
 
 use crate::failure::Failure;
@@ -183,7 +184,7 @@ pub struct Pushed {
     /// Its number, one more than that of the one before, if it has one.
     pub number: Option<u64>,
     /// When it was said, in nanoseconds of the wall clock, if it says so.
-    pub said_unix_ns: Option<u64>,
+    pub said_unix_ns: Option<NonZeroU64>,
     /// The app's file says where its number or its time is, and there is none.
     pub lacks: bool,
     /// Payload bytes on the wire.

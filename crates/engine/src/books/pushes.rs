@@ -58,7 +58,7 @@ impl Pushes {
         }
         if let Some(said_ns) = pushed.said_unix_ns {
             // A server whose clock is ahead would have said it in the future.
-            meter.figures.push_age.record_ns(unix_ns.saturating_sub(said_ns));
+            meter.figures.push_age.record_ns(unix_ns.saturating_sub(said_ns.get()));
         }
         match (before.number, number) {
             (NO_NUMBER, _) | (_, NO_NUMBER) => {}
@@ -82,6 +82,8 @@ impl Pushes {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use super::*;
     use crate::books::Secrets;
 
@@ -92,7 +94,7 @@ mod tests {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut pushes = Pushes::of(2, 1_000_000 * MS).unwrap();
         for (at_ms, number) in messages {
-            let said_unix_ns = Some((1_000_000 + at_ms - 3) * MS);
+            let said_unix_ns = NonZeroU64::new((1_000_000 + at_ms - 3) * MS);
             let pushed = Pushed { kind: 1, number: *number, said_unix_ns, lacks: false, bytes: 9 };
             pushes.handle(7, pushed, *at_ms >= 100, &mut meter, at_ms * MS);
         }

@@ -1,5 +1,7 @@
 //! What a server says by itself: which of it is looked for, and what it says of its number and its time.
 
+use std::num::NonZeroU64;
+
 use jiff::Timestamp;
 
 use super::find::InBody;
@@ -45,7 +47,7 @@ impl Push {
         Event::Pushed(Pushed {
             kind: kind as u16,
             number: number.flatten(),
-            said_unix_ns: time.flatten(),
+            said_unix_ns: time.flatten().and_then(NonZeroU64::new),
             lacks: number.is_some_and(|number| number.is_none()) || time.is_some_and(|time| time.is_none()),
             bytes,
         })
