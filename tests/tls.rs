@@ -35,6 +35,22 @@ impl Identity {
     }
 }
 
+/// Node.js's own HTTPS, which may want certificates of its clients.
+fn node(identity: &Identity, version: &str, clients: Option<&Path>) -> (Process, String) {
+    let (address, folder) =
+        (free_address(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/tls"));
+    let mut command = Command::new("node");
+    command.arg("server.js").arg(address.port().to_string()).current_dir(&folder);
+    command.args([&identity.certificate, &identity.key]).arg(version).args(clients);
+    let server = Process::start(&mut command);
+    assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
+    (server, format!("https://{address}/"))
+}
+
+fn has_node() -> bool {
+    Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
 /// A server with a self-signed certificate.
 struct TlsServer {
     server: Server,
@@ -156,19 +172,13 @@ fn who_comes_back_goes_on_with_its_session_and_a_newcomer_does_not() {
 
 #[test]
 fn a_server_of_others_says_the_same_of_sessions_of_both_versions() {
-    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if !has_node() {
         return skip("https of Node.js", "needs node; tried: node --version");
     }
     let identity = Identity::of("127.0.0.1", 2099);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/tls");
     for version in ["TLSv1.2", "TLSv1.3"] {
         for (flags, resumes) in [(&[][..], true), (&["--no-tls-resumption"], false)] {
-            let address = free_address();
-            let mut command = Command::new("node");
-            command.arg("server.js").arg(address.port().to_string()).current_dir(&folder);
-            let server = Process::start(command.args([&identity.certificate, &identity.key]).arg(version));
-            assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
-            let url = format!("https://{address}/");
+            let (server, url) = node(&identity, version, None);
             let load = ["--connections", "4", "--amount", "80", "--requests-per-connection", "2"];
             let (connected, of_these) = resumed(throng(["http", &url]), &[&load[..], flags].concat());
             let said = server.into_output().0;
@@ -183,4 +193,69 @@ fn a_server_of_others_says_the_same_of_sessions_of_both_versions() {
             assert!(connected > 20 && expected.contains(&of_these), "{version}: {of_these} of {connected}");
         }
     }
+}
+
+/// `openssl req -x509` makes an authority's certificate, which serves all the same wherever it is trusted by itself.
+#[test]
+fn an_authority_s_own_certificate_is_trusted_where_it_is_given() {
+    if Command::new("openssl").arg("version").output().is_err() {
+        return skip("a certificate of openssl's", "needs openssl");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    let mut openssl = Command::new("openssl");
+    openssl.args(
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+            .split(' '),
+    );
+    let made = openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let identity = Identity { certificate, key, _folder: folder };
+    let server = Server::start(&[
+        "--cert",
+        identity.certificate.to_str().unwrap(),
+        "--key",
+        identity.key.to_str().unwrap(),
+    ]);
+    let server = TlsServer { server, identity };
+    let trusted = server.echo_with_ca();
+    assert_eq!(trusted.code, Some(0), "{trusted}");
+    server.echo(&[]).assert_no_server("tls_self_signed", 2);
+    let elsewhere = format!("wss://localhost:{}/", server.server.address.port());
+    let mut command = throng(["echo", &elsewhere, "--clients", "2", "--duration", "1s", "--format", "json"]);
+    let refused = run(command.arg("--no-preflight").arg("--ca").arg(&server.identity.certificate), RUN_MAX);
+    refused.assert_no_server("tls_wrong_host", 2);
+}
+
+#[test]
+fn clients_say_who_they_are_where_the_server_asks() {
+    if !has_node() {
+        return skip("a server that wants certificates", "needs node; tried: node --version");
+    }
+    let (own, clients) = (Identity::of("127.0.0.1", 2099), Identity::of("client", 2099));
+    for version in ["TLSv1.2", "TLSv1.3"] {
+        let (_server, url) = node(&own, version, Some(&clients.certificate));
+        let http = |cert: Option<(&Path, &Path)>| {
+            let mut command =
+                throng(["http", &url, "--connections", "2", "--amount", "20", "--format", "json"]);
+            command.args(["--no-preflight", "--quiet", "--ca"]).arg(&own.certificate);
+            if let Some((cert, key)) = cert {
+                command.arg("--cert").arg(cert).arg("--key").arg(key);
+            }
+            run(&mut command, RUN_MAX)
+        };
+        let known = http(Some((&clients.certificate, &clients.key)));
+        assert_eq!((known.code, sum_of(&known.json(), "received")), (Some(0), 20), "{version}: {known}");
+        let unknown = http(Some((&own.certificate, &own.key)));
+        assert!(unknown.code != Some(0), "{version}: {unknown}");
+        let nobody = http(None);
+        // By TLS 1.3, a server says so when its clients believe that they are in.
+        let is_told = version == "TLSv1.3" || nobody.stderr.contains("--cert");
+        assert!(nobody.code != Some(0) && is_told, "{version}: {nobody}");
+        let swapped = http(Some((&clients.certificate, &own.key)));
+        swapped.assert_failed(2, "usage.cert", &["--cert"]);
+    }
+    let mut alone = throng(["echo", "wss://127.0.0.1:1/", "--cert", "x.pem"]);
+    let refused = run(&mut alone, RUN_MAX);
+    assert!(refused.code == Some(2) && refused.stderr.contains("--key"), "{refused}");
 }

@@ -22,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("secret", &[]),
     ("wire", &["secret"]),
     ("stats", &[]),
-    ("net", &[]),
+    ("net", &["secret"]),
     ("load", &["wire", "secret"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),

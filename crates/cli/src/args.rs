@@ -106,6 +106,12 @@ pub(crate) struct RunArgs {
     /// Trust the authorities in this PEM file instead of the system's
     #[arg(long, value_name = "FILE", help_heading = "Connections")]
     pub(crate) ca: Option<PathBuf>,
+    /// The clients' own certificate, for servers that ask for one: a PEM file, with what is between it and its authority
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Connections")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its private key: a PEM file
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Connections")]
+    pub(crate) key: Option<PathBuf>,
     /// Accept any certificate
     #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
     pub(crate) insecure: bool,

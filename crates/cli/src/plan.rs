@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsPlan, Workload};
+use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsIdentity, TlsPlan, Workload};
 use net::clock;
+use secret::Secret;
 use wire::app_file::OpenStep;
 use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
@@ -81,10 +82,13 @@ pub(crate) fn telling(
     };
     let authorities =
         args.ca.as_deref().filter(|_| target.tls_name.is_some()).map(authorities).transpose()?;
+    let identity = args.cert.as_deref().zip(args.key.as_deref());
+    let identity = identity.map(|(cert, key)| identity_in(cert, key)).transpose()?;
     let tls = target.tls_name.as_ref().map(|name| TlsPlan {
         server_name: name.clone(),
         authorities,
         insecure: args.insecure,
+        identity: identity.clone(),
         resumes: !args.no_tls_resumption,
     });
     let published = tells.publish();
@@ -137,6 +141,17 @@ fn authorities(ca: &Path) -> Result<String, Failure> {
     let text = net::files::read_text(ca, AUTHORITIES_BYTES_MAX).map_err(cannot)?;
     net::tls::check_authorities(&text).map_err(cannot)?;
     Ok(text)
+}
+
+fn identity_in(cert: &Path, key: &Path) -> Result<TlsIdentity, Failure> {
+    let cannot = |flag: &'static str, path: &Path, error: std::io::Error| {
+        Failure::usage(flag, format!("{}: {error}", path.display()))
+    };
+    let read = |path: &Path| net::files::read_text(path, AUTHORITIES_BYTES_MAX);
+    let chain = read(cert).map_err(|error| cannot("--cert", cert, error))?;
+    let key = Secret::from(read(key).map_err(|error| cannot("--key", key, error))?);
+    net::tls::check_identity(&chain, &key).map_err(|error| cannot("--cert", cert, error))?;
+    Ok(TlsIdentity { chain, key })
 }
 
 /// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that clients that log in

@@ -32,6 +32,7 @@ pub(crate) fn publishing(
         server_name: name.clone(),
         authorities: tls.and_then(|tls| tls.authorities.clone()),
         insecure: tls.is_some_and(|tls| tls.insecure),
+        identity: tls.and_then(|tls| tls.identity.clone()),
         resumes: tls.is_none_or(|tls| tls.resumes),
     };
     let usual = HttpOptions::default();

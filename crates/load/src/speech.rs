@@ -28,8 +28,19 @@ pub struct TlsPlan {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// Who the clients are, to a server that asks for their certificate.
+    pub identity: Option<TlsIdentity>,
     /// Clients that come back go on with their TLS sessions.
     pub resumes: bool,
+}
+
+/// A certificate of clients and its key, as the text of PEM files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsIdentity {
+    /// The certificate, and those between it and its authority.
+    pub chain: String,
+    /// Its private key.
+    pub key: Secret,
 }
 
 /// How a client speaks: the HTTP request that opens its session, and its dialect.

@@ -7,7 +7,7 @@ mod config;
 mod error;
 mod sessions;
 
-pub use config::{ClientTls, ServerTls, TlsOptions, check_authorities};
+pub use config::{ClientTls, ServerTls, TlsOptions, check_authorities, check_identity};
 pub use error::TlsError;
 
 use std::sync::Arc;

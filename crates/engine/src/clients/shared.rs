@@ -113,7 +113,9 @@ impl Shared {
         });
         let alpn = plan.speech.alpn();
         let client_tls = |tls: &load::TlsPlan| {
-            let options = TlsOptions { authorities: tls.authorities.clone(), insecure: tls.insecure, alpn };
+            let identity = tls.identity.clone().map(|identity| (identity.chain, identity.key));
+            let authorities = tls.authorities.clone();
+            let options = TlsOptions { authorities, insecure: tls.insecure, identity, alpn };
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
         };
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;

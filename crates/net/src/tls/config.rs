@@ -5,14 +5,18 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::ring::Ticketer;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme};
 
+use secret::Secret;
+
+use super::error::TlsError;
 use super::sessions::{Sessions, Wallet};
 
 /// How a client judges servers.
@@ -22,6 +26,8 @@ pub struct TlsOptions {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// The client's own certificate chain (leaf first) and its key, as the texts of PEM files, for servers that ask for it.
+    pub identity: Option<(String, Secret)>,
     /// What the connection is to carry, for both to agree on (RFC 7301); `None`: nothing is asked.
     pub alpn: Option<&'static str>,
 }
@@ -41,11 +47,17 @@ impl ClientTls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let mut config = if options.insecure {
-            let verifier = Arc::new(TrustAnyone { provider });
-            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-        } else {
-            builder.with_root_certificates(roots(options.authorities.as_deref())?).with_no_client_auth()
+        let verifier: Arc<dyn ServerCertVerifier> = match (options.insecure, options.authorities.as_deref()) {
+            (true, _) => Arc::new(TrustAnyone { provider }),
+            (false, authorities) => Arc::new(TrustThose::new(authorities, provider)?),
+        };
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let mut config = match &options.identity {
+            Some((chain, key)) => {
+                let (chain, key) = identity(chain, key)?;
+                builder.with_client_auth_cert(chain, key).map_err(|error| unusable(error.to_string()))?
+            }
+            None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = options.alpn.into_iter().map(Into::into).collect();
         let sessions = Arc::new(Sessions::default());
@@ -119,18 +131,40 @@ pub fn check_authorities(text: &str) -> io::Result<()> {
     roots(Some(text)).map(drop)
 }
 
+/// Whether a client can say with these texts of PEM files who it is.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check_identity(chain: &str, key: &Secret) -> io::Result<()> {
+    let options = TlsOptions {
+        insecure: true,
+        identity: Some((chain.to_owned(), key.clone())),
+        ..TlsOptions::default()
+    };
+    ClientTls::new(&options).map(drop)
+}
+
+fn identity(chain: &str, key: &Secret) -> io::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let key = PrivateKeyDer::from_pem_slice(key.reveal().as_bytes());
+    Ok((certificates_in(chain)?, key.map_err(|error| unusable(format!("the key: {error}")))?))
+}
+
+fn certificates_in(text: &str) -> io::Result<Vec<CertificateDer<'static>>> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let found = found.map_err(|error| unusable(error.to_string()))?;
+    if found.is_empty() { Err(unusable("no certificate in it".to_owned())) } else { Ok(found) }
+}
+
+fn unusable(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
 fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
     let mut store = RootCertStore::empty();
     match authorities {
         Some(text) => {
-            let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-            let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-            let found = found.map_err(|error| bad(error.to_string()))?;
-            if found.is_empty() {
-                return Err(bad("no certificate in it".to_owned()));
-            }
-            for certificate in found {
-                store.add(certificate).map_err(|error| bad(error.to_string()))?;
+            for certificate in certificates_in(text)? {
+                store.add(certificate).map_err(|error| unusable(error.to_string()))?;
             }
         }
         // Certificates of the system that rustls does not like are none of our user's business.
@@ -154,6 +188,67 @@ fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
 
 fn in_file(path: &Path, what: impl fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
+}
+
+/// Trusts what these authorities have signed; and of those that were given, what is an authority's own certificate: `openssl req
+/// -x509` and mkcert's like make one for a server, which may sign others and, by RFC 5280, not serve.
+#[derive(Debug)]
+struct TrustThose {
+    authorities: Arc<WebPkiServerVerifier>,
+    given: Vec<CertificateDer<'static>>,
+}
+
+impl TrustThose {
+    fn new(authorities: Option<&str>, provider: Arc<CryptoProvider>) -> io::Result<TrustThose> {
+        let given = authorities.map(certificates_in).transpose()?.unwrap_or_default();
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(authorities)?), provider);
+        Ok(TrustThose { authorities: verifier.build().map_err(io::Error::other)?, given })
+    }
+}
+
+impl ServerCertVerifier for TrustThose {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified =
+            self.authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        // Said only of a certificate whose time is right; the name has not been looked at.
+        let is_authoritys = |error: &Error| TlsError::from(error.clone()) == TlsError::SelfSigned;
+        match verified {
+            Err(error) if is_authoritys(&error) && self.given.iter().any(|given| given == end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.authorities.supported_verify_schemes()
+    }
 }
 
 /// The verifier behind `insecure`: any certificate will do, but the server must hold its key.

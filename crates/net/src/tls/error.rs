@@ -64,11 +64,12 @@ impl TlsError {
             }
             TlsError::WrongHost => Some("use the name that the certificate carries, or pass --insecure"),
             TlsError::UnknownIssuer => Some("pass the issuer's certificate with --ca, or --insecure"),
-            TlsError::SelfSigned => Some(
-                "make the certificate with basicConstraints=CA:FALSE and pass it with --ca, or pass --insecure",
-            ),
-            TlsError::BadCertificate => {
+            TlsError::SelfSigned | TlsError::BadCertificate => {
                 Some("if it is the server's own, pass the certificate with --ca, or pass --insecure")
+            }
+            // RFC 8446, section 6.2: certificate_required, and what servers say instead of it.
+            TlsError::Alert(116 | 40 | 42 | 48) => {
+                Some("if the server wants a certificate of its clients, pass one with --cert and --key")
             }
             TlsError::NotTls => Some("use ws:// or http://"),
             TlsError::NoProtocol => Some(

@@ -41,7 +41,7 @@ impl Authority {
 
     fn client(&self) -> ClientTls {
         let authorities = fs::read_to_string(self.path("ca.pem")).unwrap();
-        ClientTls::new(&TlsOptions { authorities: Some(authorities), insecure: false, alpn: None }).unwrap()
+        ClientTls::new(&TlsOptions { authorities: Some(authorities), ..TlsOptions::default() }).unwrap()
     }
 }
 
@@ -133,19 +133,24 @@ fn bad_certificates_are_told_apart_and_the_server_hears_of_it() {
 }
 
 #[test]
-fn self_signed_certificates_serve_only_if_they_are_no_authority() {
+fn self_signed_certificates_serve_where_they_were_given() {
+    let joins = |client_tls: &ClientTls, server: &ServerTls| {
+        let mut client = Tls::new_client(client_tls, "localhost").unwrap();
+        exchange(&mut client, &mut Tls::new_server(server), usize::MAX)
+    };
     let authority = Authority::new("localhost");
     fs::write(authority.path("key.pem"), authority.issuer.key().serialize_pem()).unwrap();
     let server = ServerTls::new(&authority.path("ca.pem"), &authority.path("key.pem")).unwrap();
-    assert_eq!(client_error(&authority.client(), &server, "localhost").0, TlsError::SelfSigned);
+    assert_eq!(joins(&authority.client(), &server), (Ok(vec![]), Ok(vec![])), "an authority's own");
+    assert_eq!(client_error(&authority.client(), &server, "elsewhere").0, TlsError::WrongHost);
+    let others = Authority::new("localhost").client();
+    assert_eq!(client_error(&others, &server, "localhost").0, TlsError::SelfSigned, "another of that name");
 
     let simple = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     fs::write(authority.path("ca.pem"), simple.cert.pem()).unwrap();
     fs::write(authority.path("key.pem"), simple.signing_key.serialize_pem()).unwrap();
     let server = ServerTls::new(&authority.path("ca.pem"), &authority.path("key.pem")).unwrap();
-    let mut client = Tls::new_client(&authority.client(), "localhost").unwrap();
-    let (at_client, at_server) = exchange(&mut client, &mut Tls::new_server(&server), usize::MAX);
-    assert_eq!((at_client, at_server), (Ok(vec![]), Ok(vec![])));
+    assert_eq!(joins(&authority.client(), &server), (Ok(vec![]), Ok(vec![])));
     assert_eq!(
         client_error(&Authority::new("theirs").client(), &server, "localhost").0,
         TlsError::UnknownIssuer
@@ -170,7 +175,7 @@ fn what_is_wrong_with_a_certificate_is_a_sentence_with_what_to_do() {
 #[test]
 fn insecure_accepts_a_stranger() {
     let server_tls = Authority::new("ours").server("localhost", (2000, 2001));
-    let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn: None }).unwrap();
+    let client_tls = ClientTls::new(&TlsOptions { insecure: true, ..TlsOptions::default() }).unwrap();
     let mut client = Tls::new_client(&client_tls, "example.com").unwrap();
     let mut server = Tls::new_server(&server_tls);
     let (at_client, at_server) = exchange(&mut client, &mut server, usize::MAX);
@@ -213,8 +218,7 @@ fn peers_without_tls_are_named() {
 fn bad_names_and_files_are_refused_with_the_file_named() {
     let authority = Authority::new("ours");
     assert_eq!(Tls::new_client(&authority.client(), "a b").err(), Some(TlsError::BadServerName));
-    let nothing =
-        ClientTls::new(&TlsOptions { authorities: Some("none".into()), insecure: false, alpn: None });
+    let nothing = ClientTls::new(&TlsOptions { authorities: Some("none".into()), ..TlsOptions::default() });
     assert!(nothing.err().unwrap().to_string().contains("no certificate in it"));
     fs::write(authority.path("empty.pem"), "").unwrap();
     let empty = ServerTls::new(&authority.path("empty.pem"), &authority.path("ca.pem"));
@@ -226,7 +230,8 @@ fn both_agree_on_what_the_connection_carries_or_the_client_knows_that_they_do_no
     let authority = Authority::new("ours");
     let server_tls = authority.server("localhost", VALID);
     let join = |alpn| {
-        let client_tls = ClientTls::new(&TlsOptions { authorities: None, insecure: true, alpn }).unwrap();
+        let client_tls =
+            ClientTls::new(&TlsOptions { insecure: true, alpn, ..TlsOptions::default() }).unwrap();
         let mut client = Tls::new_client(&client_tls, "localhost").unwrap();
         let mut server = Tls::new_server(&server_tls);
         let (at_client, _) = exchange(&mut client, &mut server, usize::MAX);

@@ -106,6 +106,8 @@ const OWN: &[&str] = &[
     "socketPath",
     "insecure",
     "ca",
+    "cert",
+    "key",
     "server-pid",
     "scrape",
     "seed",
