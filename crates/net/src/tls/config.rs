@@ -47,11 +47,8 @@ impl ClientTls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
-        let verifier: Arc<dyn ServerCertVerifier> = match (options.insecure, options.authorities.as_deref()) {
-            (true, _) => Arc::new(TrustAnyone { provider }),
-            (false, authorities) => Arc::new(TrustThose::new(authorities, provider)?),
-        };
-        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+        let trust = Arc::new(Trust::of(options, provider)?);
+        let builder = builder.dangerous().with_custom_certificate_verifier(trust);
         let mut config = match &options.identity {
             Some((chain, key)) => {
                 let (chain, key) = identity(chain, key)?;
@@ -134,7 +131,7 @@ pub fn check_authorities(text: &str) -> io::Result<()> {
 /// Whether a client can say with these texts of PEM files who it is.
 ///
 /// # Errors
-/// What is wrong with them.
+/// They cannot be used, and why.
 pub fn check_identity(chain: &str, key: &Secret) -> io::Result<()> {
     let options = TlsOptions {
         insecure: true,
@@ -191,22 +188,29 @@ fn in_file(path: &Path, what: impl fmt::Display) -> io::Error {
 }
 
 /// Trusts what these authorities have signed; and of those that were given, what is an authority's own certificate: `openssl req
-/// -x509` and mkcert's like make one for a server, which may sign others and, by RFC 5280, not serve.
+/// -x509` makes one for a server, which may sign others and, by RFC 5280, not serve. Without authorities, any certificate will do.
+/// In any case the server must hold its key.
 #[derive(Debug)]
-struct TrustThose {
-    authorities: Arc<WebPkiServerVerifier>,
+struct Trust {
+    authorities: Option<Arc<WebPkiServerVerifier>>,
     given: Vec<CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
 }
 
-impl TrustThose {
-    fn new(authorities: Option<&str>, provider: Arc<CryptoProvider>) -> io::Result<TrustThose> {
+impl Trust {
+    fn of(options: &TlsOptions, provider: Arc<CryptoProvider>) -> io::Result<Trust> {
+        let authorities = options.authorities.as_deref();
+        if options.insecure {
+            return Ok(Trust { authorities: None, given: Vec::new(), provider });
+        }
         let given = authorities.map(certificates_in).transpose()?.unwrap_or_default();
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(authorities)?), provider);
-        Ok(TrustThose { authorities: verifier.build().map_err(io::Error::other)?, given })
+        let roots = Arc::new(roots(authorities)?);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
+        Ok(Trust { authorities: Some(verifier.map_err(io::Error::other)?), given, provider })
     }
 }
 
-impl ServerCertVerifier for TrustThose {
+impl ServerCertVerifier for Trust {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -215,9 +219,10 @@ impl ServerCertVerifier for TrustThose {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
         let verified =
-            self.authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        // Said only of a certificate whose time is right; the name has not been looked at.
+            authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        // webpki looks at the time before this, and at the name after it.
         let is_authoritys = |error: &Error| TlsError::from(error.clone()) == TlsError::SelfSigned;
         match verified {
             Err(error) if is_authoritys(&error) && self.given.iter().any(|given| given == end_entity) => {
@@ -226,47 +231,6 @@ impl ServerCertVerifier for TrustThose {
             }
             verified => verified,
         }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.authorities.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.authorities.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.authorities.supported_verify_schemes()
-    }
-}
-
-/// The verifier behind `insecure`: any certificate will do, but the server must hold its key.
-#[derive(Debug)]
-struct TrustAnyone {
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for TrustAnyone {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
