@@ -30,7 +30,7 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Who is in which room, where people come and go.
     pub(crate) stays: Option<Box<Stays>>,
-    /// What the server says by itself, where the app looks for that.
+    /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
     has_leavers: bool,

@@ -4,7 +4,7 @@ use wire::Pushed;
 
 use super::meter::Meter;
 
-/// Of a message that says neither.
+/// Stands for a push without a number.
 const NO_NUMBER: u64 = u64::MAX;
 
 /// The latest that each client has heard of each kind.
@@ -26,7 +26,7 @@ struct Latest {
 const NONE: Latest = Latest { at_ns: 0, number: NO_NUMBER };
 
 impl Pushes {
-    /// Of an app with so many kinds; `None`: it has none, and nothing is kept.
+    /// Remembers the pushes of an app with so many kinds; `None`: it has none.
     pub(crate) fn of(kinds: usize, unix_minus_now_ns: u64) -> Option<Pushes> {
         (kinds > 0).then(|| Pushes { kinds, unix_minus_now_ns, latest: Vec::new() })
     }
@@ -89,7 +89,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What comes of messages of one kind at one client: their times in milliseconds, and their numbers.
+    /// Books messages of one kind at one client, by their times in milliseconds and their numbers.
     fn heard(messages: &[(u64, Option<u64>)]) -> Meter {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut pushes = Pushes::of(2, 1_000_000 * MS).unwrap();

@@ -57,11 +57,11 @@ impl Push {
 /// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or nanoseconds since 1970, or
 /// RFC 3339.
 fn unix_ns(text: &str) -> Option<u64> {
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return u64::try_from(time.as_nanosecond()).ok();
-    }
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let (whole, fraction) = (whole.parse::<u64>().ok()?, format!("0.{fraction}").parse::<f64>().ok()?);
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let Ok(whole) = whole.parse::<u64>() else {
+        return u64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok();
+    };
+    let fraction = if fraction.is_empty() { 0.0 } else { fraction.parse::<f64>().ok()? };
     let units = [(1, 1_000_000_000), (1_000, 1_000_000), (1_000_000, 1_000)];
     let ns_per_unit =
         units.into_iter().find(|(in_second, _)| whole < SECONDS_MAX * in_second).map_or(1, |(_, ns)| ns);
