@@ -176,7 +176,7 @@ def build() -> list[Program]:
 def clippy() -> dict[str, str]:
     """The compiler that has clippy's lints, which compiles all the same: `cargo clippy` would compile everything again.
 
-    What it produces is less optimized in debug builds only, and it warns as `cargo clippy --all-targets` does.
+    It warns as `cargo clippy --all-targets` does. What it makes is not optimized at all, which a debug build hardly is.
     """
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
     driver = Path(sysroot, "bin", "clippy-driver")

@@ -28,7 +28,7 @@ pub struct TlsPlan {
     pub authorities: Option<String>,
     /// Accept any certificate.
     pub insecure: bool,
-    /// Who the clients are, to a server that asks for their certificate.
+    /// The clients' certificate, for a server that asks for one.
     pub identity: Option<TlsIdentity>,
     /// Clients that come back go on with their TLS sessions.
     pub resumes: bool,

@@ -51,7 +51,7 @@ pub(super) struct File {
     pub(super) error: Vec<ErrorRule>,
     #[serde(default)]
     pub(super) answer: Vec<AnswerRule>,
-    /// What the server says by itself, by name.
+    /// Kinds of messages that the server says by itself, by name.
     #[serde(default)]
     pub(super) push: BTreeMap<String, Spanned<PushRule>>,
     #[serde(default)]

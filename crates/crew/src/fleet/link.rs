@@ -124,7 +124,7 @@ impl Link {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS
     }
 
-    /// Whether it has said nothing for most of the lease: they beat four times in it.
+    /// Whether it has said nothing for most of the lease: they are asked for a word six times in it.
     pub(crate) fn is_silent(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS / 4 * 3
     }

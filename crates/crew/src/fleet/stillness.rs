@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-/// A tick that is so late had a machine that slept, or a process that was stopped; and NATS may be away for so long.
+/// Half of the lease: a tick that comes so late, or NATS away for so long, leaves agents too little of it to be heard in.
 const LONG_NS: u64 = 1_500_000_000;
-/// For so long, what is silent may be so because of it: two leases of 3 s.
+/// Two leases of 3 s: who fell silent because of it has been given up by then.
 const BLAMED_NS: u64 = 6_000_000_000;
 
 /// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that is known.
@@ -29,7 +29,7 @@ impl fmt::Display for Excuse {
     }
 }
 
-/// What kept the coordinator from hearing anything, lately.
+/// Watches for what keeps the coordinator from hearing anything.
 #[derive(Debug)]
 pub(super) struct Stillness {
     ticked_ns: u64,

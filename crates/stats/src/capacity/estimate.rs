@@ -96,8 +96,8 @@ pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Ca
     .contradicted(levels)
 }
 
-/// What held whenever it was tried, as did all below, and the last before what never held, nor did anything above. A soft limit
-/// that the prior allows for would reach beyond; a level that was tried but once may have had bad luck.
+/// Finds the bounds of the interval: the highest level that always held, as did all below, and the last before one that never did,
+/// nor did any above. The prior, which allows for a soft limit, would reach beyond; a level tried but once may have had bad luck.
 fn edges(levels: &[Level], max: u64) -> (u64, u64) {
     let always =
         levels.iter().take_while(|level| level.failed == 0).filter(|level| level.passed >= TRIED_MIN);
