@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::node::Scripts;
 use crate::support::skip;
-use crate::support::target::{Target, Unavailable, complete};
+use crate::support::target::{Target, Unavailable, python_of};
 use crate::support::throng::{Server, run, throng};
 use crate::support::{exact, node};
 
@@ -55,15 +55,15 @@ fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
 #[test]
 fn the_server_against_the_client_of_python() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/socketio");
-    let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
-    if let Err(Unavailable(why)) = complete(Command::new("sh").args(["-c", install]).current_dir(&folder)) {
-        return skip("python-socketio (PyPI)", &why);
-    }
+    let python = match python_of(&folder) {
+        Ok(python) => python,
+        Err(Unavailable(why)) => return skip("python-socketio (PyPI)", &why),
+    };
     let server = server();
     let url = format!("http://{}", server.address);
     for transport in TRANSPORTS {
-        let mut python = Command::new(folder.join(".venv/bin/python"));
-        node::assert_says_ok(python.args(["client.py", &url, transport]).current_dir(&folder));
+        let mut client = Command::new(&python);
+        node::assert_says_ok(client.args(["client.py", &url, transport]).current_dir(&folder));
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::process::Process;
-use crate::support::target::{Unavailable, complete};
+use crate::support::target::{Unavailable, python_of};
 use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
@@ -32,15 +32,15 @@ struct Chat {
 impl Chat {
     /// Installs and starts it; `None`, with the reason printed, where that cannot be had.
     fn start() -> Option<Chat> {
-        let install = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes --requirement requirements.txt";
-        if let Err(Unavailable(why)) =
-            complete(Command::new("sh").args(["-c", install]).current_dir(example()))
-        {
-            skip("Django Channels (PyPI)", &why);
-            return None;
-        }
+        let python = match python_of(&example()) {
+            Ok(python) => python,
+            Err(Unavailable(why)) => {
+                skip("Django Channels (PyPI)", &why);
+                return None;
+            }
+        };
         let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
-        let mut command = Command::new(example().join(".venv/bin/python"));
+        let mut command = Command::new(python);
         command.args(["-B", "serve.py"]).current_dir(example()).env("PORT", address.port().to_string());
         let process = Process::start(command.env("DATABASE", folder.path().join("db.sqlite3")));
         assert!(wait_until(WITHIN, || is_listening(address)), "daphne does not listen");

@@ -1,95 +1,34 @@
 //! Servers that put several messages into one frame, a history among them, and servers that answer nobody: throng counts what they
 //! count themselves.
 
-use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::time::Duration;
+use crate::support::app::{App, example};
+use crate::support::throng::{Outcome, errors_of, sum_of};
 
-use serde_json::Value;
-
-use crate::support::node::Scripts;
-use crate::support::process::Process;
-use crate::support::target::Unavailable;
-use crate::support::throng::{Outcome, errors_of, run, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
-
-const RUN_MAX: Duration = Duration::from_secs(90);
-/// Of the server's app.
-const SECRET: &str = "app-secret";
-
-/// A file of examples/apps.
-fn example(name: &str) -> String {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps");
-    fs::read_to_string(examples.join(name).with_extension("toml")).unwrap()
+/// A server in this mode, if it can be had, with this file.
+fn start(mode: &str, file: &str) -> Option<App> {
+    App::on_node("frames", mode, file)
 }
 
-/// A server, and the file of its app.
-struct App {
-    _server: Process,
-    address: SocketAddr,
-    folder: tempfile::TempDir,
-}
-
-impl App {
-    /// A server in this mode, if it can be had, with this file.
-    fn start(mode: &str, file: &str) -> Option<App> {
-        let scripts = match Scripts::install_in("tests/servers", "frames") {
-            Ok(scripts) => scripts,
-            Err(Unavailable(why)) => {
-                skip("ws and socket.io (npm)", &why);
-                return None;
-            }
-        };
-        let address = free_address();
-        let server = scripts.start("server.js", &[mode, &address.port().to_string()]);
-        assert!(wait_until(Duration::from_secs(30), || is_listening(address)), "the server does not listen");
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("app.toml"), file).unwrap();
-        Some(App { _server: server, address, folder })
+/// Asserts that every copy that the server sent was received, and some of them behind another in their frame.
+fn assert_all_came(app: &App, outcome: &Outcome, people: u64) {
+    // A busy machine may miss the rate, and no message for that.
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
+    assert_eq!(of("received"), people * of("sent"), "{outcome}");
+    for wrong in ["missing", "duplicate", "reordered", "corrupt", "unexpected"] {
+        assert_eq!(of(wrong), 0, "{wrong}: {outcome}");
     }
-
-    /// Runs the file with these flags.
-    fn run(&self, verb: &str, path: &str, flags: &str) -> Outcome {
-        let mut command =
-            throng([verb, &format!("ws://{}{path}", self.address), "--format", "json", "--quiet", "--app"]);
-        command.arg(self.folder.path().join("app.toml")).args(flags.split_whitespace());
-        command.env("PUSHER_SECRET", SECRET);
-        run(&mut command, RUN_MAX)
-    }
-
-    /// What the server has counted.
-    fn counted(&self, name: &str) -> u64 {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let counts: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
-        counts[name].as_u64().unwrap()
-    }
-
-    /// Asserts that every copy that the server sent was received, and some of them behind another in their frame.
-    fn assert_all_came(&self, outcome: &Outcome, people: u64) {
-        // A busy machine may miss the rate, and no message for that.
-        assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
-        let results = outcome.json();
-        let of = |name| sum_of(&results, name);
-        assert_eq!((of("sent"), of("received")), (self.counted("said"), self.counted("sent")), "{outcome}");
-        assert_eq!(of("received"), people * of("sent"), "{outcome}");
-        for wrong in ["missing", "duplicate", "reordered", "corrupt", "unexpected"] {
-            assert_eq!(of(wrong), 0, "{wrong}: {outcome}");
-        }
-        assert!(of("batched") > of("received") / 10, "{outcome}");
-        assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
-    }
+    assert!(of("batched") > of("received") / 10, "{outcome}");
+    assert_eq!(results["steps"][0]["delivery"]["count"], of("received"), "{outcome}");
 }
 
 #[test]
 fn a_list_in_a_field_is_as_many_copies() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n";
-    let Some(app) = App::start("batch", file) else { return };
-    app.assert_all_came(&app.run("broadcast", "/", "--clients 50 --rate 500 --duration 2s"), 50);
+    let Some(app) = start("batch", file) else { return };
+    assert_all_came(&app, &app.run("broadcast", "/", "--clients 50 --rate 500 --duration 2s"), 50);
 }
 
 #[test]
@@ -97,8 +36,8 @@ fn records_of_a_hub_are_as_many_copies() {
     let file = example("signalr");
     // Every id counts without the separator, too; but then nothing tells one record from another.
     for file in [file.clone(), file.replace("frames =", "# ")] {
-        let Some(app) = App::start("records", &file) else { return };
-        app.assert_all_came(&app.run("broadcast", "/", "--clients 20 --rate 500 --duration 2s"), 20);
+        let Some(app) = start("records", &file) else { return };
+        assert_all_came(&app, &app.run("broadcast", "/", "--clients 20 --rate 500 --duration 2s"), 20);
     }
 }
 
@@ -107,7 +46,7 @@ fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
     let file = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\ncopy = { event = \"lines\" }\n\
                 replied = true\n";
     for transport in ["websocket", "polling"] {
-        let Some(app) = App::start("event", file) else { return };
+        let Some(app) = start("event", file) else { return };
         let flags = format!("--clients 20 --rate 200 --duration 2s --transport {transport}");
         let outcome = app.run("broadcast", "/socket.io/", &flags);
         assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
@@ -130,7 +69,7 @@ copy = { json = { "/type" = "said" } }
 keep = "/n"
 first = "0"
 "#;
-    let Some(app) = App::start("history", file) else { return };
+    let Some(app) = start("history", file) else { return };
     let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();
@@ -149,7 +88,7 @@ send = '{"move":"{id}","x":{seq}}'
 
 #[test]
 fn moves_to_the_others_need_no_answer() {
-    let Some(app) = App::start("others", MOVES) else { return };
+    let Some(app) = start("others", MOVES) else { return };
     let flags =
         "--clients 40 --room-size 8 --rate 400 --duration 2s --limit delivery.p99<=10s --limit p95<=10s";
     let outcome = app.run("broadcast", "/?room={room}", flags);
@@ -169,7 +108,7 @@ fn moves_to_the_others_need_no_answer() {
 
 #[test]
 fn a_search_finds_how_many_players_there_may_be() {
-    let Some(app) = App::start("others", MOVES) else { return };
+    let Some(app) = start("others", MOVES) else { return };
     let flags =
         "--search --initial-clients 8 --max-clients 16 --step-size 8 --room-size 8 --rate 40 --duration 1s";
     let outcome = app.run("broadcast", "/?room={room}", flags);
@@ -179,7 +118,7 @@ fn a_search_finds_how_many_players_there_may_be() {
 
 #[test]
 fn what_needs_an_answer_is_refused_before_anybody_connects() {
-    let Some(app) = App::start("others", MOVES) else { return };
+    let Some(app) = start("others", MOVES) else { return };
     for flags in ["--clients 8", "--clients 8 --rate 10 --limit rtt.p95<=1s"] {
         let outcome = app.run("broadcast", "/?room={room}", flags);
         assert_eq!((outcome.code, app.counted("said")), (Some(2), 0), "{outcome}");
@@ -188,7 +127,7 @@ fn what_needs_an_answer_is_refused_before_anybody_connects() {
 
 #[test]
 fn a_channel_is_signed_for_with_what_the_server_said_before() {
-    let Some(app) = App::start("pusher", &example("pusher")) else { return };
+    let Some(app) = start("pusher", &example("pusher")) else { return };
     let path = "/app/app-key?protocol=7";
     let outcome = app.run("broadcast", path, "--clients 30 --room-size 10 --rate 100 --duration 2s");
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -207,7 +146,7 @@ fn a_wrong_signature_and_a_value_that_never_comes_are_named() {
         (good.replace("socket_id\\\\", "socket_no\\\\"), "not_kept_socket_id"),
     ] {
         assert_ne!(file, good);
-        let Some(app) = App::start("pusher", &file) else { return };
+        let Some(app) = start("pusher", &file) else { return };
         let outcome = app.run("broadcast", "/app/app-key", flags);
         let results = outcome.json();
         assert_eq!((errors_of(&results, kind), sum_of(&results, "connected")), (5, 0), "{kind}: {outcome}");
@@ -216,7 +155,7 @@ fn a_wrong_signature_and_a_value_that_never_comes_are_named() {
 
 #[test]
 fn an_answer_is_known_by_its_number() {
-    let Some(app) = App::start("rpc", &example("jsonrpc")) else { return };
+    let Some(app) = start("rpc", &example("jsonrpc")) else { return };
     let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();
@@ -228,7 +167,7 @@ fn an_answer_is_known_by_its_number() {
 #[test]
 fn what_the_file_does_not_look_for_is_laid_to_the_file() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"update\" } }\n";
-    let Some(app) = App::start("batch", file) else { return };
+    let Some(app) = start("batch", file) else { return };
     let outcome = app.run("broadcast", "/", "--clients 10 --rate 50 --duration 1s --drain-timeout 1s");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
@@ -238,7 +177,7 @@ fn what_the_file_does_not_look_for_is_laid_to_the_file() {
 
 #[test]
 fn what_a_server_says_by_itself_is_counted_with_its_gaps_and_its_age() {
-    let Some(app) = App::start("ticks", &example("ticker")) else { return };
+    let Some(app) = start("ticks", &example("ticker")) else { return };
     let outcome = app.run("idle", "/", "--clients 20 --connect-rate 200 -d 2s --no-preflight");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();
@@ -254,7 +193,7 @@ fn what_a_server_says_by_itself_is_counted_with_its_gaps_and_its_age() {
 
 #[test]
 fn numbers_that_a_server_leaves_out_are_lost() {
-    let Some(app) = App::start("holes", &example("ticker")) else { return };
+    let Some(app) = start("holes", &example("ticker")) else { return };
     let outcome = app.run("idle", "/", "--clients 10 --connect-rate 200 -d 2s --no-preflight");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
@@ -272,14 +211,14 @@ fn numbers_that_a_server_leaves_out_are_lost() {
 
 #[test]
 fn what_is_not_where_the_file_says_is_said() {
-    let Some(app) = App::start("ticks", &example("ticker").replace("/seq", "/number")) else { return };
+    let Some(app) = start("ticks", &example("ticker").replace("/seq", "/number")) else { return };
     let outcome = app.run("idle", "/", "--clients 2 -d 500ms --no-preflight");
     let results = outcome.json();
     assert!(sum_of(&results, "pushed") > 0 && errors_of(&results, "push_lacks") > 0, "{outcome}");
     for (of, to, line) in [("json:/seq", "/seq", 14), ("time = ", "tiem = ", 15), ("price]", "Price]", 12)] {
         let file = example("ticker");
         assert!(file.lines().nth(line - 1).is_some_and(|text| text.contains(of)), "{of}: {line}");
-        fs::write(app.folder.path().join("app.toml"), file.replacen(of, to, 1)).unwrap();
+        app.write(&file.replacen(of, to, 1));
         let refused = app.run("idle", "/", "--clients 2");
         assert!(
             refused.code == Some(2) && refused.stderr.contains(&format!("app.toml:{line}:")),

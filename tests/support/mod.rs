@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each program of tests uses its part")]
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]
 
+pub mod app;
 pub mod arena;
 pub mod black_hole;
 pub mod bridge;
