@@ -9,6 +9,7 @@ mod app_file;
 mod app_flags;
 mod app_page;
 mod app_protocols;
+mod apps;
 mod bounds;
 mod bus;
 mod calibrate;

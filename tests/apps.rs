@@ -1,0 +1,164 @@
+//! Files of examples/apps against servers of their protocols: nothing is missing, by the servers' own counts.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::app::{App, example};
+use crate::support::process::Process;
+use crate::support::target::{built_by_go, python_of};
+use crate::support::throng::{Outcome, errors_of, sum_of};
+
+/// A hundred messages to rooms of ten.
+const ROOMS_OF_TEN: &str = "--clients 40 --rooms 10 --rate 50 --duration 2s";
+
+/// A server of tests/servers/apps in this mode, if it can be had, with this file.
+fn start(mode: &str, file: &str) -> Option<App> {
+    App::on_node("apps", mode, file)
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(name)
+}
+
+/// The file with a part replaced, which it must have.
+fn changed(file: &str, from: &str, to: &str) -> String {
+    assert!(file.contains(from), "{from}");
+    file.replace(from, to)
+}
+
+/// Asserts that each message reached so many others, as the server has counted, and that nothing else was said.
+fn assert_delivered(app: &App, outcome: &Outcome, each: u64) {
+    // A busy machine may miss the rate, and no message for that.
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("sent") > 0, "{outcome}");
+    assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
+    assert_eq!((of("received"), of("expected")), (each * of("sent"), each * of("sent")), "{outcome}");
+    for wrong in ["missing", "leaked", "duplicate", "reordered", "corrupt", "unexpected", "unacknowledged"] {
+        assert_eq!(of(wrong), 0, "{wrong}: {outcome}");
+    }
+    let step = &results["steps"][0];
+    assert_eq!(step["counts"]["errors"], serde_json::json!({}), "{outcome}");
+    assert_eq!(step["delivery"]["count"], of("received"), "{outcome}");
+}
+
+/// Asserts that every message was answered.
+fn assert_answered(outcome: &Outcome) {
+    let results = outcome.json();
+    assert_eq!(results["steps"][0]["rtt"]["count"], sum_of(&results, "sent"), "{outcome}");
+}
+
+#[test]
+fn stomp_over_either_transport() {
+    let (file, others) = (example("stomp"), format!("{ROOMS_OF_TEN} --to others"));
+    // Heart-beats both ways, within the run.
+    let file = changed(&changed(&file, "10000,10000", "1000,1000"), "every = \"10s\"", "every = \"1s\"");
+    let over_sockjs = changed(&file, "# protocol = ", "protocol = ");
+    let over_sockjs = changed(&over_sockjs, "subprotocols = ", "# ");
+    for (mode, file) in [("stomp", &file), ("sockjs", &over_sockjs)] {
+        let Some(app) = start(mode, file) else { return };
+        assert_delivered(&app, &app.run("broadcast", "/ws", &others), 9);
+    }
+}
+
+#[test]
+fn stomp_receipts_acknowledge() {
+    let file = changed(&example("stomp"), "# ack = ", "ack = ");
+    let file = changed(&file, "SEND\\n", "SEND\\nreceipt:{id}\\n");
+    let Some(app) = start("stomp", &file) else { return };
+    let outcome = app.run("broadcast", "/ws", &format!("{ROOMS_OF_TEN} --to others"));
+    assert_delivered(&app, &outcome, 9);
+    assert_answered(&outcome);
+}
+
+#[test]
+fn graphql_over_the_older_subprotocol() {
+    let file = example("graphql-ws-legacy");
+    let Some(app) = start("graphql", &file) else { return };
+    let outcome = app.run("broadcast", "/graphql", ROOMS_OF_TEN);
+    assert_delivered(&app, &outcome, 10);
+    assert_answered(&outcome);
+
+    app.write(&changed(&file, "{ said(", "{ heard("));
+    let outcome = app.run("broadcast", "/graphql", "--clients 5 --rate 10 --duration 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "rejected_refused"), 5, "it has no such field: {outcome}");
+}
+
+const CENTRIFUGO: &str = "/connection/websocket";
+
+/// The server on Centrifugo's library, if it can be built.
+fn start_centrifugo() -> Option<App> {
+    let folder = folder("centrifugo");
+    App::start(&example("centrifugo"), |address| {
+        let program = built_by_go(&folder, "centrifugo")?;
+        Ok(Process::start(Command::new(program).arg(address.to_string())))
+    })
+}
+
+#[test]
+fn centrifugo_publications_and_recovery() {
+    let Some(app) = start_centrifugo() else { return };
+    let outcome = app.run("broadcast", CENTRIFUGO, "--clients 40 --rooms 10 --rate 50 --duration 3s");
+    assert_delivered(&app, &outcome, 10);
+    assert_answered(&outcome);
+
+    let flags = "--clients 20 --rooms 10 --rate 50 --duration 6s --flap 2s..3s:1s";
+    let outcome = app.run("audit", CENTRIFUGO, flags);
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("lost_offline"), of("missing"), of("duplicate")), (0, 0, 0), "{outcome}");
+    assert!(of("recovered") > 100 && of("recovered") == of("offline_due"), "{outcome}");
+}
+
+const SUPABASE: &str = "/realtime/v1/websocket";
+const KEY: &str = "--token env:SUPABASE_KEY --token-in query:apikey";
+
+#[test]
+fn supabase_with_and_without_answers() {
+    let file = example("supabase");
+    let Some(app) = start("supabase", &file) else { return };
+    let outcome = app.run("broadcast", SUPABASE, &format!("{ROOMS_OF_TEN} {KEY}"));
+    assert_delivered(&app, &outcome, 10);
+    assert_answered(&outcome);
+
+    let silent = changed(&file, "\"self\":true,\"ack\":true", "\"self\":false,\"ack\":false");
+    let silent = changed(&silent, "replied = true", "to = \"others\"");
+    for version in ["1.0.0", "2.0.0"] {
+        let Some(app) = start("supabase", &silent) else { return };
+        let outcome = app.run("broadcast", SUPABASE, &format!("{ROOMS_OF_TEN} {KEY} --vsn {version}"));
+        assert_delivered(&app, &outcome, 9);
+    }
+    app.write(&changed(&file, "realtime:", "room:"));
+    let outcome = app.run("broadcast", SUPABASE, &format!("--clients 5 --rate 10 {KEY} --no-preflight"));
+    assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), 5, "{outcome}");
+}
+
+#[test]
+fn a_game_without_answers() {
+    let Some(app) = start("game", &example("game")) else { return };
+    assert_delivered(&app, &app.run("run", "/", "--clients 40 --duration 2s"), 7);
+}
+
+#[test]
+fn ocpp_heartbeats_are_answered() {
+    let folder = folder("ocpp");
+    let app = App::start(&example("ocpp"), |address| {
+        let mut server = Command::new(python_of(&folder)?);
+        server.args(["-B", "server.py", &address.port().to_string()]).current_dir(&folder);
+        Ok(Process::start(&mut server))
+    });
+    let Some(app) = app else { return };
+    let outcome = app.run("echo", "", "--clients 20 --rate 100 --duration 2s");
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!(
+        (of("sent"), of("received"), of("connected")),
+        (200, app.counted("heartbeats"), 20),
+        "{outcome}"
+    );
+    assert_eq!((of("received"), of("missing"), of("unexpected")), (200, 0, 0), "{outcome}");
+    assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{outcome}");
+    assert_eq!(app.counted("triggered"), app.counted("booted"), "each answered the server's call: {outcome}");
+}

@@ -1,0 +1,23 @@
+// Servers of protocols that examples/apps has files for: `node server.js MODE PORT`. GET / tells how many messages were said, and
+// how many copies were sent, or what a mode counts besides.
+import http from 'node:http'
+import process from 'node:process'
+import { graphql } from './graphql.js'
+import { stomp } from './stomp.js'
+import { game, supabase } from './rooms.js'
+
+const [mode, port] = [process.argv[2], Number(process.argv[3])]
+const counts = { said: 0, sent: 0 }
+const server = http.createServer((request, reply) => {
+  if (request.url === '/') reply.end(JSON.stringify(counts))
+})
+
+const modes = {
+  game,
+  graphql,
+  supabase,
+  stomp: (server, counts) => stomp(server, counts, 'ws'),
+  sockjs: (server, counts) => stomp(server, counts, 'sockjs'),
+}
+modes[mode](server, counts)
+server.listen(port, '127.0.0.1')
