@@ -165,6 +165,22 @@ fn an_answer_is_known_by_its_number() {
 }
 
 #[test]
+fn an_answer_is_known_by_the_uuid_of_its_call_alone() {
+    let file = "[echo]\nsend = '[2,\"{id:uuid}\",\"Heartbeat\",{}]'\n\
+                reply = { json = { \"/0\" = 3, \"/1\" = \"{id:uuid}\" } }\n";
+    let Some(app) = App::start("calls", file) else { return };
+    for sent_in_all in [400, 800] {
+        let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        let [sent, received] = ["sent", "received"].map(|name| sum_of(&results, name));
+        assert_eq!((sent, received), (400, 400), "{outcome}");
+        assert!(results["steps"][0].get("errors").is_none(), "{outcome}");
+        assert!(app.counted("said") >= sent_in_all, "and those of the warm-up and the checks: {outcome}");
+    }
+}
+
+#[test]
 fn what_the_file_does_not_look_for_is_laid_to_the_file() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"update\" } }\n";
     let Some(app) = start("batch", file) else { return };

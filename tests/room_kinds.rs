@@ -144,6 +144,44 @@ fn everybody_is_in_a_room_of_each_kind_over_each_protocol() {
     }
 }
 
+/// Rooms as the data says: of unequal size, under names that no URL has as they are, in any number of processes.
+#[test]
+fn rooms_are_those_of_a_column() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let teams = [
+        "red",
+        "blue \\ green",
+        "red",
+        "red",
+        "ünï \"x\"",
+        "red",
+        "blue \\ green",
+        "red",
+        "red",
+        "blue \\ green",
+    ];
+    let rows = teams.map(|team| format!("\"{}\"\n", team.replace('"', "\"\""))).concat();
+    std::fs::write(folder.path().join("users.csv"), format!("team\n{rows}")).unwrap();
+    let app = phoenix()
+        .replace("protocol = \"phoenix\"\n", "protocol = \"phoenix\"\ndata = \"users.csv\"\n")
+        .replace("size = 5\n", "of = \"{person.team}\"\n");
+    let file = folder.path().join("app.toml");
+    std::fs::write(&file, app).unwrap();
+    for processes in ["1", "2"] {
+        let more = ["--rate", "100", "--duration", "2s", "--processes", processes];
+        let outcome = run_file(&server, "/socket/websocket", &file, &more);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        let [sent, expected, received, rest @ ..] = counts_of(&results, "group");
+        // Twenty people take ten rows: there are twice as many in each team, 12, 6 and 2 of them, and all say as much.
+        assert_eq!((expected, rest), (received, [0; 3]), "{outcome}");
+        let mean = received as f64 / sent as f64;
+        assert!((mean - (144.0 + 36.0 + 4.0) / 20.0).abs() < 0.5, "{mean}: {outcome}");
+        add_up(&results, &outcome);
+    }
+}
+
 /// Two people say much in a room of everybody and in one of four, whose messages overtake each other.
 #[test]
 fn what_one_says_in_a_large_room_and_in_a_small_one_has_no_order() {

@@ -90,7 +90,7 @@ impl Outlook {
 fn copies(rooms: &Rooms, clients: u32) -> f64 {
     let whole: f64 = rooms.says().iter().map(|say| f64::from(say.share)).sum();
     let of_say = |say: &load::SayKind| {
-        let division = rooms.kinds()[usize::from(say.room)].division;
+        let division = &rooms.kinds()[usize::from(say.room)].division;
         f64::from(say.share) / whole * Census::of(division, clients, 1, &[0]).room_of_one()
     };
     rooms.says().iter().map(of_say).sum()

@@ -67,7 +67,7 @@ pub(crate) fn telling(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
-    let (speech, described) = speech(args, (tells, workload), target, dialect, (division, clients_max))?;
+    let (speech, described) = speech(args, (tells, workload), target, dialect, (&division, clients_max))?;
     check_waits(args, &speech)?;
     let Spoken { publish, rooms, to_others } = described;
     if division != Division::ONE && !people::tells_apart(&speech) {
@@ -201,7 +201,8 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
     let division = args.people_args.rooms(clients_max)?;
     let written = match app_of(args) {
         Some(file) => {
-            app_file::read(file, people::of_flags(&args.people_args, division)?, clients_max)?.rooms
+            let people = people::of_flags(&args.people_args, division.clone())?;
+            app_file::read(file, people, clients_max)?.rooms
         }
         None => None,
     };
@@ -213,7 +214,7 @@ fn speech(
     (tells, workload): (&TellArgs, Workload),
     target: &Target,
     dialect: &str,
-    (division, clients_max): (Division, Option<u64>),
+    (division, clients_max): (&Division, Option<u64>),
 ) -> Result<(Speech, Spoken), Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
@@ -240,7 +241,7 @@ fn speech(
         people: Arc::default(),
     };
     check_text(args, known, dialect)?;
-    let people = people::of_flags(&args.people_args, division)?;
+    let people = people::of_flags(&args.people_args, division.clone())?;
     if !has_app {
         args.dialect_args.check(speech.dialect)?;
         speech.people = people.into();

@@ -306,7 +306,7 @@ impl Examiner {
             return true;
         }
         let census = |kind: &load::RoomKind| {
-            Census::of(kind.division, self.clients_max, self.workers, &[settled.worker])
+            Census::of(&kind.division, self.clients_max, self.workers, &[settled.worker])
         };
         let censuses: Vec<Census> = self.rooms.kinds().iter().map(census).collect();
         let mut missing: HashMap<(u16, u32), i64> = HashMap::new();

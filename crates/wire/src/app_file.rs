@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::acks::Acks;
 use crate::event::Kind;
 use crate::people::Mix;
-use crate::template::Template;
+use crate::template::{KeyForm, Template};
 
 /// The most steps an opening may have.
 pub const OPEN_STEPS_MAX: usize = 1000;
@@ -93,7 +93,8 @@ impl AppFile {
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let reply = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
         let acks = self.broadcasts.iter().filter_map(|broadcast| broadcast.ack.as_ref());
-        let keys: BTreeSet<&str> = reply.chain(acks).filter_map(|answer| answer.key.as_deref()).collect();
+        let keys: BTreeSet<&str> =
+            reply.chain(acks).filter_map(|answer| Some(&*answer.key.as_ref()?.at)).collect();
         keys.into_iter()
     }
 
@@ -338,8 +339,17 @@ pub struct Condition {
     pub regex: Option<String>,
     /// It is JSON, and has these values at these pointers (RFC 6901).
     pub json: Vec<(String, JsonScalar)>,
-    /// Of an answer: it is JSON, and has at this pointer the number of the message that it answers, on its connection.
-    pub key: Option<String>,
+    /// Of an answer: where it has the number of the message that it answers, on its connection.
+    pub key: Option<Key>,
+}
+
+/// Where an answer in JSON has the number of its message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// A pointer (RFC 6901).
+    pub at: String,
+    /// How the message has it.
+    pub form: KeyForm,
 }
 
 /// A value in JSON that can be compared.

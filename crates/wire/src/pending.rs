@@ -22,7 +22,7 @@ impl Pending {
     }
 
     /// A message goes out under this number, larger than those before.
-    fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
+    pub(crate) fn push(&mut self, number: u64, kind: Kind, stamp: Stamp) {
         if self.messages.len() == PENDING_MAX {
             self.messages.pop_front();
         }
@@ -30,8 +30,21 @@ impl Pending {
     }
 
     /// The message of this number, once.
-    fn take(&mut self, number: u64) -> Option<(Kind, Stamp)> {
+    pub(crate) fn take(&mut self, number: u64) -> Option<(Kind, Stamp)> {
+        self.take_if(number, |_| true)
+    }
+
+    /// The same, if its stamp is as it should be: else it goes on waiting.
+    pub(crate) fn take_if(
+        &mut self,
+        number: u64,
+        is_meant: impl FnOnce(&Stamp) -> bool,
+    ) -> Option<(Kind, Stamp)> {
         let at = self.messages.binary_search_by_key(&number, |&(number, ..)| number).ok()?;
+        let (.., stamp) = self.messages.get(at)?;
+        if !is_meant(stamp) {
+            return None;
+        }
         self.messages.remove(at).map(|(_, kind, stamp)| (kind, stamp))
     }
 }

@@ -23,7 +23,7 @@ impl Roll {
         let signer = people.token.as_ref().map(Signer::new).transpose();
         let signer =
             signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
-        let layouts = people.rooms.iter().map(|&division| Layout::new(division)).collect();
+        let layouts = people.rooms.iter().map(Layout::new).collect();
         Ok(Roll { people, layouts, signer, unix_minus_now_ns: 0 })
     }
 

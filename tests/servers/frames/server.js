@@ -144,6 +144,22 @@ const modes = {
       socket.send(JSON.stringify({ jsonrpc: '2.0', result: null, id: JSON.parse(data).id }))
     }))
   },
+  // OCPP: a call has a UUID that no call had before, and nothing in it may be of the caller's own. Answers come in any order.
+  calls: () => {
+    const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+    const known = new Set()
+    new WebSocketServer({ server }).on('connection', (socket) => {
+      const answer = collector(20, (ids) => ids.reverse().forEach((id) => socket.send(JSON.stringify([3, id.toUpperCase(), {}]))))
+      socket.on('message', (data) => {
+        const [, id, , payload] = JSON.parse(data)
+        const isSound = UUID.test(id) && !known.has(id) && Object.keys(payload).length === 0
+        known.add(id)
+        if (!isSound) return socket.send(JSON.stringify([4, id, 'FormationViolation', '', {}]))
+        counts.said++
+        answer(id)
+      })
+    })
+  },
   // A game: moves go to the others in the room, and nothing answers.
   others: () => {
     const rooms = new Map()

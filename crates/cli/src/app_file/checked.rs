@@ -107,11 +107,12 @@ impl Checked<'_> {
     }
 
     fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {
-        Ok(Exchange {
-            send: self.say(&echo.event, &echo.send, Purpose::Measured)?,
-            reply: self.answer(&echo.reply)?,
-            is_replied: self.replied(&echo.replied)?,
-        })
+        let reply = self.answer(&echo.reply)?;
+        let is_numbered = reply.as_ref().is_some_and(|reply| reply.key.is_some());
+        let purpose = if is_numbered { Purpose::Numbered } else { Purpose::Measured };
+        let send = self.say(&echo.event, &echo.send, purpose)?;
+        self.check_numbered(&send, &echo.send, reply.as_ref())?;
+        Ok(Exchange { send, reply, is_replied: self.replied(&echo.replied)? })
     }
 
     /// The messages that everyone in a room gets.
@@ -148,7 +149,7 @@ impl Checked<'_> {
             (None, publish) => {
                 let publish = publish.as_ref().map(Spanned::get_ref);
                 let said = file.say.iter().zip(says);
-                said.map(|((name, say), kind)| self.said(publish, (name, say), kind, places)).collect()
+                said.map(|(say, kind)| self.said(publish, say, kind, (kinds, places))).collect()
             }
         }
     }
@@ -204,9 +205,9 @@ impl Checked<'_> {
     fn said(
         &self,
         publish: Option<&file::Publish>,
-        (name, say): (&str, &Spanned<file::Say>),
+        (name, say): (&String, &Spanned<file::Say>),
         kind: &SayKind,
-        places: &[Option<u16>],
+        (kinds, places): (&[RoomKind], &[Option<u16>]),
     ) -> Result<Broadcast, Failure> {
         let file::Say { event, body, copy, own, ack, replied, .. } = say.get_ref();
         let has_joins = places.iter().any(Option::is_some);
@@ -218,32 +219,55 @@ impl Checked<'_> {
             return Err(self.wrong(say, problem));
         }
         let known = if publish.is_some() { self.strangers } else { self.names };
-        let names = rooms::names_in(known, kind.room);
+        let room = kinds.get(usize::from(kind.room)).map_or("", |room| &room.name);
+        let names = rooms::names_in(known, room);
         let of_room = Checked { names: &names, ..*self };
         let target = publish::target(self.source, publish, say, &names)?;
+        let send = match publish {
+            Some(_) => of_room.say_in_request(body)?,
+            None => of_room.say(event, body, Purpose::Measured)?,
+        };
+        let ack = self.answer(ack)?;
+        self.check_numbered(&send, body, ack.as_ref())?;
         Ok(Broadcast {
             room: place.unwrap_or(0),
             share: kind.share,
             target,
-            send: match publish {
-                Some(_) => of_room.say_in_request(body)?,
-                None => of_room.say(event, body, Purpose::Measured)?,
-            },
+            send,
             copy: self.optional(copy)?,
             own: self.optional(own)?,
-            ack: self.answer(ack)?,
+            ack,
             is_replied: self.replied(replied)?,
         })
     }
 
     fn broadcast(&self, broadcast: &file::Broadcast) -> Result<Broadcast, Failure> {
+        let send = self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?;
+        let ack = self.answer(&broadcast.ack)?;
+        self.check_numbered(&send, &broadcast.send, ack.as_ref())?;
         Ok(Broadcast {
             copy: self.optional(&broadcast.copy)?,
             own: self.optional(&broadcast.own)?,
-            ack: self.answer(&broadcast.ack)?,
+            ack,
             is_replied: self.replied(&broadcast.replied)?,
-            ..Broadcast::of(self.say(&broadcast.event, &broadcast.send, Purpose::Measured)?)
+            ..Broadcast::of(send)
         })
+    }
+
+    /// Whether a message says the number that its answer is recognised by.
+    fn check_numbered(
+        &self,
+        say: &Say,
+        at: &Spanned<String>,
+        answer: Option<&Condition>,
+    ) -> Result<(), Failure> {
+        let Some(key) = answer.and_then(|answer| answer.key.as_ref()) else { return Ok(()) };
+        if say.body.has_key(key.form) {
+            return Ok(());
+        }
+        let placeholder = key.form.placeholder();
+        Err(self
+            .wrong(at, format!("its answer is recognised by {placeholder}: expected {placeholder} in it")))
     }
 
     /// The one kind of messages that is published.

@@ -1,17 +1,14 @@
 //! How messages are recognised: conditions, which are the same for all clients.
 
 use toml::{Spanned, Value};
-use wire::app_file::{Condition, JsonScalar};
-use wire::template::{Names, Purpose, Quoting, Template};
+use wire::app_file::{Condition, JsonScalar, Key};
+use wire::template::{KeyForm, Names, Purpose, Quoting, Template};
 
 use super::file::When;
 use super::source::Source;
 use crate::exit::Failure;
 
-/// The placeholder for the number of the message that an answer answers.
-const SEQ: &str = "{seq}";
-
-/// Reads a condition. That of an answer may have `{seq}` as one of its values.
+/// Reads a condition. That of an answer may have the number of its message as one of its values.
 pub(super) fn read(
     (source, names): (&Source<'_>, &Names),
     when: &Spanned<When>,
@@ -29,12 +26,15 @@ pub(super) fn read(
     }
     for (pointer, value) in json {
         match value.get_ref() {
-            Value::String(text) if text == SEQ && is_of_answer && condition.key.is_none() => {
-                condition.key = Some(pointer.clone());
-            }
             Value::String(text) => {
-                check_text((source, names), text, value)?;
-                condition.json.push((pointer.clone(), JsonScalar::Text(text.clone())));
+                let form = KeyForm::ALL.into_iter().find(|form| text == form.placeholder());
+                match form.filter(|_| is_of_answer && condition.key.is_none()) {
+                    Some(form) => condition.key = Some(Key { at: pointer.clone(), form }),
+                    None => {
+                        check_text((source, names), text, value)?;
+                        condition.json.push((pointer.clone(), JsonScalar::Text(text.clone())));
+                    }
+                }
             }
             other => condition.json.push((pointer.clone(), bare(source, other, value)?)),
         }
@@ -56,12 +56,14 @@ fn bare(source: &Source<'_>, value: &Value, at: &Spanned<Value>) -> Result<JsonS
 fn check_text<T>((source, names): (&Source<'_>, &Names), text: &str, at: &Spanned<T>) -> Result<(), Failure> {
     let parsed = Template::parse(text, Purpose::Other, names, Quoting::Plain);
     let has_placeholder = parsed.is_ok_and(|template| template.sample() != text.as_bytes());
-    if !has_placeholder && !text.contains("{id}") {
+    if !has_placeholder && !text.contains("{id}") && !text.contains(KeyForm::Uuid.placeholder()) {
         return Ok(());
     }
     let problem = format!(
         "{text:?} has a placeholder, and a condition is the same for all clients: expected what they have in common, as by \
-         `regex`; {SEQ} stands in the `json` of `reply` and `ack` alone, and ids are found by themselves"
+         `regex`; {} and {} stand in the `json` of `reply` and `ack` alone, and ids are found by themselves",
+        KeyForm::Seq.placeholder(),
+        KeyForm::Uuid.placeholder(),
     );
     Err(source.error(at.span(), problem))
 }

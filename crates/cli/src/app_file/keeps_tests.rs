@@ -1,6 +1,7 @@
 //! What a file may keep of messages, what it may compute, and what its conditions may look for.
 
-use wire::app_file::{AppFile, Keep, Note, OpenStep, Resumed};
+use wire::app_file::{AppFile, Keep, Key, Note, OpenStep, Resumed};
+use wire::template::KeyForm;
 
 use super::*;
 
@@ -67,11 +68,21 @@ fn a_condition_has_no_placeholders_but_the_number_of_an_answer() {
     let reply = |json: &str| format!("{file}reply = {{ json = {json} }}\n");
     let condition =
         parsed(&reply(r#"{ "/id" = "{seq}", "/ok" = true }"#)).unwrap().echo.unwrap().reply.unwrap();
-    assert_eq!((condition.key.as_deref(), condition.json.len()), (Some("/id"), 1));
+    let key = |form| Some(Key { at: "/id".into(), form });
+    assert_eq!((condition.key, condition.json.len()), (key(KeyForm::Seq), 1));
+    // A message whose answer has its number needs no other id.
+    let numbered = |sent: &str| {
+        format!("[echo]\nsend = '[{sent}]'\nreply = {{ json = {{ \"/id\" = \"{{id:uuid}}\" }} }}\n")
+    };
+    let echo = parsed(&numbered(r#""{id:uuid}""#)).unwrap().echo.unwrap();
+    assert_eq!(echo.reply.unwrap().key, key(KeyForm::Uuid));
+    assert_mistake_at(&numbered(r#""{id}",{seq}"#), "2:8");
+    assert_mistake_at("[echo]\nsend = '[{seq}]'\n", "2:8");
     for (text, place) in [
         (reply(r#"{ "/id" = "{seq}", "/n" = "{seq}" }"#), "3:44"),
         (reply(r#"{ "/room" = "room:{client}" }"#), "3:30"),
         (reply(r#"{ "/text" = "{id}" }"#), "3:30"),
+        (reply(r#"{ "/text" = "is {id:uuid}" }"#), "3:30"),
         (format!("{file}[[ignore]]\nwhen = {{ json = {{ \"/n\" = \"{{seq}}\" }} }}\n"), "4:26"),
         (format!("{file}[[ignore]]\nwhen = {{ contains = \"room:{{client}}\" }}\n"), "4:8"),
     ] {

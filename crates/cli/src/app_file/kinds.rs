@@ -53,10 +53,10 @@ fn kinds_are_in_the_order_of_their_names() {
     let described = parsed(GOOD, None).unwrap();
     let rooms = described.rooms.unwrap();
     let kinds: Vec<(&str, Division)> =
-        rooms.kinds().iter().map(|kind| (kind.name.as_str(), kind.division)).collect();
+        rooms.kinds().iter().map(|kind| (kind.name.as_str(), kind.division.clone())).collect();
     let n = |n| NonZero::new(n).unwrap();
     let zipf = Division::Zipf { rooms: n(10), exponent_milli: n(1_100) };
-    assert_eq!(kinds, [("group", Division::of_size(n(6))), ("hall", zipf)]);
+    assert_eq!(kinds, [("group", Division::of_size(n(6))), ("hall", zipf.clone())]);
     assert_eq!(described.people.rooms, [Division::of_size(n(6)), zipf]);
     let says: Vec<(&str, u16, bool, u32)> =
         rooms.says().iter().map(|say| (say.name.as_str(), say.room, say.to_others, say.share)).collect();
@@ -65,6 +65,36 @@ fn kinds_are_in_the_order_of_their_names() {
     assert_eq!((app.joins.len(), app.broadcasts[0].room, app.broadcasts[1].room), (2, 1, 0));
     assert_eq!((app.broadcasts[0].is_replied, app.broadcasts[1].is_replied), (true, false));
     assert_eq!(app.joins[0].params.sample(), br#"{"of":"0"}"#);
+}
+
+#[test]
+fn rooms_of_a_column_are_called_by_what_stands_there() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("users.csv"), "team\nred\nblue\nred\n").unwrap();
+    let file = folder.path().join("app.toml");
+    let text = |of: &str| {
+        format!(
+            "[people]\ndata = \"users.csv\"\n[room.team]\nof = {of}\njoin = {{ send = 'join {{room}}', \
+             expect = {{ contains = \"joined\" }} }}\n[say.x]\nbody = '{{id}} {{room.team}}'\n"
+        )
+    };
+    let parsed = |of: &str| parse(&file, &text(of), People::default(), None);
+    let described = parsed("\"t-{person.team}\"").unwrap();
+    let of_rows = [0, 1, 0].into();
+    let expected = Division::Listed { rooms: NonZero::new(2).unwrap(), of_rows };
+    assert_eq!(described.people.rooms, std::slice::from_ref(&expected));
+    assert_eq!(described.rooms.unwrap().kinds()[0].division, expected);
+    let [OpenStep::Send(join), _] = &described.app.open[..] else { panic!("{:?}", described.app.open) };
+    assert_eq!(join.body.sample(), b"join t-0");
+    let place = |line: &str| format!("{}:{line}", file.display());
+    for (of, at) in [
+        ("\"{person.id}\"", "4:6"),
+        ("\"{person.tem}\"", "4:6"),
+        ("\"{person.team}\"\nsize = 3", "5:8"),
+        ("\"{person.team}\"\nzipf = 1.5", "5:8"),
+    ] {
+        assert_is_at(parsed(of), &place(at), "");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use load::{RoomKind, Rooms};
+use results::format::count;
 use toml::Spanned;
 use wire::People;
 use wire::app_file::{Door, Join, OpenStep};
@@ -43,14 +44,22 @@ pub(super) fn kinds(
     for (name, room) in &file.room {
         let is_sound = |problem| source.error(room.span(), format!("[room.{name}]: {problem}"));
         check_name(name).map_err(is_sound)?;
-        let division = division(source, room, clients_max)?;
-        people.names.set(format!("{OF_KIND}{name}"), Template::of_room(kinds.len() as u16));
+        let by_number = Template::of_room(kinds.len() as u16);
+        let (division, called) = match &room.get_ref().of {
+            Some(of) => of_data(source, room.get_ref(), of, people)?,
+            None => (division(source, room, clients_max)?, by_number),
+        };
+        people.names.set(format!("{OF_KIND}{name}"), called);
         kinds.push(RoomKind { name: name.clone(), division });
     }
-    people.rooms = kinds.iter().map(|kind| kind.division).collect();
-    if kinds.len() > 1 {
-        people.names.unset(ROOM);
-    }
+    people.rooms = kinds.iter().map(|kind| kind.division.clone()).collect();
+    people.names = match &kinds[..] {
+        [kind] => names_in(&people.names, &kind.name),
+        _ => {
+            people.names.unset(ROOM);
+            std::mem::take(&mut people.names)
+        }
+    };
     Ok(kinds)
 }
 
@@ -61,6 +70,30 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     is_sound.then_some(()).ok_or_else(|| {
         format!("expected a name of lower-case letters, digits, - and _, at most {NAME_BYTES_MAX}")
     })
+}
+
+/// Rooms whose people have something in common in their data, which is what they are called.
+fn of_data(
+    source: &Source<'_>,
+    room: &file::Room,
+    of: &Spanned<String>,
+    people: &People,
+) -> Result<(Division, Template), Failure> {
+    let file::Room { size, count: number, zipf, .. } = room;
+    let others = [size.as_ref().map(Spanned::span), number.as_ref().map(Spanned::span)];
+    if let Some(other) = others.into_iter().flatten().chain(zipf.as_ref().map(Spanned::span)).next() {
+        return Err(source.error(other, "`of` says who shares a room: leave this out"));
+    }
+    let called = people::template(of.get_ref(), Purpose::Opening, &people.names, Quoting::Plain)
+        .map_err(|problem| source.error(of.span(), problem))?;
+    let division = people.rooms_by(&called).ok_or_else(|| {
+        let problem = format!(
+            "expected columns of the people's data, such as \"{{person.team}}\", and at most {} rooms",
+            count(Division::ROOMS_MAX.into())
+        );
+        source.error(of.span(), problem)
+    })?;
+    Ok((division, called))
 }
 
 fn division(
@@ -90,16 +123,20 @@ fn division(
         }
         _ => Err(source.error(
             room.span(),
-            "expected either `size`, how many people share a room, or `count`, how many rooms there are",
+            "expected one of `size`, how many people share a room, `count`, how many rooms there are, and `of`, the column that \
+             says it",
         )),
     }
 }
 
-/// The names that text about the rooms of a kind may use: there, `{room}` is the one of that kind.
-pub(super) fn names_in(names: &Names, kind: u16) -> Names {
-    let mut names = names.clone();
-    names.set(ROOM, Template::of_room(kind));
-    names
+/// The names that text about the rooms of a kind may use: there, `{room}` is the one of that kind. Flags have one kind, without a
+/// name.
+pub(super) fn names_in(names: &Names, kind: &str) -> Names {
+    let mut of_kind = names.clone();
+    if let Some(called) = names.get(&format!("{OF_KIND}{kind}")) {
+        of_kind.set(ROOM, called.clone());
+    }
+    of_kind
 }
 
 /// How rooms are joined.
@@ -157,7 +194,7 @@ pub(super) fn joining(
             None => {}
         }
         let Some(join) = &room.get_ref().join else { continue };
-        let names = names_in(names, kind);
+        let names = names_in(names, called);
         let file::Join { topic, channel, params, event, send, replied, expect, keep } = join.get_ref();
         let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();
         keeps::check_waits(source, keep, expect.is_some() || replied.is_some())?;

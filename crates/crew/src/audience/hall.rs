@@ -37,7 +37,7 @@ impl<'a> Hall<'a> {
     pub(super) fn of(people: &'a People, books: &'a [Settled]) -> Self {
         let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
         let People { rooms, clients, workers: all, .. } = people;
-        let census = |kind: &load::RoomKind| Census::of(kind.division, *clients, *all, &workers);
+        let census = |kind: &load::RoomKind| Census::of(&kind.division, *clients, *all, &workers);
         Self {
             mix: rooms.mix(*all),
             casting: rooms.casting(),

@@ -26,7 +26,7 @@ enum Kind {
 
 impl Census {
     /// Counts, of a step's `clients`, those at the workers `of` among all `workers`.
-    pub fn of(division: Division, clients: u32, workers: u16, of: &[u16]) -> Census {
+    pub fn of(division: &Division, clients: u32, workers: u16, of: &[u16]) -> Census {
         let layout = Layout::new(division);
         let kind = match division {
             Division::Even { people, rooms } => {
@@ -37,7 +37,7 @@ impl Census {
                     Kind::Even { even, of: of.to_vec() }
                 }
             }
-            Division::Zipf { rooms: count, .. } => {
+            Division::Zipf { rooms: count, .. } | Division::Listed { rooms: count, .. } => {
                 let mut members = vec![0; count.get() as usize];
                 for &worker in of {
                     let segment = Segment { worker, workers };

@@ -37,11 +37,13 @@ enum Kind {
 
 impl Floor {
     /// The rooms before the first step, in which nobody is yet.
-    pub(super) fn new(division: Division, segment: Segment) -> Floor {
+    pub(super) fn new(division: &Division, segment: Segment) -> Floor {
         let kind = match division {
-            Division::ONE => Kind::One,
+            division if *division == Division::ONE => Kind::One,
             Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
-            Division::Zipf { rooms, .. } => Kind::Unequal(Crowd::new(rooms.get())),
+            Division::Zipf { rooms, .. } | Division::Listed { rooms, .. } => {
+                Kind::Unequal(Crowd::new(rooms.get()))
+            }
         };
         Floor { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
     }
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn everybody_is_together_where_there_is_one_room() {
-        let mut floor = Floor::new(Division::ONE, Segment { worker: 3, workers: 4 });
+        let mut floor = Floor::new(&Division::ONE, Segment { worker: 3, workers: 4 });
         floor.start_step(36, 9);
         assert_eq!(floor.shared(0, u32::MAX), Some(0));
         assert_eq!((floor.members(0), floor.members_here(0)), (36, 9));
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
-        let mut floor = Floor::new(division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
+        let mut floor = Floor::new(&division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
         floor.start_step(3_000, 1_000);
         let before: Vec<Seat> = (0..1_000).map(|n| floor.seat(n, floor.room(n * 3 + 1))).collect();
         floor.start_step(9_000, 3_000);
@@ -154,16 +156,16 @@ mod tests {
             steps in proptest::collection::vec(0u32..150, 1..4), workers in 1u16..6,
         ) {
             let division = division(people, rooms, exponent_milli);
-            let layout = Layout::new(division);
+            let layout = Layout::new(&division);
             for worker in 0..workers {
                 let segment = Segment { worker, workers };
-                let mut floor = Floor::new(division, segment);
+                let mut floor = Floor::new(&division, segment);
                 let mut here_max = 0;
                 for &clients in &steps {
                     here_max = here_max.max(segment.share(clients));
                     floor.start_step(clients, here_max);
                     let here: Vec<u32> = (0..here_max).map(|client| segment.number(client)).collect();
-                    let alone = Census::of(division, clients, workers, &[worker]);
+                    let alone = Census::of(&division, clients, workers, &[worker]);
                     for room in 0..=layout.room(u32::from(workers) * 150) {
                         let of_room: Vec<u32> = here.iter().copied().filter(|&n| layout.room(n) == room).collect();
                         prop_assert_eq!(floor.members_here(room), of_room.len() as u32);

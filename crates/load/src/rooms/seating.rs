@@ -21,7 +21,7 @@ pub struct Seating {
 impl Seating {
     /// The rooms before the first step, in which nobody is yet.
     pub fn new(rooms: Arc<Rooms>, segment: Segment) -> Seating {
-        let floors = rooms.kinds().iter().map(|kind| Floor::new(kind.division, segment)).collect();
+        let floors = rooms.kinds().iter().map(|kind| Floor::new(&kind.division, segment)).collect();
         Seating { mix: rooms.mix(segment.workers), casting: rooms.casting(), floors, rooms }
     }
 

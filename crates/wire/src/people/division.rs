@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::arcs::{Arcs, GOLDEN};
 
 /// How the people of a run are divided into rooms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Division {
     /// Each `people` whose numbers follow each other have `rooms` rooms, as equal as can be.
     Even {
@@ -28,6 +28,13 @@ pub enum Division {
         rooms: NonZero<u32>,
         /// s, in thousandths; at most [`EXPONENT_MILLI_MAX`](Self::EXPONENT_MILLI_MAX).
         exponent_milli: NonZero<u32>,
+    },
+    /// As people's data has it.
+    Listed {
+        /// How many there are; at most [`ROOMS_MAX`](Self::ROOMS_MAX).
+        rooms: NonZero<u32>,
+        /// The room of each row: clients take the rows in turn, and their rooms with them.
+        of_rows: Arc<[u32]>,
     },
 }
 
@@ -45,11 +52,16 @@ impl Division {
     }
 
     /// Whether it can be meant, wherever it comes from.
-    pub fn is_sound(self) -> bool {
+    pub fn is_sound(&self) -> bool {
         match self {
             Division::Even { people, rooms } => rooms <= people,
             Division::Zipf { rooms, exponent_milli } => {
                 rooms.get() <= Self::ROOMS_MAX && exponent_milli.get() <= Self::EXPONENT_MILLI_MAX
+            }
+            Division::Listed { rooms, of_rows } => {
+                rooms.get() <= Self::ROOMS_MAX
+                    && !of_rows.is_empty()
+                    && of_rows.iter().all(|room| *room < rooms.get())
             }
         }
     }
@@ -64,25 +76,26 @@ pub struct Layout {
 
 impl Layout {
     /// Lays out the rooms.
-    pub fn new(division: Division) -> Layout {
+    pub fn new(division: &Division) -> Layout {
         let arcs = match division {
-            Division::Even { .. } => Arcs::default(),
+            Division::Even { .. } | Division::Listed { .. } => Arcs::default(),
             Division::Zipf { rooms, exponent_milli } => {
                 Arcs::new(&zipf(rooms.get(), f64::from(exponent_milli.get()) / 1000.0))
             }
         };
-        Layout { division, arcs: Arc::new(arcs) }
+        Layout { division: division.clone(), arcs: Arc::new(arcs) }
     }
 
     /// The room of a client, by its number in the run.
     #[inline]
     pub fn room(&self, number: u32) -> u32 {
-        match self.division {
-            Division::Even { people, rooms } if rooms.get() == 1 => number / people,
+        match &self.division {
+            Division::Even { people, rooms } if rooms.get() == 1 => number / people.get(),
             Division::Even { people, rooms } => {
                 (u64::from(number) * u64::from(rooms.get()) / u64::from(people.get())) as u32
             }
             Division::Zipf { .. } => self.arcs.at(number.wrapping_mul(GOLDEN)),
+            Division::Listed { of_rows, .. } => of_rows[number as usize % of_rows.len()],
         }
     }
 }
@@ -131,7 +144,7 @@ mod tests {
     }
 
     fn counted(division: Division, people: u32) -> Vec<u32> {
-        let layout = Layout::new(division);
+        let layout = Layout::new(&division);
         let mut counts = Vec::new();
         for number in 0..people {
             let room = layout.room(number) as usize;
@@ -159,7 +172,7 @@ mod tests {
     #[test]
     fn rooms_that_are_known_stay_what_they_are() {
         // Written down, so that another machine or a later version cannot put people elsewhere unnoticed.
-        let layout = Layout::new(unequal(1_000, 1100));
+        let layout = Layout::new(&unequal(1_000, 1100));
         let rooms: Vec<u32> = (0..12).map(|number| layout.room(number * 7_919)).collect();
         assert_eq!(rooms, [0, 1, 6, 32, 202, 0, 2, 9, 50, 349, 0, 3]);
     }
@@ -167,9 +180,15 @@ mod tests {
     #[test]
     fn so_many_equal_rooms_are_consecutive() {
         let division = Division::Even { people: 20.try_into().unwrap(), rooms: 3.try_into().unwrap() };
-        let layout = Layout::new(division);
+        let layout = Layout::new(&division);
         assert_eq!(counted(division, 20), [7, 7, 6]);
         assert!((0..100).is_sorted_by_key(|number| layout.room(number)));
+    }
+
+    #[test]
+    fn those_who_take_a_row_again_are_in_its_room_again() {
+        let of_rows = [0, 1, 1, 2, 0].into();
+        assert_eq!(counted(Division::Listed { rooms: 3.try_into().unwrap(), of_rows }, 12), [5, 5, 2]);
     }
 
     #[test]
@@ -178,6 +197,9 @@ mod tests {
         assert!(!unequal(100_001, 1_000).is_sound() && !unequal(10, 10_001).is_sound());
         let more_rooms = Division::Even { people: 2.try_into().unwrap(), rooms: 3.try_into().unwrap() };
         assert!(!more_rooms.is_sound());
+        let listed =
+            |of_rows: &[u32]| Division::Listed { rooms: 2.try_into().unwrap(), of_rows: of_rows.into() };
+        assert!(listed(&[1, 0]).is_sound() && !listed(&[]).is_sound() && !listed(&[2]).is_sound());
     }
 
     proptest! {

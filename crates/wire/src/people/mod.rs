@@ -9,7 +9,10 @@ mod division;
 mod jwt;
 mod mix;
 
+use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZero;
+use std::sync::Arc;
 
 use secret::Secret;
 use serde::{Deserialize, Serialize};
@@ -51,6 +54,19 @@ impl People {
         names.set("person.id", Template::of_client());
         names.set("room", Template::of_room(0));
         People { names, rooms: vec![rooms], roles: Vec::new(), rows: Table::default(), token: None }
+    }
+
+    /// The rooms of the rows in which the text is this; it differs by their cells alone. `None`: it does not, or there are no rows, or
+    /// more rooms than [`Division::ROOMS_MAX`].
+    pub fn rooms_by(&self, text: &Template) -> Option<Division> {
+        let mut known = HashMap::new();
+        let room_of = |row: usize| {
+            let next = known.len() as u32;
+            Some(*known.entry(text.of_row(&self.rows, row)?).or_insert(next))
+        };
+        let of_rows: Arc<[u32]> = (0..self.rows.rows()).map(room_of).collect::<Option<_>>()?;
+        let rooms = NonZero::new(u32::try_from(known.len()).ok()?)?;
+        Some(Division::Listed { rooms, of_rows }).filter(Division::is_sound)
     }
 
     /// The same with other rows.

@@ -10,6 +10,7 @@ use secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::quoting::Quoting;
+use super::uuid::{self, draw, extend_hex};
 use crate::json::extend_decimal;
 
 /// How they are written, for errors.
@@ -159,7 +160,7 @@ impl<T> Function<T> {
         match self {
             Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),
             Function::Base64 { .. } => None,
-            Function::Uuid => Some(UUID_BYTES),
+            Function::Uuid => Some(uuid::BYTES),
             Function::Random { to, .. } => Some(to.to_string().len()),
         }
     }
@@ -183,45 +184,13 @@ impl<T> Function<T> {
                 extend_hex(out, digest::digest(algorithm, &filled(of)).as_ref());
             }
             Function::Base64 { of, quoting } => quoting.write(out, STANDARD.encode(filled(of)).as_bytes()),
-            Function::Uuid => write_uuid(out, [draw(seed, 1), draw(seed, 2)]),
+            Function::Uuid => out.extend(uuid::of_bits([draw(seed, 1), draw(seed, 2)])),
             Function::Random { from, to } => {
                 let span = u128::from(to - from) + 1;
                 let above = (u128::from(draw(seed, 3)) * span) >> u64::BITS;
                 extend_decimal(out, from + above as u64);
             }
         }
-    }
-}
-
-const UUID_BYTES: usize = 36;
-
-/// Bits that depend on a seed and a salt (SplitMix64's finalizer over each part).
-fn draw(seed: [u64; 3], salt: u64) -> u64 {
-    seed.into_iter().fold(salt, |state, part| {
-        let x = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
-    })
-}
-
-/// Appends these bits as a UUID, with its version and variant in their places.
-fn write_uuid(out: &mut Vec<u8>, [high, low]: [u64; 2]) {
-    let high = high & !0xf000 | 0x4000;
-    let low = low & !(0b11 << 62) | 0b10 << 62;
-    let mut digits = Vec::with_capacity(UUID_BYTES);
-    extend_hex(&mut digits, &[high.to_be_bytes(), low.to_be_bytes()].concat());
-    for (start, end) in [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)] {
-        if start > 0 {
-            out.push(b'-');
-        }
-        out.extend_from_slice(&digits[start..end]);
-    }
-}
-
-fn extend_hex(out: &mut Vec<u8>, bytes: &[u8]) {
-    for byte in bytes {
-        out.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
     }
 }
 

@@ -13,12 +13,13 @@ mod pieces;
 mod quoting;
 mod stencil;
 mod table;
+pub(crate) mod uuid;
 
 pub(crate) use kept::{Kept, Values};
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose};
-pub use pieces::Template;
 pub(crate) use pieces::{Filling, Folk, Mark, Piece, Who};
+pub use pieces::{KeyForm, Template};
 pub use quoting::Quoting;
 pub(crate) use stencil::Stencil;
 pub use table::Table;

@@ -15,6 +15,8 @@ use super::quoting::Quoting;
 pub enum Purpose {
     /// A message that is measured, and so has an id, a time and padding.
     Measured,
+    /// The same, whose answer has its number, so that it needs no id of its own.
+    Numbered,
     /// What lets somebody into a room, and may announce them to the others there: with an id.
     Joining,
     /// Any other message.
@@ -23,14 +25,18 @@ pub enum Purpose {
     Opening,
 }
 
+/// Messages, and not what comes before them.
+const SAID: &[Purpose] = &[Purpose::Measured, Purpose::Numbered, Purpose::Joining, Purpose::Other];
+
 /// The placeholders that stand for themselves, and the purposes that have them.
-const NAMES: [(&str, Piece, &[Purpose]); 6] = [
-    ("id", Piece::Id, &[Purpose::Measured, Purpose::Joining]),
-    ("intended_ns", Piece::IntendedNs, &[Purpose::Measured]),
-    ("unix_ns", Piece::UnixNs, &[Purpose::Measured]),
-    ("padding", Piece::Padding, &[Purpose::Measured]),
-    ("client", Piece::Client, &[Purpose::Measured, Purpose::Joining, Purpose::Other]),
-    ("seq", Piece::Seq, &[Purpose::Measured, Purpose::Joining, Purpose::Other]),
+const NAMES: [(&str, Piece, &[Purpose]); 7] = [
+    ("id", Piece::Id, &[Purpose::Measured, Purpose::Numbered, Purpose::Joining]),
+    ("id:uuid", Piece::IdUuid, &[Purpose::Measured, Purpose::Numbered]),
+    ("intended_ns", Piece::IntendedNs, &[Purpose::Measured, Purpose::Numbered]),
+    ("unix_ns", Piece::UnixNs, &[Purpose::Measured, Purpose::Numbered]),
+    ("padding", Piece::Padding, &[Purpose::Measured, Purpose::Numbered]),
+    ("client", Piece::Client, SAID),
+    ("seq", Piece::Seq, SAID),
 ];
 
 /// What the names of columns start with, which may have any characters.
@@ -133,7 +139,8 @@ fn read_message(
     quoting: Quoting,
 ) -> Result<Template, Range<usize>> {
     read(text, quoting, |name, start| {
-        if !is_call(name) {
+        let is_own = NAMES.iter().any(|(known, ..)| *known == name);
+        if is_own || !is_call(name) {
             return meaning(name, purpose, names).map_or(Read::Unknown, Read::Meaning);
         }
         let Some(call) = Call::read(name) else { return Read::Unknown };

@@ -9,6 +9,7 @@ use super::functions::Function;
 use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
+use super::uuid;
 use crate::json::extend_decimal;
 use crate::stamp::{self, Lag, Stamp, padding};
 
@@ -22,6 +23,28 @@ pub struct Template {
     pub(super) pieces: Vec<Piece>,
 }
 
+/// How a message has its number, for its answer to have it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KeyForm {
+    /// As it is: `{seq}`.
+    Seq,
+    /// As a UUID: `{id:uuid}`.
+    Uuid,
+}
+
+impl KeyForm {
+    /// Either.
+    pub const ALL: [KeyForm; 2] = [KeyForm::Seq, KeyForm::Uuid];
+
+    /// The placeholder.
+    pub fn placeholder(self) -> &'static str {
+        match self {
+            KeyForm::Seq => "{seq}",
+            KeyForm::Uuid => "{id:uuid}",
+        }
+    }
+}
+
 /// A literal, or a hole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Piece {
@@ -30,6 +53,8 @@ pub(crate) enum Piece {
     Id,
     /// The stamp in its binary form.
     IdBytes,
+    /// A UUID by which an answer is known to whoever has the stamp.
+    IdUuid,
     IntendedNs,
     UnixNs,
     /// The wall clock as eight bytes, big endian.
@@ -146,6 +171,14 @@ impl Template {
         self.pieces.contains(&Piece::Id)
     }
 
+    /// Whether an answer can be known by what stands in this form in it.
+    pub fn has_key(&self, form: KeyForm) -> bool {
+        self.pieces.contains(match form {
+            KeyForm::Seq => &Piece::Seq,
+            KeyForm::Uuid => &Piece::IdUuid,
+        })
+    }
+
     /// Whether it has a value in it that a client was given at its login.
     pub(crate) fn has_kept(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
@@ -233,6 +266,21 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
+    /// What it says of a row, if that is all that it depends on.
+    pub(crate) fn of_row(&self, rows: &Table, row: usize) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(literal) => text.extend_from_slice(literal),
+                Piece::Cell { column, quoting } => {
+                    quoting.write(&mut text, rows.get(row, *column).as_bytes())
+                }
+                _ => return None,
+            }
+        }
+        Some(text)
+    }
+
     /// What it starts with, up to its first hole.
     pub(crate) fn start(&self) -> &[u8] {
         match self.pieces.first() {
@@ -295,6 +343,7 @@ impl Piece {
             Piece::Text(text) => out.extend_from_slice(text),
             Piece::Id => out.extend_from_slice(&stamp.to_text()),
             Piece::IdBytes => out.extend_from_slice(&stamp.to_binary()),
+            Piece::IdUuid => out.extend_from_slice(&uuid::of_message(stamp, *seq)),
             Piece::UnixNs => extend_decimal(out, *unix_ns),
             Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
             Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),

@@ -40,7 +40,7 @@ impl Matcher {
             tests.push(Test::Regex(regex.map_err(|error| BadCondition::Regex(error.to_string()))?));
         }
         let has_key = match &condition.key {
-            Some(key) => Pointer::parse(key).map(|_| true).ok_or(BadCondition::Pointer)?,
+            Some(key) => Pointer::parse(&key.at).map(|_| true).ok_or(BadCondition::Pointer)?,
             None => false,
         };
         if tests.is_empty() && !has_key { Err(BadCondition::Empty) } else { Ok(Matcher { tests }) }

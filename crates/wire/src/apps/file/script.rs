@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::event::{Kind, Way};
-use crate::pending::{self, Pending};
+use crate::pending::Pending;
 use crate::stamp::Stamp;
-use crate::template::Values;
+use crate::template::{Values, uuid};
 
 /// The step of a client that has come through its opening.
 pub(super) const USABLE: u16 = u16::MAX;
@@ -116,13 +116,19 @@ impl Script {
     /// A measured message goes out under this number.
     pub(super) fn handle_numbered(&mut self, number: u32, kind: Kind, stamp: Stamp) {
         let numbered = &mut self.besides.get_or_insert_default().numbered;
-        pending::push(&mut Some(numbered), number.into(), Some(kind), stamp);
+        numbered.push(number.into(), kind, stamp);
     }
 
-    /// The measured message of this number, once.
-    pub(super) fn take_numbered(&mut self, number: &str) -> Option<Stamp> {
+    /// The measured message that has this number, or this UUID, once.
+    pub(super) fn take_numbered(&mut self, key: &str) -> Option<Stamp> {
         let numbered = &mut self.besides.as_mut()?.numbered;
-        pending::take(&mut Some(numbered), number.as_bytes()).map(|(_, stamp)| stamp)
+        match uuid::number(key) {
+            None => numbered.take(key.parse().ok()?),
+            Some(number) => numbered.take_if(number.into(), |stamp| {
+                key.as_bytes().eq_ignore_ascii_case(&uuid::of_message(stamp, number))
+            }),
+        }
+        .map(|(_, stamp)| stamp)
     }
 
     /// A message has a value that is kept.
