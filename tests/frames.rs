@@ -168,7 +168,7 @@ fn an_answer_is_known_by_its_number() {
 fn an_answer_is_known_by_the_uuid_of_its_call_alone() {
     let file = "[echo]\nsend = '[2,\"{id:uuid}\",\"Heartbeat\",{}]'\n\
                 reply = { json = { \"/0\" = 3, \"/1\" = \"{id:uuid}\" } }\n";
-    let Some(app) = App::start("calls", file) else { return };
+    let Some(app) = start("calls", file) else { return };
     for sent_in_all in [400, 800] {
         let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
         assert_eq!(outcome.code, Some(0), "{outcome}");
