@@ -43,6 +43,13 @@ fn assert_delivered(app: &App, outcome: &Outcome, each: u64) {
     assert_eq!(step["delivery"]["count"], of("received"), "{outcome}");
 }
 
+/// Asserts that each of five clients was refused what it subscribed to or said.
+fn assert_refused(app: &App, path: &str, flags: &str) {
+    let outcome = app.run("broadcast", path, &format!("{flags} --rate 10 --duration 1s --no-preflight"));
+    let results = outcome.json();
+    assert_eq!((errors_of(&results, "rejected_refused"), sum_of(&results, "received")), (5, 0), "{outcome}");
+}
+
 /// Asserts that every message was answered.
 fn assert_answered(outcome: &Outcome) {
     let results = outcome.json();
@@ -80,9 +87,10 @@ fn graphql_over_the_older_subprotocol() {
     assert_delivered(&app, &outcome, 10);
     assert_answered(&outcome);
 
-    app.write(&changed(&file, "{ said(", "{ heard("));
-    let outcome = app.run("broadcast", "/graphql", "--clients 5 --rate 10 --duration 1s --no-preflight");
-    assert_eq!(errors_of(&outcome.json(), "rejected_refused"), 5, "it has no such field: {outcome}");
+    for (field, another) in [("{ said(", "{ heard("), ("{ say(", "{ tell(")] {
+        app.write(&changed(&file, field, another));
+        assert_refused(&app, "/graphql", "--clients 5");
+    }
 }
 
 const CENTRIFUGO: &str = "/connection/websocket";
@@ -109,6 +117,9 @@ fn centrifugo_publications_and_recovery() {
     let of = |name| sum_of(&results, name);
     assert_eq!((of("lost_offline"), of("missing"), of("duplicate")), (0, 0, 0), "{outcome}");
     assert!(of("recovered") > 100 && of("recovered") == of("offline_due"), "{outcome}");
+
+    app.write(&changed(&example("centrifugo"), "room-", "read-"));
+    assert_refused(&app, CENTRIFUGO, "--clients 5 --rooms 10");
 }
 
 const SUPABASE: &str = "/realtime/v1/websocket";

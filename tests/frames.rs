@@ -162,6 +162,10 @@ fn an_answer_is_known_by_its_number() {
     let [sent, received] = ["sent", "received"].map(|name| sum_of(&results, name));
     assert_eq!((sent, received), (400, 400), "{outcome}");
     assert_eq!(results["steps"][0]["rtt"]["count"], 400, "{outcome}");
+
+    app.write(&example("jsonrpc").replace("\"echo\"", "\"shout\""));
+    let outcome = app.run("echo", "/", "--clients 5 --rate 10 --duration 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "rejected_call"), 5, "an error is no answer: {outcome}");
 }
 
 #[test]

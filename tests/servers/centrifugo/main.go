@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +39,7 @@ func main() {
 	log.Fatal(http.ListenAndServe(os.Args[1], nil))
 }
 
-// newNode starts a node whose clients may subscribe and publish to any channel.
+// newNode starts a node whose clients may subscribe to any channel, and publish to all but read-….
 func newNode() (*centrifuge.Node, error) {
 	node, err := centrifuge.New(centrifuge.Config{})
 	if err != nil {
@@ -50,6 +51,10 @@ func newNode() (*centrifuge.Node, error) {
 			reply(centrifuge.SubscribeReply{Options: options}, nil)
 		})
 		client.OnPublish(func(event centrifuge.PublishEvent, reply centrifuge.PublishCallback) {
+			if strings.HasPrefix(event.Channel, "read-") {
+				reply(centrifuge.PublishReply{}, centrifuge.ErrorPermissionDenied)
+				return
+			}
 			said.Add(1)
 			sent.Add(int64(node.Hub().NumSubscribers(event.Channel)))
 			result, err := node.Publish(event.Channel, event.Data, centrifuge.WithHistory(historySize, historyTTL))

@@ -141,7 +141,9 @@ const modes = {
   rpc: () => {
     new WebSocketServer({ server }).on('connection', (socket) => socket.on('message', (data) => {
       counts.said++
-      socket.send(JSON.stringify({ jsonrpc: '2.0', result: null, id: JSON.parse(data).id }))
+      const { id, method } = JSON.parse(data)
+      const outcome = method === 'echo' ? { result: null } : { error: { code: -32601, message: 'Method not found' } }
+      socket.send(JSON.stringify({ jsonrpc: '2.0', ...outcome, id }))
     }))
   },
   // OCPP: a call has a UUID that no call had before, and nothing in it may be of the caller's own. Answers come in any order.
