@@ -204,7 +204,9 @@ fn mistakes_in_a_file_name_the_place_and_what_was_expected() {
     let good = "[[login]]\nget = '/in'\nkeep = { csrf = 'html:csrf' }\n[[login]]\npost = '/in'\nform = { a = '{csrf}' }\n[connect]\npath = '/{csrf}'\n";
     for (from, to, place, named) in [
         ("get = '/in'", "get = 'in'", "2:7", "/"),
-        ("get = '/in'", "get = 'http://other/in'", "2:7", "/"),
+        ("get = '/in'", "get = 'ftp://other/in'", "2:7", "https://"),
+        ("get = '/in'", "get = 'http://{person.id}/in'", "2:7", "https://"),
+        ("get = '/in'", "get = 'http://a:b@other/in'", "2:7", "https://"),
         ("get = '/in'", "get = '/in'\npost = '/in'", "1:1", "`get`"),
         ("get = '/in'", "got = '/in'", "2:1", "`get`, `post`, `form`"),
         ("get = '/in'", "get = '/in'\nexpect = 99", "3:10", "200"),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
+use crate::support::endpoint::endpoint;
 use crate::support::process::Process;
 use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
@@ -41,7 +42,7 @@ fn node(identity: &Identity, version: &str, clients: Option<&Path>) -> (Process,
         (free_address(), Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/tls"));
     let mut command = Command::new("node");
     command.arg("server.js").arg(address.port().to_string()).current_dir(&folder);
-    command.args([&identity.certificate, &identity.key]).arg(version).args(clients);
+    command.args([&identity.certificate, &identity.key]).arg(version).args(clients).env("TOKEN", TOKEN);
     let server = Process::start(&mut command);
     assert!(wait_until(RUN_MAX, || is_listening(address)), "node does not listen");
     (server, format!("https://{address}/"))
@@ -50,6 +51,10 @@ fn node(identity: &Identity, version: &str, clients: Option<&Path>) -> (Process,
 fn has_node() -> bool {
     Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success())
 }
+
+/// `{"sub":"ann"}`, signed with `sesame`.
+const TOKEN: &str =
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbm4ifQ.k-00hGKosIO205V_CKiksBElISLVwyMdSulBCDPMVIM";
 
 /// A server with a self-signed certificate.
 struct TlsServer {
@@ -258,4 +263,56 @@ fn clients_say_who_they_are_where_the_server_asks() {
     let mut alone = throng(["echo", "wss://127.0.0.1:1/", "--cert", "x.pem"]);
     let refused = run(&mut alone, RUN_MAX);
     assert!(refused.code == Some(2) && refused.stderr.contains("--key"), "{refused}");
+}
+
+/// Between requests to the clients' own server, one to another: over HTTPS to Node.js, or over HTTP to one that closes each time.
+#[test]
+fn a_token_is_fetched_from_another_server() {
+    if !has_node() {
+        return skip("https of Node.js", "needs node; tried: node --version");
+    }
+    let identity = Identity::of("127.0.0.1", 2099);
+    let (node, secured) = node(&identity, "TLSv1.3", None);
+    let (plain, asked) = endpoint(|_| ("200 OK", format!("{{\"access_token\":\"{TOKEN}\"}}")));
+    let server = Server::start(&["--jwt-secret", "sesame"]);
+    let folder = tempfile::tempdir().unwrap();
+    for place in [secured, format!("http://{plain}/")] {
+        let app = format!(
+            r#"
+[[login]]
+get = "/"
+
+[[login]]
+post = "{place}token?for={{person.id}}"
+form = {{ grant_type = "password", username = "user-{{person.id}}" }}
+keep = {{ key = "json:/access_token" }}
+
+[connect]
+path = "/ws?token={{key}}"
+
+[echo]
+send = '{{"type":"echo","payload":"{{id}}"}}'
+"#
+        );
+        let file = folder.path().join("app.toml");
+        std::fs::write(&file, app).unwrap();
+        let url = format!("ws://name:secret@{}", server.address);
+        let mut command =
+            throng(["echo", &url, "--clients", "10", "--rate", "40", "--duration", "1s", "--app"]);
+        command.arg(&file).args(["--format", "json", "--quiet", "--no-preflight", "--processes", "2"]);
+        let outcome = run(command.arg("--ca").arg(&identity.certificate), RUN_MAX);
+        assert_eq!((outcome.code, sum_of(&outcome.json(), "received")), (Some(0), 40), "{place}: {outcome}");
+    }
+    assert_eq!(node.into_output().0.lines().count(), 10, "one connection for each login");
+    let asked: Vec<_> = asked.try_iter().collect();
+    assert_eq!(asked.len(), 10);
+    for request in &asked {
+        assert!(request.line.starts_with("POST /token?for="), "{request:?}");
+        assert_eq!(request.field("host"), Some(&*plain.to_string()), "{request:?}");
+        assert_eq!(
+            request.field("authorization"),
+            None,
+            "what lets them in here is not for there: {request:?}"
+        );
+    }
 }

@@ -46,6 +46,7 @@ mod run;
 mod scrape;
 mod screen;
 mod secrets;
+mod security;
 mod sink;
 mod stand_in;
 mod stderr;

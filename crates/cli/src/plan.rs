@@ -4,9 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use load::{Connecting, Draining, LoadRule, Plan, Rooms, Speech, TlsIdentity, TlsPlan, Workload};
+use load::{Connecting, Draining, LoadRule, LoginServer, Plan, Rooms, Speech, Workload};
 use net::clock;
-use secret::Secret;
 use wire::app_file::OpenStep;
 use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
@@ -18,14 +17,13 @@ use crate::flap::FlapArgs;
 use crate::payload;
 use crate::people;
 use crate::publishing;
+use crate::security::Security;
 use crate::stderr;
-use crate::target::Target;
+use crate::target::{self, Target};
 
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
 const QUIET_NS: u64 = 2_000_000_000;
 const DRAIN_TIMEOUT_NS: u64 = 30_000_000_000;
-/// The largest bundle of authorities that is sent along: several times those of a system.
-const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 /// Clients for one source address on loopback: well below the 28,000 ports that the kernel gives out, some of which
 /// may be waiting to be free again.
 pub(crate) const CLIENTS_PER_ADDR: u64 = 10_000;
@@ -80,27 +78,19 @@ pub(crate) fn telling(
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
         given => given.to_vec(),
     };
-    let authorities =
-        args.ca.as_deref().filter(|_| target.tls_name.is_some()).map(authorities).transpose()?;
-    let identity = args.cert.as_deref().zip(args.key.as_deref());
-    let identity = identity.map(|(cert, key)| identity_in(cert, key)).transpose()?;
-    let tls = target.tls_name.as_ref().map(|name| TlsPlan {
-        server_name: name.clone(),
-        authorities,
-        insecure: args.insecure,
-        identity: identity.clone(),
-        resumes: !args.no_tls_resumption,
-    });
+    let security = Security::of(args)?;
+    let tls = target.tls_name.as_deref().map(|name| security.to(name));
     let published = tells.publish();
     if published.is_some() && workload == Workload::Echo {
         return Err(Failure::usage("--publish-url", "is for broadcasts: an echo is for its sender alone"));
     }
     let publish = published.or(publish).filter(|_| workload == Workload::Broadcast);
     let publishing =
-        publish.map(|publish| publishing::publishing(publish, target, tls.as_ref(), &speech)).transpose()?;
+        publish.map(|publish| publishing::publishing(publish, target, &security, &speech)).transpose()?;
     let timeout_ns = connect_timeout_ns(args, &speech);
     Ok(Plan {
         endpoints: target.endpoints.clone(),
+        login_servers: login_servers(&speech, &security)?,
         tls,
         speech,
         workload,
@@ -135,23 +125,14 @@ pub(crate) fn telling(
     })
 }
 
-/// The text of a PEM file: it goes to the process that connects.
-fn authorities(ca: &Path) -> Result<String, Failure> {
-    let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
-    let text = net::files::read_text(ca, AUTHORITIES_BYTES_MAX).map_err(cannot)?;
-    net::tls::check_authorities(&text).map_err(cannot)?;
-    Ok(text)
-}
-
-fn identity_in(cert: &Path, key: &Path) -> Result<TlsIdentity, Failure> {
-    let cannot = |flag: &'static str, path: &Path, error: std::io::Error| {
-        Failure::usage(flag, format!("{}: {error}", path.display()))
+/// Where the clients of an app log in, where that is not their own server.
+fn login_servers(speech: &Speech, security: &Security) -> Result<Vec<LoginServer>, Failure> {
+    let urls = speech.of_dialect.app.iter().flat_map(|app| &app.login_servers);
+    let server = |url: &String| {
+        let Target { endpoints, tls_name, .. } = target::resolve(url, None)?;
+        Ok(LoginServer { endpoints, tls: tls_name.as_deref().map(|name| security.to(name)) })
     };
-    let read = |path: &Path| net::files::read_text(path, AUTHORITIES_BYTES_MAX);
-    let chain = read(cert).map_err(|error| cannot("--cert", cert, error))?;
-    let key = Secret::from(read(key).map_err(|error| cannot("--key", key, error))?);
-    net::tls::check_identity(&chain, &key).map_err(|error| cannot("--cert", cert, error))?;
-    Ok(TlsIdentity { chain, key })
+    urls.map(server).collect()
 }
 
 /// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that clients that log in

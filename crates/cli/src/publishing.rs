@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use load::{Publishing, Speech, TlsPlan};
+use load::{Publishing, Speech};
 use wire::app_file::AppFile;
 use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
 use crate::app_file::{Publish, check_place};
 use crate::exit::Failure;
+use crate::security::Security;
 use crate::target::{self, Target};
 
 /// Connections where nobody says how many.
@@ -15,11 +16,11 @@ const CONNECTIONS: u32 = 16;
 const FLAG: &str = "--publish-url";
 const CONTENT_TYPE: &str = "Content-Type";
 
-/// The requests that take the place of what clients with this speech would say themselves. `tls` is how they connect.
+/// The requests that take the place of what clients with this speech would say themselves.
 pub(crate) fn publishing(
     publish: Publish,
     target: &Target,
-    tls: Option<&TlsPlan>,
+    security: &Security,
     speech: &Speech,
 ) -> Result<Publishing, Failure> {
     let Publish { url, mut headers, expect, connections } = publish;
@@ -28,13 +29,6 @@ pub(crate) fn publishing(
     }
     check_place(&url).map_err(|problem| Failure::usage(FLAG, problem))?;
     let there = if url.starts_with('/') { None } else { Some(target::resolve(&url, None)?) };
-    let own_tls = |name: &String| TlsPlan {
-        server_name: name.clone(),
-        authorities: tls.and_then(|tls| tls.authorities.clone()),
-        insecure: tls.is_some_and(|tls| tls.insecure),
-        identity: tls.and_then(|tls| tls.identity.clone()),
-        resumes: tls.is_none_or(|tls| tls.resumes),
-    };
     let usual = HttpOptions::default();
     let http = HttpOptions {
         method: "POST".to_owned(),
@@ -44,10 +38,7 @@ pub(crate) fn publishing(
     let to = there.as_ref().unwrap_or(target);
     let publishing = Publishing {
         endpoints: to.endpoints.clone(),
-        tls: match &there {
-            None => tls.cloned(),
-            Some(there) => there.tls_name.as_ref().map(own_tls),
-        },
+        tls: to.tls_name.as_deref().map(|name| security.to(name)),
         speech: Speech {
             dialect: DialectId::Http,
             carrier: Carrier::Http1,

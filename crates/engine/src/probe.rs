@@ -264,6 +264,7 @@ mod tests {
                 of_dialect: wire::DialectOptions::default(),
                 people: Arc::default(),
             },
+            login_servers: Vec::new(),
             workload: Workload::Echo,
             rooms: Arc::default(),
             speakers: None,

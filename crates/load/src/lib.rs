@@ -32,4 +32,4 @@ pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;
 pub use senders::{Senders, Voice};
-pub use speech::{BadSpeech, Endpoint, Speech, TlsIdentity, TlsPlan};
+pub use speech::{BadSpeech, Endpoint, LoginServer, Speech, TlsIdentity, TlsPlan};

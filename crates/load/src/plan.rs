@@ -13,7 +13,7 @@ use crate::rooms::Rooms;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
 use crate::senders::Senders;
-use crate::speech::{Endpoint, Speech, TlsPlan};
+use crate::speech::{Endpoint, LoginServer, Speech, TlsPlan};
 
 /// What every worker of a run is told once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Plan {
     pub endpoints: Vec<Endpoint>,
     /// Present for `wss://` and `https://`.
     pub tls: Option<TlsPlan>,
+    /// Those that clients log in at, where it is not there: as the app's file numbers them, from 1.
+    pub login_servers: Vec<LoginServer>,
     /// How to speak once connected.
     pub speech: Speech,
     /// What the clients do.
@@ -78,6 +80,7 @@ impl Plan {
         Some(Plan {
             endpoints: endpoints.clone(),
             tls: tls.clone(),
+            login_servers: Vec::new(),
             speech: Speech { people, ..speech.clone() },
             rooms: Arc::default(),
             slow: None,

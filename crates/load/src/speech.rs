@@ -19,6 +19,15 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
+/// A server that clients log in at before they connect to their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginServer {
+    /// Where it is; clients take them in turn.
+    pub endpoints: Vec<Endpoint>,
+    /// Present for `https://`.
+    pub tls: Option<TlsPlan>,
+}
+
 /// How certificates are checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsPlan {

@@ -33,6 +33,8 @@ pub struct AppFile {
     pub separator: String,
     /// The plain requests that come before the opening request, in this order.
     pub login: Vec<LoginRequest>,
+    /// Where those of a login go that are not for the clients' own server: `https://id.example.com`.
+    pub login_servers: Vec<String>,
     /// What has to happen before a client is usable, in this order.
     pub open: Vec<OpenStep>,
     /// The message that its sender alone gets an answer to.
@@ -144,6 +146,8 @@ pub struct LoginRequest {
     pub name: String,
     /// A `POST`; else a `GET`.
     pub is_post: bool,
+    /// Which server it is for: 0 is the clients' own, 1 the first of [`AppFile::login_servers`].
+    pub server: u16,
     /// Path and query.
     pub target: Template,
     /// Further fields of its head.

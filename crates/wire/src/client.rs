@@ -99,6 +99,17 @@ impl Client {
         }
     }
 
+    /// The server that stream 0 is to be connected to, now that it is to be: 0 is the run's, 1 the first of
+    /// [`login_servers`](crate::app_file::AppFile::login_servers).
+    pub fn server(&self, cfg: &Config) -> usize {
+        let server = match (&self.state, &cfg.login) {
+            (State::Idle, Some(steps)) => steps.server(0),
+            (State::LoggingIn(visit), Some(steps)) => visit.server(steps),
+            _ => 0,
+        };
+        server.into()
+    }
+
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
         if let (State::Idle, Carrier::Http2 { .. }) = (&self.state, cfg.options().carrier) {

@@ -20,6 +20,7 @@ fn config(place: &str) -> Config {
         Template::parse("/{kept}", Purpose::Opening, &people.names, quoting).expect("a good template")
     };
     let first = LoginRequest {
+        server: 0,
         name: "GET /".into(),
         is_post: false,
         target: Template::literal("/"),

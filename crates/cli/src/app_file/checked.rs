@@ -38,7 +38,12 @@ impl Checked<'_> {
     pub(super) fn app(
         &self,
         file: &File,
-        (login, resumed, mut open): (Vec<LoginRequest>, Vec<Resumed>, Vec<OpenStep>),
+        (login, login_servers, resumed, mut open): (
+            Vec<LoginRequest>,
+            Vec<String>,
+            Vec<Resumed>,
+            Vec<OpenStep>,
+        ),
         keeper: &mut Keeper,
         (kinds, says): (&[RoomKind], &[SayKind]),
         rooms: Option<&Rooms>,
@@ -59,6 +64,7 @@ impl Checked<'_> {
             binary,
             separator,
             login,
+            login_servers,
             open,
             echo,
             joins,

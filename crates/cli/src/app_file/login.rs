@@ -9,6 +9,7 @@ use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::Login;
 use super::keeps::{self, Keeper};
+use super::path::path;
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -17,25 +18,26 @@ const CONTENT_TYPE: &str = "content-type";
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 
-/// The requests of a login. What each keeps is a name for all that comes behind it.
+/// The requests of a login, and the servers that they are for beside the clients' own. What each keeps is a name for all that
+/// comes behind it.
 pub(super) fn requests(
     source: &Source<'_>,
     written: &[Spanned<Login>],
     (keeper, names): (&mut Keeper, &mut Names),
-) -> Result<Vec<LoginRequest>, Failure> {
+) -> Result<(Vec<LoginRequest>, Vec<String>), Failure> {
     if let Some(more) = written.get(LOGIN_REQUESTS_MAX) {
         return Err(
             source.error(more.span(), format!("at most {LOGIN_REQUESTS_MAX} requests to log in with"))
         );
     }
-    let mut requests = Vec::with_capacity(written.len());
+    let (mut requests, mut servers) = (Vec::with_capacity(written.len()), Vec::new());
     for login in written {
-        let mut request = Checked { source, names }.request(login)?;
+        let mut request = Checked { source, names }.request(login, &mut servers)?;
         request.keep = keeper.of_answer(source, &login.get_ref().keep)?;
         keeps::name(names, &request.keep);
         requests.push(request);
     }
-    Ok(requests)
+    Ok((requests, servers))
 }
 
 /// Turns a request into the app's, with the names that there are by then.
@@ -45,14 +47,14 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn request(&self, login: &Spanned<Login>) -> Result<LoginRequest, Failure> {
+    fn request(&self, login: &Spanned<Login>, servers: &mut Vec<String>) -> Result<LoginRequest, Failure> {
         let Login { get, post, form, json, headers, expect, follow, .. } = login.get_ref();
         let (path, is_post) = match (get, post) {
             (Some(get), None) => (get, false),
             (None, Some(post)) => (post, true),
-            _ => return Err(self.wrong(login, "expected exactly one of `get` and `post`: a path")),
+            _ => return Err(self.wrong(login, "expected exactly one of `get` and `post`: a path, or a URL")),
         };
-        let target = super::path::path(self.source, path, self.names)?;
+        let (server, target) = self.place(path, servers)?;
         if let Some(expect) = expect.as_ref().filter(|expect| !(200..600).contains(expect.get_ref())) {
             return Err(self.wrong(expect, "expected the status of an answer, 200 to 599"));
         }
@@ -81,6 +83,7 @@ impl Checked<'_> {
         Ok(LoginRequest {
             name: format!("{} {}", if is_post { "POST" } else { "GET" }, path.get_ref()),
             is_post,
+            server,
             target,
             headers: own,
             content,
@@ -88,6 +91,28 @@ impl Checked<'_> {
             follows: *follow,
             keep: Vec::new(),
         })
+    }
+
+    /// The server that a request is for, by its number, and the path there.
+    fn place(&self, at: &Spanned<String>, servers: &mut Vec<String>) -> Result<(u16, Template), Failure> {
+        let text = at.get_ref();
+        let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| !scheme.starts_with('/'))
+        else {
+            return Ok((0, path(self.source, at, text, self.names)?));
+        };
+        let host_end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (host, behind) = rest.split_at(host_end);
+        let origin = format!("{scheme}://{host}");
+        if !["http", "https"].contains(&scheme) || host.is_empty() || host.contains(['@', '{']) {
+            let problem = "expected a path, or a URL such as https://id.example.com/token, with a host that is the same for all";
+            return Err(self.wrong(at, problem));
+        }
+        let known = servers.iter().position(|known| *known == origin).unwrap_or_else(|| {
+            servers.push(origin);
+            servers.len() - 1
+        });
+        let target = path(self.source, at, if behind.is_empty() { "/" } else { behind }, self.names)?;
+        Ok((known as u16 + 1, target))
     }
 
     /// A form as browsers send it (URL Standard, application/x-www-form-urlencoded).

@@ -196,7 +196,7 @@ fn describe(
     let kinds = rooms::kinds(source, file, &mut people, clients_max)?;
     let strangers = people.names.clone();
     let mut keeper = Keeper::default();
-    let login = login::requests(source, &file.login, (&mut keeper, &mut people.names))?;
+    let (login, login_servers) = login::requests(source, &file.login, (&mut keeper, &mut people.names))?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
@@ -223,7 +223,7 @@ fn describe(
     let (open, said) = opening::opening(&checked, file, &mut keeper)?;
     let app = Checked { names: &said, ..checked }.app(
         file,
-        (login, resumed, open),
+        (login, login_servers, resumed, open),
         &mut keeper,
         (&kinds, &says),
         rooms.as_ref(),

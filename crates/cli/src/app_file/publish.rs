@@ -133,5 +133,5 @@ pub(super) fn target(
         let problem = "expected `post`, the path at which it is published, here or in [publish]";
         return if publish.post.is_some() { Ok(None) } else { Err(source.error(say.span(), problem)) };
     };
-    path(source, post, names).map(Some)
+    path(source, post, post.get_ref(), names).map(Some)
 }

@@ -175,10 +175,13 @@ impl Policy {
             Endpoint::Unix(path) => self.allowed.iter().any(|rule| rule.place == Place::Socket(path.clone())),
         };
         let of_clients = asked_for(&plan.endpoints, scheme_of(&plan.speech, plan.tls.is_some()));
+        let of_logins = plan.login_servers.iter().flat_map(|server| {
+            asked_for(&server.endpoints, if server.tls.is_some() { "https" } else { "http" })
+        });
         let of_publishers = plan.publishing.iter().flat_map(|publishing| {
             asked_for(&publishing.endpoints, scheme_of(&publishing.speech, publishing.tls.is_some()))
         });
-        let asked = of_clients.chain(of_publishers).find(|asked| !is_allowed(asked))?;
+        let asked = of_clients.chain(of_logins).chain(of_publishers).find(|asked| !is_allowed(asked))?;
         Some(format!("it may not load {asked}: start it with --allow {asked}"))
     }
 

@@ -5,7 +5,7 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Casting, Connecting, Flap, Load, Plan, Publishing, Rooms, Segment, Speech, Storm};
+use load::{Casting, Connecting, Flap, Load, LoginServer, Plan, Publishing, Rooms, Segment, Speech, Storm};
 use net::clock;
 
 use super::intro::WORKERS_MAX;
@@ -40,6 +40,7 @@ pub(super) fn is_brief(brief: &Brief) -> bool {
 fn is_plan(plan: &Plan) -> bool {
     let Plan {
         endpoints,
+        login_servers,
         speech,
         rooms,
         slow,
@@ -55,6 +56,7 @@ fn is_plan(plan: &Plan) -> bool {
     let Connecting { timeout_ns, rate_per_s, .. } = connecting;
     let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
     !endpoints.is_empty()
+        && are_login_servers(login_servers, speech)
         && rate_per_s.is_none_or(is_rate)
         && is_speech(speech)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
@@ -68,6 +70,12 @@ fn is_plan(plan: &Plan) -> bool {
         && flap.as_ref().is_none_or(is_flap)
         && publishing.as_ref().is_none_or(|publishing| is_publishing(publishing))
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+/// Whether they are those that the app's file numbers.
+fn are_login_servers(servers: &[LoginServer], speech: &Speech) -> bool {
+    let numbered = speech.of_dialect.app.as_ref().map_or(0, |app| app.login_servers.len());
+    servers.len() == numbered && servers.iter().all(|server| !server.endpoints.is_empty())
 }
 
 /// How many kinds of broadcasts there are.

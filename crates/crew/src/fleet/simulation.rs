@@ -290,6 +290,7 @@ pub(crate) fn plan() -> Plan {
     Plan {
         endpoints: vec![Endpoint::Unix("/nowhere".into())],
         tls: None,
+        login_servers: Vec::new(),
         speech,
         workload: Workload::Echo,
         speakers: None,

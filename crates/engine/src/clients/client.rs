@@ -38,6 +38,8 @@ pub(crate) struct LoadClient {
 enum Input {
     /// So many bytes that are in hand.
     Bytes(usize),
+    /// What TLS has made plain.
+    Plain,
     /// That the server has closed the stream.
     End,
     /// That it is time.
@@ -84,7 +86,7 @@ impl LoadClient {
     /// Connects one of the client's streams.
     fn open_stream(&mut self, index: u32, stream: StreamId, shared: &mut Shared) -> Result<(), Cause> {
         let token = Token { client: index, stream, attempt: self.attempt };
-        let socket = shared.connect(token, self.record.is_slow)?;
+        let socket = shared.connect(token, self.record.is_slow, shared.server_of(&self.session, stream))?;
         self.streams.open(stream, socket);
         Ok(())
     }
@@ -166,7 +168,7 @@ impl LoadClient {
             ledger.meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
             self.record.since_ns = shared.now_ns;
         }
-        if let Some((tls, name)) = &shared.tls {
+        if let Some((tls, name)) = shared.tls(shared.server_of(&self.session, token.stream)) {
             // Further connections of a session are none that results count.
             let is_back = self.record.was_usable && self.session.is_new();
             let secured = if is_back { Tls::new_client_again(tls, name) } else { Tls::new_client(tls, name) };
@@ -260,14 +262,17 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let (mut was_handshaking, mut is_resumed) = (false, false);
+        let mut input = Input::Bytes(received);
         let Some(link) = self.streams.get(token.stream) else { return Ok(()) };
         if let Some(tls) = &mut link.tls {
+            input = Input::Plain;
             was_handshaking = tls.is_handshaking();
             shared.plain.clear();
             let outcome =
                 tls.handle_input(&mut shared.read[..received], &mut shared.plain).map_err(Cause::Tls);
             let is_handshaking = tls.is_handshaking();
-            let agreed = match &shared.tls {
+            let server = if was_handshaking { shared.server_of(&self.session, token.stream) } else { 0 };
+            let agreed = match shared.tls(server) {
                 Some((asked, _)) if was_handshaking && !is_handshaking => tls.check_agreed(asked),
                 _ => Ok(()),
             };
@@ -287,7 +292,7 @@ impl LoadClient {
             }
             self.handle_open(token, shared, ledger)?;
         }
-        self.handle_input(token, Input::Bytes(received), shared, ledger)
+        self.handle_input(token, input, shared, ledger)
     }
 
     /// Tells the session what happened, and books what it makes of that.
@@ -300,10 +305,10 @@ impl LoadClient {
     ) -> Result<(), Cause> {
         let acks = shared.acks();
         let lag_ns = shared.lag_ns.take();
-        let Shared { wire, tls, read, plain, output, segment, workload, now_ns, said, .. } = shared;
+        let Shared { wire, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
-            Input::Bytes(_) if tls.is_some() => plain.as_slice(),
+            Input::Plain => plain.as_slice(),
             Input::Bytes(received) => &read[..received],
             Input::End | Input::Wake | Input::Pass(..) => &[],
         };
@@ -329,7 +334,9 @@ impl LoadClient {
         let on = &mut |event| booking.handle(event);
         let voice = &mut output.of(segment.number(token.client));
         let outcome = match input {
-            Input::Bytes(_) => self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on),
+            Input::Bytes(_) | Input::Plain => {
+                self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on)
+            }
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, voice, on),
             Input::Wake => self.session.handle_timeout(wire, *now_ns, voice, on),
             Input::Pass(kind, way, announced) => {

@@ -123,7 +123,7 @@ impl Clients {
 
     /// From now on, keeps the TLS sessions of so many clients for when they come back.
     pub(crate) fn keep_tls_sessions(&self, clients: u32) {
-        if let Some((tls, _)) = &self.shared.tls {
+        if let Some((tls, _)) = self.shared.tls(0) {
             tls.keep_sessions(clients as usize);
         }
     }

@@ -87,8 +87,8 @@ pub(crate) struct Shared {
     unstamped_reads: u32,
     stamped_ns: u64,
     pub(crate) wire: wire::Config,
-    pub(crate) tls: Option<(ClientTls, String)>,
-    endpoints: Vec<Addr>,
+    /// The run's own, and those that clients log in at.
+    servers: Vec<Server>,
     local_addrs: Vec<IpAddr>,
     pub(crate) workload: Workload,
     pub(crate) segment: Segment,
@@ -105,12 +105,14 @@ pub(crate) struct Shared {
     pub(crate) said: Option<Vec<u8>>,
 }
 
+/// Where to connect to, in turn, and how.
+struct Server {
+    endpoints: Vec<Addr>,
+    tls: Option<(ClientTls, String)>,
+}
+
 impl Shared {
     pub(crate) fn new(plan: &Plan, segment: Segment) -> io::Result<Self> {
-        let endpoints = plan.endpoints.iter().map(|endpoint| match endpoint {
-            load::Endpoint::Inet(addr) => Addr::Inet(*addr),
-            load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
-        });
         let alpn = plan.speech.alpn();
         let client_tls = |tls: &load::TlsPlan| {
             let identity = tls.identity.clone().map(|identity| (identity.chain, identity.key));
@@ -118,6 +120,16 @@ impl Shared {
             let options = TlsOptions { authorities, insecure: tls.insecure, identity, alpn };
             ClientTls::new(&options).map(|client| (client, tls.server_name.clone()))
         };
+        let server = |endpoints: &[load::Endpoint], tls: Option<&load::TlsPlan>| {
+            Ok::<_, io::Error>(Server {
+                endpoints: endpoints.iter().map(addr_of).collect(),
+                tls: tls.map(client_tls).transpose()?,
+            })
+        };
+        let mut servers = vec![server(&plan.endpoints, plan.tls.as_ref())?];
+        for of_logins in &plan.login_servers {
+            servers.push(server(&of_logins.endpoints, of_logins.tls.as_ref())?);
+        }
         let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
         let wire = wire.among_workers(segment.workers);
         Ok(Self {
@@ -130,8 +142,7 @@ impl Shared {
             unstamped_reads: 0,
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
-            tls: plan.tls.as_ref().map(client_tls).transpose()?,
-            endpoints: endpoints.collect(),
+            servers,
             local_addrs: plan.connecting.local_addrs.clone(),
             workload: plan.workload,
             segment,
@@ -156,9 +167,19 @@ impl Shared {
         if self.has_publishers { Acks::all(true) } else { self.wire.acks() }
     }
 
-    /// A socket that is connecting, and will be heard of under this token.
-    pub(crate) fn connect(&self, token: Token, is_slow: bool) -> Result<Socket, Cause> {
-        let (addr, local) = self.addresses(token.client);
+    /// The server that a stream of a session goes to.
+    pub(crate) fn server_of(&self, session: &wire::Client, stream: StreamId) -> usize {
+        if stream == 0 { session.server(&self.wire) } else { 0 }
+    }
+
+    /// How connections to a server are secured, and the name that its certificate must carry; `None`: they are not.
+    pub(crate) fn tls(&self, server: usize) -> Option<&(ClientTls, String)> {
+        self.servers[server].tls.as_ref()
+    }
+
+    /// A socket that is connecting to a server, and will be heard of under this token.
+    pub(crate) fn connect(&self, token: Token, is_slow: bool, server: usize) -> Result<Socket, Cause> {
+        let (addr, local) = self.addresses(token.client, server);
         let socket = if is_slow {
             net::socket::connect_narrow(addr, local, SLOW_RECV_BUFFER_BYTES)
         } else {
@@ -173,12 +194,13 @@ impl Shared {
     }
 
     /// Where a client connects to, and from: clients of all workers take both in turn.
-    fn addresses(&self, index: u32) -> (&Addr, Option<IpAddr>) {
+    fn addresses(&self, index: u32, server: usize) -> (&Addr, Option<IpAddr>) {
         let local = match self.local_addrs.len() {
             0 => None,
             n => Some(self.local_addrs[self.turn(index, n)]),
         };
-        (&self.endpoints[self.turn(index, self.endpoints.len())], local)
+        let endpoints = &self.servers[server].endpoints;
+        (&endpoints[self.turn(index, endpoints.len())], local)
     }
 
     /// A client's number among those of all workers.
@@ -200,5 +222,12 @@ impl Shared {
             (self.unstamped_reads, self.stamped_ns) = (0, self.now_ns);
         }
         is_stamped
+    }
+}
+
+fn addr_of(endpoint: &load::Endpoint) -> Addr {
+    match endpoint {
+        load::Endpoint::Inet(addr) => Addr::Inet(*addr),
+        load::Endpoint::Unix(path) => Addr::Unix(path.clone()),
     }
 }

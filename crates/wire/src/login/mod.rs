@@ -3,7 +3,7 @@
 //! first, on stream 0.
 //!
 //! ```text
-//! a request --its answer is whole, and as expected--> the next, on the same connection if it stands
+//! a request --its answer is whole, and as expected--> the next, on the same connection if it stands and is to the same server
 //! a request --a redirect that is followed--> the request that it leads to
 //! the last --its answer is whole, and as expected--> done: the opening request comes next
 //! ```

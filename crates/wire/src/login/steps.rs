@@ -11,9 +11,9 @@ use crate::template::{Filling, Template};
 /// The requests of a login, in their order, with everything encoded that can be encoded once.
 pub(crate) struct Steps {
     steps: Vec<Step>,
-    /// The `Host` field.
-    pub(super) host: String,
-    /// The field lines that all of them share.
+    /// The `Host` field, by server.
+    hosts: Vec<String>,
+    /// The field lines that all requests to the clients' own server share: other servers are not told what lets them in there.
     shared: Template,
 }
 
@@ -38,8 +38,27 @@ impl Steps {
         if too_many {
             return Err(bad("fewer requests to log in with, and fewer values to keep"));
         }
+        let host = |origin: &String| Some(origin.split_once("://")?.1.to_owned());
+        let own = Some(options.host.clone());
+        let hosts: Option<Vec<String>> =
+            [own].into_iter().chain(app.login_servers.iter().map(host)).collect();
+        let hosts = hosts.filter(|hosts| {
+            hosts.iter().all(|host| request::is_sendable("X-Host", host.as_bytes()))
+                && app.login.iter().all(|request| usize::from(request.server) < hosts.len())
+        });
+        let hosts = hosts.ok_or_else(|| bad("servers to log in at"))?;
         let steps = app.login.iter().map(Step::new).collect::<Result<_, _>>()?;
-        Ok(Some(Steps { steps, host: options.host.clone(), shared: options.encode_shared() }))
+        Ok(Some(Steps { steps, hosts, shared: options.encode_shared() }))
+    }
+
+    /// The server that the request of this number is for, and behind the last one the clients' own.
+    pub(crate) fn server(&self, at: usize) -> u16 {
+        self.get(at).map_or(0, |step| step.request.server)
+    }
+
+    /// What a server is called in requests.
+    pub(super) fn host(&self, server: u16) -> &str {
+        &self.hosts[usize::from(server)]
     }
 
     /// A request by its number.
@@ -73,17 +92,19 @@ impl Steps {
 
     /// Appends a request: the one of that number, or where it led to.
     pub(super) fn write(&self, out: &mut Vec<u8>, step: &Step, led: Option<&Led>, filling: &Filling<'_>) {
-        let LoginRequest { is_post, target, content, .. } = &step.request;
+        let LoginRequest { is_post, server, target, content, .. } = &step.request;
         let is_post = *is_post && led.is_none_or(|led| led.keeps_method);
         out.extend_from_slice(if is_post { b"POST " } else { b"GET " });
         match led {
             Some(led) => out.extend_from_slice(led.target.as_bytes()),
             None => target.write(out, filling, 0),
         }
-        for part in [" HTTP/1.1\r\nHost: ", &self.host, "\r\n"] {
+        for part in [" HTTP/1.1\r\nHost: ", self.host(*server), "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
-        self.shared.write(out, filling, 0);
+        if *server == 0 {
+            self.shared.write(out, filling, 0);
+        }
         step.own.write(out, filling, 0);
         if !is_post {
             return out.extend_from_slice(b"\r\n");

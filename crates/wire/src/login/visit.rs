@@ -48,6 +48,11 @@ impl Visit {
         }
     }
 
+    /// The server of the request that is under way.
+    pub(crate) fn server(&self, steps: &Steps) -> u16 {
+        steps.server(self.at)
+    }
+
     /// Stream 0 is connected, the first time or again. True: the login is done.
     pub(crate) fn handle_open(&mut self, steps: &Steps, roll: &Roll, now_ns: u64, io: &mut impl Io) -> bool {
         self.is_connected = true;
@@ -150,6 +155,9 @@ impl Visit {
             }
             (self.at, self.redirects, self.led) = (self.at + 1, 0, None);
         }
+        if self.server(steps) != step.request.server {
+            self.is_connected = false;
+        }
         if !self.is_connected {
             io.open_stream(0);
             return Ok(if steps.get(self.at).is_none() { Went::ThroughAndOut } else { Went::On });
@@ -179,7 +187,7 @@ impl Visit {
         let here = location.strip_prefix("http://").or_else(|| location.strip_prefix("https://"));
         let target = match here.or_else(|| location.strip_prefix("//")) {
             Some(place) => {
-                let target = place.strip_prefix(&steps.host)?;
+                let target = place.strip_prefix(steps.host(step.request.server))?;
                 if target.is_empty() { "/".to_owned() } else { target.to_owned() }
             }
             None if location.starts_with('/') => location.to_owned(),

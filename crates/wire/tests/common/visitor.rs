@@ -90,6 +90,7 @@ pub(crate) fn template(text: &str, people: &People, quoting: Quoting) -> Templat
 
 pub(crate) fn get(path: &str) -> LoginRequest {
     LoginRequest {
+        server: 0,
         name: format!("GET {path}"),
         is_post: false,
         target: Template::literal(path),
