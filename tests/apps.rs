@@ -173,3 +173,24 @@ fn ocpp_heartbeats_are_answered() {
     assert_eq!(results["steps"][0]["counts"]["errors"], serde_json::json!({}), "{outcome}");
     assert_eq!(app.counted("triggered"), app.counted("booted"), "each answered the server's call: {outcome}");
 }
+
+#[test]
+fn a_live_view_is_joined_with_what_its_page_says() {
+    let file = example("liveview");
+    let Some(app) = start("liveview", &file) else { return };
+    let outcome = app.run("echo", "/", "--clients 30 --rate 60 --duration 2s");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("connected"), of("sent"), of("received")), (30, 120, 120), "{outcome}");
+    assert_answered(&outcome);
+    assert!(app.counted("said") >= 120, "those of the preflight besides: {outcome}");
+
+    app.write(&changed(&file, "html:data-phx-session", "html:csrf-token"));
+    let outcome = app.run("echo", "/", "--clients 5 --rate 10 --duration 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), 5, "the session is another's: {outcome}");
+
+    app.write(&changed(&file, "html:data-phx-session", "html:data-session"));
+    let outcome = app.run("echo", "/", "--clients 5 --rate 10 --duration 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "login_no_match"), 5, "the page has no such thing: {outcome}");
+}

@@ -10,6 +10,7 @@
 //! logging in, asking, opening, open, requesting --any failure--> failed: input is discarded
 //! ```
 
+mod login;
 mod passage;
 mod question;
 mod series;
@@ -21,7 +22,7 @@ use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
 use crate::io::{Io, Sending, StreamId};
-use crate::login::{Visit, Went};
+use crate::login::Visit;
 use crate::opening::Opening;
 use crate::options::Carrier;
 use crate::pending::Pending;
@@ -99,17 +100,6 @@ impl Client {
         }
     }
 
-    /// The server that stream 0 is to be connected to, now that it is to be: 0 is the run's, 1 the first of
-    /// [`login_servers`](crate::app_file::AppFile::login_servers).
-    pub fn server(&self, cfg: &Config) -> usize {
-        let server = match (&self.state, &cfg.login) {
-            (State::Idle, Some(steps)) => steps.server(0),
-            (State::LoggingIn(visit), Some(steps)) => visit.server(steps),
-            _ => 0,
-        };
-        server.into()
-    }
-
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
         if let (State::Idle, Carrier::Http2 { .. }) = (&self.state, cfg.options().carrier) {
@@ -176,27 +166,6 @@ impl Client {
                 State::Opening(Box::new(Opening::new(asked)))
             }
         };
-    }
-
-    /// The login has come so far with what came in; `input` is what is behind.
-    fn handle_went(
-        &mut self,
-        cfg: &Config,
-        now_ns: u64,
-        went: Went,
-        input: &[u8],
-        io: &mut impl Io,
-        on: &mut impl FnMut(Event),
-    ) -> Result<(), Failure> {
-        if went == Went::On {
-            return Ok(());
-        }
-        on(Event::LoggedIn);
-        if went == Went::ThroughAndOut {
-            return Ok(());
-        }
-        self.ask(cfg, now_ns, io);
-        self.handle_input(cfg, now_ns, 0, input, io, on)
     }
 
     /// Bytes came in on `stream`, in any portions. After an error the connection is of no further use.

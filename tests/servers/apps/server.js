@@ -3,6 +3,7 @@
 import http from 'node:http'
 import process from 'node:process'
 import { graphql } from './graphql.js'
+import { liveview } from './liveview.js'
 import { stomp } from './stomp.js'
 import { game, supabase } from './rooms.js'
 
@@ -15,6 +16,7 @@ const server = http.createServer((request, reply) => {
 const modes = {
   game,
   graphql,
+  liveview,
   supabase,
   stomp: (server, counts) => stomp(server, counts, 'ws'),
   sockjs: (server, counts) => stomp(server, counts, 'sockjs'),

@@ -77,6 +77,10 @@ impl Protocol for Phoenix {
         parts.handle_letters(letters);
     }
 
+    fn names_kept(parts: &Parts) -> bool {
+        parts.names_kept()
+    }
+
     fn attachments(_room: Room, text: &[u8]) -> Option<u32> {
         json::array(text, |_| {}).or_else(|| json::object(text, |_, _| {})).map(|()| 0)
     }

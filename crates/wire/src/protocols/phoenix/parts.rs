@@ -148,6 +148,11 @@ impl Parts {
         })
     }
 
+    /// Whether a topic that messages name has a value in its name that the client was given at its login.
+    pub(super) fn names_kept(&self) -> bool {
+        self.topics.iter().any(|topic| topic.name.has_kept())
+    }
+
     /// The topics that a client joins at once, and stays in: a bit each.
     pub(super) fn standing(&self) -> u8 {
         let of = |(at, topic): (usize, &Topic)| if topic.visited.is_none() { 1 << at } else { 0 };

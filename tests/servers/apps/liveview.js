@@ -1,0 +1,49 @@
+// A Phoenix LiveView as its client sees it (phoenix_live_view 1.0's js/view.js and Phoenix.LiveView.Channel): the page carries what
+// lets a socket in, the view is a topic that the page names, and clicks are answered by a diff.
+import crypto from 'node:crypto'
+import { WebSocketServer } from 'ws'
+
+const random = () => crypto.randomBytes(12).toString('base64url')
+
+export const liveview = (server, counts) => {
+  const pages = new Map()
+  const sessions = new Map()
+  server.on('request', (request, reply) => {
+    if (request.url !== '/counter') return
+    const [id, cookie, csrf, session, fixed] = [`phx-${random()}`, random(), random(), random(), random()]
+    pages.set(`lv:${id}`, { cookie, session, fixed })
+    sessions.set(cookie, csrf)
+    reply.setHeader('Set-Cookie', `_counter_key=${cookie}; path=/; HttpOnly; SameSite=Lax`)
+    reply.end(`<html><head><meta name="csrf-token" content="${csrf}" /></head><body>
+<div id="${id}" data-phx-main data-phx-session="${session}" data-phx-static="${fixed}"><h1>0</h1></div></body></html>`)
+  })
+  const cookieOf = (request) => /_counter_key=([^;]+)/.exec(request.headers.cookie ?? '')?.[1]
+  const sockets = new WebSocketServer({ server, path: '/live/websocket' })
+  sockets.on('connection', (socket, request) => {
+    const url = new URL(request.url, 'http://localhost')
+    const isKnown = sessions.get(cookieOf(request)) === url.searchParams.get('_csrf_token')
+    let view = null
+    let clicks = 0
+    const events = {
+      heartbeat: () => ['ok', {}],
+      phx_join: (topic, { session, static: fixed, url }) => {
+        const page = pages.get(topic)
+        // What the session's cookie does not vouch for is stale: the browser is to load the page again.
+        if (!isKnown || page?.session !== session || page.fixed !== fixed) return ['error', { reason: 'stale' }]
+        if (!url?.startsWith('http')) return ['error', { reason: 'unauthorized' }]
+        view = topic
+        return ['ok', { rendered: { 0: '0', s: ['<h1>', '</h1>'] }, liveview_version: '1.0.0' }]
+      },
+      event: (topic, { type, event, value }) => {
+        if (topic !== view || type !== 'click' || event !== 'inc' || !value) throw new Error(`${topic} in ${view}`)
+        counts.said++
+        return ['ok', { diff: { 0: String(++clicks) } }]
+      },
+    }
+    socket.on('message', (data) => {
+      const [joinRef, ref, topic, event, payload] = JSON.parse(data)
+      const [status, response] = events[event](topic, payload)
+      socket.send(JSON.stringify([joinRef, ref, topic, 'phx_reply', { status, response }]))
+    })
+  })
+}
