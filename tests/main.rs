@@ -17,6 +17,7 @@ mod ci;
 mod cluster;
 mod collector;
 mod command_line;
+mod community_pages;
 mod compare;
 mod compression;
 mod crew;

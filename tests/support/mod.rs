@@ -16,6 +16,7 @@ pub mod hostile;
 pub mod networks;
 pub mod node;
 pub mod operator;
+pub mod page;
 pub mod peer;
 pub mod process;
 pub mod quota;

@@ -1,0 +1,109 @@
+//! docs/apps, a page for each community: one screen each, with files, commands and links that hold.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::page::{Page, WITHIN, elsewhere, folder, root, run_in, words};
+use crate::support::target::complete;
+use crate::support::throng::{run, throng};
+
+/// A screen of a page.
+const LINES_MAX: usize = 48;
+const COLUMNS_MAX: usize = 100;
+const INDEX: &str = "README.md";
+
+/// Every page of the folder, with its name.
+fn pages() -> Vec<(String, Page)> {
+    let entries = fs::read_dir(root().join("docs/apps")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert!(names.len() > 10, "{names:?}");
+    names.into_iter().map(|name| (name.clone(), Page::open(&format!("docs/apps/{name}")))).collect()
+}
+
+/// Rows of tables, and lines of files and commands, cannot be wrapped.
+#[test]
+fn each_page_is_a_screen() {
+    for (name, page) in pages() {
+        let mut is_code = false;
+        for line in page.text.lines() {
+            is_code ^= line.starts_with("```");
+            let is_wrapped = line.chars().count() <= COLUMNS_MAX || is_code || line.starts_with('|');
+            assert!(is_wrapped, "{name}: {line}");
+        }
+        assert!(page.text.lines().count() <= LINES_MAX, "{name} has more than {LINES_MAX} lines");
+    }
+}
+
+#[test]
+fn their_files_are_files_of_apps() {
+    let folder = folder();
+    let counts = pages().into_iter().map(|(_, page)| page.assert_files_are_apps(folder.path(), |_| false));
+    assert!(counts.sum::<usize>() > 10);
+}
+
+/// Each page's lines run one after the other; a server is all that is lacking.
+#[test]
+fn their_commands_run_as_printed() {
+    for (name, page) in pages().into_iter().filter(|(name, _)| name != INDEX) {
+        let folder = folder();
+        let mut ran = 0;
+        for line in page.lines() {
+            if line.starts_with("cp ") {
+                let copied = complete(Command::new("sh").args(["-c", &line]).current_dir(folder.path()));
+                assert!(copied.is_ok(), "{name}: {line}");
+            } else if line.starts_with("throng init ") {
+                let mut init = throng(["init"]);
+                init.args(words(&line).into_iter().skip(2)).current_dir(folder.path());
+                let written = run(&mut init, WITHIN);
+                assert_eq!(written.code, Some(0), "{name}: {line}: {written}");
+            } else if let Some(arguments) = line.strip_prefix("throng ") {
+                let outcome = run_in(folder.path(), &elsewhere(arguments), &[]);
+                if arguments.contains("://") {
+                    assert_eq!(outcome.code, Some(1), "{name}: {line}: {outcome}");
+                } else {
+                    outcome.assert_held();
+                }
+                ran += 1;
+            } else {
+                assert!(line.starts_with("export "), "{name}: {line}");
+            }
+        }
+        assert!(ran >= 2, "{name} has runs");
+    }
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn their_links_lead_somewhere() {
+    for (name, page) in pages() {
+        for link in page.text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let (path, section) = link.split_once('#').unwrap_or((link, ""));
+            let file = root().join("docs/apps").join(path);
+            assert!(file.exists(), "{name}: {link}");
+            if !section.is_empty() {
+                let text = fs::read_to_string(file).unwrap();
+                let headings =
+                    text.lines().filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
+                let is_there = headings.map(|heading| anchor(heading.trim())).any(|anchor| anchor == section);
+                assert!(is_there, "{name}: {link}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_index_names_each_page() {
+    let pages = pages();
+    let (_, index) = pages.iter().find(|(name, _)| name == INDEX).unwrap();
+    for (name, _) in pages.iter().filter(|(name, _)| name != INDEX) {
+        assert!(index.text.contains(&format!("]({name})")), "{name}");
+    }
+}
