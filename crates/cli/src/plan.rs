@@ -18,7 +18,6 @@ use crate::payload;
 use crate::people;
 use crate::publishing;
 use crate::security::Security;
-use crate::stderr;
 use crate::target::{self, Target};
 
 /// A step has drained when nothing has arrived for this long at least, or after that long, where no time is given.
@@ -65,14 +64,19 @@ pub(crate) fn telling(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
-    let (speech, described) = speech(args, (tells, workload), target, dialect, (&division, clients_max))?;
+    let (mut speech, described) = speech(args, (tells, workload), target, dialect, (&division, clients_max))?;
     check_waits(args, &speech)?;
-    let Spoken { publish, rooms, to_others } = described;
-    if division != Division::ONE && !people::tells_apart(&speech) {
-        stderr::note(
-            "rooms: all clients join with the same words; if these are to choose the room, put {room} into the URL, \
-             --topic, --channel-params or an app's file",
-        );
+    let Spoken { publish, rooms, to_others, tells_apart } = described;
+    let is_divided = workload == Workload::Broadcast && division != Division::ONE;
+    if is_divided && !tells_apart && !people::tells_apart(&speech) {
+        if target.built_in_pid().is_none() || speech.of_dialect.app.is_some() {
+            let problem = format!(
+                "all clients join with the same words, and nothing tells the server who is in which room; {}",
+                people::room_places(&speech)
+            );
+            return Err(Failure::usage("--room-size", problem));
+        }
+        speech = people::in_own_rooms(speech);
     }
     let local_addrs = match args.local_addr.as_slice() {
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
@@ -169,12 +173,8 @@ struct Spoken {
     publish: Option<Publish>,
     rooms: Option<Rooms>,
     to_others: bool,
-}
-
-impl Spoken {
-    fn new(publish: Option<Publish>, rooms: Option<Rooms>, to_others: bool) -> Self {
-        Self { publish, rooms, to_others }
-    }
+    /// What clients say is each client's own.
+    tells_apart: bool,
 }
 
 /// Who hears whom in broadcasts, as the app's file says it, or these flags.
@@ -197,30 +197,12 @@ fn speech(
     dialect: &str,
     (division, clients_max): (&Division, Option<u64>),
 ) -> Result<(Speech, Spoken), Failure> {
-    let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || tells.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
     let spoken = spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?;
-    let mut speech = Speech {
-        dialect: spoken,
-        carrier: carrier(args, target, spoken)?,
-        host: target.host.clone(),
-        path: target.path.as_str().into(),
-        origin: args.origin.clone(),
-        subprotocols: args.subprotocols.clone(),
-        headers: args.headers.clone(),
-        userinfo: target.userinfo.clone(),
-        deflate: args.compression.options(),
-        payload_bytes: args.payload_padding.map(|sizes| sizes.min),
-        payload_bytes_max: args.payload_padding.and_then(|sizes| sizes.max),
-        rows: Arc::new(args.data.as_deref().map(payload::rows).transpose()?.unwrap_or_default()),
-        text: args.text,
-        message_bytes_max: bytes("--max-message", args.max_message)?,
-        of_dialect: args.dialect_args.options(),
-        people: Arc::default(),
-    };
+    let mut speech = of_flags(args, target, spoken)?;
     check_text(args, known, dialect)?;
     let people = people::of_flags(&args.people_args, division.clone())?;
     if !has_app {
@@ -265,8 +247,36 @@ fn speech(
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     speech.people = described.people.into();
-    let spoken = Spoken::new(described.publish, described.rooms, described.to_others);
+    let spoken = Spoken {
+        publish: described.publish,
+        rooms: described.rooms,
+        to_others: described.to_others,
+        tells_apart: described.tells_apart,
+    };
     Ok((introduced(speech, described.says_token)?, spoken))
+}
+
+/// How clients speak by the flags alone.
+fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Speech, Failure> {
+    let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
+    Ok(Speech {
+        dialect: spoken,
+        carrier: carrier(args, target, spoken)?,
+        host: target.host.clone(),
+        path: target.path.as_str().into(),
+        origin: args.origin.clone(),
+        subprotocols: args.subprotocols.clone(),
+        headers: args.headers.clone(),
+        userinfo: target.userinfo.clone(),
+        deflate: args.compression.options(),
+        payload_bytes: args.payload_padding.map(|sizes| sizes.min),
+        payload_bytes_max: args.payload_padding.and_then(|sizes| sizes.max),
+        rows: Arc::new(args.data.as_deref().map(payload::rows).transpose()?.unwrap_or_default()),
+        text: args.text,
+        message_bytes_max: bytes("--max-message", args.max_message)?,
+        of_dialect: args.dialect_args.options(),
+        people: Arc::default(),
+    })
 }
 
 /// What WebSockets go over. Of plain requests the dialect itself says it.

@@ -35,6 +35,8 @@ pub struct Facts {
     pub body_flag: Option<&'static Flag>,
     /// The form of the benchmark's messages where nothing is around them.
     pub form: Form,
+    /// How throng's own server is told which room a client is in.
+    pub own_room: OwnRoom,
     /// Whether there are broadcasts.
     pub can_broadcast: bool,
     /// Whether a message can ask for its own answer ([`Ack::Callback`](crate::settings::Ack)).
@@ -70,6 +72,7 @@ impl Facts {
         server_flags: &[],
         body_flag: None,
         form: Form::Json,
+        own_room: OwnRoom::Query,
         can_broadcast: true,
         has_callbacks: false,
         is_bare: false,
@@ -84,6 +87,15 @@ impl Facts {
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
+}
+
+/// How throng's own server is told which room a client is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OwnRoom {
+    /// By the parameter `room` of the query.
+    Query,
+    /// By the flag of this name, which is then this.
+    Flag(&'static str, &'static str),
 }
 
 /// What a server says first.

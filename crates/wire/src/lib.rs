@@ -63,7 +63,7 @@ pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{Event, Kind, Passed, Pushed, Rejection, Role, ServerEvent, Way, Wrong};
-pub use facts::{AppRules, Body, Facts, Joins, TokenHome};
+pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;

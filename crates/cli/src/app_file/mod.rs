@@ -60,6 +60,8 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
+    /// Whether clients say something that is each client's own.
+    pub(crate) tells_apart: bool,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
@@ -232,6 +234,9 @@ fn describe(
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;
     let connect = people::connect(source, file, names)?;
+    let tells_apart = !app.login.is_empty()
+        || source.text.contains("{client}")
+        || crate::people::names_one(source.text, &said);
     let says_token = source.text.contains("{token}");
     let to_others =
         file.broadcast.as_ref().is_some_and(|broadcast| broadcast.get_ref().to == Some(To::Others));
@@ -244,6 +249,7 @@ fn describe(
         people,
         connect,
         publish,
+        tells_apart,
         says_token,
         usual,
         rooms,

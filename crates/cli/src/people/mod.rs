@@ -10,7 +10,7 @@ use std::path::Path;
 use load::Speech;
 use wire::people::{Algorithm, Division, Jwt};
 use wire::template::{Names, Quoting, Template};
-use wire::{FlagKind, People};
+use wire::{FlagKind, OwnRoom, People};
 
 use crate::exit::Failure;
 use crate::protocol_flags;
@@ -85,9 +85,39 @@ pub(crate) fn place_token(speech: &mut Speech, is_said: bool) {
 
 /// Whether anything that clients join with may be each client's own.
 pub(crate) fn tells_apart(speech: &Speech) -> bool {
-    let names = speech.people.names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>();
-    let has_one = |text: &str| names.iter().any(|name| text.contains(name));
-    speech.of_dialect.app.is_some() || texts(speech).iter().any(|(_, text)| has_one(text))
+    texts(speech).iter().any(|(_, text)| names_one(text, &speech.people.names))
+}
+
+/// Whether a text has one of the names in it.
+pub(crate) fn names_one(text: &str, names: &Names) -> bool {
+    names.iter().any(|name| text.contains(&format!("{{{name}}}")))
+}
+
+/// The same, in which clients tell throng's own server their rooms.
+pub(crate) fn in_own_rooms(mut speech: Speech) -> Speech {
+    match speech.dialect.facts().own_room {
+        OwnRoom::Query => {
+            let path = speech.path.reveal();
+            let sign = if path.contains('?') { '&' } else { '?' };
+            speech.path = format!("{path}{sign}room={{room}}").into();
+        }
+        OwnRoom::Flag(name, text) => {
+            let settings = std::mem::take(&mut speech.of_dialect.settings);
+            speech.of_dialect.settings = settings.with(name, text.to_owned());
+        }
+    }
+    speech
+}
+
+/// Where a server is told which room a client is in, for who has not said it.
+pub(crate) fn room_places(speech: &Speech) -> String {
+    let own = match speech.dialect.facts().own_room {
+        OwnRoom::Query => "?room={room} behind the URL".to_owned(),
+        OwnRoom::Flag(name, text) => format!("--{name} '{text}'"),
+    };
+    format!(
+        "put {{room}} where the server looks for it: into the URL, -H, the flags of the protocol, or an app's file ({own} for throng serve)"
+    )
 }
 
 /// Whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.

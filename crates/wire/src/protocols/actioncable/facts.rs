@@ -1,7 +1,7 @@
 //! What is known of Action Cable, and what can be chosen about it.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Joins, Opening, TokenHome};
+use crate::facts::{AppRules, Body, Facts, Joins, Opening, OwnRoom, TokenHome};
 use crate::flag::Flag;
 
 /// What Rails speaks.
@@ -46,6 +46,7 @@ pub(super) static FACTS: Facts = Facts {
     name: "actioncable",
     protocol: "actioncable",
     paths: &["/cable"],
+    own_room: OwnRoom::Flag(CHANNEL_PARAMS.name, r#"{"room":{room}}"#),
     offered: &[PLAIN],
     spoken: &[PLAIN, EXTENDED, UNSUPPORTED],
     // Rails' welcome, and AnyCable's.

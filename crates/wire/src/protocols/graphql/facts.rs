@@ -1,7 +1,7 @@
 //! What is known of GraphQL over WebSocket, and what can be chosen about it.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Joins};
+use crate::facts::{AppRules, Body, Facts, Joins, OwnRoom};
 use crate::flag::Flag;
 
 const SUBPROTOCOL: &str = "graphql-transport-ws";
@@ -24,6 +24,7 @@ pub(super) static FACTS: Facts = Facts {
     spoken: &[SUBPROTOCOL],
     // graphql-ws 6, client.ts, retryWait: doubled from one second on, and 0.3 to 3 s at random, here their mean; five times.
     backoff: Backoff::Steps { ms: &[2_650.0, 3_650.0, 5_650.0, 9_650.0], then_ms: 17_650.0 },
+    own_room: OwnRoom::Flag(VARIABLES.name, r#"{"room":{room}}"#),
     flags: &[SUBSCRIPTION, VARIABLES, INIT],
     app: Some(AppRules {
         has_events: true,

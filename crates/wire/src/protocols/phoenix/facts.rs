@@ -1,7 +1,7 @@
 //! What is known of Phoenix channels, and what can be chosen about them.
 
 use crate::backoff::Backoff;
-use crate::facts::{AppRules, Body, Facts, Joins, TokenHome};
+use crate::facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 use crate::flag::Flag;
 
 /// The topic of websocket-shootout's Phoenix server.
@@ -33,6 +33,7 @@ pub(super) static FACTS: Facts = Facts {
         ms: &[10.0, 50.0, 100.0, 150.0, 200.0, 250.0, 500.0, 1_000.0, 2_000.0],
         then_ms: 5_000.0,
     },
+    own_room: OwnRoom::Flag(TOPIC_NAME.name, "room:{room}"),
     flags: &[TOPIC_NAME, JOIN_PARAMS, VERSION, BINARY],
     server_flags: &[TIMEOUT],
     app: Some(AppRules {
