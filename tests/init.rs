@@ -14,6 +14,21 @@ fn init(folder: &Path, words: &[&str]) -> Outcome {
     run(throng(["init"]).args(words).current_dir(folder), WITHIN)
 }
 
+/// Those for servers that throng's own is none of.
+const OTHERS: [&str; 11] = [
+    "graphql-ws-legacy",
+    "liveview",
+    "pusher",
+    "signalr",
+    "stomp",
+    "centrifugo",
+    "supabase",
+    "jsonrpc",
+    "ocpp",
+    "game",
+    "ticker",
+];
+
 /// The command that it names.
 #[test]
 fn each_file_runs_against_throng_s_own_server() {
@@ -51,6 +66,21 @@ fn what_its_comments_offer_is_understood() {
         let mut command = throng(["run", "mine.toml", &url, "--no-store"]);
         let outcome = run(command.env("JWT_SECRET", "secret").current_dir(folder.path()), WITHIN);
         // The file makes sense; there is but nobody at that address.
+        assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{protocol}: {outcome}");
+    }
+}
+
+#[test]
+fn files_for_other_servers_are_understood() {
+    for protocol in OTHERS {
+        let folder = tempfile::tempdir().unwrap();
+        let written = init(folder.path(), &["mine.toml", "--from", protocol]);
+        let is_promised = written.stdout.contains("as it is");
+        assert!(written.code == Some(0) && !is_promised, "it is for another server: {written}");
+        let text = fs::read_to_string(folder.path().join("mine.toml")).unwrap();
+        assert!(text.contains("throng run mine.toml "), "{protocol}: it says how it is run: {text}");
+        let mut command = throng(["run", "mine.toml", &format!("ws://{}", free_address()), "--no-store"]);
+        let outcome = run(command.env("PUSHER_SECRET", "secret").current_dir(folder.path()), WITHIN);
         assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{protocol}: {outcome}");
     }
 }

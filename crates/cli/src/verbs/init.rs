@@ -11,8 +11,8 @@ use crate::{output, stderr};
 
 /// Write an app's file that runs as it is, with comments on what to change (docs/APP.md)
 ///
-/// It is written in the words of throng's own server, so that `throng run app.toml` works at once. Make the words
-/// your app's, then give the URL of your server.
+/// The first six are written in the words of throng's own server, so that `throng run app.toml` works at once; the
+/// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 #[derive(Args)]
 pub(crate) struct Init {
     /// Where to write it
@@ -38,6 +38,28 @@ enum Protocol {
     Sockjs,
     /// Subscriptions over graphql-transport-ws
     Graphql,
+    /// Subscriptions over graphql-ws, the older subprotocol
+    GraphqlWsLegacy,
+    /// Phoenix LiveView
+    Liveview,
+    /// Laravel Reverb, Pusher, Soketi
+    Pusher,
+    /// ASP.NET Core
+    Signalr,
+    /// Spring, RabbitMQ, ActiveMQ
+    Stomp,
+    /// Centrifugo
+    Centrifugo,
+    /// Supabase Realtime
+    Supabase,
+    /// JSON-RPC
+    Jsonrpc,
+    /// Charge points, OCPP 1.6
+    Ocpp,
+    /// Moves to the others, without an answer: games, cursors, sensors
+    Game,
+    /// What the server says by itself: dashboards, exchanges
+    Ticker,
 }
 
 /// What most apps have besides, as comments.
@@ -58,7 +80,24 @@ impl Protocol {
             Self::Socketio => include_str!("../../apps/socketio.toml"),
             Self::Sockjs => include_str!("../../apps/sockjs.toml"),
             Self::Graphql => include_str!("../../apps/graphql.toml"),
+            Self::GraphqlWsLegacy => include_str!("../../apps/graphql-ws-legacy.toml"),
+            Self::Liveview => include_str!("../../apps/liveview.toml"),
+            Self::Pusher => include_str!("../../apps/pusher.toml"),
+            Self::Signalr => include_str!("../../apps/signalr.toml"),
+            Self::Stomp => include_str!("../../apps/stomp.toml"),
+            Self::Centrifugo => include_str!("../../apps/centrifugo.toml"),
+            Self::Supabase => include_str!("../../apps/supabase.toml"),
+            Self::Jsonrpc => include_str!("../../apps/jsonrpc.toml"),
+            Self::Ocpp => include_str!("../../apps/ocpp.toml"),
+            Self::Game => include_str!("../../apps/game.toml"),
+            Self::Ticker => include_str!("../../apps/ticker.toml"),
         }
+    }
+
+    /// Whether throng's own server understands the example.
+    fn is_served(self) -> bool {
+        use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs};
+        matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql)
     }
 
     /// Where a developer's server usually is.
@@ -69,7 +108,16 @@ impl Protocol {
             Self::Phoenix => "ws://127.0.0.1:4000/socket/websocket",
             Self::Socketio => "ws://127.0.0.1:3000/socket.io/",
             Self::Sockjs => "ws://127.0.0.1:8080/sockjs",
-            Self::Graphql => "ws://127.0.0.1:4000/graphql",
+            Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
+            Self::Liveview => "ws://127.0.0.1:4000",
+            Self::Pusher => "'ws://127.0.0.1:8080/app/app-key?protocol=7'",
+            Self::Signalr => "ws://127.0.0.1:5000/chat",
+            Self::Stomp => "ws://127.0.0.1:8080/ws",
+            Self::Centrifugo => "ws://127.0.0.1:8000/connection/websocket",
+            Self::Supabase => "ws://127.0.0.1:54321/realtime/v1/websocket",
+            Self::Jsonrpc => "ws://127.0.0.1:8545/",
+            Self::Ocpp => "ws://127.0.0.1:9001",
+            Self::Game | Self::Ticker => "ws://127.0.0.1:3000/",
         }
     }
 }
@@ -88,9 +136,13 @@ impl Init {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&self.file).map_err(could_not)?;
         let example = protocol.example_in(&name.to_string());
         file.write_all(format!("{example}\n{BESIDES}").as_bytes()).map_err(could_not)?;
+        let at_once = if protocol.is_served() {
+            format!("It runs as it is, against throng's own server:\n\n  throng run {name}\n\n")
+        } else {
+            String::new()
+        };
         output::print(&format!(
-            "{name} is written. It runs as it is, against throng's own server:\n\n  throng run {name}\n\n\
-             Make its words your app's, and name your server:\n\n  throng run {name} {}\n",
+            "{name} is written. {at_once}Make its words your app's, and name your server:\n\n  throng run {name} {}\n",
             protocol.usual_url()
         ))
     }
@@ -110,7 +162,7 @@ fn ask() -> Result<Protocol, Failure> {
     stderr::line("What do your app's clients speak?\n");
     for (number, value) in values.iter().enumerate() {
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();
-        stderr::line(format_args!("  {}  {:<12} {about}", number + 1, value.get_name()));
+        stderr::line(format_args!("  {}  {:<18} {about}", number + 1, value.get_name()));
     }
     loop {
         stderr::text(format_args!("\nIts number or name: "));
