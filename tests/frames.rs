@@ -230,6 +230,18 @@ fn numbers_that_a_server_leaves_out_are_lost() {
 }
 
 #[test]
+fn a_server_that_says_less_often_than_was_asked_is_told() {
+    let Some(app) = start("ticks", &example("ticker")) else { return };
+    let outcome = app.run("idle", "/", "--clients 5 -d 2s --no-preflight --limit push_gap.p50<5ms");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let cause = results["steps"][0]["cause"]["key"].as_str().unwrap();
+    // Where a busy machine has the generator hear late, that is the answer.
+    let is_late = results["steps"][0]["marks"].as_array().is_some_and(|marks| !marks.is_empty());
+    assert!(cause == "server.says_late" || is_late && cause != "none", "{outcome}");
+}
+
+#[test]
 fn what_is_not_where_the_file_says_is_said() {
     let Some(app) = start("ticks", &example("ticker").replace("/seq", "/number")) else { return };
     let outcome = app.run("idle", "/", "--clients 2 -d 500ms --no-preflight");

@@ -37,7 +37,7 @@ pub use signs::WORKER_CPU_PERCENT_MAX;
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     |step, _| app_file::missed(step),
     |step, _| generator::ran_out(step),
     |step, _| server::gone(step),
@@ -55,6 +55,7 @@ const RULES: [Rule; 21] = [
     |step, _| machine::crowded(step),
     |step, _| shared(step),
     server::fell_behind,
+    |step, _| server::says_late(step),
     |step, _| server::waits(step),
     |step, _| server::has_short_queue(step),
     |step, _| server::is_far(step),

@@ -202,6 +202,11 @@ findings! {
         /// Messages due.
         due: u64,
     } => "it had not yet delivered {missing} of {due} messages due";
+    /// What the server says by itself broke a limit.
+    ServerSaysLate "server.says_late" {
+        /// The limit.
+        limit: String,
+    } => "what it says by itself came later, or less often, than {limit}";
     /// Answers differed from what was expected.
     ServerWrong "server.wrong" {
         /// Wrong answers.

@@ -1,7 +1,7 @@
 //! What of a latency is the generator's own: how late it was, and whose fault that was.
 //!
-//! Of round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where clients only
-//! connect, it is how late events were handled.
+//! Of round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where nobody is
+//! answered, or clients only connect, it is how late events were handled.
 //!
 //! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of that and the
 //! server waited as well; below that it is said as what it is, in a mark.
@@ -10,7 +10,9 @@ use stats::{Histogram, Timed};
 
 use super::machine;
 use super::owners::{Owner, Owners};
-use super::signs::{IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, server_left_out, waits_for_slots, worker_cpu};
+use super::signs::{
+    IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, main_timed, server_left_out, waits_for_slots, worker_cpu,
+};
 use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::spent::TAIL_QUANTILE;
@@ -75,7 +77,7 @@ impl Lag {
     }
 
     fn by_histograms(step: &Step) -> Option<Lag> {
-        let figure = if step.figures.rtt.is_empty() { Timed::Handshake } else { Timed::Rtt };
+        let figure = main_timed(step);
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
         let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
         let lags = loop_lag.into_iter().chain(send_lag);

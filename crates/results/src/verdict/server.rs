@@ -8,6 +8,7 @@ use super::signs::{
 use super::{lag, machine, marks};
 use crate::finding::Cause;
 use crate::finding::quantity::{Cores, Factor, Ns, PerS, Percent};
+use crate::judgement::LimitOutcome;
 use crate::step::Step;
 
 /// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the
@@ -81,6 +82,15 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause>
         return Some(Cause::ServerRate { achieved: PerS(achieved), asked: PerS(asked) });
     }
     queued(step).or_else(|| grew(step, previous?))
+}
+
+/// What the server says by itself broke a limit, and the generator heard it in time.
+pub(super) fn says_late(step: &Step) -> Option<Cause> {
+    let is_of_pushes = |limit: &&LimitOutcome| {
+        limit.figure().starts_with("push_gap") || limit.figure().starts_with("push_age")
+    };
+    let broken = step.broken().find(is_of_pushes).filter(|_| lag::caveat(step).is_none())?;
+    Some(Cause::ServerSaysLate { limit: broken.limit.clone() })
 }
 
 /// An open loop whose answers outlast its schedule: the server fell behind all along.

@@ -168,3 +168,37 @@ fn a_hiccup_is_not_what_a_dozen_sampled_reads_show() {
     });
     assert_eq!(part_of(&late), (2 * MS, 2 * MS, 0.5));
 }
+
+/// A step whose clients only listen, to what comes each 20 ms; a limit on that broke.
+pub(super) fn listening(step: &mut Step) {
+    step.figures = Default::default();
+    (step.rates, step.counts) =
+        (Default::default(), Counts { connects: 1_000, connected: 1_000, ..Counts::default() });
+    step.figures.push_gap.record_n_ns(20 * MS, 10_000);
+    step.limits = vec![LimitOutcome {
+        limit: "push_gap.p99<10ms".into(),
+        passed: false,
+        actual: Some(20.0),
+        at_least: false,
+        unit: Unit::Ms,
+    }];
+}
+
+#[test]
+fn what_comes_by_itself_is_the_servers_unless_it_was_heard_late() {
+    let (who, why) = judged(listening);
+    assert_eq!((who, &*why), (Bottleneck::Server, "server.says_late limit=\"push_gap.p99<10ms\""));
+    let heard_late = with(|step| {
+        listening(step);
+        late(step, 15 * MS);
+    });
+    assert_eq!(bottleneck(&heard_late, None).bottleneck, Bottleneck::Generator);
+    let of_pushes = |text: &String| text.contains("push_gap");
+    assert!(caveats(&heard_late, 0.99).iter().any(of_pushes), "{:?}", caveats(&heard_late, 0.99));
+    let copies = with(|step| {
+        listening(step);
+        step.figures.delivery.record_n_ns(20 * MS, 10_000);
+        late(step, 5 * MS);
+    });
+    assert!(caveats(&copies, 0.99).iter().any(|text| text.contains("delivery")), "nobody is answered");
+}

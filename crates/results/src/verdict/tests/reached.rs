@@ -63,8 +63,7 @@ fn examples() -> Vec<Step> {
         }),
         with(|step| {
             server(step).cpu_percent_mean = Some(1.0);
-            step.rates.achieved_per_s = Some(250.0);
-            step.counts.late = 5_000;
+            (step.rates.achieved_per_s, step.counts.late) = (Some(250.0), 5_000);
         }),
         with(|step| {
             closed(step);
@@ -78,6 +77,7 @@ fn examples() -> Vec<Step> {
             closed(step);
             machine(step, |machine| machine.same_host = Some(false));
         }),
+        with(super::lag::listening),
         with(|step| stalls(step, &[(4, 1_000)])),
     ]
 }
