@@ -55,8 +55,8 @@ pub struct AppFile {
     pub pushes: Vec<Push>,
     /// What the server may say without any meaning for the measurement.
     pub ignore: Vec<Condition>,
-    /// What a usable client says from time to time.
-    pub heartbeat: Option<Heartbeat>,
+    /// What a usable client says from time to time, unmeasured.
+    pub heartbeats: Vec<Heartbeat>,
     /// How a client that lost its connection goes on, where the app has a way.
     pub resume: Option<Resume>,
 }
@@ -76,9 +76,9 @@ impl AppFile {
     pub(crate) fn says_kept(&self) -> bool {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
-        let heartbeat = self.heartbeat.as_ref().map(|heartbeat| &heartbeat.send);
+        let heartbeats = self.heartbeats.iter().map(|heartbeat| &heartbeat.send);
         let visited = self.joins.iter().filter(|join| join.visited.is_some());
-        measured.chain(answers).chain(heartbeat).any(|say| say.body.has_kept())
+        measured.chain(answers).chain(heartbeats).any(|say| say.body.has_kept())
             || visited.into_iter().any(|join| join.name.has_kept() || join.params.has_kept())
             || self.doors.iter().any(Door::says_kept)
     }

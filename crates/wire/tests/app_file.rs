@@ -60,7 +60,7 @@ fn chat() -> AppFile {
         errors: vec![Refusal { kind: "login".into(), when: is_type("denied") }],
         answers: vec![Reaction { when: is_type("ping"), send: other(r#"{"type":"pong"}"#) }],
         ignore: vec![is_type("presence")],
-        heartbeat: Some(Heartbeat { every_ns: 5 * SECOND_NS, send: other(r#"{"type":"alive","n":{seq}}"#) }),
+        heartbeats: vec![Heartbeat { every_ns: 5 * SECOND_NS, send: other(r#"{"type":"alive","n":{seq}}"#) }],
         ..AppFile::default()
     }
 }
@@ -127,11 +127,39 @@ fn the_opening_goes_step_by_step() {
 }
 
 #[test]
+fn each_heartbeat_is_said_as_often_as_it_says() {
+    let beat =
+        |every_s: u64, text| Heartbeat { every_ns: every_s * SECOND_NS, send: say(text, Purpose::Other) };
+    let heartbeats = vec![beat(5, "five"), beat(3, "three")];
+    let cfg = config_of(AppFile { open: vec![], heartbeats, ..chat() });
+    let (mut client, mut io) = opened(&cfg);
+    assert!(client.is_usable());
+    let mut all = Vec::new();
+    while let Some(due_ns) = client.poll_timeout().filter(|due_ns| *due_ns <= 15 * SECOND_NS) {
+        io.out.clear();
+        wake(&mut client, &cfg, due_ns, &mut io);
+        all.extend(said(&io.out).into_iter().map(|text| (due_ns / SECOND_NS, text)));
+    }
+    let all: Vec<(u64, &str)> = all.iter().map(|(at, text)| (*at, text.as_str())).collect();
+    let expected = [
+        (3, "three"),
+        (5, "five"),
+        (6, "three"),
+        (9, "three"),
+        (10, "five"),
+        (12, "three"),
+        (15, "five"),
+        (15, "three"),
+    ];
+    assert_eq!(all, expected);
+}
+
+#[test]
 fn an_opening_may_end_with_a_wait_or_have_no_step() {
     let cfg = config_of(AppFile { open: vec![OpenStep::Wait(5)], ..chat() });
     let (mut client, mut io) = opened(&cfg);
     assert_eq!(wake(&mut client, &cfg, 5, &mut io), [Event::Usable]);
-    let cfg = config_of(AppFile { open: vec![], heartbeat: None, ..chat() });
+    let cfg = config_of(AppFile { open: vec![], heartbeats: Vec::new(), ..chat() });
     assert!(opened(&cfg).0.is_usable());
     assert_eq!(opened(&cfg).0.poll_timeout(), None);
 }
@@ -446,7 +474,7 @@ fn keeping() -> AppFile {
         notes: vec![Note { when: is_type("ping"), keep: keep(&[(1, "n", r#"regex:"n":(\d+)"#)]) }],
         answers: vec![Reaction { when: is_type("ping"), send: say(r#"{"pong":{n}}"#, Purpose::Other) }],
         broadcasts: vec![Broadcast::of(say(r#"{"id":"{id}","from":"{socket}"}"#, Purpose::Measured))],
-        heartbeat: None,
+        heartbeats: Vec::new(),
         ..chat()
     }
 }

@@ -75,7 +75,7 @@ impl Checked<'_> {
             notes: self.notes(file, keeper)?,
             pushes: file.push.iter().map(|(name, rule)| self.push(name, rule)).collect::<Result<_, _>>()?,
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
-            heartbeat: file.heartbeat.as_ref().map(|heartbeat| self.heartbeat(heartbeat)).transpose()?,
+            heartbeats: file.heartbeat.0.iter().map(|each| self.heartbeat(each)).collect::<Result<_, _>>()?,
         })
     }
 

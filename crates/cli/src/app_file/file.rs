@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
@@ -56,7 +56,8 @@ pub(super) struct File {
     pub(super) push: BTreeMap<String, Spanned<PushRule>>,
     #[serde(default)]
     pub(super) ignore: Vec<IgnoreRule>,
-    pub(super) heartbeat: Option<Heartbeat>,
+    #[serde(default)]
+    pub(super) heartbeat: Heartbeats,
     #[serde(default)]
     pub(super) load: Load,
 }
@@ -366,6 +367,34 @@ pub(super) struct PushRule {
     pub(super) when: Spanned<When>,
     pub(super) number: Option<Spanned<String>>,
     pub(super) time: Option<Spanned<String>>,
+}
+
+/// One table, or several.
+#[derive(Default)]
+pub(super) struct Heartbeats(pub(super) Vec<Heartbeat>);
+
+impl<'de> Deserialize<'de> for Heartbeats {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(HeartbeatsVisitor)
+    }
+}
+
+struct HeartbeatsVisitor;
+
+impl<'de> Visitor<'de> for HeartbeatsVisitor {
+    type Value = Heartbeats;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[heartbeat], or several [[heartbeat]]")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Heartbeats, A::Error> {
+        Heartbeat::deserialize(MapAccessDeserializer::new(map)).map(|one| Heartbeats(vec![one]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Heartbeats, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Heartbeats)
+    }
 }
 
 #[derive(Deserialize)]

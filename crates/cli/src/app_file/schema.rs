@@ -53,7 +53,8 @@ fn it_has_the_keys_that_are_read() {
         ("[[answer]]\nbogus = 1", "/properties/answer/items"),
         ("[[ignore]]\nbogus = 1", "/properties/ignore/items"),
         ("[push.a]\nbogus = 1", "/$defs/push"),
-        ("[heartbeat]\nbogus = 1", "/properties/heartbeat"),
+        ("[heartbeat]\nbogus = 1", "/$defs/heartbeat"),
+        ("[[heartbeat]]\nbogus = 1", "/$defs/heartbeat"),
         ("[load]\nbogus = 1", "/properties/load"),
         ("[[ignore]]\nwhen = { bogus = 1 }", "/$defs/when"),
     ] {

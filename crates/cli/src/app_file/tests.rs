@@ -67,7 +67,7 @@ fn a_file_becomes_an_app() {
     assert!(json.contains(&("/v".into(), JsonScalar::Bare("1".into()))));
     assert!(json.contains(&("/ok".into(), JsonScalar::Bare("true".into()))));
     assert_eq!(dialect.errors[0].kind, "login_failed");
-    assert_eq!(dialect.heartbeat.unwrap().every_ns, 20_000_000_000);
+    assert_eq!(dialect.heartbeats[0].every_ns, 20_000_000_000);
     assert_eq!((dialect.answers.len(), dialect.ignore.len()), (1, 1));
     assert_eq!(parsed("").unwrap().app.name, "chat", "named after its file");
     assert!(parsed("frames = 'binary'").unwrap().app.binary);

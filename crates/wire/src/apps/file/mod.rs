@@ -3,7 +3,7 @@
 //! ```text
 //! opening --a step's turn: said, come in, waited for--> its next step
 //! opening --no step is left--> usable
-//! usable --every so often--> a heartbeat
+//! usable --every so often, each by itself--> a heartbeat
 //! usable --is to visit a room--> the steps of its door, one by one, in or out
 //! ```
 //!

@@ -44,14 +44,16 @@ struct Besides {
     kept: Vec<(u16, Box<str>)>,
     /// Measured messages whose answers are known by their numbers.
     numbered: Pending,
+    /// When each heartbeat is due, where there are several.
+    due_ns: Vec<u64>,
 }
 
 impl Besides {
     /// Whether nothing is in it.
     fn is_blank(&self) -> bool {
-        let Besides { questions, heard, is_back, passages, passage_step: _, kept, numbered } = self;
+        let Besides { questions, heard, is_back, passages, passage_step: _, kept, numbered, due_ns } = self;
         let is_idle = questions.is_empty() && passages.is_empty() && kept.is_empty() && numbered.is_empty();
-        is_idle && heard.is_empty() && !is_back
+        is_idle && heard.is_empty() && !is_back && due_ns.is_empty()
     }
 }
 
@@ -106,6 +108,31 @@ impl Script {
     /// Whether messages may be sent.
     pub(crate) fn is_usable(&self) -> bool {
         self.step == USABLE
+    }
+
+    /// The client is usable: from now on it says something each so many nanoseconds.
+    pub(super) fn start_heartbeats(&mut self, now_ns: u64, every_ns: impl Iterator<Item = u64>) {
+        let due_ns: Vec<u64> = every_ns.map(|every_ns| now_ns + every_ns).collect();
+        self.wake_ns = due_ns.iter().copied().min().unwrap_or(0);
+        if due_ns.len() > 1 {
+            self.besides.get_or_insert_default().due_ns = due_ns;
+        }
+    }
+
+    /// The number of a heartbeat that is due; it is due again after so many nanoseconds.
+    pub(super) fn next_heartbeat(&mut self, now_ns: u64, every_ns: impl Fn(usize) -> u64) -> Option<usize> {
+        if self.wake_ns == 0 || now_ns < self.wake_ns {
+            return None;
+        }
+        let all = self.besides.as_mut().map(|besides| &mut besides.due_ns).filter(|due| !due.is_empty());
+        let Some(due_ns) = all else {
+            self.wake_ns = now_ns + every_ns(0);
+            return Some(0);
+        };
+        let first = (0..due_ns.len()).min_by_key(|&at| due_ns[at])?;
+        due_ns[first] = now_ns + every_ns(first);
+        self.wake_ns = due_ns.iter().copied().min().unwrap_or(0);
+        Some(first)
     }
 
     /// When to be woken.

@@ -34,8 +34,8 @@ pub(crate) struct Spoken {
     /// The rooms that clients visit.
     doors: Doors,
     answers: Vec<(Matcher, Letter)>,
-    /// How long from one to the next, nanoseconds, and what is said then.
-    heartbeat: Option<(u64, Letter)>,
+    /// How long from one to the next of each, nanoseconds, and what is said then.
+    heartbeats: Vec<(u64, Letter)>,
     /// What a message with an id may be, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
     /// Which kind that is.
@@ -159,10 +159,11 @@ impl Spoken {
                 .iter()
                 .map(|answer| Ok((matcher(&answer.when)?, said(&answer.send)?)))
                 .collect::<Result<_, BadOption>>()?,
-            heartbeat: match &written.heartbeat {
-                Some(heartbeat) => Some((heartbeat.every_ns, said(&heartbeat.send)?)),
-                None => None,
-            },
+            heartbeats: written
+                .heartbeats
+                .iter()
+                .map(|heartbeat| Ok((heartbeat.every_ns, said(&heartbeat.send)?)))
+                .collect::<Result<_, BadOption>>()?,
             roles,
             mix: written.mix(),
             refusals: written.errors.iter().map(refused).collect::<Result<_, _>>()?,
@@ -269,7 +270,7 @@ impl Spoken {
                         return Some(letter);
                     }
                     script.step = USABLE;
-                    script.wake_ns = self.heartbeat.as_ref().map_or(0, |(every_ns, _)| now_ns + every_ns);
+                    script.start_heartbeats(now_ns, self.heartbeats.iter().map(|(every_ns, _)| *every_ns));
                     on(Event::Usable);
                 }
             }
@@ -277,12 +278,8 @@ impl Spoken {
         if let Some(letter) = self.doors.poll(script, on) {
             return Some(letter);
         }
-        let (every_ns, letter) = self.heartbeat.as_ref()?;
-        if now_ns < script.wake_ns {
-            return None;
-        }
-        script.wake_ns = now_ns + every_ns;
-        Some(letter)
+        let due = script.next_heartbeat(now_ns, |heartbeat| self.heartbeats[heartbeat].0)?;
+        Some(&self.heartbeats[due].1)
     }
 
     /// The step of the opening at which a client is, as it was written, from 1; `None`: at none.
