@@ -1,5 +1,7 @@
 //! The signs of a server at its limit: it is gone, has no CPU left, falls behind, or waits for something else.
 
+use stats::Timed;
+
 use super::owners::{Owner, Owners};
 use super::signs::{
     IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX,
@@ -87,7 +89,8 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause>
 /// What the server says by itself broke a limit, and the generator heard it in time.
 pub(super) fn says_late(step: &Step) -> Option<Cause> {
     let is_of_pushes = |limit: &&LimitOutcome| {
-        limit.figure().starts_with("push_gap") || limit.figure().starts_with("push_age")
+        let timed = limit.figure().split('.').next().and_then(Timed::named);
+        matches!(timed, Some(Timed::PushGap | Timed::PushAge))
     };
     let broken = step.broken().find(is_of_pushes).filter(|_| lag::caveat(step).is_none())?;
     Some(Cause::ServerSaysLate { limit: broken.limit.clone() })
