@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::support::app::{App, example};
+use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{built_by_go, python_of};
 use crate::support::throng::{Outcome, errors_of, sum_of};
+use crate::support::wait_until;
 
+const WITHIN: Duration = Duration::from_secs(40);
 /// A hundred messages to rooms of ten.
 const ROOMS_OF_TEN: &str = "--clients 40 --rooms 10 --rate 50 --duration 2s";
 
@@ -143,6 +147,22 @@ fn supabase_with_and_without_answers() {
     app.write(&changed(&file, "realtime:", "room:"));
     let outcome = app.run("broadcast", SUPABASE, &format!("--clients 5 --rate 10 {KEY} --no-preflight"));
     assert_eq!(errors_of(&outcome.json(), "rejected_subscription"), 5, "{outcome}");
+}
+
+/// The server of this test is understood by the client that Supabase's users have.
+#[test]
+fn supabase_own_client_hears_throng() {
+    let Some(app) = start("supabase", &example("supabase")) else { return };
+    let Ok(scripts) = Scripts::install_in("tests/servers", "apps") else { panic!("they were installed") };
+    let mut client = scripts.start("supabase-client.js", &[&app.address.port().to_string()]);
+    assert!(wait_until(WITHIN, || app.counted("said") > 0), "it has greeted: {}", client.into_output().1);
+    let outcome = app.run("broadcast", SUPABASE, &format!("{ROOMS_OF_TEN} {KEY}"));
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert_eq!((of("received"), of("missing"), of("unexpected")), (10 * of("sent"), 0, 0), "{outcome}");
+    let status = client.wait(WITHIN);
+    let (stdout, stderr) = client.into_output();
+    assert!(status.is_some_and(|status| status.success()) && stdout.trim() == "ok", "{stdout}{stderr}");
 }
 
 #[test]
