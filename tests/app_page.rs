@@ -38,13 +38,16 @@ fn its_files_are_files_of_apps() {
 
 #[test]
 fn its_commands_run_as_printed() {
-    let (folder, server) = (folder(), Server::start(&[]));
+    let (page, folder, server) = (page(), folder(), Server::start(&[]));
     let (mut ran, mut read) = (0, 0);
-    for line in page().commands() {
+    for line in page.commands() {
         if line.starts_with("serve ") {
             continue;
         }
         let is_ours = line.contains("127.0.0.1:9000");
+        if let Some(file) = page.file_before(&line).filter(|_| line.contains(" app.toml")) {
+            fs::write(folder.path().join("app.toml"), file).unwrap();
+        }
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
         // Another server's commands are read to their end, and find nobody there.
         let line = if is_ours { line } else { elsewhere(&line) };

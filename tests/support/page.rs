@@ -60,6 +60,13 @@ impl Page {
         self.lines().iter().filter_map(|line| Some(line.strip_prefix("throng ")?.to_owned())).collect()
     }
 
+    /// The file that stands before this text.
+    pub fn file_before(&self, text: &str) -> Option<&str> {
+        let (before, _) = self.text.split_once(text)?;
+        let (_, block) = before.rsplit_once("```toml\n")?;
+        Some(block.split_once("```")?.0)
+    }
+
     /// Asserts that each file is an app's, and that nothing but a server is lacking; returns their number.
     pub fn assert_files_are_apps(&self, folder: &Path, is_left_out: impl Fn(&str) -> bool) -> usize {
         let files = self.blocks("toml");
