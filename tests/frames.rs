@@ -56,9 +56,7 @@ fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
     }
 }
 
-#[test]
-fn what_was_missed_is_recovered_from_one_frame() {
-    let file = r#"
+const HISTORY: &str = r#"
 open = [{ expect = { json = { "/type" = "history" } } }]
 [connect]
 path = "/?after={kept}"
@@ -69,7 +67,10 @@ copy = { json = { "/type" = "said" } }
 keep = "/n"
 first = "0"
 "#;
-    let Some(app) = start("history", file) else { return };
+
+#[test]
+fn what_was_missed_is_recovered_from_one_frame() {
+    let Some(app) = start("history", HISTORY) else { return };
     let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let results = outcome.json();
@@ -78,6 +79,18 @@ first = "0"
     // What is said between the connection and the history comes by itself.
     let replayed = app.counted("replayed");
     assert!(of("recovered") >= replayed && replayed > of("cut"), "{replayed} {outcome}");
+}
+
+/// Lives are shorter than the time to the first message: who has heard nothing cannot say what it missed, and stays until it has.
+#[test]
+fn nobody_is_cut_who_could_not_say_where_to_go_on() {
+    let file = HISTORY.replace("first = \"0\"\n", "");
+    let Some(app) = start("history", &file) else { return };
+    let outcome = app.run("audit", "", "--clients 10 --rate 4 --duration 5s --flap 100ms..200ms:500ms");
+    let results = outcome.json();
+    let of = |name| sum_of(&results, name);
+    assert!(of("cut") >= 10 && of("offline_due") > 0, "{outcome}");
+    assert_eq!((of("lost_offline"), of("recovered")), (0, of("offline_due")), "{outcome}");
 }
 
 const MOVES: &str = r#"

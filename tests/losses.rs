@@ -86,6 +86,25 @@ fn a_storm_takes_its_share_however_the_clients_are_spread() {
     }
 }
 
+/// A file whose clients have nothing that they alone are answered.
+#[test]
+fn a_storm_needs_no_messages() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("app.toml");
+    std::fs::write(&app, "[broadcast]\nsend = '{\"type\":\"broadcast\",\"payload\":\"{id}\"}'\n").unwrap();
+    for (share, back) in [("25%", 4), ("100%", 16)] {
+        let words = format!(
+            "storm --clients 16 --share {share} --duration 2s --lead 300ms --window 100ms --app {}",
+            app.display()
+        );
+        let results = results(&server, &words);
+        assert_eq!(results["steps"][0]["recovery"]["count"], back, "{share}: {results:#}");
+        assert_eq!(sum_of(&results, "sent"), 0, "{share}: {results:#}");
+        assert!(results["steps"][0]["rates"].get("asked_per_s").is_none(), "{share}: {results:#}");
+    }
+}
+
 /// Every other client reads slowly, or drops its connection: with two threads, all clients of one of them.
 #[test]
 fn who_does_not_send_leaves_its_share_of_the_rate_to_the_others() {

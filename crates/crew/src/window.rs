@@ -100,7 +100,7 @@ impl Window<'_> {
     pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
         let sends = match *self.load {
             Load::Hold { .. } => false,
-            Load::Storm(storm) => storm.share < 1.0,
+            Load::Storm(storm) => storm.share < 1.0 && storm.rate_per_s.is_some(),
             Load::Open { .. } | Load::Closed { .. } => true,
         };
         if !sends {
@@ -115,7 +115,7 @@ impl Window<'_> {
         Rates {
             asked_per_s: match *self.load {
                 Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
-                Load::Storm(storm) => Some(storm.rate_per_s),
+                Load::Storm(storm) => storm.rate_per_s,
                 Load::Closed { .. } | Load::Hold { .. } => None,
             },
             achieved_per_s: per_s(completed, achieved_ns),

@@ -355,7 +355,7 @@ impl Worker {
     fn stir(&mut self, now_ns: u64) {
         let mut connects = 0;
         while let Some(unrest) = &mut self.unrest
-            && let Some(turn) = unrest.poll(now_ns, |client| self.clients.is_usable(client))
+            && let Some(turn) = unrest.poll(now_ns, |client| self.clients.presence(client))
         {
             match turn {
                 Turn::Strike => {

@@ -190,8 +190,8 @@ impl Load {
 /// A reconnect storm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Storm {
-    /// Messages per second of those who stay.
-    pub rate_per_s: f64,
+    /// Messages per second of those who stay; absent: they say nothing.
+    pub rate_per_s: Option<f64>,
     /// Time before the storm.
     pub lead_ns: u64,
     /// Time from the storm to the end of the step.

@@ -17,6 +17,7 @@ mod series;
 mod socket;
 mod tunnel;
 
+use crate::app_file::Resume;
 use crate::apps::{App, Given, Place};
 use crate::config::Config;
 use crate::event::{Event, Kind};
@@ -74,6 +75,14 @@ impl Client {
         let given = Given { resumption: Some(resumption.into()), ..Given::default() };
         let place = Place { given: Some(Box::new(given)), ..Place::default() };
         Client { place: Some(Box::new(place)), ..Client::default() }
+    }
+
+    /// Whether it could not say over another connection how far it has come: its app's file has nothing to say in place of what it has
+    /// heard, and it has heard nothing.
+    pub fn lacks_place(&self, cfg: &Config) -> bool {
+        let App::File(app) = &cfg.app else { return false };
+        let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
+        needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())
     }
 
     /// What it takes to go on with this client's session over another connection, if its protocol has a way.

@@ -89,13 +89,13 @@ const modes = {
       done?.(1)
     }))
   },
-  // Who joins with ?after=N gets what it has missed as one frame.
+  // Who joins with ?after=N gets what it has missed as one frame; who says no N is new.
   history: () => {
     const log = []
     const sockets = new WebSocketServer({ server })
     sockets.on('connection', (socket, request) => {
-      const after = Number(new URL(request.url, 'http://localhost').searchParams.get('after'))
-      const list = log.filter((message) => message.n > after)
+      const after = new URL(request.url, 'http://localhost').searchParams.get('after')
+      const list = after ? log.filter((message) => message.n > Number(after)) : []
       counts.replayed += list.length
       socket.send(JSON.stringify({ type: 'history', list, last: log.length }))
       socket.on('message', (data) => {

@@ -167,8 +167,8 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
         Workload::Echo => ("[echo]", app.echo.is_some()),
         Workload::Broadcast => ("[broadcast] or [say.NAME]", !app.broadcasts.is_empty()),
     };
-    // Connections that do nothing need no message.
-    if is_there || !scenario.facts().has_messages {
+    // Connections that do nothing need no message, nor do those that storm.
+    if is_there || !scenario.facts().has_messages || scenario == Scenario::Storm {
         return Ok(());
     }
     Err(Failure::usage("--app", format!("{} has no {key}, which throng {scenario} sends", app.name)))

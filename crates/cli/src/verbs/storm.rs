@@ -14,6 +14,7 @@ use crate::processes;
 use crate::request::{self, Request};
 use crate::restarts::Restarts;
 use crate::run;
+use crate::stderr;
 use crate::verbs::steps;
 use crate::{plan, target};
 
@@ -63,17 +64,23 @@ impl Storm {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
-        let course = self.course()?;
+        self.course(false)?;
         let dialect = self.dialect();
         let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
+        let plan = plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?;
+        let app = plan.speech.of_dialect.app.as_ref();
+        let is_silent = app.is_some_and(|app| app.echo.is_none());
+        if is_silent && self.share < 1.0 {
+            stderr::note("the clients that stay say nothing: the app's file has no [echo]");
+        }
         let request = Request {
             args,
             scenario: Scenario::Storm,
-            plan: plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?,
+            course: self.course(is_silent)?,
+            plan,
             shape: processes::shape(args, self.clients, server_pid.is_some())?,
-            course,
             stop: Vec::new(),
             percentile: PERCENTILE,
             words: Words::Own,
@@ -98,8 +105,8 @@ impl Storm {
         self.duration.unwrap_or_else(|| DURATION_NS.max(wait_ns.saturating_mul(WAITS)))
     }
 
-    /// The one step that it takes.
-    fn course(&self) -> Result<Course, Failure> {
+    /// The one step that it takes; those who stay may have nothing to say.
+    fn course(&self, is_silent: bool) -> Result<Course, Failure> {
         steps::positive("--duration", self.duration_ns())?;
         steps::positive("--interval", self.interval)?;
         if !(0.0..=1.0).contains(&self.share) {
@@ -116,7 +123,7 @@ impl Storm {
         }
         let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
         let storm = load::Storm {
-            rate_per_s: stay * 1e9 / self.interval as f64,
+            rate_per_s: (!is_silent).then_some(stay * 1e9 / self.interval as f64),
             lead_ns: self.lead,
             duration_ns: self.duration_ns(),
             share,
@@ -127,7 +134,7 @@ impl Storm {
 
     /// What can be said beforehand of how long it takes.
     pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
+        Ok(Outlook::new(self.course(false)?, Workload::Echo).connecting(self.run.connect_rate))
     }
 }
 

@@ -121,7 +121,7 @@ fn is_load(load: &Load, clients: u64) -> bool {
         }
         Load::Storm(Storm { rate_per_s, lead_ns, duration_ns, share, window_ns }) => {
             let times = [lead_ns, duration_ns, window_ns.unwrap_or(0)];
-            is_rate(rate_per_s) && is_share(share) && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
+            rate_per_s.is_none_or(is_rate) && is_share(share) && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
         }
         Load::Hold { duration_ns } => duration_ns <= TIME_NS_MAX,
         Load::Closed { per_client, until, .. } => {
@@ -198,7 +198,8 @@ mod tests {
         assert!(is_step(10, closed(1_000)) && !is_step(10, closed(u32::MAX)));
         let open = |rate| Load::Open { schedule: Schedule::constant(rate), duration_ns: 1 };
         assert!(is_step(10, open(1e6)) && !is_step(10, open(1e12)));
-        let storm = Storm { rate_per_s: 1.0, lead_ns: 1, duration_ns: 1, share: f64::NAN, window_ns: None };
+        let storm =
+            Storm { rate_per_s: Some(1.0), lead_ns: 1, duration_ns: 1, share: f64::NAN, window_ns: None };
         assert!(!is_step(10, Load::Storm(storm)));
         assert!(!is_command(&Command::Go { at_ns: u64::MAX }, &[], 0));
         assert!(!is_command(&Command::Clock { offset_ns: i64::MIN }, &[], 0));

@@ -19,7 +19,7 @@ use wire::{Acks, Fate, Sending, Stamp};
 
 use crate::books::{Alike, Booking, Cause, Ledger, State};
 use crate::events::{Entry, Kind};
-use crate::timing::Portion;
+use crate::timing::{Portion, Presence};
 
 pub(crate) use client::{LoadClient, Unsent};
 pub(crate) use shared::{CLIENTS_MAX, PUBLISHER, Shared, Token};
@@ -87,6 +87,16 @@ impl Clients {
     #[inline]
     pub(crate) fn is_usable(&self, index: u32) -> bool {
         self.all[index as usize].record.state == State::Usable
+    }
+
+    /// Whether the connection of a client may be ended, for it to come back.
+    pub(crate) fn presence(&self, index: u32) -> Presence {
+        let Shared { wire, resumes, .. } = &self.shared;
+        match self.is_usable(index) {
+            false => Presence::Gone,
+            true if *resumes && self.all[index as usize].session.lacks_place(wire) => Presence::Early,
+            true => Presence::Here,
+        }
     }
 
     /// Whether a client has no connection.

@@ -11,6 +11,21 @@ use std::collections::{BinaryHeap, HashMap};
 use fastrand::Rng;
 use load::{Cut, Segment};
 
+/// Whether a client's connection may end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Presence {
+    /// It has none, or is not usable yet.
+    Gone,
+    /// It is usable, and has heard nothing yet from which it could go on.
+    Early,
+    /// It may.
+    Here,
+}
+
+/// How long one who has heard nothing is left alone before it is looked at again: nobody could say what they missed, and all of it would be
+/// taken for the server's loss.
+const EARLY_NS: u64 = 100_000_000;
+
 /// The flapping of a step at one worker.
 pub(crate) struct Flap {
     flap: load::Flap,
@@ -51,12 +66,21 @@ impl Flap {
     }
 
     /// Whose connection ends now, and how.
-    pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Option<(u32, Cut)> {
+    pub(crate) fn poll(&mut self, now_ns: u64, presence: impl Fn(u32) -> Presence) -> Option<(u32, Cut)> {
         while self.poll_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
             let Reverse((_, client, life)) = self.due.pop()?;
-            if self.lives.get(&client) == Some(&life) && is_usable(client) {
-                let unit = self.rng(client, !life).f64();
-                return Some((client, self.flap.cut(unit)));
+            if self.lives.get(&client) != Some(&life) {
+                continue;
+            }
+            match presence(client) {
+                Presence::Gone => {}
+                Presence::Early => {
+                    self.due.push(Reverse((now_ns.saturating_add(EARLY_NS), client, life)));
+                }
+                Presence::Here => {
+                    let unit = self.rng(client, !life).f64();
+                    return Some((client, self.flap.cut(unit)));
+                }
             }
         }
         None
@@ -105,7 +129,7 @@ mod tests {
     fn ends(mut flap: Flap, client: u32) -> Vec<u64> {
         let mut ends = Vec::new();
         while let Some(at_ns) = flap.poll_timeout() {
-            if flap.poll(at_ns, |_| true).is_some_and(|(whose, _)| whose == client) {
+            if flap.poll(at_ns, |_| Presence::Here).is_some_and(|(whose, _)| whose == client) {
                 ends.push(at_ns);
                 flap.handle_back(client, at_ns + S);
             }
@@ -131,13 +155,15 @@ mod tests {
     #[test]
     fn who_is_gone_is_passed_over_until_it_is_back_and_nobody_s_connection_ends_once_all_is_sent() {
         let mut flap = flap(0, 1, &[0]);
-        assert_eq!(flap.poll(5 * S, |_| false), None);
+        assert_eq!(flap.poll(5 * S, |_| Presence::Gone), None);
         assert_eq!(flap.poll_timeout(), None, "it was lost by itself");
         flap.handle_back(0, 6 * S);
         assert!(flap.poll_timeout().is_some_and(|at_ns| (8 * S..=10 * S).contains(&at_ns)));
-        assert_eq!(flap.poll(10 * S, |_| true), Some((0, Cut::Reset)));
+        assert_eq!(flap.poll(10 * S, |_| Presence::Early), None, "it could not say what it missed");
+        assert_eq!(flap.poll_timeout(), Some(10 * S + EARLY_NS));
+        assert_eq!(flap.poll(11 * S, |_| Presence::Here), Some((0, Cut::Reset)));
         flap.handle_back(0, 12 * S);
         flap.handle_loaded();
-        assert_eq!((flap.poll(99 * S, |_| true), flap.poll_timeout()), (None, None));
+        assert_eq!((flap.poll(99 * S, |_| Presence::Here), flap.poll_timeout()), (None, None));
     }
 }

@@ -18,6 +18,7 @@ mod unrest;
 mod visits;
 
 pub(crate) use batch::{Batch, Due, Portion};
+pub(crate) use flap::Presence;
 pub(crate) use growth::Growth;
 pub(crate) use pace::{Choir, Next, Pace};
 pub(crate) use sips::Sips;

@@ -87,10 +87,10 @@ impl Pace {
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
-                if clients.is_empty() {
+                let Some(rate_per_s) = storm.rate_per_s.filter(|_| !clients.is_empty()) else {
                     return Self::Hold(start_ns + duration_ns);
-                }
-                let schedule = Schedule::constant(storm.rate_per_s);
+                };
+                let schedule = Schedule::constant(rate_per_s);
                 // Whoever comes back is watched for to the end, also where the last message was due long before.
                 let open = |voice| Open {
                     has_absences: true,
@@ -461,7 +461,8 @@ mod tests {
 
     #[test]
     fn in_a_storm_turns_are_no_numbers() {
-        let storm = load::Storm { rate_per_s: 10.0, lead_ns: 0, duration_ns: 1, share: 0.0, window_ns: None };
+        let storm =
+            load::Storm { rate_per_s: Some(10.0), lead_ns: 0, duration_ns: 1, share: 0.0, window_ns: None };
         let pace = paced(&order(Load::Storm(storm)), 0, &[7, 8], 0);
         assert!(pace.awaits() && pace.due_ns(0, 0).is_none());
     }
@@ -469,7 +470,7 @@ mod tests {
     #[test]
     fn a_storm_is_not_over_with_its_last_message() {
         let storm =
-            load::Storm { rate_per_s: 1.0, lead_ns: 20, duration_ns: 100, share: 0.5, window_ns: None };
+            load::Storm { rate_per_s: Some(1.0), lead_ns: 20, duration_ns: 100, share: 0.5, window_ns: None };
         let mut pace = paced(&order(Load::Storm(storm)), 5, &[7, 8], 0);
         let seen = [5, 5, 124, 125].map(|now_ns| pace.poll(now_ns, 1, always));
         assert_eq!(seen, [one(7, 5), Next::At(125), Next::At(125), Next::Over]);
@@ -478,8 +479,11 @@ mod tests {
     #[test]
     fn without_anybody_to_send_a_storm_lasts_as_long() {
         let storm =
-            load::Storm { rate_per_s: 1e9, lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
+            load::Storm { rate_per_s: Some(1e9), lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
         let mut pace = paced(&order(Load::Storm(storm)), 5, &[], 0);
+        assert_eq!((pace.poll(5, 1, always), pace.poll(105, 1, always)), (Next::At(105), Next::Over));
+        let silent = load::Storm { rate_per_s: None, ..storm };
+        let mut pace = paced(&order(Load::Storm(silent)), 5, &[7, 8], 0);
         assert_eq!((pace.poll(5, 1, always), pace.poll(105, 1, always)), (Next::At(105), Next::Over));
     }
 }

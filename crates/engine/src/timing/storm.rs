@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn it_strikes_once_after_its_lead() {
-        let storm = load::Storm { rate_per_s: 1.0, lead_ns: 50, duration_ns: 1, share: 0.5, window_ns: None };
+        let storm =
+            load::Storm { rate_per_s: Some(1.0), lead_ns: 50, duration_ns: 1, share: 0.5, window_ns: None };
         let mut storm = Storm::new(storm, 100);
         assert_eq!((storm.poll(149), storm.poll_timeout()), (false, Some(150)));
         assert!(storm.poll(151));

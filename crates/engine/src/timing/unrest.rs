@@ -9,7 +9,7 @@
 use load::{Cut, Load, Plan, Segment, StepOrder};
 
 use crate::timing::churn::Churn;
-use crate::timing::flap::Flap;
+use crate::timing::flap::{Flap, Presence};
 use crate::timing::renewal::Renewal;
 use crate::timing::returns::{Return, Returns};
 use crate::timing::storm::Storm;
@@ -81,11 +81,12 @@ impl Unrest {
     }
 
     /// What is to be done now. Each turn is given once.
-    pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Option<Turn> {
+    pub(crate) fn poll(&mut self, now_ns: u64, presence: impl Fn(u32) -> Presence) -> Option<Turn> {
+        let is_usable = |client| presence(client) != Presence::Gone;
         let turn = match &mut self.kind {
             Kind::Storm(storm) => storm.poll(now_ns).then_some(Turn::Strike),
             Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(Turn::Leave),
-            Kind::Flap(flap) => flap.poll(now_ns, is_usable).map(|(client, cut)| Turn::Cut(client, cut)),
+            Kind::Flap(flap) => flap.poll(now_ns, presence).map(|(client, cut)| Turn::Cut(client, cut)),
             Kind::Renewal(renewal) => renewal.poll(is_usable).map(Turn::Renew),
         };
         turn.or_else(|| {
@@ -226,7 +227,8 @@ mod tests {
     }
 
     fn storm() -> Unrest {
-        let storm = load::Storm { rate_per_s: 1.0, lead_ns: S, duration_ns: S, share: 1.0, window_ns: None };
+        let storm =
+            load::Storm { rate_per_s: Some(1.0), lead_ns: S, duration_ns: S, share: 1.0, window_ns: None };
         Unrest { kind: Kind::Storm(Storm::new(storm, 0)), returns: returns() }
     }
 
@@ -238,30 +240,30 @@ mod tests {
     #[test]
     fn who_is_lost_in_a_storm_comes_back() {
         let mut unrest = storm();
-        assert_eq!((unrest.poll(0, |_| true), unrest.poll_timeout()), (None, Some(S)));
-        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Strike));
+        assert_eq!((unrest.poll(0, |_| Presence::Here), unrest.poll_timeout()), (None, Some(S)));
+        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Strike));
         unrest.handle_loss(4, S);
-        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(4)));
+        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Connect(4)));
         unrest.handle_begun(4, 2, S);
-        assert_eq!((unrest.poll(S, |_| true), unrest.poll_timeout()), (None, Some(6 * S)));
-        assert_eq!(unrest.poll(6 * S, |_| true), Some(Turn::Expire { client: 4, attempt: 2 }));
+        assert_eq!((unrest.poll(S, |_| Presence::Here), unrest.poll_timeout()), (None, Some(6 * S)));
+        assert_eq!(unrest.poll(6 * S, |_| Presence::Here), Some(Turn::Expire { client: 4, attempt: 2 }));
         unrest.handle_back(4, 6 * S);
-        assert_eq!((unrest.poll(9 * S, |_| true), unrest.poll_timeout()), (None, None));
+        assert_eq!((unrest.poll(9 * S, |_| Presence::Here), unrest.poll_timeout()), (None, None));
     }
 
     #[test]
     fn who_leaves_in_a_churn_is_followed_once_its_connection_has_ended() {
         let mut unrest = churn();
-        assert_eq!(unrest.poll(0, |_| true), Some(Turn::Leave(0)));
+        assert_eq!(unrest.poll(0, |_| Presence::Here), Some(Turn::Leave(0)));
         unrest.handle_goodbye(0, false, 0);
-        assert_eq!(unrest.poll(S / 2, |_| true), None);
+        assert_eq!(unrest.poll(S / 2, |_| Presence::Here), None);
         unrest.handle_parted(0, S / 2);
-        assert_eq!(unrest.poll(S / 2, |_| true), Some(Turn::Connect(0)));
+        assert_eq!(unrest.poll(S / 2, |_| Presence::Here), Some(Turn::Connect(0)));
         unrest.handle_parted(1, S / 2);
         unrest.handle_loss(1, S / 2);
         unrest.handle_loaded();
         assert_eq!(
-            unrest.poll(9 * S, |_| true),
+            unrest.poll(9 * S, |_| Presence::Here),
             None,
             "nobody comes twice, or waits for a client that was lost, or leaves any more"
         );
@@ -270,10 +272,10 @@ mod tests {
     #[test]
     fn a_goodbye_has_its_time() {
         let mut unrest = churn();
-        assert_eq!(unrest.poll(0, |_| true), Some(Turn::Leave(0)));
+        assert_eq!(unrest.poll(0, |_| Presence::Here), Some(Turn::Leave(0)));
         unrest.handle_goodbye(0, false, 0);
         unrest.handle_loaded();
-        assert_eq!(unrest.poll(S - 1, |_| true), None);
-        assert_eq!(unrest.poll(S, |_| true), Some(Turn::Connect(0)));
+        assert_eq!(unrest.poll(S - 1, |_| Presence::Here), None);
+        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Connect(0)));
     }
 }
