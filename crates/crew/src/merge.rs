@@ -331,6 +331,8 @@ impl Merge {
             let share = step.counts.received as f64 / step.counts.expected.max(1) as f64;
             step.rates.achieved_per_s = step.rates.achieved_per_s.map(|per_s| per_s * share);
         }
+        // It is kept as long as the run, and nothing is added to it.
+        step.shrink_to_fit();
         step
     }
 

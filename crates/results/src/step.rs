@@ -107,6 +107,16 @@ const SECONDS_OF_QUIET: usize = 2;
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
+    /// Reduces what was timed to what is occupied: a run keeps all of its steps.
+    pub fn shrink_to_fit(&mut self) {
+        self.figures.shrink_to_fit();
+        let says = self.says.iter_mut().flat_map(|say| [&mut say.rtt, &mut say.delivery]);
+        let roles = self.roles.iter_mut();
+        let roles = roles.flat_map(|role| [&mut role.handshake, &mut role.rtt, &mut role.delivery]);
+        let lag = self.generator.iter_mut().map(|generator| &mut generator.loop_lag);
+        says.chain(roles).chain(lag).for_each(Histogram::shrink_to_fit);
+    }
+
     /// An example of what most requests to publish something met with that failed; `None`: none did.
     pub fn unpublished(&self) -> Option<&str> {
         let failed = self.errors.iter().filter(|(kind, _)| kind.starts_with(PUBLISH));

@@ -117,6 +117,11 @@ impl Figures {
         packed
     }
 
+    /// Reduces each to its occupied buckets.
+    pub fn shrink_to_fit(&mut self) {
+        Timed::ALL.into_iter().for_each(|timed| self.get_mut(timed).shrink_to_fit());
+    }
+
     /// The same in few buckets.
     pub fn ladders(&self) -> Figures<Ladder> {
         let mut ladders = Figures::default();

@@ -6,16 +6,15 @@
 
 use std::fmt;
 
-use hdrhistogram::Histogram as Hdr;
+use buckets::{Buckets, US_MAX};
 
+mod buckets;
 pub mod encoding;
 pub mod packed;
+mod pairs;
 
 /// The longest duration kept apart from longer ones: 10 minutes.
-pub const DURATION_NS_MAX: u64 = 600_000_000_000;
-
-const US_MAX: u64 = DURATION_NS_MAX / 1_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
+pub const DURATION_NS_MAX: u64 = US_MAX * 1_000;
 
 /// How many samples above a quantile make it worth printing (METHODOLOGY "Quantiles").
 const TAIL_SAMPLES_MIN: f64 = 10.0;
@@ -23,10 +22,11 @@ const TAIL_SAMPLES_MIN: f64 = 10.0;
 /// A histogram of durations, given and read in nanoseconds.
 ///
 /// `new` allocates nothing; the first sample allocates the buckets (168 KiB, touched only where samples fall),
-/// later ones nothing. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
+/// later ones nothing. [`shrink_to_fit`](Self::shrink_to_fit) reduces them to the
+/// occupied ones until the next sample. Durations are rounded *up* to the microsecond, so no quantile lies below its sample.
 #[derive(Clone, Default)]
 pub struct Histogram {
-    buckets: Option<Hdr<u64>>,
+    buckets: Buckets,
     sum_ns: u128,
     square_sum_ns: u128,
     min_ns: u64,
@@ -65,7 +65,7 @@ impl Histogram {
             return;
         }
         let value_ns = if value_ns > DURATION_NS_MAX { self.clamp(n) } else { value_ns };
-        let buckets = self.buckets.get_or_insert_with(empty_buckets);
+        let buckets = self.buckets.dense();
         if buckets.is_empty() {
             (self.min_ns, self.max_ns) = (value_ns, value_ns);
         }
@@ -85,12 +85,17 @@ impl Histogram {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Histogram) {
-        let Some(theirs) = other.buckets.as_ref().filter(|b| !b.is_empty()) else { return };
-        let ours = self.buckets.get_or_insert_with(empty_buckets);
-        if ours.is_empty() {
+        if other.is_empty() {
+            return;
+        }
+        if self.is_empty() {
             (self.min_ns, self.max_ns) = (other.min_ns, other.max_ns);
         }
-        ours.add(theirs).expect("histograms share their bounds");
+        let ours = self.buckets.dense();
+        match &other.buckets {
+            Buckets::Dense(theirs) => ours.add(theirs).expect("histograms share their bounds"),
+            theirs => theirs.iter().for_each(|(us, samples)| ours.saturating_record_n(us, samples)),
+        }
         self.sum_ns += other.sum_ns;
         self.square_sum_ns += other.square_sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -100,16 +105,18 @@ impl Histogram {
 
     /// Forgets all samples and keeps the memory.
     pub fn clear(&mut self) {
-        let buckets = self.buckets.take().map(|mut buckets| {
-            buckets.reset();
-            buckets
-        });
-        *self = Self { buckets, ..Self::default() };
+        self.buckets.clear();
+        *self = Self { buckets: std::mem::take(&mut self.buckets), ..Self::default() };
+    }
+
+    /// Reduces the buckets to the occupied ones: a few hundred bytes, of which everything can still be read.
+    pub fn shrink_to_fit(&mut self) {
+        self.buckets.shrink_to_fit();
     }
 
     /// The number of samples.
     pub fn count(&self) -> u64 {
-        self.buckets.as_ref().map_or(0, Hdr::len)
+        self.buckets.len()
     }
 
     /// Whether there is no sample.
@@ -159,10 +166,10 @@ impl Histogram {
     /// The nearest-rank quantile, `sorted[ceil(qN) − 1]`, at most 0.1% + 1 µs above the sample and never
     /// below it; 0 when empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
-        let Some(buckets) = self.buckets.as_ref().filter(|b| !b.is_empty()) else { return 0 };
-        // Half a rank below, as a fraction, the bucket walk cannot round to a neighbouring rank.
-        let value_us = buckets.value_at_quantile((rank(self.count(), q) as f64 - 0.5) / self.count() as f64);
-        (value_us * 1_000).clamp(self.min_ns, self.max_ns)
+        if self.is_empty() {
+            return 0;
+        }
+        (self.buckets.value_us(rank(self.count(), q)) * 1_000).clamp(self.min_ns, self.max_ns)
     }
 
     /// Whether the samples are too few for the quantile `q` (see [`is_marked`]).
@@ -178,13 +185,8 @@ impl Histogram {
 
     /// The same by the buckets' upper edges, which no other sample moves.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let recorded = self.buckets.iter().flat_map(Hdr::iter_recorded);
-        recorded.map(|bucket| (bucket.value_iterated_to() * 1_000, bucket.count_since_last_iteration()))
+        self.buckets.iter().map(|(us, samples)| (us * 1_000, samples))
     }
-}
-
-fn empty_buckets() -> Hdr<u64> {
-    Hdr::new_with_bounds(1, US_MAX, SIGNIFICANT_DIGITS).expect("the bounds are constants")
 }
 
 /// The figures rather than 21,504 buckets.

@@ -1,23 +1,21 @@
 //! A histogram on its way: its occupied buckets alone, in a few hundred bytes where the buckets of one that is measured
 //! with take 168 KiB.
 //!
-//! Of each occupied bucket, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples,
-//! both as LEB128. The exact sums are beside them, so that nothing is lost between packing and adding.
+//! The exact sums are beside them, so that nothing is lost between packing and adding.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::buckets::{Buckets, US_MAX};
 use super::encoding::{DecodeError, SAMPLES_MAX};
-use super::{DURATION_NS_MAX, Histogram, US_MAX};
-
-/// What is in the upper bit of a byte that is not the last of its number, and what is below.
-const MORE: u8 = 0x80;
+use super::pairs::{Pairs, Writer};
+use super::{DURATION_NS_MAX, Histogram};
 
 /// A histogram in transit, or kept for later: small, and only to be added to others.
 #[derive(Clone, Default, PartialEq, Serialize)]
 pub struct Packed {
-    buckets: Vec<u8>,
+    buckets: Pairs,
     sum_ns: u128,
     square_sum_ns: u128,
     min_ns: u64,
@@ -28,12 +26,12 @@ pub struct Packed {
 impl Packed {
     /// Whether there is no sample.
     pub fn is_empty(&self) -> bool {
-        self.buckets.is_empty()
+        self.buckets.0.is_empty()
     }
 
     /// The number of samples.
     pub fn count(&self) -> u64 {
-        self.pairs().map(|(_, samples)| samples).sum()
+        self.buckets.iter().map(|(_, samples)| samples).sum()
     }
 
     /// Adds all samples of `other`.
@@ -45,7 +43,7 @@ impl Packed {
             return self.clone_from(other);
         }
         let mut buckets = Writer::default();
-        let (mut ours, mut theirs) = (self.pairs().peekable(), other.pairs().peekable());
+        let (mut ours, mut theirs) = (self.buckets.iter().peekable(), other.buckets.iter().peekable());
         while let (Some(&(our_us, our_samples)), Some(&(their_us, their_samples))) =
             (ours.peek(), theirs.peek())
         {
@@ -63,7 +61,7 @@ impl Packed {
         for (us, samples) in ours.chain(theirs) {
             buckets.push(us, samples);
         }
-        self.buckets = buckets.bytes;
+        self.buckets = buckets.finish();
         self.sum_ns += other.sum_ns;
         self.square_sum_ns += other.square_sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -71,18 +69,11 @@ impl Packed {
         self.clamped += other.clamped;
     }
 
-    /// Value (µs) and samples of each occupied bucket, ascending.
-    fn pairs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let mut reader = Reader { bytes: &self.buckets, us: 0 };
-        std::iter::from_fn(move || reader.next_pair())
-    }
-
     /// Whether buckets and sums can be of one histogram: they may have come over a network.
     fn check(&self) -> Result<(), DecodeError> {
-        let mut reader = Reader { bytes: &self.buckets, us: 0 };
         let (mut samples, mut last_us) = (0u64, None);
-        while !reader.bytes.is_empty() {
-            let (us, more) = reader.next_pair().ok_or(DecodeError::Format)?;
+        for pair in self.buckets.claimed() {
+            let (us, more) = pair.ok_or(DecodeError::Format)?;
             samples = samples.saturating_add(more);
             if us > US_MAX || last_us.is_some_and(|last_us| us <= last_us) || more == 0 {
                 return Err(DecodeError::Format);
@@ -105,15 +96,12 @@ impl Packed {
 
 impl From<&Histogram> for Packed {
     fn from(histogram: &Histogram) -> Self {
-        let Some(buckets) = histogram.buckets.as_ref().filter(|buckets| !buckets.is_empty()) else {
+        if histogram.is_empty() {
             return Packed::default();
-        };
-        let mut writer = Writer::default();
-        for bucket in buckets.iter_recorded() {
-            writer.push(bucket.value_iterated_to().min(US_MAX), bucket.count_since_last_iteration());
         }
+        let buckets = histogram.buckets.pairs();
         let &Histogram { sum_ns, square_sum_ns, min_ns, max_ns, clamped, .. } = histogram;
-        Packed { buckets: writer.bytes, sum_ns, square_sum_ns, min_ns, max_ns, clamped }
+        Packed { buckets, sum_ns, square_sum_ns, min_ns, max_ns, clamped }
     }
 }
 
@@ -131,12 +119,15 @@ impl Histogram {
         if packed.is_empty() {
             return;
         }
-        let ours = self.buckets.get_or_insert_with(super::empty_buckets);
-        if ours.is_empty() {
+        if self.is_empty() {
             (self.min_ns, self.max_ns) = (packed.min_ns, packed.max_ns);
         }
-        for (us, samples) in packed.pairs() {
-            ours.saturating_record_n(us, samples);
+        match &mut self.buckets {
+            ours @ Buckets::None => *ours = Buckets::of_pairs(packed.buckets.clone()),
+            ours => {
+                let ours = ours.dense();
+                packed.buckets.iter().for_each(|(us, samples)| ours.saturating_record_n(us, samples));
+            }
         }
         self.sum_ns += packed.sum_ns;
         self.square_sum_ns += packed.square_sum_ns;
@@ -149,7 +140,7 @@ impl Histogram {
 /// The number of samples rather than the bytes.
 impl fmt::Debug for Packed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Packed({} samples in {} bytes)", self.count(), self.buckets.len())
+        write!(f, "Packed({} samples in {} bytes)", self.count(), self.buckets.0.len())
     }
 }
 
@@ -158,7 +149,7 @@ impl<'de> Deserialize<'de> for Packed {
         /// The same, unchecked.
         #[derive(Deserialize)]
         struct Claimed {
-            buckets: Vec<u8>,
+            buckets: Pairs,
             sum_ns: u128,
             square_sum_ns: u128,
             min_ns: u64,
@@ -173,62 +164,11 @@ impl<'de> Deserialize<'de> for Packed {
     }
 }
 
-#[derive(Default)]
-struct Writer {
-    bytes: Vec<u8>,
-    us: u64,
-}
-
-impl Writer {
-    fn push(&mut self, us: u64, samples: u64) {
-        self.number(us - self.us);
-        self.number(samples);
-        self.us = us;
-    }
-
-    fn number(&mut self, mut number: u64) {
-        while number >= MORE.into() {
-            self.bytes.push(number as u8 | MORE);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
-    }
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    us: u64,
-}
-
-impl Reader<'_> {
-    /// `None` at the end, or where what follows is no pair.
-    fn next_pair(&mut self) -> Option<(u64, u64)> {
-        self.us = self.us.checked_add(self.number()?)?;
-        Some((self.us, self.number()?))
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let (&byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            let bits = u64::from(byte & !MORE);
-            if bits << shift >> shift != bits {
-                return None;
-            }
-            number |= bits << shift;
-            if byte & MORE == 0 {
-                return Some(number);
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::pairs::MORE;
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -282,7 +222,7 @@ mod tests {
     fn it_is_small() {
         assert!(postcard::to_stdvec(&Packed::default()).unwrap().len() < 10);
         let second: Vec<u64> = (1..=1_000).map(|i| i * MS / 10).collect();
-        assert!(packed(&second).buckets.len() < 4_000, "{:?}", packed(&second));
+        assert!(packed(&second).buckets.0.len() < 4_000, "{:?}", packed(&second));
     }
 
     #[test]
@@ -293,7 +233,10 @@ mod tests {
         assert_eq!(refused(&Packed { sum_ns: 0, ..good.clone() }), DecodeError::Sums);
         assert_eq!(refused(&Packed { clamped: 3, ..good.clone() }), DecodeError::Sums);
         for buckets in [vec![MORE], vec![1, 1, 0, 1], vec![1, 0], vec![0xff; 12], vec![1]] {
-            assert_eq!(refused(&Packed { buckets, ..good.clone() }), DecodeError::Format);
+            assert_eq!(
+                refused(&Packed { buckets: Pairs(buckets.into()), ..good.clone() }),
+                DecodeError::Format
+            );
         }
     }
 }

@@ -59,6 +59,26 @@ proptest! {
     }
 
     #[test]
+    fn packed_buckets_answer_as_dense_ones(
+        values in prop::collection::vec(0..2 * DURATION_NS_MAX, 0..300), q in 0.0..1.0f64, more in 0..DURATION_NS_MAX
+    ) {
+        let mut dense = of(values);
+        let mut packed = dense.clone();
+        packed.shrink_to_fit();
+        prop_assert!(!matches!(packed.buckets, Buckets::Dense(_)));
+        prop_assert_eq!(&packed, &dense);
+        prop_assert_eq!((packed.count(), packed.quantile_ns(q)), (dense.count(), dense.quantile_ns(q)));
+        prop_assert_eq!(packed.to_base64(), dense.to_base64());
+        prop_assert_eq!(packed::Packed::from(&packed), packed::Packed::from(&dense));
+        let mut merged = of([more]);
+        merged.merge(&packed);
+        packed.record_ns(more);
+        dense.record_ns(more);
+        prop_assert_eq!(&packed, &dense);
+        prop_assert_eq!(&merged, &dense);
+    }
+
+    #[test]
     fn damaged_text_never_panics(values in prop::collection::vec(0..DURATION_NS_MAX, 0..50), at in 0..200usize, flip in 1..=255u8) {
         let mut text = of(values).to_base64().into_bytes();
         let at = at % text.len();
@@ -109,7 +129,7 @@ fn longer_than_ten_minutes_is_clamped_and_counted() {
 fn empty_is_zero_and_cheap() {
     let empty = Histogram::new();
     assert_eq!((empty.count(), empty.quantile_ns(0.5), empty.mean_ns(), empty.sd_ns()), (0, 0, 0.0, 0.0));
-    assert!(empty.buckets.is_none());
+    assert!(matches!(empty.buckets, Buckets::None));
     assert_eq!(empty, of([]));
     assert!(Histogram::from_base64(&empty.to_base64()).unwrap().is_empty());
 }
@@ -128,13 +148,25 @@ fn foreign_histograms_are_refused() {
     assert_eq!(Histogram::from_base64("not base64!"), Err(DecodeError::Base64));
     assert_eq!(Histogram::from_base64("AAAA"), Err(DecodeError::Format));
     // A well-formed V2 histogram of 1 to 1,000,000 with 2 digits.
-    let other = Hdr::<u64>::new_with_bounds(1, 1_000_000, 2).unwrap();
+    let other = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1_000_000, 2).unwrap();
     let mut bytes = Vec::new();
     use hdrhistogram::serialization::Serializer as _;
     hdrhistogram::serialization::V2Serializer::new().serialize(&other, &mut bytes).unwrap();
     use base64::Engine as _;
     let text = base64::engine::general_purpose::STANDARD.encode(bytes);
     assert_eq!(Histogram::from_base64(&text), Err(DecodeError::Bounds));
+}
+
+#[test]
+fn text_is_that_of_hdrhistogram() {
+    use base64::Engine as _;
+    use hdrhistogram::serialization::Serializer as _;
+    let values = (0..20_000u64).map(|i| i * i * 1_499 % DURATION_NS_MAX);
+    let histogram = of(values);
+    let Buckets::Dense(dense) = &histogram.buckets else { panic!("it was recorded into") };
+    let mut bytes = Vec::new();
+    hdrhistogram::serialization::V2DeflateSerializer::new().serialize(dense, &mut bytes).unwrap();
+    assert_eq!(histogram.to_base64(), base64::engine::general_purpose::STANDARD.encode(bytes));
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! The occupied buckets of a histogram as bytes.
+//!
+//! Of each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples, both as LEB128.
+
+use serde::{Deserialize, Serialize};
+
+/// What is in the upper bit of a byte that is not the last of its number, and what is below.
+pub(super) const MORE: u8 = 0x80;
+
+/// Value (µs) and samples of each occupied bucket, ascending.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Pairs(pub(super) Box<[u8]>);
+
+impl Pairs {
+    /// From the smallest.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut reader = Reader { bytes: &self.0, us: 0 };
+        std::iter::from_fn(move || reader.next_pair())
+    }
+
+    /// The same of bytes that may be anything: `None` where they are no pair, and whatever then.
+    pub(super) fn claimed(&self) -> impl Iterator<Item = Option<(u64, u64)>> + '_ {
+        let mut reader = Reader { bytes: &self.0, us: 0 };
+        std::iter::from_fn(move || (!reader.bytes.is_empty()).then(|| reader.next_pair()))
+    }
+}
+
+impl FromIterator<(u64, u64)> for Pairs {
+    fn from_iter<I: IntoIterator<Item = (u64, u64)>>(pairs: I) -> Self {
+        let mut writer = Writer::default();
+        pairs.into_iter().for_each(|(us, samples)| writer.push(us, samples));
+        writer.finish()
+    }
+}
+
+/// Writes them one by one.
+#[derive(Default)]
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+    us: u64,
+}
+
+impl Writer {
+    pub(super) fn push(&mut self, us: u64, samples: u64) {
+        self.number(us - self.us);
+        self.number(samples);
+        self.us = us;
+    }
+
+    pub(super) fn finish(self) -> Pairs {
+        Pairs(self.bytes.into())
+    }
+
+    fn number(&mut self, mut number: u64) {
+        while number >= MORE.into() {
+            self.bytes.push(number as u8 | MORE);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    us: u64,
+}
+
+impl Reader<'_> {
+    /// `None` at the end, or where what follows is no pair.
+    fn next_pair(&mut self) -> Option<(u64, u64)> {
+        self.us = self.us.checked_add(self.number()?)?;
+        Some((self.us, self.number()?))
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            let bits = u64::from(byte & !MORE);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
+            if byte & MORE == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
