@@ -75,6 +75,7 @@ mod secrets_handed_on;
 mod seeds;
 mod shapes;
 mod shootout;
+mod steps;
 mod stuck;
 mod targets;
 mod tls;

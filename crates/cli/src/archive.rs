@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use net::files::Readers;
 use results::Run;
+use results::file::FileError;
 use store::{Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, variant};
+use crate::results_file::ResultsFile;
 use crate::stderr;
 
 /// Which store to read.
@@ -56,10 +57,19 @@ pub(crate) fn is_file_name(id: &str) -> bool {
 
 /// Reads a results file.
 pub(crate) fn read_file(path: &Path) -> Result<Run, Failure> {
+    read_by(path, results::file::read)
+}
+
+/// Reads a results file, whose last step may be torn.
+pub(crate) fn salvage_file(path: &Path) -> Result<Run, Failure> {
+    read_by(path, results::file::salvage::read)
+}
+
+fn read_by(path: &Path, read: impl Fn(&str) -> Result<Run, FileError>) -> Result<Run, Failure> {
     let cannot =
         |why: &dyn std::fmt::Display| Failure::could_not("read", format!("read {}", path.display()), why);
     let text = fs::read_to_string(path).map_err(|error| cannot(&error))?;
-    results::file::read(&text).map_err(|error| cannot(&error))
+    read(&text).map_err(|error| cannot(&error))
 }
 
 /// All results files in a directory, by the time the runs started: their names begin with it.
@@ -96,8 +106,12 @@ pub(crate) struct Keeper {
     path: Option<PathBuf>,
     /// The user named the store: that a run cannot be kept there is a failure, not a remark.
     is_named: bool,
+    /// From the first step on: opening and closing it costs more than a step.
+    store: Option<Store>,
+    /// How many of the run's steps are in it.
+    steps: usize,
     /// Where the run is meanwhile, since the store could not be had.
-    beside: Option<PathBuf>,
+    beside: Option<ResultsFile>,
 }
 
 impl Keeper {
@@ -113,35 +127,46 @@ impl Keeper {
                 "neither XDG_DATA_HOME nor HOME says where; name a --store or an --out, or say --no-store";
             stderr::line(format_args!("throng: nothing is kept of this run: {why}"));
         }
-        Ok(Self { path, is_named, beside: None })
+        Ok(Self { path, is_named, store: None, steps: 0, beside: None })
+    }
+
+    /// Whether runs are kept at all.
+    pub(crate) fn has_place(&self) -> bool {
+        self.path.is_some()
     }
 
     /// Keeps a run as far as it has come. A store that cannot be had, or that another process holds for too long, is not
     /// tried again before the run has ended: its place is taken by a results file beside it.
     pub(crate) fn keep_so_far(&mut self, run: &Run) {
-        let Some(path) = &self.path else { return };
-        if self.beside.is_none() {
-            let Err(error) = save(path, run) else { return };
-            self.beside = put_beside(path, run);
-            if let Some(beside) = &self.beside {
-                stderr::line(format_args!("throng: kept in {} for now: {error}", beside.display()));
-            }
-        } else {
-            self.beside = put_beside(path, run);
+        let Some(path) = self.path.clone() else { return };
+        if self.beside.is_some() {
+            self.put_beside(&path, run);
+            return;
+        }
+        let steps = self.steps;
+        let Err(error) = self.open(&path).and_then(|store| store.save_so_far(run, steps)) else {
+            self.steps = run.steps.len();
+            return;
+        };
+        self.store = None;
+        if let Some(beside) = self.put_beside(&path, run) {
+            stderr::line(format_args!("throng: kept in {} for now: {error}", beside.display()));
         }
     }
 
     /// Keeps a run that has ended; whether it is in the store. Unless a store was named, one that fails causes only a
     /// remark.
     pub(crate) fn keep(&mut self, run: &Run) -> Result<bool, Failure> {
-        let Some(path) = &self.path else { return Ok(false) };
-        let Err(error) = save(path, run) else {
+        let Some(path) = self.path.clone() else { return Ok(false) };
+        let steps = self.steps;
+        let finished = self.open(&path).and_then(|store| store.finish(run, steps));
+        self.store = None;
+        let Err(error) = finished else {
             // It has done its service.
-            self.beside.take().map_or(Ok(()), fs::remove_file).unwrap_or_default();
+            self.beside.take().map_or(Ok(()), |beside| fs::remove_file(beside.path())).unwrap_or_default();
             return Ok(true);
         };
-        self.beside = put_beside(path, run);
-        if let Some(beside) = &self.beside {
+        if let Some(beside) = self.put_beside(&path, run) {
             let beside = beside.display();
             stderr::line(format_args!(
                 "throng: the run is in {beside}; throng runs import {beside} keeps it"
@@ -153,15 +178,22 @@ impl Keeper {
         stderr::line(format_args!("throng: the run is not in the store: {error} (--no-store keeps none)"));
         Ok(false)
     }
-}
 
-fn save(path: &Path, run: &Run) -> Result<(), StoreError> {
-    Store::open(path)?.save(run)
-}
+    /// The store, opened anew if it is no longer where it was.
+    fn open(&mut self, path: &Path) -> Result<&mut Store, StoreError> {
+        let store = match self.store.take().filter(Store::is_in_place) {
+            Some(store) => store,
+            None => Store::open(path)?,
+        };
+        Ok(self.store.insert(store))
+    }
 
-/// Puts a results file beside the store; where, unless that cannot be written to either.
-fn put_beside(store: &Path, run: &Run) -> Option<PathBuf> {
-    // Not as --out names it, which may be the same folder.
-    let path = store.with_file_name(format!("{}.unkept", run.id));
-    net::files::replace(&path, &results::file::write(run), Readers::Owner).is_ok().then_some(path)
+    /// Puts a results file beside the store; where, unless that cannot be written to either.
+    fn put_beside(&mut self, store: &Path, run: &Run) -> Option<&Path> {
+        // Not as --out names it, which may be the same folder.
+        let path = || store.with_file_name(format!("{}.unkept", run.id));
+        let mut beside = self.beside.take().unwrap_or_else(|| ResultsFile::new(path()));
+        beside.keep(run).ok()?;
+        Some(self.beside.insert(beside).path())
+    }
 }

@@ -47,7 +47,7 @@ impl<'a> Desk<'a> {
         let screen = args.tui.then(|| Screen::new(&run, steps, allows_colour())).transpose()?;
         let mut desk = Self {
             args,
-            sink: Sink::new(args, style(request))?,
+            sink: Sink::new(args, &run, style(request))?,
             log_file: args.events.as_deref().map(event_log::open).transpose()?,
             events: None,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,

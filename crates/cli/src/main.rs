@@ -41,6 +41,7 @@ mod publishing;
 mod rates;
 mod request;
 mod restarts;
+mod results_file;
 mod resume;
 mod run;
 mod scrape;

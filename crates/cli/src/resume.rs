@@ -120,7 +120,7 @@ fn cut_short(dir: &Path) -> Option<Run> {
 
 /// Reads a results file; what is damaged is told, and done again.
 fn read(path: PathBuf) -> Option<Run> {
-    match archive::read_file(&path) {
+    match archive::salvage_file(&path) {
         Ok(run) => Some(run),
         Err(failure) => {
             stderr::line(format_args!(

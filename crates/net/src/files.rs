@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::private;
 
@@ -54,6 +57,30 @@ pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Rea
         (Readers::AsUsual, Err(_)) if !path.is_symlink() => replace_name(path, contents, readers),
         (Readers::AsUsual, _) => File::create(path)?.write_all(contents),
     }
+}
+
+/// Puts `contents` in the place of all that stands from `at` on in a file that is `length` bytes long, and on the disk. Of one
+/// that cannot be written, the old end stays. Only a crash in the middle leaves it torn, and only behind `at`.
+///
+/// # Errors
+/// The file is of another length: somebody else has written to it.
+pub fn replace_end(path: &Path, at: u64, length: u64, contents: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    if file.metadata()?.len() != length || at > length {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed by somebody else"));
+    }
+    let mut old = vec![0; (length - at) as usize];
+    file.read_exact_at(&mut old, at)?;
+    let end = |contents: &[u8]| {
+        // One call, so that whoever reads meanwhile has next to no chance of half of it.
+        file.write_all_at(contents, at)?;
+        file.set_len(at + contents.len() as u64)
+    };
+    end(contents).and_then(|()| file.sync_data()).inspect_err(|_| {
+        // Why it could not be written is what matters.
+        let _ = end(&old);
+    })
 }
 
 fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
@@ -132,6 +159,24 @@ mod tests {
         replace(&occupied, "four", Readers::Owner).unwrap_err();
         assert!(!beside(&occupied).exists(), "half a file is left");
     }
+
+    #[test]
+    fn an_end_is_replaced_by_a_longer_and_by_a_shorter_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        replace(&path, "[1]", Readers::Owner).unwrap();
+        replace_end(&path, 2, 3, b", 2]").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"[1, 2]");
+        replace_end(&path, 1, 6, b"]").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"[]");
+        let kind = |at, length| replace_end(&path, at, length, b"x").unwrap_err().kind();
+        assert_eq!([kind(1, 3), kind(3, 2)], [io::ErrorKind::InvalidData; 2], "somebody else's file");
+        let link = folder.path().join("link");
+        symlink(&path, &link).unwrap();
+        replace_end(&link, 1, 2, b"x").unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"[]");
+    }
+
     #[test]
     fn a_link_stays_and_so_does_a_pipe() {
         let folder = tempfile::tempdir().unwrap();

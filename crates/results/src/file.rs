@@ -15,14 +15,17 @@ use crate::run::Run;
 mod counts;
 mod figure;
 mod finding;
+mod frame;
 mod judgement;
 mod mirror;
 mod parts;
 mod resources;
 mod run;
+pub mod salvage;
 mod spent;
 mod step;
 
+pub use frame::{Frame, write_step, write_steps_behind};
 pub use run::{SCHEMA, run_id, started};
 
 /// Why a text is not a results file.
@@ -61,10 +64,7 @@ impl FileError {
 
 /// The file's text for a run, indented, ending in a newline.
 pub fn write(run: &Run) -> String {
-    let mut text =
-        serde_json::to_string_pretty(&run::FileRun::from(run)).expect("the file's types are plain data");
-    text.push('\n');
-    text
+    Frame::of(run).around(run.steps.iter().map(|step| write_step(run, step)))
 }
 
 /// Reads what [`write()`] wrote.

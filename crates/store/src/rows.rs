@@ -5,10 +5,15 @@ use results::{Run, Second, Step};
 use rusqlite::{Transaction, named_params, params};
 use stats::Histogram;
 
-/// Puts the run's rows in; there are none of this run.
-pub(crate) fn insert(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
-    insert_run(transaction, run)?;
-    for (step, number) in run.steps.iter().zip(1..) {
+/// Puts the run in, whose first `kept` steps are there already. `results` is the text of its file.
+pub(crate) fn put(
+    transaction: &Transaction<'_>,
+    run: &Run,
+    kept: usize,
+    results: &str,
+) -> rusqlite::Result<()> {
+    put_run(transaction, run, results)?;
+    for (step, number) in run.steps.iter().zip(1..).skip(kept) {
         insert_step(transaction, &run.id, number, step)?;
         for (timed, histogram) in step.figures.iter() {
             insert_histogram(transaction, &run.id, number, timed.name(), histogram)?;
@@ -20,11 +25,27 @@ pub(crate) fn insert(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Resu
     Ok(())
 }
 
-fn insert_run(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
+/// Keeps the text of the steps behind the first `kept`.
+pub(crate) fn put_parts(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare_cached("INSERT INTO parts VALUES (?, ?, ?)")?;
+    for (step, number) in run.steps.iter().zip(1i64..).skip(kept) {
+        statement.execute(params![run.id, number, results::file::write_step(run, step)])?;
+    }
+    Ok(())
+}
+
+/// The run's row, which may be there: whatever refers to it stays.
+fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite::Result<()> {
     let verdict = &run.verdict;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
-         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished)",
+         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished)
+         ON CONFLICT (id) DO UPDATE SET started_ns = excluded.started_ns, throng = excluded.throng,
+         command = excluded.command, scenario = excluded.scenario, dialect = excluded.dialect,
+         target = excluded.target, url = excluded.url, target_version = excluded.target_version,
+         cpu = excluded.cpu, bottleneck = excluded.bottleneck, capacity = excluded.capacity,
+         broken_limits = excluded.broken_limits, trusted = excluded.trusted, results = excluded.results,
+         unfinished = excluded.unfinished",
     )?;
     statement.execute(named_params! {
         ":id": run.id,
@@ -41,7 +62,7 @@ fn insert_run(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> 
         ":capacity": verdict.capacity.as_ref().map(|capacity| signed(capacity.clients)),
         ":broken_limits": verdict.limits.iter().filter(|outcome| !outcome.passed).count() as i64,
         ":trusted": verdict.is_trusted(),
-        ":results": results::file::write(run),
+        ":results": results,
         ":unfinished": run.resume_after.is_some(),
     })?;
     Ok(())

@@ -6,7 +6,8 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// One script for each schema: the first makes schema 1 of an empty file, the next schema 2 of schema 1, …
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// `thrg`: what `file(1)` could know a store by.
 pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
@@ -85,7 +86,11 @@ mod tests {
     }
 
     /// A store as each schema left it, with one run. A schema that users have is never edited: these would not open.
-    const KEPT: &[&str] = &[include_str!("schema/kept-1.sql"), include_str!("schema/kept-2.sql")];
+    const KEPT: &[&str] = &[
+        include_str!("schema/kept-1.sql"),
+        include_str!("schema/kept-2.sql"),
+        include_str!("schema/kept-3.sql"),
+    ];
 
     #[test]
     fn what_every_earlier_version_kept_is_still_there() {

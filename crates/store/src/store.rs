@@ -2,12 +2,14 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use net::private;
 use results::Run;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
+use results::file::Frame;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::entry::{self, Entry, Query};
 use crate::error::StoreError;
@@ -23,6 +25,8 @@ const IDS_NAMED_MAX: usize = 3;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    /// Device and inode of the file that is open.
+    file: Option<(u64, u64)>,
     connection: Connection,
 }
 
@@ -61,6 +65,10 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 impl Store {
@@ -120,7 +128,12 @@ impl Store {
         if !is_current {
             schema::migrate(&mut connection).map_err(wrong)?;
         }
-        Ok(Self { path: path.into(), connection })
+        Ok(Self { path: path.into(), file: identity(path), connection })
+    }
+
+    /// Whether its path still leads to the file that is open: others may have moved or deleted it.
+    pub fn is_in_place(&self) -> bool {
+        self.file.is_some() && identity(&self.path) == self.file
     }
 
     /// Where it is.
@@ -133,15 +146,31 @@ impl Store {
     /// # Errors
     /// SQLite could not.
     pub fn save(&mut self, run: &Run) -> Result<(), StoreError> {
-        let save = |connection: &mut Connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let tags = tags(&transaction, &run.id)?;
-            transaction.execute("DELETE FROM runs WHERE id = ?", [&run.id])?;
-            rows::insert(&transaction, run)?;
-            tags.iter().try_for_each(|tag| add_tag(&transaction, &run.id, tag))?;
-            transaction.commit()
-        };
-        save(&mut self.connection).map_err(|error| wrong(&self.path, error))
+        self.finish(run, 0)
+    }
+
+    /// Keeps a run that goes on. Its first `kept` steps are as they were when it was kept last, and not written again.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn save_so_far(&mut self, run: &Run, kept: usize) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let kept = known_steps(transaction, run, kept)?;
+            rows::put(transaction, run, kept, &Frame::of(run).around([""; 0]))?;
+            rows::put_parts(transaction, run, kept)
+        })
+    }
+
+    /// Keeps a run that has ended, after [`save_so_far`](Self::save_so_far) has kept the first `kept` of its steps.
+    ///
+    /// # Errors
+    /// SQLite could not.
+    pub fn finish(&mut self, run: &Run, kept: usize) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let kept = known_steps(transaction, run, kept)?;
+            rows::put(transaction, run, kept, &results::file::write(run))?;
+            transaction.execute("DELETE FROM parts WHERE run = ?", [&run.id]).map(drop)
+        })
     }
 
     /// The runs that match, the newest first.
@@ -194,8 +223,19 @@ impl Store {
     /// There is none.
     pub fn results(&self, id: &str) -> Result<String, StoreError> {
         let select = "SELECT results FROM runs WHERE id = ?";
-        let text = self.ask(|connection| connection.query_row(select, [id], |row| row.get(0)).optional())?;
-        text.ok_or_else(|| StoreError::NoRun { reference: id.into(), near: Vec::new() })
+        // One moment for both, since the run may be under way.
+        let found = self.ask(|connection| {
+            let transaction = connection.unchecked_transaction()?;
+            let text: Option<String> = transaction.query_row(select, [id], |row| row.get(0)).optional()?;
+            Ok((text, parts(&transaction, id)?))
+        })?;
+        match found {
+            (None, _) => Err(StoreError::NoRun { reference: id.into(), near: Vec::new() }),
+            (Some(text), parts) => Ok(match Frame::parse(&text).filter(|_| !parts.is_empty()) {
+                Some(frame) => frame.around(parts),
+                None => text,
+            }),
+        }
     }
 
     /// The tags of the run with this id, sorted.
@@ -252,9 +292,39 @@ impl Store {
         Ok(ids.into_iter().filter(|id| score(id) >= best).take(IDS_NAMED_MAX).collect())
     }
 
+    fn write(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let done = |connection: &mut Connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            write(&transaction)?;
+            transaction.commit()
+        };
+        done(&mut self.connection).map_err(|error| wrong(&self.path, error))
+    }
+
     fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         ask(&self.connection).map_err(|error| wrong(&self.path, error))
     }
+}
+
+/// How many of the run's steps need not be written: `kept`, if these are all that is there, or else none, and there is none.
+fn known_steps(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlite::Result<usize> {
+    let last: Option<i64> =
+        transaction.query_row("SELECT max(step) FROM steps WHERE run = ?", [&run.id], |row| row.get(0))?;
+    if last.unwrap_or(0) == kept as i64 {
+        return Ok(kept);
+    }
+    transaction.execute("DELETE FROM steps WHERE run = ?", [&run.id])?;
+    transaction.execute("DELETE FROM parts WHERE run = ?", [&run.id])?;
+    Ok(0)
+}
+
+/// The text of the steps of a run that has not come to its end.
+fn parts(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare_cached("SELECT results FROM parts WHERE run = ? ORDER BY step")?;
+    statement.query_map([id], |row| row.get(0))?.collect()
 }
 
 fn tags(connection: &Connection, id: &str) -> rusqlite::Result<Vec<String>> {
@@ -280,7 +350,75 @@ fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
 mod tests {
     use std::process::Command;
 
+    use results::Step;
+
     use super::*;
+
+    fn rows(store: &Store, table: &str) -> i64 {
+        let count = format!("SELECT count(*) FROM {table}");
+        store.ask(|connection| connection.query_row(&count, [], |row| row.get(0))).unwrap()
+    }
+
+    /// A run of steps that have samples.
+    fn run_of(steps: u64) -> Run {
+        let step = |clients| {
+            let mut step = Step { clients, ..Step::default() };
+            step.figures.rtt.record_n_ns(clients * 1_000_000, clients);
+            step
+        };
+        Run { id: "one".into(), steps: (1..=steps).map(step).collect(), ..Run::default() }
+    }
+
+    #[test]
+    fn a_run_that_grows_is_read_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+        let mut run = run_of(3);
+        for steps in 1..=3 {
+            let mut so_far = run_of(steps);
+            so_far.resume_after = Some(steps as u32);
+            store.save_so_far(&so_far, steps as usize - 1).unwrap();
+            store.tag("one", "mine").unwrap();
+            assert_eq!(store.results("one").unwrap(), results::file::write(&so_far));
+            let [entry] = &store.list(&Query::default()).unwrap()[..] else { panic!("one run") };
+            assert_eq!((entry.steps, entry.clients, entry.unfinished), (steps, steps, true));
+        }
+        run.verdict.trust.push(results::finding::Caveat::Unended { resume: None }.into());
+        store.finish(&run, 3).unwrap();
+        assert_eq!(store.results("one").unwrap(), results::file::write(&run));
+        assert_eq!(["steps", "histograms", "parts"].map(|table| rows(&store, table)), [3, 3, 0]);
+        assert_eq!(store.tags("one").unwrap(), ["mine"]);
+    }
+
+    #[test]
+    fn a_store_that_was_moved_away_is_known_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let store = Store::open(&path).unwrap();
+        assert!(store.is_in_place());
+        fs::rename(&path, folder.path().join("old.db")).unwrap();
+        assert!(!store.is_in_place());
+        fs::write(&path, "another").unwrap();
+        assert!(!store.is_in_place());
+    }
+
+    #[test]
+    fn steps_that_are_not_those_before_are_all_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+        // A run that goes on dropped a step that was cut short; somebody has deleted it; one was imported over it.
+        store.save_so_far(&run_of(3), 0).unwrap();
+        store.save_so_far(&run_of(2), 0).unwrap();
+        assert_eq!(store.results("one").unwrap(), results::file::write(&run_of(2)));
+        assert!(store.delete("one").unwrap());
+        assert_eq!(["steps", "histograms", "parts"].map(|table| rows(&store, table)), [0; 3]);
+        store.save_so_far(&run_of(4), 3).unwrap();
+        assert_eq!(store.load("one").unwrap().steps.len(), 4);
+        store.save(&run_of(2)).unwrap();
+        store.finish(&run_of(3), 2).unwrap();
+        assert_eq!(store.load("one").unwrap().steps.len(), 3);
+        assert_eq!(rows(&store, "steps"), 3);
+    }
 
     #[test]
     fn a_pipe_is_no_store_and_is_not_waited_for() {

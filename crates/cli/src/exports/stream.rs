@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crew::Progress;
 use net::pipe;
+use results::file::Frame;
 use results::{Run, Second};
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ impl Stream {
         if let Some(Err(error)) = self.old.take().map(|file| net::private::empty(&file)) {
             return self.fail(&error);
         }
-        let whole = as_json(run);
+        let whole = without_steps(run);
         let known = ["started", "throng", "command", "scenario", "dialect", "target", "environment"];
         let head = known.into_iter().map(|key| (key.to_owned(), whole[key].clone())).collect();
         self.line("start", Value::Object(head));
@@ -91,13 +92,14 @@ impl Stream {
     /// A step has ended: it is as in the results file.
     pub(crate) fn step(&mut self, run: &Run) {
         let number = run.steps.len();
-        let step = as_json(run)["steps"][number - 1].take();
+        let Some(step) = run.steps.last() else { return };
+        let step = parsed(&results::file::write_step(run, step));
         self.line("step", json!({ "number": number, "step": step }));
     }
 
     /// The run has ended.
     pub(crate) fn finish(mut self, run: &Run) {
-        let verdict = as_json(run)["verdict"].take();
+        let verdict = without_steps(run)["verdict"].take();
         self.line("end", json!({ "verdict": verdict }));
         if let Some(out) = &mut self.out {
             match out.finish_within(READER_WITHIN) {
@@ -155,6 +157,10 @@ fn open_pipe(path: &Path) -> Result<OwnedFd, Failure> {
     }
 }
 
-fn as_json(run: &Run) -> Value {
-    serde_json::from_str(&results::file::write(run)).expect("the results file is JSON")
+fn without_steps(run: &Run) -> Value {
+    parsed(&Frame::of(run).around([""; 0]))
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("the results file is JSON")
 }

@@ -157,8 +157,9 @@ pub(super) struct FileRun {
     verdict: FileVerdict,
 }
 
-impl From<&Run> for FileRun {
-    fn from(run: &Run) -> Self {
+impl FileRun {
+    /// All but the steps, which are written one by one: in the file's form they take as much memory again.
+    pub(super) fn without_steps(run: &Run) -> Self {
         FileRun {
             schema: SCHEMA,
             id: run.id.clone(),
@@ -170,7 +171,7 @@ impl From<&Run> for FileRun {
             seed: run.seed,
             target: FileTarget::from(&run.target),
             environment: FileEnvironment::from(&run.environment),
-            steps: run.steps.iter().map(|step| FileStep::of(run.scenario, step)).collect(),
+            steps: Vec::new(),
             resume_after: run.resume_after,
             verdict: FileVerdict { sentences: FileSentences::of(run), ..FileVerdict::from(&run.verdict) },
         }

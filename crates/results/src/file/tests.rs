@@ -393,3 +393,44 @@ fn control_characters_of_a_file_reach_nobodys_terminal() {
     let text = write(&run);
     assert_eq!(read(&text).unwrap().target.version.as_deref(), Some("1.0]0;owned"));
 }
+
+/// Whatever a crash leaves of a step that was being added, the steps before it are read.
+#[test]
+fn a_file_torn_while_it_grew_is_read_up_to_there() {
+    let step = |clients| Step { clients, figures: Figures::default(), ..full_step() };
+    let of = |steps: u64| Run {
+        scenario: Scenario::Broadcast,
+        resume_after: Some(steps as u32),
+        steps: (1..=steps).map(step).collect(),
+        ..Run::default()
+    };
+    let (before, after) = (write(&of(2)), write(&of(3)));
+    let same = before.len() - Frame::of(&of(2)).end(2).len();
+    // Written up to some byte, behind which the old end still stands, or nothing, or what the disk had.
+    for cut in (same..after.len()).step_by(211) {
+        let old = before.get(cut..).unwrap_or_default();
+        for behind in [old, "", "\0\0\0"] {
+            let run = salvage::read(&[&after[..cut], behind].concat()).unwrap();
+            let whole = run.resume_after.unwrap();
+            assert!(run.steps.len() == whole as usize && (2..=3).contains(&whole), "cut at {cut}: {whole}");
+            assert_eq!(run.steps[..], read(&after).unwrap().steps[..whole as usize], "cut at {cut}");
+        }
+    }
+    assert_eq!(salvage::read(&after).unwrap(), read(&after).unwrap(), "a whole one is read as ever");
+    for none in ["", "{}", &after[..same / 4], "{\n  \"steps\": [\n    }"] {
+        assert!(salvage::read(none).is_err(), "{none}");
+    }
+}
+
+#[test]
+fn a_file_grows_by_its_steps() {
+    let mut run = Run { steps: vec![full_step(); 3], ..Run::default() };
+    let frame = Frame::of(&run);
+    let behind = write_steps_behind(&run, 1);
+    run.steps.truncate(1);
+    let first = write_steps_behind(&run, 0);
+    run.steps = vec![full_step(); 3];
+    assert_eq!([&frame.head, &first, &behind, &frame.end(3)].map(String::as_str).concat(), write(&run));
+    assert_eq!(Frame::parse(&frame.around([""; 0])), Some(frame));
+    assert_eq!(Frame::parse(&write(&run)), None, "it has steps");
+}
