@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
+.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet bench-steps autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 .NOTPARALLEL:
 
 build:
@@ -98,8 +98,12 @@ test-fleet: tools
 	$(CARGO) test --locked -p throng --test end_to_end -- --include-ignored --test-threads=1 fleet:: fleet_networks::
 
 # throng beside other programs in the same run; see bench/run.py for how it finds them.
-bench:
+bench: bench-steps
 	python3 bench/run.py
+
+# What a step costs a run of many, and those who read its results.
+bench-steps:
+	python3 bench/steps.py
 
 # The same broadcast over every WebSocket dialect: what a protocol costs.
 bench-dialects:

@@ -21,10 +21,11 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU time, user and system, of a whole process, and the most memory it ever held resident."""
+    """CPU time, user and system, of a whole process, the most memory it ever held resident, and what it wrote to files."""
 
     cpu_s: float
     peak_bytes: int
+    written_bytes: int
 
 
 class Process:
@@ -77,7 +78,8 @@ class Process:
             pid, status, usage = os.wait4(self.child.pid, os.WNOHANG)
             if pid != 0:
                 self.child.returncode = os.waitstatus_to_exitcode(status)
-                self.cost = Cost(usage.ru_utime + usage.ru_stime, self.peak_bytes)
+                # Blocks of 512 bytes, whatever the filesystem's are (getrusage(2)).
+                self.cost = Cost(usage.ru_utime + usage.ru_stime, self.peak_bytes, usage.ru_oublock * 512)
         return self.cost is not None
 
     def observe_memory(self) -> None:
