@@ -317,10 +317,51 @@ fn output_that_nobody_takes() {
     let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     assert!(files.into_iter().any(|file| file.extension().is_some_and(|kind| kind == "html")));
 
+    // The results are nowhere else.
+    let unkept = || {
+        let mut unkept = echo(&server.url(), 2, "300ms");
+        unkept.arg("--no-store");
+        unkept
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let lost = finish(Process::start_onto(&mut unkept(), writer), RUN_MAX);
+    assert_eq!(lost.code, COULD_NOT_RUN, "{lost}");
+    assert!(lost.stderr.contains("--no-store"), "{lost}");
+
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let full = finish(Process::start_onto(&mut echo(&server.url(), 2, "1s"), full), RUN_MAX);
     assert_eq!(full.code, COULD_NOT_RUN, "{full}");
     assert!(full.stderr.contains("No space left"), "{full}");
+}
+
+/// As in `throng … >&-`: Rust's runtime puts /dev/null in the place of what is closed.
+#[test]
+fn output_that_is_closed() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let closed = |command: &Command| {
+        let mut closed = under("sh", &["-c", r#"exec "$@" >&-"#, "sh"], command);
+        closed.env("XDG_DATA_HOME", folder.path());
+        run(&mut closed, RUN_MAX)
+    };
+    for format in ["text", "json"] {
+        // Found out before the load, not after it.
+        let mut unkept =
+            throng(["echo", &server.url(), "--format", format, "--no-store", "--duration", "60s"]);
+        let unkept = closed(unkept.arg("--clients=2"));
+        assert_eq!(unkept.code, COULD_NOT_RUN, "{unkept}");
+        assert!(unkept.stderr.contains("closed"), "{unkept}");
+    }
+    let kept = closed(&echo(&server.url(), 2, "300ms"));
+    assert!(kept.code == COULD_NOT_RUN && kept.stderr.contains("kept as run"), "{kept}");
+    let printed: [&[&str]; 3] = [&["runs", "list"], &["runs", "show", "last"], &["report", "last", "--md"]];
+    for words in printed {
+        let mut command = throng([]);
+        let outcome = closed(command.args(words));
+        assert_eq!(outcome.code, COULD_NOT_RUN, "{words:?}: {outcome}");
+        assert!(outcome.stderr.contains("closed"), "{words:?}: {outcome}");
+    }
 }
 
 #[test]

@@ -1,17 +1,34 @@
 //! Where every verb's words and files go.
 
+use std::fmt::Display;
 use std::io::{self, Write};
+
+use net::pipe;
 
 use crate::exit::{Exit, Failure};
 use crate::stand_in;
 
 /// Prints what a verb was asked for. A reader that has seen enough (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
+    check_open()?;
     stand_in::note_printed();
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::could_not("write_stdout", "write to standard output", error))
-        }
+    finish(io::stdout().write_all(text.as_bytes()))
+}
+
+/// What came of writing all that a verb was asked for.
+pub(crate) fn finish(written: io::Result<()>) -> Result<Exit, Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(not_written(error)),
         _ => Ok(Exit::Fine),
     }
+}
+
+/// Refuses a standard output that is closed (`>&-`): what is written there is nowhere.
+pub(crate) fn check_open() -> Result<(), Failure> {
+    if pipe::stdout_was_closed() { Err(not_written("it is closed")) } else { Ok(()) }
+}
+
+/// Why something is not on standard output.
+pub(crate) fn not_written(why: impl Display) -> Failure {
+    Failure::could_not("write_stdout", "write to standard output", why)
 }

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use net::files::{self, Readers};
 use report::Style;
 use results::finding::Caveat;
 use results::{Run, Scenario, Step};
@@ -17,7 +16,8 @@ use crate::exit::Failure;
 use crate::exports;
 use crate::outlet::Outlet;
 use crate::pages::Pages;
-use crate::{stand_in, stderr};
+use crate::results_file::ResultsFile;
+use crate::{output, stand_in, stderr};
 
 /// Where a job of GitHub Actions puts what its page shows.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -28,7 +28,8 @@ const READER_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) struct Sink {
     format: Format,
     style: Style,
-    dir: Option<PathBuf>,
+    /// That of `--out`.
+    out: Option<ResultsFile>,
     keeper: Keeper,
     pages: Pages,
     is_quiet: bool,
@@ -39,6 +40,8 @@ pub(crate) struct Sink {
     streams_instead: bool,
     /// Standard output is no longer read (`| head`).
     closed: bool,
+    /// The results are somewhere else, too.
+    is_kept: bool,
     /// Why the results file is not as the run is, until it is written again.
     behind: Option<Failure>,
     /// The first time that something else could not be written.
@@ -47,33 +50,41 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// A sink as the flags ask for it; the directory is there.
-    pub(crate) fn new(args: &RunArgs, style: Style) -> Result<Self, Failure> {
-        let dir = args.out.clone();
+    pub(crate) fn new(args: &RunArgs, run: &Run, style: Style) -> Result<Self, Failure> {
+        let out = args.out.as_ref().map(|dir| ResultsFile::new(dir.join(format!("{}.json", run.id))));
         let github = args.github.then(github_summary).transpose()?;
         let keeper = Keeper::new(args)?;
         let pages = Pages::new(args);
         let (format, is_quiet) = (args.format, args.quiet);
+        let streams_instead = args.stream.as_deref().is_some_and(exports::is_stdout);
+        let has_stream = args.stream.is_some() && !streams_instead;
+        let is_kept = keeper.has_place() || out.is_some() || github.is_some() || has_stream;
+        let unwritten = match output::check_open() {
+            Err(failure) if is_kept => Some(failure),
+            Err(failure) => return Err(failure),
+            Ok(()) => None,
+        };
         Ok(Self {
             format,
             style,
-            dir,
+            out,
             keeper,
             pages,
             is_quiet,
             github,
-            stdout: Outlet::stdout()
-                .map_err(|error| Failure::could_not("write_stdout", "write to standard output", error))?,
-            streams_instead: args.stream.as_deref().is_some_and(exports::is_stdout),
+            stdout: Outlet::stdout().map_err(output::not_written)?,
+            streams_instead,
             closed: false,
+            is_kept,
             behind: None,
-            unwritten: None,
+            unwritten,
         })
     }
 
     /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
         self.print_steps(run.scenario, run.steps.last());
-        let resume = self.dir.is_some().then(|| "--resume goes on".to_owned());
+        let resume = self.out.is_some().then(|| "--resume goes on".to_owned());
         // Whatever else speaks against it, this is what its reader has to know.
         run.verdict.trust.insert(0, Caveat::Unended { resume }.into());
         let was_behind = self.behind.is_some();
@@ -145,23 +156,22 @@ impl Sink {
     fn handle_printed(&mut self, printed: io::Result<()>) {
         if let Err(error) = printed {
             self.closed = true;
+            // Who has seen enough finds the rest where the run is kept.
             if error.kind() != io::ErrorKind::BrokenPipe {
-                self.unwritten.get_or_insert(Failure::could_not(
-                    "write_stdout",
-                    "write to standard output",
-                    error,
-                ));
+                self.unwritten.get_or_insert_with(|| output::not_written(error));
+            } else if !self.is_kept {
+                let why = "its reader is gone, and the results are nowhere else (--no-store)";
+                self.unwritten.get_or_insert_with(|| output::not_written(why));
             }
         }
     }
 
     fn keep(&mut self, run: &Run) {
-        let Some(dir) = &self.dir else { return };
-        let path = dir.join(format!("{}.json", run.id));
-        let written = files::replace(&path, &results::file::write(run), Readers::Owner);
-        self.behind = written
+        let Some(out) = &mut self.out else { return };
+        self.behind = out
+            .keep(run)
             .err()
-            .map(|error| Failure::could_not("write", format!("write {}", path.display()), error));
+            .map(|error| Failure::could_not("write", format!("write {}", out.path().display()), error));
     }
 
     /// Adds to the job's summary, and reports on standard error, where the runner looks for commands as well: standard

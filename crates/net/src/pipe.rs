@@ -11,10 +11,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::sys;
+
 /// What a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
 const AT_ONCE_BYTES: usize = 4096;
 /// How often it is looked whether somebody reads.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime opens /dev/null in its
+/// place before `main`, so that whatever is written seems to arrive.
+pub fn stdout_was_closed() -> bool {
+    sys::stdout_was_closed()
+}
 
 /// A pipe; reading what is not there yet is [`WouldBlock`](io::ErrorKind::WouldBlock). The writing end may block.
 pub fn nonblocking() -> io::Result<(PipeReader, PipeWriter)> {

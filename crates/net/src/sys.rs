@@ -9,8 +9,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::epoll;
+
+/// Whether standard output was closed as the process began.
+static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// What stands in this section runs before Rust's runtime (System V ABI, "Initialization and Termination Functions").
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look_at_stdout;
+
+extern "C" fn look_at_stdout() {
+    // SAFETY: F_GETFD has no argument, and changes nothing.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    STDOUT_WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+/// See [`pipe::stdout_was_closed`](crate::pipe::stdout_was_closed).
+pub(crate) fn stdout_was_closed() -> bool {
+    STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
+}
 
 /// Room for the one control message that a stamped socket delivers, with slack for another option's.
 const CONTROL_BYTES: usize = 64;
@@ -68,6 +88,15 @@ pub(crate) fn unacknowledged_bytes(fd: BorrowedFd<'_>) -> io::Result<u32> {
 
 /// `TCP_INFO`: milliseconds since the last byte was sent for the first time (tcp(7)).
 pub(crate) fn silent_for_ms(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    tcp_info(fd).map(|info| info.tcpi_last_data_sent)
+}
+
+/// `TCP_INFO`: milliseconds since the last bytes came in.
+pub(crate) fn heard_before_ms(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    tcp_info(fd).map(|info| info.tcpi_last_data_recv)
+}
+
+fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info is plain data, for which zeroes are a valid value.
     let mut info: libc::tcp_info = unsafe { zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -82,7 +111,7 @@ pub(crate) fn silent_for_ms(fd: BorrowedFd<'_>) -> io::Result<u32> {
         )
     };
     check(rc as isize)?;
-    Ok(info.tcpi_last_data_sent)
+    Ok(info)
 }
 
 fn set_int_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use store::events::{EventRow, EventsError};
 
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 /// Print an event log (--events) as CSV or JSON lines
 ///
@@ -45,6 +46,7 @@ const COLUMNS: [&str; 9] =
 impl Events {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        output::check_open()?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         // The header waits until there is a log: what cannot be read has no columns.
         let mut head = Some(COLUMNS.join(",") + "\n").filter(|_| self.to == To::Csv);
@@ -61,12 +63,7 @@ impl Events {
             EventsError::Damaged { .. } | EventsError::Foreign { .. } => Failure::usage("FILE", error),
         })?;
         let outcome = outcome.and_then(|()| out.write_all(head.unwrap_or_default().as_bytes()));
-        match outcome.and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::could_not("write_stdout", "write to standard output", error))
-            }
-            _ => Ok(Exit::Fine),
-        }
+        output::finish(outcome.and_then(|()| out.flush()))
     }
 
     fn is_wanted(&self, row: &EventRow) -> bool {

@@ -130,6 +130,12 @@ impl Socket {
         sys::silent_for_ms(self.as_fd())
     }
 
+    /// How long ago the last bytes came in, in milliseconds, as the kernel counts them: whether they were read or not. An error:
+    /// it is no TCP socket.
+    pub fn heard_before_ms(&self) -> io::Result<u32> {
+        sys::heard_before_ms(self.as_fd())
+    }
+
     /// Bounds the kernel's receive buffer, in bytes (the kernel doubles it for its own overhead).
     pub fn set_recv_buffer_bytes(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
