@@ -390,6 +390,12 @@ fn forms_and_tags_are_bounded_and_secrets_are_not_shown() {
     assert_eq!(ui.ask("POST /new", &own, query).0, 303);
     let (status, live) = ui.ask("GET /live/1", &own, "");
     assert!(status == 200 && live.contains("127.0.0.1") && !live.contains("hush"), "{live}");
+
+    // One that is refused comes back without them.
+    let refused = format!("{query}0x&token=hush&header=Authorization%3A+Bearer+hush%0D%0AX-Room%3A+7");
+    let (status, again) = ui.ask("POST /new", &own, &refused);
+    assert!(status == 400 && again.contains("127.0.0.1") && again.contains("X-Room: 7"), "{again}");
+    assert!(again.contains("secrets again: URL, Token") && !again.contains("hush"), "{again}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 //! A form becomes the words of a command line. Every word is either written here or has the shape of its field (a
 //! count, a time, a URL of a known scheme, a header), and a value never stands alone, so that none can be taken for a flag.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use results::Scenario::{self, Broadcast, Echo, Http, Idle, Saturate, Storm};
 use results::{Limit, units};
-use secret::Mask;
+use secret::{Mask, Reference};
 use serde::{Serialize, Serializer};
 use url::Url;
 
@@ -143,6 +144,69 @@ fn checked_file(path: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// What is shown again of a form that was refused, by name, and the labels of the fields that lost a secret. A page is kept
+/// by browsers and seen by those who pass, so that a secret does not come back; `env:NAME` and `file:PATH` are none.
+pub(crate) fn without_secrets(pairs: &[(String, String)]) -> (BTreeMap<String, String>, Vec<&'static str>) {
+    let mut kept = BTreeMap::new();
+    let mut lost = Vec::new();
+    for (name, value) in pairs {
+        let field = FIELDS.iter().find(|field| field.name == name);
+        let (label, left) = match field.map(|field| field.kind) {
+            Some(Kind::Token) => {
+                ("Token", if Reference::of(value.trim()).is_some() { value } else { "" }.into())
+            }
+            Some(Kind::Headers) => {
+                let lines = value.split_inclusive('\n').filter(|line| is_public_header(line.trim()));
+                ("Headers", lines.collect())
+            }
+            Some(_) => (field.map_or("", |field| field.label), value.clone()),
+            None if name == "url" => ("URL", without_credentials(value)),
+            None if matches!(name.as_str(), "verb" | "dialect") => ("", value.clone()),
+            // No field of ours.
+            None => continue,
+        };
+        if left != *value {
+            lost.push(label);
+        }
+        kept.insert(name.clone(), left);
+    }
+    (kept, lost)
+}
+
+/// Whether a line is empty, names a header that is no secret's, or says where its secret is.
+fn is_public_header(line: &str) -> bool {
+    if line.is_empty() {
+        return true;
+    }
+    let Some((name, value)) = line.split_once(':').filter(|_| checked_header(line).is_ok()) else {
+        return false;
+    };
+    !secret::is_secret(name) || Reference::of_header(value.trim()).is_some()
+}
+
+/// A URL without user, password and the secrets of its query. What is none may be anything, and is kept only if it has no place
+/// for them.
+fn without_credentials(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text.trim()).map_err(drop).and_then(|url| match url.has_host() {
+        true => Ok(url),
+        false => Err(()),
+    }) else {
+        return if text.contains(['@', '?', '#']) { String::new() } else { text.to_owned() };
+    };
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    let is_public = |pair: &&str| !secret::is_secret(pair.split('=').next().unwrap_or_default());
+    let query = url.query().unwrap_or_default().to_owned();
+    let public: Vec<&str> = query.split('&').filter(is_public).collect();
+    if !has_user && public.len() == query.split('&').count() && url.fragment().is_none() {
+        return text.to_owned();
+    }
+    // One that has a host can be without a user.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.set_query(Some(public.join("&")).as_deref().filter(|query| !query.is_empty()));
+    url.set_fragment(None);
+    url.into()
+}
+
 /// The command as it would be typed, except for its secrets.
 pub(crate) fn shown(words: &[String], mask: &Mask) -> String {
     format!("throng {}", results::command_line(&mask.command(words.iter().cloned())))
@@ -205,6 +269,33 @@ mod tests {
         let flags = secret::Flags::default();
         let shown = shown(&words, &Mask::new([0; secret::KEY_BYTES], flags));
         assert!(!shown.contains("sesame"), "{shown}");
+    }
+
+    #[test]
+    fn a_refused_form_forgets_its_secrets() {
+        let again = |name: &str, value: &str| {
+            let (kept, lost) = without_secrets(&[(name.to_owned(), value.to_owned())]);
+            (kept.get(name).cloned().unwrap_or_default(), lost.concat())
+        };
+        for (name, given, kept, lost) in [
+            ("verb", "echo", "echo", ""),
+            ("clients", "1 000 0", "1 000 0", ""),
+            ("extra", "sesame", "", ""),
+            ("token", "se same", "", "Token"),
+            ("token", "env:JWT", "env:JWT", ""),
+            ("header", "Cookie: sesame\r\nX-Room: 7\r\n", "X-Room: 7\r\n", "Headers"),
+            ("header", "X-Room: 7\r\n\r\nAccept: */*", "X-Room: 7\r\n\r\nAccept: */*", ""),
+            ("header", "Authorization: Bearer env:JWT", "Authorization: Bearer env:JWT", ""),
+            ("header", "Authorization Bearer sesame", "", "Headers"),
+            ("url", "ws://h:1/ws?room=1", "ws://h:1/ws?room=1", ""),
+            ("url", "ws://me:sesame@h:1/ws?room=1", "ws://h:1/ws?room=1", "URL"),
+            ("url", "ftp://h/?access_token=sesame&room=1#sesame", "ftp://h/?room=1", "URL"),
+            ("url", "wss://h/?token=sesame", "wss://h/", "URL"),
+            ("url", "me:sesame@h:1/ws", "", "URL"),
+            ("url", "ws//h:1/ws", "ws//h:1/ws", ""),
+        ] {
+            assert_eq!(again(name, given), (kept.to_owned(), lost.to_owned()), "{name}={given}");
+        }
     }
 
     #[test]

@@ -33,8 +33,15 @@ pub(crate) async fn page(State(app): Shared) -> Response {
     blank(&app, Vec::new(), None)
 }
 
-/// The form, with what was filled in and what is wrong with it.
+/// The form, with what was filled in, except for its secrets, and what is wrong with it.
 fn blank(app: &App, given: Pairs, problem: Option<String>) -> Response {
+    let (given, lost) = form::without_secrets(&given);
+    let problem = problem.map(|problem| match lost.is_empty() {
+        true => problem,
+        false => {
+            format!("{}. Fill in the secrets again: {}.", problem.trim_end_matches('.'), lost.join(", "))
+        }
+    });
     let with_dialects = Scenario::ALL.into_iter().filter(|verb| verb.facts().has_dialects);
     app.pages.render(
         "new.html",
@@ -45,7 +52,7 @@ fn blank(app: &App, given: Pairs, problem: Option<String>) -> Response {
             verbs_with_dialects: with_dialects.map(Scenario::name).collect(),
             fields: &FIELDS,
             running: app.jobs.running().map(|job| job.number),
-            given: given.into_iter().collect(),
+            given,
             problem,
         },
     )
