@@ -21,6 +21,11 @@ pub trait Io {
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.
     fn close_stream(&mut self, stream: StreamId);
+    /// Whether the request in hand came in before the one that `stream` waits with: one that another thread has read is handed
+    /// over later. `false` if that is not known.
+    fn was_earlier(&mut self, _stream: StreamId) -> bool {
+        false
+    }
     /// What became of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
     /// requests have such.
     fn handle_fate(&mut self, _stamp: Stamp, _fate: Fate) {}

@@ -233,6 +233,16 @@ fn sessions_end() {
 
     let mut session = Session::connected(&mut world);
     session.start_poll();
+    let other = session.world.connect();
+    session.world.is_late = true;
+    session.ask(other, "GET", "");
+    assert_eq!(session.answer(other), Some((200, "1".into())), "the first of two, handed over second");
+    assert_eq!(session.answer(session.polls), Some((400, BAD_REQUEST.into())));
+    session.world.is_late = false;
+    assert!(session.is_gone());
+
+    let mut session = Session::connected(&mut world);
+    session.start_poll();
     session.world.abort(session.polls);
     session.polls = session.world.connect();
     assert!(session.is_gone(), "a poll broken off");

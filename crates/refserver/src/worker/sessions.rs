@@ -4,6 +4,8 @@
 
 use net::errors::ErrorKind;
 use net::poll::Interest;
+use net::socket::Socket;
+use slab::Slab;
 use wire::session::{HELD, REQUEST};
 use wire::{Answer, SessionRequest};
 use wire::{Io, ServerEvent, StreamId};
@@ -11,7 +13,7 @@ use wire::{Io, ServerEvent, StreamId};
 use super::input::Call;
 use super::output::Slow;
 use super::{Buffers, TOKEN_SESSION, Worker, token};
-use crate::connection::NEVER_NS;
+use crate::connection::{Connection, NEVER_NS};
 use crate::mailbox::Arrival;
 use crate::options::SlowPolicy;
 
@@ -26,6 +28,18 @@ enum SessionCall<'a> {
     GiveUp,
 }
 
+impl SessionCall<'_> {
+    /// The connections of a request and of the one that is held.
+    fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<usize>) -> Option<[&'c Socket; 2]> {
+        match (self, held) {
+            (SessionCall::Request(asked, _), Some(held)) => {
+                Some([*asked, held].map(|key| &all[key].link.socket))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The session's side of the worker.
 struct SessionIo<'a> {
     request: &'a mut Vec<u8>,
@@ -33,6 +47,8 @@ struct SessionIo<'a> {
     rng: &'a mut fastrand::Rng,
     /// The answer held is whole.
     is_answered: bool,
+    /// The connections of the request in hand and of the one that is held, if there are both.
+    sockets: Option<[&'a Socket; 2]>,
 }
 
 impl Io for SessionIo<'_> {
@@ -54,6 +70,13 @@ impl Io for SessionIo<'_> {
     fn close_stream(&mut self, stream: StreamId) {
         debug_assert_eq!(stream, HELD, "the answer to the request in hand ends with the call");
         self.is_answered = true;
+    }
+
+    fn was_earlier(&mut self, _stream: StreamId) -> bool {
+        // The kernel knows, whichever thread has read them; in ticks of some milliseconds.
+        let heard_before_ms = |socket: &Socket| socket.heard_before_ms().ok();
+        let both = self.sockets.map(|sockets| sockets.map(heard_before_ms));
+        both.is_some_and(|[asked, held]| asked.is_some() && held.is_some() && asked > held)
     }
 }
 
@@ -144,17 +167,21 @@ impl Worker {
         let mut output = std::mem::take(&mut self.buffers.output);
         let mut unused = Vec::new();
         let (rng, is_answered) = (&mut self.rng, false);
-        request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, is_answered });
+        let sockets = None;
+        request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, is_answered, sockets });
         self.answer(key, output, Answer::Whole);
     }
 
     /// Calls a session, and does what it wants done.
     fn call_session(&mut self, key: usize, call: SessionCall<'_>) {
+        let held = self.sessions.get(key).held.and_then(|token| self.find(token));
         let entry = self.sessions.get(key);
         let mut to_request = std::mem::take(&mut self.buffers.output);
         let mut to_held = std::mem::take(&mut self.buffers.second);
         let rng = &mut self.rng;
-        let mut io = SessionIo { request: &mut to_request, held: &mut to_held, rng, is_answered: false };
+        let sockets = call.sockets(&self.connections, held);
+        let (request, held) = (&mut to_request, &mut to_held);
+        let mut io = SessionIo { request, held, rng, is_answered: false, sockets };
         let (groups, stats, memberships) = (&mut self.groups, &mut self.stats, &mut entry.memberships);
         let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {

@@ -1,7 +1,7 @@
 //! How much is done in one turn.
 
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,19 +24,84 @@ fn flood() -> Vec<u8> {
     [upgrade.as_bytes(), &pongs, b"\x81\x82\0\0\0\0hi"].concat()
 }
 
+/// Workers of one process, with a listener each, and where these listen.
+fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
+    let mailboxes: [_; N] = std::array::from_fn(|_| mailbox().unwrap());
+    let outboxes = mailboxes.each_ref().map(|(_, outbox)| outbox.clone());
+    let held = Held::new(usize::MAX);
+    let board = Arc::new(Board::new(N, held.clone(), |_| {}));
+    let mut inboxes = mailboxes.map(|(inbox, _)| Some(inbox));
+    std::array::from_fn(|number| {
+        let listener = Arc::new(listen(&Addr::Inet("127.0.0.1:0".parse().unwrap()), 16, false).unwrap());
+        let Addr::Inet(addr) = listener.local_addr().unwrap() else { unreachable!("bound to a port") };
+        let others = outboxes.iter().enumerate().filter(|(other, _)| *other != number);
+        let seat = Seat {
+            number,
+            listeners: vec![listener],
+            inbox: inboxes[number].take().unwrap(),
+            others: others.map(|(_, outbox)| outbox.clone()).collect(),
+            peers: vec![],
+            faults: None,
+            held: held.clone(),
+            board: Arc::clone(&board),
+            roster: None,
+        };
+        let options = Arc::new(Options::new(vec![Addr::Inet(addr)]));
+        (Worker::new(options, StopFlag::new(), seat).unwrap(), addr)
+    })
+}
+
+/// Has a worker do all that it has to do.
+fn settle(worker: &mut Worker) {
+    let mut events = Events::with_capacity(16);
+    for _ in 0..4 {
+        worker.poller.wait(&mut events, Some(50_000_000)).unwrap();
+        worker.turn(&events).unwrap();
+    }
+}
+
+/// Status and body of an answer that is there.
+fn answer(client: &mut TcpStream) -> (String, String) {
+    let mut answer = [0; 4096];
+    client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let count = client.read(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer[..count]).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a whole head");
+    (head[9..12].to_owned(), body.to_owned())
+}
+
+/// The keeper of a session reads the later of two polls; the earlier comes to another worker, which is slow to hand it over.
+#[test]
+fn of_two_polls_the_earlier_is_told_the_end_whoever_hands_it_over() {
+    let mut workers = workers::<2>();
+    let mut opener = TcpStream::connect(workers[0].1).unwrap();
+    let poll = |client: &mut TcpStream, sid: &str| {
+        let path = format!("/socket.io/?EIO=4&transport=polling{sid}");
+        client.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    };
+    poll(&mut opener, "");
+    workers.iter_mut().for_each(|(worker, _)| settle(worker));
+    let (_, opened) = answer(&mut opener);
+    let sid = opened.split('"').nth(3).expect("a session's id").to_owned();
+    let name = format!("socket.io/{sid}");
+    let keeper = workers.iter().position(|(worker, _)| worker.sessions.find(&name).is_some());
+    let keeper = keeper.expect("it is kept");
+
+    let [mut first, mut second] = [1 - keeper, keeper].map(|at| TcpStream::connect(workers[at].1).unwrap());
+    workers.iter_mut().for_each(|(worker, _)| settle(worker));
+    poll(&mut first, &format!("&sid={sid}"));
+    thread::sleep(Duration::from_millis(30)); // several ticks of the kernel's clock
+    poll(&mut second, &format!("&sid={sid}"));
+    for at in [keeper, 1 - keeper, keeper] {
+        settle(&mut workers[at].0);
+    }
+    assert_eq!(answer(&mut first), ("200".into(), "1".into()));
+    assert_eq!(answer(&mut second).0, "400");
+}
+
 #[test]
 fn a_flood_has_no_more_reads_in_a_turn_for_going_on() {
-    let addr = Addr::Inet("127.0.0.1:0".parse().unwrap());
-    let listener = Arc::new(listen(&addr, 16, false).unwrap());
-    let Addr::Inet(addr) = listener.local_addr().unwrap() else { unreachable!("bound to a port") };
-    let (inbox, _outbox) = mailbox().unwrap();
-    let held = Held::new(usize::MAX);
-    let board = Arc::new(Board::new(1, held.clone(), |_| {}));
-    let (listeners, others, peers) = (vec![listener], vec![], vec![]);
-    let seat = Seat { number: 0, listeners, inbox, others, peers, faults: None, held, board, roster: None };
-    let options = Arc::new(Options::new(vec![Addr::Inet(addr)]));
-    let mut worker = Worker::new(options, StopFlag::new(), seat).unwrap();
-
+    let [(mut worker, addr)] = workers::<1>();
     let mut client = TcpStream::connect(addr).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| client.write_all(&flood()).unwrap());

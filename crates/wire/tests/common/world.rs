@@ -12,6 +12,8 @@ use wire::{Failure, Io, Room, Server, ServerConfig, ServerEvent, Session, Stream
 pub(crate) struct World {
     pub(crate) cfg: ServerConfig,
     pub(crate) now_ns: u64,
+    /// Requests are handed over after later ones.
+    pub(crate) is_late: bool,
     connections: Vec<Connection>,
     sessions: HashMap<String, Kept>,
     rooms: HashMap<Room, Vec<Member>>,
@@ -42,6 +44,7 @@ struct Output {
     streams: [Vec<u8>; 2],
     closed: [bool; 2],
     seed: u64,
+    is_late: bool,
 }
 
 impl Io for Output {
@@ -60,6 +63,10 @@ impl Io for Output {
 
     fn close_stream(&mut self, stream: StreamId) {
         self.closed[usize::from(stream)] = true;
+    }
+
+    fn was_earlier(&mut self, _: StreamId) -> bool {
+        self.is_late
     }
 }
 
@@ -200,7 +207,8 @@ impl World {
     }
 
     fn call_session(&mut self, name: &str, verb: Verb<'_>) {
-        let (mut io, mut happened) = (Output::default(), Happened::default());
+        let (mut io, mut happened) =
+            (Output { is_late: self.is_late, ..Output::default() }, Happened::default());
         let Kept { session, held } = self.sessions.get_mut(name).expect("it is kept");
         let now_ns = self.now_ns;
         let mut on = |event: ServerEvent<'_>| happened.note(event);

@@ -119,9 +119,8 @@ impl Session {
     }
 
     fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer<Told> {
-        if self.held.is_some() {
-            complaint::write(&head, link.io.out(REQUEST), 400, BAD_REQUEST);
-            self.end(link);
+        if let Some(held) = self.held.take() {
+            self.end_both(link, head, held);
             return Answer::Whole;
         }
         if let Phase::Left { .. } = self.phase {
@@ -137,6 +136,20 @@ impl Session {
         let body = self.take_body();
         head.write_whole(link.io.out(REQUEST), 200, Some(TEXT), &body);
         Answer::Whole
+    }
+
+    /// Two polls at a time: the later one is refused, the earlier one told that the session is over (engine.io, `onPollRequest`).
+    fn end_both<I: Io>(&mut self, link: &mut SessionLink<'_, I>, asked: AnswerHead, held: AnswerHead) {
+        if link.io.was_earlier(HELD) {
+            complaint::write(&held, link.io.out(HELD), 400, BAD_REQUEST);
+            link.io.close_stream(HELD);
+            self.end(link);
+            asked.write_whole(link.io.out(REQUEST), 200, Some(TEXT), &self.take_body());
+        } else {
+            complaint::write(&asked, link.io.out(REQUEST), 400, BAD_REQUEST);
+            self.held = Some(held);
+            self.end(link);
+        }
     }
 
     /// Two requests to send at a time: packets could change places (Engine.IO protocol, "HTTP long-polling").
