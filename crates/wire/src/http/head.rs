@@ -42,8 +42,6 @@ enum State {
 pub struct HeadReader {
     state: State,
     lines: u32,
-    /// Bytes of empty lines before the start line that are at the front of what is looked at.
-    skipped: usize,
     /// How much of [`RESPONSE_START`] is in.
     started: u8,
     held: Vec<u8>,
@@ -61,6 +59,9 @@ impl HeadReader {
         if self.state == State::Whole {
             *self = HeadReader::default();
         }
+        if expect == Expect::Request {
+            self.skip_empty_lines(input);
+        }
         let bytes = *input;
         let room = limits.head_bytes_max.saturating_sub(self.held.len());
         let end = self.scan(expect, limits, &bytes[..bytes.len().min(room)])?;
@@ -69,23 +70,30 @@ impl HeadReader {
         }
         let (mine, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         *input = rest;
-        // Empty lines are no part of a head, and nothing to keep.
-        if matches!(self.state, State::Start | State::StartCr) {
-            self.skipped = 0;
-            return Ok(None);
-        }
         let whole = self.held.is_empty() && end.is_some();
         if !whole {
-            self.held.extend_from_slice(&mine[self.skipped..]);
-            self.skipped = 0;
+            self.held.extend_from_slice(mine);
         }
-        let head: &'s [u8] = if whole { &mine[self.skipped..] } else { &self.held };
+        let head: &'s [u8] = if whole { mine } else { &self.held };
         Ok(end.map(|_| (head, self.lines as usize)))
     }
 
     /// Whether part of a head is in.
     pub fn is_partial(&self) -> bool {
         !self.held.is_empty() && self.state != State::Whole
+    }
+
+    /// Takes empty lines off `input`: they are no part of a head, and not kept.
+    fn skip_empty_lines(&mut self, input: &mut &[u8]) {
+        loop {
+            (*input, self.state) = match (self.state, *input) {
+                (State::Start, [b'\r', b'\n', rest @ ..]) | (State::StartCr, [b'\n', rest @ ..]) => {
+                    (rest, State::Start)
+                }
+                (State::Start, [b'\r']) => (&[][..], State::StartCr),
+                _ => return,
+            };
+        }
     }
 
     /// Judges the bytes; where the head ends, if it does.
@@ -106,10 +114,6 @@ impl HeadReader {
             }
             self.state = match (self.state, b) {
                 (State::Start, b'\r') if expect == Expect::Request => State::StartCr,
-                (State::StartCr, b'\n') => {
-                    self.skipped = next;
-                    State::Start
-                }
                 (State::Start, _) if !super::fields::is_tchar(b) => return Err(Failure::NotHttp),
                 (State::Line, b'\r') => State::LineCr,
                 // The start line is no field.
@@ -189,6 +193,21 @@ mod tests {
                 assert_eq!((&got[..], &rest[..]), (&head[..], &b"\x81\x00GET"[..]), "step {step}");
             }
         }
+    }
+
+    #[test]
+    fn empty_lines_before_a_request_are_no_part_of_it_however_many() {
+        let head = b"GET / HTTP/1.1\r\n\r\n";
+        let bytes = [&b"\r\n".repeat(10_000)[..], head].concat();
+        for step in [1, 3, 64, 4096, bytes.len()] {
+            let [got, rest] = read(Expect::Request, &bytes, step).unwrap().unwrap();
+            assert_eq!((&got[..], &rest[..]), (&head[..], &b""[..]), "step {step}");
+        }
+        let cut = [&b"\r\n".repeat(100)[..], b"\r"].concat();
+        assert_eq!(read(Expect::Request, &cut, 7), Ok(None));
+        let mut reader = HeadReader::default();
+        assert!(reader.read(Expect::Request, &Limits::default(), &mut &cut[..]).unwrap().is_none());
+        assert!(!reader.is_partial(), "nothing of a request is in");
     }
 
     #[test]
