@@ -171,6 +171,23 @@ fn a_game_without_answers() {
     assert_delivered(&app, &app.run("run", "/", "--clients 40 --duration 2s"), 7);
 }
 
+/// Twice the players say twice as much: nobody has to say how many there are.
+#[test]
+fn a_search_for_players_asks_each_for_as_many_moves() {
+    let Some(app) = start("game", &example("game")) else { return };
+    let flags = "--search --initial-clients 8 --max-clients 16 --step-size 8 --duration 1s";
+    let outcome = app.run("run", "/", flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["verdict"]["capacity"]["low"], 16, "{outcome}");
+    for step in results["steps"].as_array().unwrap() {
+        let players = step["clients"].as_f64().unwrap();
+        assert_eq!(step["rates"]["asked_per_s"], 10.0 * players, "{outcome}");
+    }
+    let each = app.run("broadcast", "/", "--clients 16 --interval 200ms --duration 1s");
+    assert_eq!(each.json()["steps"][0]["rates"]["asked_per_s"], 80.0, "{each}");
+}
+
 #[test]
 fn ocpp_heartbeats_are_answered() {
     let folder = folder("ocpp");

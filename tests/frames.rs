@@ -181,6 +181,26 @@ fn an_answer_is_known_by_its_number() {
     assert_eq!(errors_of(&outcome.json(), "rejected_call"), 5, "an error is no answer: {outcome}");
 }
 
+/// A server that answers every third call with an error, which has the number of its call as well.
+#[test]
+fn a_refusal_with_a_number_is_no_answer() {
+    let file = format!(
+        "{}\n[[error]]\nkind = \"call\"\nwhen = {{ regex = '\"error\":' }}\n",
+        "[echo]\n\
+        send = '{\"jsonrpc\":\"2.0\",\"id\":{seq},\"method\":\"echo\"}'\nreply = { json = { \"/id\" = \"{seq}\" } }"
+    );
+    let Some(app) = start("refuses", &file) else { return };
+    let outcome =
+        app.run("echo", "/", "--clients 3 --rate 60 --duration 1s --drain-timeout 1s --no-preflight");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let refused = errors_of(&results, "rejected_call");
+    // Whoever is refused says no more.
+    let answered = app.counted("said") - app.counted("replayed");
+    assert_eq!((refused, app.counted("replayed")), (3, 3), "{outcome}");
+    assert_eq!(sum_of(&results, "received"), answered, "{outcome}");
+}
+
 #[test]
 fn an_answer_is_known_by_the_uuid_of_its_call_alone() {
     let file = "[echo]\nsend = '[2,\"{id:uuid}\",\"Heartbeat\",{}]'\n\

@@ -146,6 +146,15 @@ const modes = {
       socket.send(JSON.stringify({ jsonrpc: '2.0', ...outcome, id }))
     }))
   },
+  // The same, where every third is refused.
+  refuses: () => {
+    new WebSocketServer({ server }).on('connection', (socket) => socket.on('message', (data) => {
+      const { id } = JSON.parse(data)
+      const isRefused = ++counts.said % 3 === 0
+      counts.replayed += isRefused ? 1 : 0
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(isRefused ? { error: { code: -32000 } } : { result: null }) }))
+    }))
+  },
   // OCPP: a call has a UUID that no call had before, and nothing in it may be of the caller's own. Answers come in any order.
   calls: () => {
     const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -247,6 +247,21 @@ fn what_each_says_so_often_is_more_of_more_people() {
 }
 
 #[test]
+fn where_all_speak_every_so_often_their_number_need_not_be_known() {
+    let every = ROLES
+        .replace("{ say = \"line\", rate = \"50/s\" }", "{ say = \"line\", every = \"2s\" }")
+        .replace("rate = 0.5", "every = \"8s\"");
+    // A tenth of them says 0.5 + 0.125 a second each.
+    for not_known in [None, ANY_NUMBER] {
+        let described = parsed(&every, not_known).unwrap();
+        assert_eq!((described.usual.rate, described.usual.interval_ns), (None, Some(16_000_000_000)));
+        assert_eq!(described.rooms.unwrap().roles()[1].says, [50_000, 12_500]);
+    }
+    let known = parsed(&every, Some(1_600)).unwrap().usual;
+    assert_eq!((known.rate, known.interval_ns), (Some(crate::rates::constant(100.0)), None));
+}
+
+#[test]
 fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
     let many = "[[role]]\nname = \"x\"\nshare = \"1%\"\n".repeat(16) + "[[role]]\n";
     for (from, to, place, named) in [

@@ -13,8 +13,11 @@ use super::source::Source;
 use super::usual::Usual;
 use crate::exit::Failure;
 
+/// People whose number is not known, for how much more often some speak than others.
+const NOTIONAL_PEOPLE: u64 = 1_000;
+
 /// The roles that a file has, in its order. What they say in a second altogether is what is usual, of so many people, if that is
-/// known.
+/// known; else how often each does, where that is all that the file says.
 pub(super) fn kinds(
     source: &Source<'_>,
     roles: &[Spanned<file::Role>],
@@ -31,6 +34,9 @@ pub(super) fn kinds(
         let problem = "its people say nothing: expected [say.NAME], and [[role]] with what they say of these";
         return Err(source.error(first.span(), problem));
     }
+    let mut sayings = roles.iter().flat_map(|role| &role.get_ref().says);
+    let grows = people.is_none() && sayings.all(|saying| saying.get_ref().every.is_some());
+    let people = people.or(grows.then_some(NOTIONAL_PEOPLE));
     let mut kinds: Vec<RoleKind> = Vec::new();
     let mut shares = 0.0;
     for role in roles {
@@ -53,7 +59,12 @@ pub(super) fn kinds(
     says::check_whole(shares).map_err(|problem| source.error(last.get_ref().share.span(), problem))?;
     check_said(source, says, &kinds)?;
     let rate: u64 = kinds.iter().map(RoleKind::voice).sum();
-    says::set_usual_rate(source, first.span(), rate as f64 / RATE_UNIT, usual)?;
+    let rate_per_s = rate as f64 / RATE_UNIT;
+    if grows && usual.rate.is_none() {
+        usual.interval_ns = Some((NOTIONAL_PEOPLE as f64 / rate_per_s * 1e9) as u64);
+    } else {
+        says::set_usual_rate(source, first.span(), rate_per_s, usual)?;
+    }
     Ok(kinds)
 }
 

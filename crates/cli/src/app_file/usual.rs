@@ -19,6 +19,8 @@ pub(crate) struct Usual {
     pub(crate) people: Option<u64>,
     /// Messages a second over all of them.
     pub(crate) rate: Option<Rates>,
+    /// From one message to the next of each of them, where that is known and their number is not.
+    pub(crate) interval_ns: Option<u64>,
     /// How long they go on.
     pub(crate) duration_ns: Option<u64>,
     /// What they have to keep.
@@ -42,6 +44,7 @@ pub(super) fn usual(source: &Source<'_>, load: &file::Load) -> Result<Usual, Fai
     Ok(Usual {
         people: read(source, load.people.as_ref(), units::count)?,
         rate: read(source, load.rate.as_ref(), rates::rates)?,
+        interval_ns: None,
         duration_ns: read(source, load.duration.as_ref(), units::duration_ns)?,
         limits: load.limits.iter().map(|limit| limit.get_ref().clone()).collect(),
     })

@@ -3,7 +3,7 @@
 use clap::Args;
 use crew::{Course, Shape};
 use load::{Plan, Rooms, Slow, Workload};
-use results::Scenario;
+use results::{Scenario, units};
 
 use crate::app_file::TellArgs;
 use crate::args::RunArgs;
@@ -39,6 +39,10 @@ pub(crate) struct Broadcast {
     /// Let a share of the clients read no faster than this, e.g. 10%:1KiB/s; they do not send, and nothing is due to them
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
+    /// As many messages as if each client sent one in this time, e.g. 50ms: the rate grows with the clients
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(conflicts_with_all = ["rate", "concurrent", "sample_size"])]
+    interval: Option<u64>,
     #[command(flatten)]
     tells: TellArgs,
     #[command(flatten)]
@@ -48,12 +52,17 @@ pub(crate) struct Broadcast {
 impl Broadcast {
     /// With these flags, and no others.
     pub(crate) fn of(run: RunArgs, tells: TellArgs, steps: StepArgs, talk: TalkArgs, flap: FlapArgs) -> Self {
-        Self { run, tells, steps, talk, flap, slow: None }
+        Self { run, tells, steps, talk, flap, slow: None, interval: None }
+    }
+
+    /// The same, in which each client sends a message so often.
+    pub(crate) fn at_interval(self, interval: Option<u64>) -> Self {
+        Self { interval, ..self }
     }
 
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, tells, steps, talk, flap, slow } = &self;
+        let Self { run: args, tells, steps, talk, flap, slow, interval } = &self;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let flap = &plan::flapping(args, flap)?;
@@ -67,7 +76,7 @@ impl Broadcast {
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;
-        if self.steps.rate.is_none() {
+        if steps.rate.is_none() && interval.is_none() {
             check_answered(&plan)?;
         }
         run::run(Request {
@@ -95,9 +104,10 @@ impl Broadcast {
     /// The steps that it takes.
     fn course(&self) -> Result<Course, Failure> {
         let steps = &self.steps;
-        let rule = match steps.rate {
-            Some(rates) => steps::rate(rates, steps.duration, DURATION_NS)?,
-            None => steps::closed(steps, &SEED, 1)?,
+        let rule = match (steps.rate, self.interval) {
+            (Some(rates), _) => steps::rate(rates, steps.duration, DURATION_NS)?,
+            (None, Some(interval_ns)) => steps::of_each(interval_ns, steps.duration, DURATION_NS)?,
+            (None, None) => steps::closed(steps, &SEED, 1)?,
         };
         Ok(self.stepping()?.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?))
     }

@@ -137,10 +137,6 @@ impl Echo {
         if let Some(rates) = self.steps.rate {
             return steps::rate(rates, self.steps.duration, DURATION_NS);
         }
-        let duration_ns = self.steps.duration.unwrap_or(DURATION_NS);
-        steps::positive("--duration", duration_ns)?;
-        let interval_ns = self.interval.unwrap_or(INTERVAL_NS);
-        steps::positive("--interval", interval_ns)?;
-        Ok(LoadRule::EachClient { interval_ns, duration_ns })
+        steps::of_each(self.interval.unwrap_or(INTERVAL_NS), self.steps.duration, DURATION_NS)
     }
 }

@@ -82,9 +82,11 @@ impl Run {
         }
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
-                let rate = rates::rates(RATE).expect("a rate");
+                let interval = usual.interval_ns.filter(|_| !self.steps.says_how_often());
+                let rate = interval.is_none().then(|| rates::rates(RATE).expect("a rate"));
                 let Self { run, tells, steps, talk, flap, .. } = self;
-                Broadcast::of(run, tells, stepped(steps, usual, Some(rate)), talk, flap).run()
+                let steps = stepped(steps, usual, rate);
+                Broadcast::of(run, tells, steps, talk, flap).at_interval(interval).run()
             }
             (true, Some(_)) => {
                 self.refuse_talk(&file, "echoes are for their sender alone")?;

@@ -96,6 +96,11 @@ impl StepArgs {
         if is_asked { Words::WebsocketBench(self.limit_percentile()) } else { Words::Own }
     }
 
+    /// Whether a rate or a closed loop is asked for.
+    pub(crate) fn says_how_often(&self) -> bool {
+        self.rate.is_some() || self.concurrent.is_some() || self.sample_size.is_some()
+    }
+
     /// The round-trip time that ends them.
     pub(crate) fn limit_rtt_ns(&self) -> u64 {
         self.limit_rtt.unwrap_or(LIMIT_RTT_NS)
@@ -243,6 +248,14 @@ pub(crate) fn rate(rates: Rates, duration: Option<u64>, default_ns: u64) -> Resu
         return Err(Failure::usage("--duration", problem));
     }
     Ok(LoadRule::Same(Load::Open { schedule, duration_ns }))
+}
+
+/// The open loop in which each client sends a message in this time.
+pub(crate) fn of_each(interval_ns: u64, duration: Option<u64>, default_ns: u64) -> Result<LoadRule, Failure> {
+    let duration_ns = duration.unwrap_or(default_ns);
+    positive("--duration", duration_ns)?;
+    positive("--interval", interval_ns)?;
+    Ok(LoadRule::EachClient { interval_ns, duration_ns })
 }
 
 /// The same load with a tenth of the first step's clients, before it counts.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! the protocol's answer to a measured message     --> that message's answer
-//! the number of a measured message (`{seq}`)       --> that message's answer or acknowledgement
+//! the number of a measured message, and no refusal --> that message's answer or acknowledgement
 //! an id, and a condition of its kind              --> its answer, acknowledgement or copy
 //! a refusal; something to answer or to ignore     --> that
 //! what the opening or a door waits for            --> a step further; the ids in it are copies: the room's history
@@ -87,9 +87,13 @@ impl Spoken {
         }
     }
 
-    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one.
+    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one. A refusal has
+    /// the number as well, and is no answer.
     #[inline]
     fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(Role, Stamp)> {
+        if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(opened)) {
+            return None;
+        }
         self.keys.iter().find_map(|key| {
             let stamp = script.take_numbered(&key.value(&opened.body)?)?;
             let keyed = &self.roles[self.kind_of(stamp)].keyed;
