@@ -75,8 +75,8 @@ pub(crate) struct Asked<Q> {
 pub(crate) enum PlainAnswer<S> {
     /// An empty answer.
     Status(u16),
-    /// The same, to a method that is none of these (405, RFC 9110 §15.5.6).
-    NotAllowed(&'static str),
+    /// The same, which names the methods that there are: to another (405, RFC 9110 §15.5.6), or to who asks (204, §9.3.7).
+    Methods(u16, &'static str),
     /// This, already written.
     Whole(Vec<u8>),
     /// Whatever its session says.
@@ -90,7 +90,7 @@ impl<S> PlainAnswer<S> {
     pub(crate) fn map<T>(self, form: impl FnOnce(S) -> T) -> PlainAnswer<T> {
         match self {
             PlainAnswer::Status(status) => PlainAnswer::Status(status),
-            PlainAnswer::NotAllowed(methods) => PlainAnswer::NotAllowed(methods),
+            PlainAnswer::Methods(status, methods) => PlainAnswer::Methods(status, methods),
             PlainAnswer::Whole(answer) => PlainAnswer::Whole(answer),
             PlainAnswer::OfForm(form) => PlainAnswer::OfForm(form),
             PlainAnswer::OfSession(request) => PlainAnswer::OfSession(Box::new(form(*request))),

@@ -156,6 +156,12 @@ fn what_is_where_below_the_root() {
     let ask = |line: &str| status(&ServerConfig::default(), &format!("{line} HTTP/1.1\r\nHost: h\r\n\r\n"));
     assert_eq!(ask("GET http://h?x=1"), 200);
     assert_eq!((ask("POST /"), ask("PUT /"), ask("OPTIONS *")), (200, 405, 204));
+    let options = serve(&ServerConfig::default(), b"OPTIONS / HTTP/1.1\r\nHost: h\r\n\r\n").out;
+    let options = String::from_utf8(options).unwrap();
+    assert!(
+        options.starts_with("HTTP/1.1 204 ") && options.contains("\r\nAllow: GET, HEAD, POST, OPTIONS\r\n")
+    );
+    assert!(!options.contains("Content-Length"), "{options}");
     for (method, expected) in [("POST", 200), ("PUT", 200), ("PATCH", 200), ("DELETE", 200), ("GET", 405)] {
         assert_eq!(ask(&format!("{method} /upload")), expected, "{method}");
     }

@@ -38,7 +38,7 @@ fn a_server_answers_each_request_once_its_body_is_in() {
         frame(HEADERS, WHOLE, 7, &request(GET, "/upload")),
     ];
     let mut not_allowed = answer(b"\x08\x03405", 7);
-    not_allowed.3.extend_from_slice(b"\x0f\x07\x18POST, PUT, PATCH, DELETE");
+    not_allowed.3.extend_from_slice(b"\x0f\x07\x21POST, PUT, PATCH, DELETE, OPTIONS");
     let expected = vec![answer(b"\x88", 3), answer(b"\x08\x03404", 5), answer(b"\x88", 1), not_allowed];
     assert_eq!(served(&bytes.concat()), (expected, 4, Ok(())));
     // What takes a connection of its own is there over HTTP/1.1.

@@ -77,7 +77,9 @@ impl<'a> Request<'a> {
 /// Whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112 §2.3).
 fn has_version(head: &[u8]) -> bool {
     let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
-    matches!(line, [.., b' ', b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
+    // A space within the target is no matter of versions.
+    let parts: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
+    matches!(parts[..], [_, _, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]]
         if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
@@ -139,7 +141,11 @@ pub const CLOSE: &str = "Connection: close\r\n";
 pub(crate) fn answer(out: &mut Vec<u8>, status: u16, date: DateField, fields: &[&str]) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status_text(status).as_bytes());
-    out.extend_from_slice(b"\r\nContent-Length: 0\r\n");
+    out.extend_from_slice(b"\r\n");
+    // There is none in a 204 (RFC 9110 §8.6).
+    if status != 204 {
+        out.extend_from_slice(b"Content-Length: 0\r\n");
+    }
     date.write(out);
     for field in fields {
         out.extend_from_slice(field.as_bytes());
@@ -218,6 +224,7 @@ mod tests {
             ("GET https:/h HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET /\u{e9} HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", StartLine),
+            ("GET /a b HTTP/1.1\r\nHost: h\r\n\r\n", StartLine),
             ("GET /\r\n\r\n", StartLine),
             ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", Version),
             ("GET / HTTP/1.2\r\nHost: h\r\n\r\n", Version),

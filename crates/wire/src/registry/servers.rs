@@ -134,6 +134,7 @@ pub(crate) fn plain_answer(
         fields: String::new(),
     };
     let path = request.path();
+    let methods = |known| PlainAnswer::Methods(if request.method == "OPTIONS" { 204 } else { 405 }, known);
     if cfg.gate.has_form_at(path) {
         return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
     }
@@ -142,7 +143,7 @@ pub(crate) fn plain_answer(
             "POST" => {
                 PlainAnswer::OfSession(Box::new(SessionRequest::for_publishing(head(), room.to_owned())))
             }
-            _ => PlainAnswer::NotAllowed("POST"),
+            _ => methods("POST, OPTIONS"),
         };
     }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
@@ -153,9 +154,9 @@ pub(crate) fn plain_answer(
         // About the server as a whole (RFC 9110 §9.3.7): that it is there.
         ("*", _) => PlainAnswer::Status(204),
         (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),
-        ("/", _) => PlainAnswer::NotAllowed("GET, HEAD, POST"),
-        (UPLOAD, _) => PlainAnswer::NotAllowed("POST, PUT, PATCH, DELETE"),
-        (METRICS, _) => PlainAnswer::NotAllowed("GET"),
+        ("/", _) => methods("GET, HEAD, POST, OPTIONS"),
+        (UPLOAD, _) => methods("POST, PUT, PATCH, DELETE, OPTIONS"),
+        (METRICS, _) => methods("GET, OPTIONS"),
         _ => PlainAnswer::Status(404),
     })
 }

@@ -137,9 +137,9 @@ impl Http {
                         let fields = [upgrade::refusal_fields(status), connection];
                         request::answer(io.out(0), status, cfg.date(now_ns), &fields);
                     }
-                    PlainAnswer::NotAllowed(methods) => {
+                    PlainAnswer::Methods(status, methods) => {
                         let fields = ["Allow: ", methods, "\r\n", connection];
-                        request::answer(io.out(0), 405, cfg.date(now_ns), &fields);
+                        request::answer(io.out(0), status, cfg.date(now_ns), &fields);
                     }
                     PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
                     PlainAnswer::OfForm(form) => io.out(0).extend_from_slice(&form.answer()),

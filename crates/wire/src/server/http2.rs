@@ -262,7 +262,7 @@ impl Http2 {
         };
         let answer = match answer {
             PlainAnswer::Status(status) => Answer::Bare(status, None),
-            PlainAnswer::NotAllowed(methods) => Answer::Bare(405, Some(methods)),
+            PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),
             PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
                 self.reset(stream, ErrorCode::Http11Required, io);
