@@ -93,6 +93,17 @@ fn nobody_is_cut_who_could_not_say_where_to_go_on() {
     assert_eq!((of("lost_offline"), of("recovered")), (0, of("offline_due")), "{outcome}");
 }
 
+/// One of twenty gets nothing: it is named, and nobody is told that the server leaves out senders.
+#[test]
+fn a_deaf_receiver_is_named() {
+    let Some(app) = start("deaf", "[broadcast]\nsend = '{\"text\":\"{id}\"}'\n") else { return };
+    let outcome = app.run("broadcast", "/", "--clients 20 --rate 40 --duration 1s --no-preflight");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    assert_eq!((sum_of(&results, "missing"), errors_of(&results, "no_copies")), (40, 1), "{outcome}");
+    assert_eq!(results["steps"][0]["losses"][0]["key"], "loss.missing", "{outcome}");
+}
+
 const MOVES: &str = r#"
 [broadcast]
 to = "others"

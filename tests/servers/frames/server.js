@@ -155,6 +155,17 @@ const modes = {
       socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...(isRefused ? { error: { code: -32000 } } : { result: null }) }))
     }))
   },
+  // Everybody gets everything, but for the eighth.
+  deaf: () => {
+    const sockets = new WebSocketServer({ server })
+    sockets.on('connection', (socket) => {
+      socket.isDeaf = ++counts.connections === 8
+      socket.on('message', (data) => {
+        counts.said++
+        sockets.clients.forEach((other) => other.isDeaf || other.send(String(data)))
+      })
+    })
+  },
   // OCPP: a call has a UUID that no call had before, and nothing in it may be of the caller's own. Answers come in any order.
   calls: () => {
     const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

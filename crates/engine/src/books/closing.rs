@@ -8,6 +8,9 @@ use crate::books::ledger::Ledger;
 use crate::books::record::{Record, State};
 use crate::messages::{SentBroadcast, Settled};
 
+/// Messages of which a client got no copy from which on it is deaf.
+const DEAF_TO_MIN: usize = 10;
+
 /// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the caller's to
 /// take. `acks` says which broadcasts the server acknowledges. `due_ns` says when a message was due, by its sender's place among the
 /// senders and its number, where that is known without having been kept.
@@ -23,6 +26,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     ledger.close_doors(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     count_unacknowledged(ledger, clients, acks);
+    name_deaf(ledger, clients, segment, now_ns);
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let sent = ledger.sent();
     let step = &mut ledger.step;
@@ -77,6 +81,32 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
         }
     }
     ledger.step.sent = sent;
+}
+
+/// Names who got none of the copies that others got, of messages that were said by others: a server with a deaf receiver is none that
+/// leaves out senders.
+fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
+    let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
+    let sent = &ledger.step.sent;
+    if sent.len() < DEAF_TO_MIN || !ledger.seating.rooms().is_one() {
+        return;
+    }
+    let (mut deaf, mut hearing) = (Vec::new(), 0);
+    for (index, client) in (0..).zip(clients) {
+        let record = client.as_mut();
+        let was_there = record.state == State::Usable && record.since_ns <= begin_ns && !record.is_slow;
+        match record.copies {
+            0 if was_there && sent.iter().any(|sent| sent.client != index) => deaf.push(index),
+            0 => {}
+            _ => hearing += 1,
+        }
+    }
+    // Where most hear nothing, it is no matter of theirs.
+    for index in deaf.iter().copied().filter(|_| deaf.len() < hearing) {
+        ledger.meter.error("no_copies", index, now_ns, || {
+            format!("client {} got none of the copies due to it", segment.number(index))
+        });
+    }
 }
 
 /// A message without an answer counts as late as it is by now: it never drops out of the distribution.

@@ -191,10 +191,11 @@ fn some(count: u64) -> Option<u64> {
 }
 
 /// Whether a copy of each message is missing, as if the server left out the sender. A few messages may lack one each by
-/// chance.
+/// chance, and a receiver who got none lacks one of each.
 fn is_one_each(step: &Step) -> bool {
     let counts = &step.counts;
-    counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0
+    let has_deaf = step.errors.get("no_copies").is_some();
+    counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 && !has_deaf
 }
 
 /// What is due for a message.
@@ -232,10 +233,11 @@ fn first_loss(step: &Step) -> Option<Ns> {
 /// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
-    const OTHERS: [&str; 11] = [
+    const OTHERS: [&str; 12] = [
         "cut_off",
         "join_refused",
         "join_unanswered",
+        "no_copies",
         "not_resent",
         "slow_dropped",
         "step_full",
