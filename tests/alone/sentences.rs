@@ -164,7 +164,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
         "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
     ),
     (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
-    (HONEST, Place::Here, "broadcast {ws} --clients 10 --rooms 5 --rate 20 -d 1s"),
+    (HONEST, Place::Here, "broadcast {ws}?channel={room} --clients 10 --rooms 5 --rate 20 -d 1s"),
     (
         Host::Reference("--history 1000 --fault forget=9%10"),
         Place::Here,

@@ -18,7 +18,7 @@ Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
 /// What people change in most runs, by the flags' long names. Of a verb that loads a server, `-h` shows these and no others.
-const USUAL: [&str; 33] = [
+const USUAL: [&str; 32] = [
     "clients",
     "connections",
     "duration",
@@ -41,7 +41,6 @@ const USUAL: [&str; 33] = [
     "dialect",
     "app",
     "event",
-    "publish-url",
     "payload-padding",
     "header",
     "token",
