@@ -106,7 +106,7 @@ pub(crate) struct Keeper {
     path: Option<PathBuf>,
     /// The user named the store: that a run cannot be kept there is a failure, not a remark.
     is_named: bool,
-    /// From the first step on: opening and closing it costs more than a step.
+    /// The store, open from the first step on: opening and closing it costs more than a step.
     store: Option<Store>,
     /// How many of the run's steps are in it.
     steps: usize,

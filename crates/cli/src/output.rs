@@ -15,7 +15,7 @@ pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     finish(io::stdout().write_all(text.as_bytes()))
 }
 
-/// What came of writing all that a verb was asked for.
+/// The outcome of writing all that a verb was asked for. A reader that is gone wanted no more.
 pub(crate) fn finish(written: io::Result<()>) -> Result<Exit, Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(not_written(error)),

@@ -129,7 +129,7 @@ pub(crate) fn telling(
     })
 }
 
-/// Where the clients of an app log in, where that is not their own server.
+/// Resolves the servers at which clients log in, beside their own.
 fn login_servers(speech: &Speech, security: &Security) -> Result<Vec<LoginServer>, Failure> {
     let urls = speech.of_dialect.app.iter().flat_map(|app| &app.login_servers);
     let server = |url: &String| {
@@ -173,7 +173,7 @@ struct Spoken {
     publish: Option<Publish>,
     rooms: Option<Rooms>,
     to_others: bool,
-    /// What clients say is each client's own.
+    /// Whether clients say something that differs between them.
     tells_apart: bool,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct ResultsFile {
 #[derive(Clone, Copy, Debug)]
 struct Written {
     steps: usize,
-    /// Where the last of these ends.
+    /// Offset at which the last of these ends.
     steps_end: u64,
     length: u64,
 }

@@ -77,8 +77,7 @@ impl Client {
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
 
-    /// Whether it could not say over another connection how far it has come: its app's file has nothing to say in place of what it has
-    /// heard, and it has heard nothing.
+    /// Whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
         let App::File(app) = &cfg.app else { return false };
         let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);

@@ -198,7 +198,7 @@ pub(super) struct Room {
     pub(super) size: Option<Spanned<i64>>,
     pub(super) count: Option<Spanned<i64>>,
     pub(super) zipf: Option<Spanned<f64>>,
-    /// What those have in common who share a room, in their data.
+    /// The text of their data that the people of a room have in common.
     pub(super) of: Option<Spanned<String>>,
     pub(super) join: Option<Spanned<Join>>,
     pub(super) leave: Option<Spanned<Leave>>,

@@ -60,7 +60,7 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
-    /// Whether clients say something that is each client's own.
+    /// Whether clients say something that differs between them.
     pub(crate) tells_apart: bool,
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,

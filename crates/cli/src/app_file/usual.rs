@@ -19,7 +19,7 @@ pub(crate) struct Usual {
     pub(crate) people: Option<u64>,
     /// Messages a second over all of them.
     pub(crate) rate: Option<Rates>,
-    /// From one message to the next of each of them, where that is known and their number is not.
+    /// The time between two messages of each of them, where that is known and their number is not.
     pub(crate) interval_ns: Option<u64>,
     /// How long they go on.
     pub(crate) duration_ns: Option<u64>,

@@ -93,7 +93,7 @@ pub(crate) fn names_one(text: &str, names: &Names) -> bool {
     names.iter().any(|name| text.contains(&format!("{{{name}}}")))
 }
 
-/// The same, in which clients tell throng's own server their rooms.
+/// Has clients tell throng's own server their rooms: nobody else wrote it, so that its words are known.
 pub(crate) fn in_own_rooms(mut speech: Speech) -> Speech {
     match speech.dialect.facts().own_room {
         OwnRoom::Query => {
@@ -109,7 +109,7 @@ pub(crate) fn in_own_rooms(mut speech: Speech) -> Speech {
     speech
 }
 
-/// Where a server is told which room a client is in, for who has not said it.
+/// Names the places where a server may look for a client's room, for a user who has filled in none.
 pub(crate) fn room_places(speech: &Speech) -> String {
     let own = match speech.dialect.facts().own_room {
         OwnRoom::Query => "?room={room} behind the URL".to_owned(),

@@ -83,8 +83,8 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
     ledger.step.sent = sent;
 }
 
-/// Names who got none of the copies that others got, of messages that were said by others: a server with a deaf receiver is none that
-/// leaves out senders.
+/// Names the clients that got no copy although others got theirs: a server with one deaf receiver would else pass for one that leaves
+/// out senders. Their own messages do not count, because a sender need not get its own copy.
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
@@ -101,7 +101,7 @@ fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: 
             _ => hearing += 1,
         }
     }
-    // Where most hear nothing, it is no matter of theirs.
+    // If most hear nothing, the server sends nothing, and no client is to be singled out.
     for index in deaf.iter().copied().filter(|_| deaf.len() < hearing) {
         ledger.meter.error("no_copies", index, now_ns, || {
             format!("client {} got none of the copies due to it", segment.number(index))

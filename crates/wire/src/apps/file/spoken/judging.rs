@@ -87,8 +87,8 @@ impl Spoken {
         }
     }
 
-    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one. A refusal has
-    /// the number as well, and is no answer.
+    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one. An error
+    /// of JSON-RPC has the number of its call as well, and is no answer.
     #[inline]
     fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(Role, Stamp)> {
         if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(opened)) {
