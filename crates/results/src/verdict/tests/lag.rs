@@ -193,6 +193,11 @@ fn what_comes_by_itself_is_the_servers_unless_it_was_heard_late() {
         late(step, 15 * MS);
     });
     assert_eq!(bottleneck(&heard_late, None).bottleneck, Bottleneck::Generator);
+    let heard_somewhat_late = with(|step| {
+        listening(step);
+        late(step, 5 * MS);
+    });
+    assert_eq!(bottleneck(&heard_somewhat_late, None).bottleneck, Bottleneck::Generator, "in doubt");
     let of_pushes = |text: &String| text.contains("push_gap");
     assert!(caveats(&heard_late, 0.99).iter().any(of_pushes), "{:?}", caveats(&heard_late, 0.99));
     let copies = with(|step| {
