@@ -56,16 +56,16 @@ autobahn:
 # The program that these measure with, or tell records with: only its own code needs to be fast.
 truth sentences owners seeds records: export THRONG = $(abspath $(or $(CARGO_TARGET_DIR),target)/release/throng)
 
-# throng against a server whose lies have a known arithmetic: asked beside reported, into docs/TRUTH.md. Five minutes.
+# throng against a server whose lies have a known arithmetic: asked beside reported, into docs/logs/TRUTH.md. Five minutes.
 truth: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture truth::
 
-# What throng says in situations whose truth is known, into docs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
+# What throng says in situations whose truth is known, into docs/logs/SENTENCES.md: eight minutes; with BUSY=4 beside four busy loops, with
 # ONLY=storm those of that name or group.
 sentences: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture sentences::
 
-# Whose the time of slow messages is said to be where that is known, into docs/OWNERS.md: seven minutes.
+# Whose the time of slow messages is said to be where that is known, into docs/logs/OWNERS.md: seven minutes.
 owners: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture owners::
 
@@ -73,7 +73,7 @@ owners: build
 findings:
 	$(CARGO) test --locked -p throng --test tidy -- --ignored findings::page_is_written
 
-# Every command line of docs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
+# Every command line of docs/logs/SEEDS.md as printed, and what it said below it: twenty minutes; with ONLY=003:, those of one seed.
 seeds: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture seeds::
 
@@ -82,16 +82,16 @@ seeds: build
 torture: tools fuzz-check
 	$(CARGO) test --locked -p throng --tests -p throng-crew --lib torture -- --ignored --test-threads=1
 
-# Installs and checks every target, into docs/TARGETS.md. An hour, most of it compilers'.
+# Installs and checks every target, into docs/logs/TARGETS.md. An hour, most of it compilers'.
 targets:
-	$(CARGO) run --locked --release -- targets check --all --format md > docs/TARGETS.md.part; \
-	    mv docs/TARGETS.md.part docs/TARGETS.md
+	$(CARGO) run --locked --release -- targets check --all --format md > docs/logs/TARGETS.md.part; \
+	    mv docs/logs/TARGETS.md.part docs/logs/TARGETS.md
 
-# The tables of every record anew, and the newest shootout of each suite beside what was published, into docs/RESULTS.md.
+# The tables of every record anew, and the newest shootout of each suite beside what was published, into docs/logs/RESULTS.md.
 records: build
 	for record in records/*/*/; do $(THRONG) report $$record --md > report.part && mv report.part $$record/report.md || exit 1; done
-	$(THRONG) shootout --recap records --format md > docs/RESULTS.md.part
-	mv docs/RESULTS.md.part docs/RESULTS.md
+	$(THRONG) shootout --recap records --format md > docs/logs/RESULTS.md.part
+	mv docs/logs/RESULTS.md.part docs/logs/RESULTS.md
 
 # Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
 test-fleet: tools

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ECHO_CLIENTS = 50
 HTTP_CONNECTIONS = 50
 HTTP2_CONNECTIONS, HTTP2_STREAMS = 10, 100
-UNIX_CONNECTIONS = 10  # `autocannon -c 10 -S star.sock`, the benchmark of docs/SEEDS.md
+UNIX_CONNECTIONS = 10  # `autocannon -c 10 -S star.sock`, the benchmark of docs/logs/SEEDS.md
 PACED_CLIENTS = 10_000
 IDLE_HOLD_S = 3
 K6_QUIET = ["--quiet", "--no-usage-report", "--summary-mode=disabled", "--address="]
@@ -210,7 +210,7 @@ BROADCASTS = {
     )
     for clients, sizes, theirs in ((1000, (100, 1000), (40, 400)), (9000, (20, 120), (8, 48)))
 }
-# The flags of seed 003 in docs/SEEDS.md, which both programs take.
+# The flags of seed 003 in docs/logs/SEEDS.md, which both programs take.
 CABLE_FLAGS = ["--server-type=actioncable", "--origin=http://0.0.0.0", "--payload-padding=200"]
 CABLE_TOOLS = (
     at("cable", throng_broadcast(1000, (100, 1000), *CABLE_FLAGS)),

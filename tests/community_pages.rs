@@ -75,31 +75,6 @@ fn their_commands_run_as_printed() {
     }
 }
 
-/// The anchor of a heading, as GitHub makes it.
-fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase();
-    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.collect::<String>().replace(' ', "-")
-}
-
-#[test]
-fn their_links_lead_somewhere() {
-    for (name, page) in pages() {
-        for link in page.text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
-            let (path, section) = link.split_once('#').unwrap_or((link, ""));
-            let file = root().join("docs/apps").join(path);
-            assert!(file.exists(), "{name}: {link}");
-            if !section.is_empty() {
-                let text = fs::read_to_string(file).unwrap();
-                let headings =
-                    text.lines().filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
-                let is_there = headings.map(|heading| anchor(heading.trim())).any(|anchor| anchor == section);
-                assert!(is_there, "{name}: {link}");
-            }
-        }
-    }
-}
-
 #[test]
 fn the_index_names_each_page() {
     let pages = pages();

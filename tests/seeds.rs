@@ -1,4 +1,4 @@
-//! The command lines of docs/SEEDS.md, which do what five published benchmarks did: all of them, in a short form, or as
+//! The command lines of docs/logs/SEEDS.md, which do what five published benchmarks did: all of them, in a short form, or as
 //! printed (`make seeds`, which puts what they say into the document; `make seeds ONLY=saturate`, or `ONLY=003:`, those
 //! that say so or stand under a heading that does).
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::support;
 use crate::support::throng::{Outcome, Server, run, throng};
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SEEDS.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/SEEDS.md");
 
 /// A line in its short form, and as printed: a sweep takes minutes for each of its levels.
 const SHORT_MAX: Duration = Duration::from_secs(60);

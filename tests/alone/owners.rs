@@ -1,5 +1,5 @@
 //! Whose the time of round trips is: servers and machines of which that is known by construction, each with several loads, and
-//! some troubles in pairs. `cargo test` runs a part; `make owners` all, and writes docs/OWNERS.md.
+//! some troubles in pairs. `cargo test` runs a part; `make owners` all, and writes docs/logs/OWNERS.md.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::support::process::Process;
 use crate::support::throng::{run, throng, under};
 use crate::support::{alone, free_address, is_listening, retry, skip, wait_until};
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OWNERS.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/OWNERS.md");
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/alone/owners/server.py");
 const RUN_MAX: Duration = Duration::from_secs(120);
 const UP_WITHIN: Duration = Duration::from_secs(20);

@@ -1,7 +1,7 @@
 //! Sentences: what throng says in situations whose truth is known, in text, on the page, in Markdown, JUnit and by its exit
 //! code.
 //!
-//! `cargo test` runs those that are short, one after another; `make sentences` all, and writes docs/SENTENCES.md.
+//! `cargo test` runs those that are short, one after another; `make sentences` all, and writes docs/logs/SENTENCES.md.
 //! `make sentences BUSY=4` does so beside four busy loops and writes nothing, `ONLY=storm` those of such a name or group.
 
 mod fields;
@@ -22,7 +22,7 @@ use proof::{Proof, prove};
 use situation::{Host, Place, Situation, situation};
 use table::{Group, groups};
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SENTENCES.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/SENTENCES.md");
 
 const HONEST: Host = Host::Reference("");
 

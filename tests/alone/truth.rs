@@ -1,6 +1,6 @@
 //! Truth: throng against a server whose lies have a known arithmetic (docs/FAULTS.md), asked beside reported.
 //!
-//! `cargo test` runs a short form; `make truth` all of it, and writes what it found into docs/TRUTH.md.
+//! `cargo test` runs a short form; `make truth` all of it, and writes what it found into docs/logs/TRUTH.md.
 
 mod claims;
 mod rows;
@@ -194,7 +194,7 @@ fn in_table(row: &Row, claims: &[Claim]) -> String {
 
 /// Puts the table where the document has its last.
 fn publish(table: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/TRUTH.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/TRUTH.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once("<!-- measured -->\n").expect("where the table begins");
     let (_, after) = rest.split_once("<!-- end -->").expect("where the table ends");

@@ -4,6 +4,7 @@
 mod findings;
 mod modules;
 mod names;
+mod pages;
 mod unused;
 mod wordings;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// One line of docs/SENTENCES.md.
+/// One line of docs/logs/SENTENCES.md.
 pub(crate) struct Situation {
     pub(crate) name: &'static str,
     pub(crate) host: Host,

@@ -257,14 +257,14 @@ impl Rows {
         table
     }
 
-    /// docs/TARGETS.md.
+    /// docs/logs/TARGETS.md.
     fn page(&self) -> String {
         let count = |verdict| self.0.iter().filter(|row| row.verdict == verdict).count();
         let Machine { kernel, cores, .. } = Machine::read();
         format!(
             "# Targets\n\nWritten by `throng targets check --all --format md`, throng {}, on {kernel} with {cores} \
              CPUs. {} pass, {} fail, {} cannot be had there. What the check asks is in \
-             [TARGET-MANIFEST.md](TARGET-MANIFEST.md).\n\n{}",
+             [TARGET-MANIFEST.md](../TARGET-MANIFEST.md).\n\n{}",
             env!("CARGO_PKG_VERSION"),
             count(Verdict::Passes),
             count(Verdict::Fails),
