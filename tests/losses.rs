@@ -1,14 +1,11 @@
 //! What becomes of messages and clients that are lost, against the reference server: each is counted, and once.
 
-use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::process::Process;
+use crate::support::haproxy::Haproxy;
 use crate::support::throng::{Server, finish, run, start_measuring, sum_of, throng};
-use crate::support::{free_address, is_listening, skip, wait_until};
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -173,20 +170,10 @@ fn an_idle_timeout_before_the_server_is_told_as_one() {
     let (cause, _, outcome) = lost(&server.url(), "echo --clients 40 --rate 40 -d 3s");
     assert_eq!(cause["key"], "server.lost_clients", "{outcome}");
 
-    let (proxy, folder) = (free_address(), tempfile::tempdir().unwrap());
-    let (path, server) = (folder.path().join("haproxy.cfg"), server.address);
-    let text = format!(
-        "defaults\n mode http\n timeout connect 5s\n timeout client 2s\n timeout server 2s\n timeout tunnel 2s\n\
-         frontend all\n bind {proxy}\n default_backend one\nbackend one\n server one {server}\n"
-    );
-    fs::write(&path, text).unwrap();
-    if Command::new("haproxy").arg("-v").output().is_err() {
-        return skip("an idle timeout", "needs haproxy");
-    }
-    let _haproxy = Process::start(Command::new("haproxy").arg("-db").arg("-f").arg(&path));
-    assert!(wait_until(Duration::from_secs(10), || is_listening(proxy)), "haproxy does not listen");
+    let timeouts = ["timeout client 2s", "timeout server 2s", "timeout tunnel 2s"];
+    let Some(proxy) = Haproxy::start("an idle timeout", &timeouts, &[], &[server.address]) else { return };
     for flags in ["idle --clients 40 --connect-rate 100 -d 5s", "echo --clients 30 --interval 4s -d 7s"] {
-        let (cause, silence, outcome) = lost(&format!("ws://{proxy}/"), flags);
+        let (cause, silence, outcome) = lost(&format!("ws://{}/", proxy.address), flags);
         assert_eq!(cause["key"], "server.idle_timeout", "{outcome}");
         let after_ms = cause["after_ms"].as_f64().unwrap();
         assert!((1_900.0..2_500.0).contains(&after_ms) && silence["count"] == cause["of"], "{outcome}");

@@ -52,6 +52,7 @@ mod losses;
 mod machine;
 mod memory;
 mod network;
+mod nodes;
 mod notebooks;
 mod pages;
 mod people;

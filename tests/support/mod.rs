@@ -12,6 +12,7 @@ pub mod client;
 pub mod endpoint;
 pub mod exact;
 pub mod fleet;
+pub mod haproxy;
 pub mod hostile;
 pub mod networks;
 pub mod node;

@@ -152,6 +152,12 @@ impl Client {
         if self.place.is_none() {
             self.place = cfg.app.place();
         }
+        if let State::Asking(question) = &mut self.state {
+            let cookies = question.take_cookies();
+            if !cookies.is_empty() {
+                self.place.get_or_insert_default().given.get_or_insert_default().kept.cookies = cookies;
+            }
+        }
         cfg.app.go_on(&mut self.place);
         let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_deref());
         let query = known.and_then(|known| cfg.parts.query(known)).unwrap_or_default();

@@ -65,6 +65,9 @@ pub enum Failure {
     BadAccept,
     /// `Upgrade` or `Connection` of a 101 is missing or wrong (RFC 6455 §4.1).
     BadUpgrade,
+    /// The server does not know the session of plain requests that it has opened: it has ended it, or several nodes share the
+    /// load, and another was asked.
+    SessionLost,
     /// The server offers no WebSocket for a session of plain requests.
     NoUpgrade,
     /// The server speaks HTTP/2, and has no WebSockets over it (RFC 8441 §3).
@@ -234,6 +237,7 @@ impl Failure {
             Failure::Refused(_) => "refused_upgrade",
             Failure::BadAccept => "bad_accept",
             Failure::BadUpgrade => "bad_upgrade",
+            Failure::SessionLost => "session_lost",
             Failure::NoUpgrade => "no_upgrade",
             Failure::NoTunnel => "no_http2_websocket",
             Failure::NoStreams => "http2_no_streams",
@@ -280,6 +284,10 @@ impl fmt::Display for Failure {
             Failure::Refused(status) => write!(f, "the upgrade was refused with HTTP {status}"),
             Failure::BadAccept => f.write_str("Sec-WebSocket-Accept is missing or wrong"),
             Failure::BadUpgrade => f.write_str("the 101 has no proper Upgrade and Connection"),
+            Failure::SessionLost => f.write_str(
+                "the server does not know the session that it had opened: it ended it, or another node was asked \
+                 (with several, the balancer has to keep each client at one: sticky sessions)",
+            ),
             Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
             Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
             Failure::NoStreams => f.write_str(

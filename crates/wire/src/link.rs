@@ -2,6 +2,7 @@
 
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::io::{self, Io};
 use crate::pending::Pending;
 use crate::request::Common;
@@ -63,6 +64,14 @@ impl<'a, P, I: Io> HttpLink<'a, P, I> {
     /// Who this client is, and when.
     pub(crate) fn who(&self) -> Who<'a> {
         self.common.who(self.io, self.now_ns, self.kept)
+    }
+
+    /// The same, with the cookies that its transport has by now.
+    pub(crate) fn who_with<'b>(&self, cookies: &'b Cookies) -> Who<'b>
+    where
+        'a: 'b,
+    {
+        Who { cookies, ..self.who() }
     }
 }
 

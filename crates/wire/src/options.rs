@@ -134,13 +134,17 @@ impl Options {
         Ok(object)
     }
 
-    /// The field lines that all requests of the clients share, besides `Host`.
+    /// The field lines that all requests of the clients share, besides `Host`, with the cookies of each.
+    pub(crate) fn encode_fields_with_cookies(&self) -> Result<Template, BadOption> {
+        Ok(self.encode_shared().then(&Template::of_fields_with_cookies(&self.own_fields()?)))
+    }
+
+    /// The same of requests that nobody sets cookies by: they have some only where the clients log in.
     pub(crate) fn encode_fields(&self) -> Result<Template, BadOption> {
-        let headers = self.own_fields()?;
-        let logs_in = self.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
-        let own =
-            if logs_in { Template::of_fields_with_cookies(&headers) } else { Template::of_fields(&headers) };
-        Ok(self.encode_shared().then(&own))
+        if self.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty()) {
+            return self.encode_fields_with_cookies();
+        }
+        Ok(self.encode_shared().then(&Template::of_fields(&self.own_fields()?)))
     }
 
     /// Those that requests share which come before the clients' own.

@@ -89,7 +89,7 @@ impl Common {
     pub(crate) fn new(options: Options) -> Result<Common, BadOption> {
         let roll = Roll::new(options.people.clone())?;
         let [path, query] = options.target()?;
-        let fields = options.encode_fields()?;
+        let fields = options.encode_fields_with_cookies()?;
         let subprotocols = subprotocols(&options)?;
         check_rows(&roll, &fields, &subprotocols)?;
         let before = format!(

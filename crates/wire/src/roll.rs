@@ -30,7 +30,7 @@ impl Roll {
     /// Who says something now: client number `client` of the run, which was given this at its login.
     #[inline]
     pub(crate) fn who<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> Who<'a> {
-        Who { client, now_ns, people: self, kept }
+        Who { client, now_ns, people: self, kept, cookies: &kept.cookies }
     }
 
     /// The first row whose cells do not fit where these templates have them as they are, counted from 1.

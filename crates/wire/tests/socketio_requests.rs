@@ -269,7 +269,9 @@ fn what_a_hostile_server_says_is_counted() {
     }
     let mut user = User::polling();
     let unknown = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.hear(MAIN, unknown), Err(Failure::HttpStatus(400)));
+    assert_eq!(user.hear(MAIN, unknown), Err(Failure::SessionLost));
+    let mut new = self::user(options_of("polling"));
+    assert_eq!(new.hear(MAIN, unknown), Err(Failure::HttpStatus(400)), "it has no session yet");
     let mut user = User::polling();
     user.send(1);
     let too_large = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n";

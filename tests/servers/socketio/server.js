@@ -11,6 +11,7 @@ const lasting = recovery > 0 ? { connectionStateRecovery: { maxDisconnectionDura
 const io = new Server(server, { pingInterval: ping, pingTimeout: ping, ...lasting })
 
 io.on('connection', (socket) => {
+  socket.on('echo', (payload) => socket.emit('echo', payload))
   socket.on('broadcast', (payload) => {
     io.emit('broadcast', payload)
     socket.emit('broadcastResult', payload)

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::http::{Exchange, Got};
 use crate::io::Io;
 use crate::limits::Limits;
@@ -10,7 +11,10 @@ use crate::template::Who;
 
 /// The question, on stream 0.
 #[derive(Debug)]
-pub(super) struct Question(Exchange);
+pub(super) struct Question {
+    exchange: Exchange,
+    cookies: Cookies,
+}
 
 impl Question {
     /// Asks for what is at `place`, below the path.
@@ -18,7 +22,12 @@ impl Question {
         let mut exchange = Exchange::connecting(0);
         exchange.handle_open(io);
         exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
-        Question(exchange)
+        Question { exchange, cookies: who.cookies.clone() }
+    }
+
+    /// The cookies that the client has by now: a balancer sets one to know it again.
+    pub(super) fn take_cookies(&mut self) -> Cookies {
+        std::mem::take(&mut self.cookies)
     }
 
     /// Bytes of the answer came in: whether it is there, and the connection too.
@@ -28,11 +37,11 @@ impl Question {
         mut input: &[u8],
         io: &mut impl Io,
     ) -> Result<bool, Failure> {
-        while let Some(got) = self.0.next(limits, &mut input, io)? {
+        while let Some(got) = self.exchange.next(limits, &mut input, &mut self.cookies, io)? {
             match got {
                 Got::Head { status: 200, .. } | Got::Data(_) => {}
                 Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::End if self.0.is_open() => return Ok(true),
+                Got::End if self.exchange.is_open() => return Ok(true),
                 Got::End => io.open_stream(0),
             }
         }
@@ -41,7 +50,7 @@ impl Question {
 
     /// The server closed the connection: where the answer is there, the transport opens on another.
     pub(super) fn handle_eof(&mut self, io: &mut impl Io) -> Result<(), Failure> {
-        if self.0.handle_eof()? {
+        if self.exchange.handle_eof()? {
             io.open_stream(0);
         }
         Ok(())

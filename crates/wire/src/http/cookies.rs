@@ -3,7 +3,8 @@
 
 use std::fmt;
 
-use super::fields;
+use super::fields::{self, Fields};
+use crate::failure::Failure;
 
 /// Most bytes that a client keeps, names and values together. Servers accept no larger heads (`Limits::head_bytes_max`).
 pub(crate) const COOKIES_BYTES_MAX: usize = 16 << 10;
@@ -25,6 +26,17 @@ impl fmt::Debug for Cookies {
 impl Cookies {
     /// None yet.
     pub(crate) const NONE: Cookies = Cookies(None);
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pairs().next().is_none()
+    }
+
+    /// Takes in what an answer sets. [`Failure::HeadTooLarge`] if no request has room for it.
+    pub(crate) fn handle_all(&mut self, fields: &Fields<'_>) -> Result<(), Failure> {
+        let fits = fields.all("set-cookie").all(|set| self.handle(set));
+        fits.then_some(()).ok_or(Failure::HeadTooLarge)
+    }
 
     /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. What is none is ignored (§5.2).
     pub(crate) fn handle(&mut self, set_cookie: &[u8]) -> bool {

@@ -9,6 +9,7 @@
 //! busy --eof that ends the answer--> closed; any other eof is a failure
 //! ```
 
+use super::cookies::Cookies;
 use super::response::{Got, Responses};
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
@@ -16,7 +17,7 @@ use crate::limits::Limits;
 
 /// A stream that carries requests.
 #[derive(Debug)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     stream: StreamId,
     state: State,
     keep_alive: bool,
@@ -35,7 +36,7 @@ enum State {
 
 impl Exchange {
     /// A stream that has not been asked for.
-    pub fn new(stream: StreamId) -> Exchange {
+    pub(crate) fn new(stream: StreamId) -> Exchange {
         Exchange {
             stream,
             state: State::Closed,
@@ -46,17 +47,17 @@ impl Exchange {
     }
 
     /// A stream that the driver is connecting of its own accord: the first.
-    pub fn connecting(stream: StreamId) -> Exchange {
+    pub(crate) fn connecting(stream: StreamId) -> Exchange {
         Exchange { state: State::Connecting, ..Exchange::new(stream) }
     }
 
     /// Whether the connection stands.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Idle | State::Busy)
     }
 
     /// Whether a request is under way: the next has to wait for the end of its answer.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.state == State::Busy || !self.waiting.is_empty()
     }
 
@@ -64,7 +65,7 @@ impl Exchange {
     ///
     /// # Panics
     /// If another is under way.
-    pub fn request(&mut self, io: &mut impl Io, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn request(&mut self, io: &mut impl Io, write: impl FnOnce(&mut Vec<u8>)) {
         assert!(!self.is_busy(), "one request at a time");
         match self.state {
             State::Idle => {
@@ -81,7 +82,7 @@ impl Exchange {
     }
 
     /// The connection stands.
-    pub fn handle_open(&mut self, io: &mut impl Io) {
+    pub(crate) fn handle_open(&mut self, io: &mut impl Io) {
         self.responses = Responses::default();
         self.state = State::Idle;
         if !self.waiting.is_empty() {
@@ -92,11 +93,12 @@ impl Exchange {
     }
 
     /// The next part of the answer in `input`, which it is taken off; `None` when more bytes are needed. A body is
-    /// handed on as it comes, however long it is in all. Bytes that nobody asked for are a failure.
-    pub fn next<'a>(
+    /// handed on as it comes, however long it is in all, and cookies are set. Bytes that nobody asked for are a failure.
+    pub(crate) fn next<'a>(
         &mut self,
         limits: &Limits,
         input: &mut &'a [u8],
+        cookies: &mut Cookies,
         io: &mut impl Io,
     ) -> Result<Option<Got<'a>>, Failure> {
         match self.state {
@@ -105,7 +107,7 @@ impl Exchange {
             _ => return Ok(None),
         }
         let limits = Limits { body_bytes_max: u64::MAX, ..limits.clone() };
-        let got = self.responses.next(&limits, false, input)?;
+        let got = self.responses.next_with(&limits, false, input, |fields| cookies.handle_all(fields))?;
         match got {
             Some(Got::Head { keep_alive, .. }) => self.keep_alive = keep_alive,
             Some(Got::End) if self.keep_alive => self.state = State::Idle,
@@ -116,7 +118,7 @@ impl Exchange {
     }
 
     /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the middle of one.
-    pub fn handle_eof(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn handle_eof(&mut self) -> Result<bool, Failure> {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;
         match self.responses.handle_eof()? {
@@ -126,7 +128,7 @@ impl Exchange {
     }
 
     /// Gives the connection up, and the answer under way.
-    pub fn close(&mut self, io: &mut impl Io) {
+    pub(crate) fn close(&mut self, io: &mut impl Io) {
         if self.state != State::Closed {
             io.close_stream(self.stream);
             self.state = State::Closed;

@@ -7,7 +7,7 @@ pub(crate) mod answer;
 pub mod body;
 pub(crate) mod cookies;
 pub(crate) mod date;
-pub mod exchange;
+pub(crate) mod exchange;
 pub mod fields;
 pub mod head;
 pub(crate) mod query;
@@ -15,7 +15,7 @@ pub mod request;
 pub mod response;
 
 pub use body::{Body, Framing, Piece};
-pub use exchange::Exchange;
+pub(crate) use exchange::Exchange;
 pub use head::HeadReader;
 pub use request::Request;
 pub use response::{Got, Response, Responses};

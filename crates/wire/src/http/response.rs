@@ -107,6 +107,17 @@ impl Responses {
         to_head: bool,
         input: &mut &'a [u8],
     ) -> Result<Option<Got<'a>>, Failure> {
+        self.next_with(limits, to_head, input, |_| Ok(()))
+    }
+
+    /// The same, which shows the fields of each final head that differs from the one before.
+    pub(crate) fn next_with<'a>(
+        &mut self,
+        limits: &Limits,
+        to_head: bool,
+        input: &mut &'a [u8],
+        look: impl FnOnce(&Fields<'_>) -> Result<(), Failure>,
+    ) -> Result<Option<Got<'a>>, Failure> {
         if let Some(body) = &mut self.body {
             return Ok(body.read(limits, input)?.map(|piece| match piece {
                 Piece::Data(data) => Got::Data(data),
@@ -129,6 +140,7 @@ impl Responses {
                 100..=199 => {}
                 _ => {
                     let verdict = Verdict::of(&response, to_head)?;
+                    look(&response.fields)?;
                     if head.len() <= KNOWN_BYTES_MAX {
                         let mut kept = self.known.take().map_or_else(Vec::new, |known| known.head);
                         kept.clear();

@@ -121,11 +121,7 @@ impl Visit {
     ) -> Result<Went, Failure> {
         let request = self.at as u8;
         let response = answer.response()?;
-        for set in response.fields.all("set-cookie") {
-            if !self.kept.cookies.handle(set) {
-                return Err(Failure::LoginTooLarge { request });
-            }
-        }
+        self.kept.cookies.handle_all(&response.fields).map_err(|_| Failure::LoginTooLarge { request })?;
         let status = response.status;
         let leads = matches!(status, 301..=303 | 307 | 308);
         if leads && step.request.follows && step.request.expect != Some(status) {

@@ -10,6 +10,7 @@ use super::kept::Kept;
 use super::quoting::Quoting;
 use super::table::Table;
 use super::uuid;
+use crate::http::cookies::Cookies;
 use crate::json::extend_decimal;
 use crate::stamp::{self, Lag, Stamp, padding};
 
@@ -86,7 +87,7 @@ pub(crate) enum Piece {
         value: u16,
         quoting: Quoting,
     },
-    /// The cookies that it was given there, but for those of these names: as a field of a head, or behind others in one.
+    /// The client's cookies, but for those of these names: as a field of a head, or behind others in one.
     Cookies {
         but: Vec<String>,
         is_behind: bool,
@@ -366,7 +367,7 @@ impl Piece {
                 // Where it is asked for before it is there, it is nothing.
                 quoting.write(out, who.kept.values.get(*value).as_bytes());
             }
-            Piece::Cookies { but, is_behind } => who.kept.cookies.write(out, but, *is_behind),
+            Piece::Cookies { but, is_behind } => who.cookies.write(out, but, *is_behind),
             Piece::Function(function) => {
                 let filled = |of: &Template| {
                     let mut text = Vec::new();
@@ -409,6 +410,8 @@ pub(crate) struct Who<'a> {
     pub(crate) people: &'a dyn Folk,
     /// What it was given at its login.
     pub(crate) kept: &'a Kept,
+    /// Its cookies: those of its login, unless its transport has set others since.
+    pub(crate) cookies: &'a Cookies,
 }
 
 /// What is known of people, for the holes that ask for it.

@@ -232,11 +232,12 @@ fn write_known(name: u32, value: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::super::Decoder;
     use super::*;
+    use crate::http::cookies::Cookies;
     use crate::limits::Limits;
     use crate::template::{Kept, Table, Who};
 
     fn nobody(rows: &Table) -> Who<'_> {
-        Who { client: 0, now_ns: 0, people: rows, kept: Kept::NOTHING }
+        Who { client: 0, now_ns: 0, people: rows, kept: Kept::NOTHING, cookies: &Cookies::NONE }
     }
 
     fn field(name: &str, value: &str, worth: Worth) -> Field {

@@ -19,6 +19,7 @@ use crate::carried::{Carried, Hears, Letter};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
@@ -46,6 +47,8 @@ pub(crate) struct Client {
     payload_bytes_max: usize,
     receiving: Exchange,
     sending: Exchange,
+    /// What the server, or a balancer before it, has set: it goes with every request since.
+    cookies: Cookies,
     /// Of the answer that is coming in.
     body: Vec<u8>,
     /// Packets that wait for the request under way, each with a separator before it.
@@ -67,6 +70,7 @@ impl Client {
             payload_bytes_max: usize::MAX,
             receiving: Exchange::connecting(MAIN),
             sending: Exchange::new(SENDING),
+            cookies: Cookies::NONE,
             body: Vec::new(),
             queued: Vec::new(),
             takeover: None,
@@ -82,6 +86,12 @@ impl Client {
         [base64, join, name, &self.sid].concat()
     }
 
+    /// What an answer other than 200 means.
+    fn refusal(&self, status: u16) -> Failure {
+        let failure = Failure::HttpStatus(status);
+        if self.sid.is_empty() { failure } else { of_session(failure) }
+    }
+
     fn is_probed(&self) -> bool {
         self.takeover.as_ref().is_some_and(|takeover| takeover.is_probed())
     }
@@ -92,7 +102,7 @@ impl Client {
             return self.receiving.close(link.io);
         }
         if !self.is_probed() {
-            let (query, who) = (self.query(), link.who());
+            let (query, who) = (self.query(), link.who_with(&self.cookies));
             let request = Plain::get("", &query);
             self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
         }
@@ -112,7 +122,7 @@ impl Client {
     fn post<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, body: &[u8]) {
         let (query, content_type) = (self.query(), "text/plain;charset=UTF-8");
         let request = Plain::post("", &query, Content { content_type, bytes: body });
-        let who = link.who();
+        let who = link.who_with(&self.cookies);
         self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
     }
 
@@ -123,14 +133,14 @@ impl Client {
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
         let limits = &link.common.options().limits;
-        while let Some(got) = self.receiving.next(limits, &mut input, link.io)? {
+        while let Some(got) = self.receiving.next(limits, &mut input, &mut self.cookies, link.io)? {
             match got {
                 Got::Head { status: 200, .. } => {
                     if !std::mem::replace(&mut self.upgraded, true) {
                         on.hear(Carried::Event(Event::Upgraded));
                     }
                 }
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::Head { status, .. } => return Err(self.refusal(status)),
                 Got::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
                     return Err(Failure::MessageTooLarge);
                 }
@@ -146,10 +156,12 @@ impl Client {
         link: &mut HttpLink<'_, Parts, I>,
         mut input: &[u8],
     ) -> Result<(), Failure> {
-        while let Some(got) = self.sending.next(&link.common.options().limits, &mut input, link.io)? {
+        while let Some(got) =
+            self.sending.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
+        {
             match got {
                 Got::Head { status: 200, .. } | Got::Data(_) => {}
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                Got::Head { status, .. } => return Err(self.refusal(status)),
                 Got::End => self.flush(link),
             }
         }
@@ -196,7 +208,7 @@ impl Client {
             Carried::Ready if transport == Transport::Upgrade => {}
             carried => on.hear(carried),
         };
-        let filling = Filling::of(link.who());
+        let filling = Filling::of(link.who_with(&self.cookies));
         let say = &mut |said: Said<'_>| match said {
             Said::Connect(packet) => payload::push(&mut self.queued, |out| packet.write(out, &filling, 0)),
             Said::Resume(session) => {
@@ -262,12 +274,15 @@ impl HttpClientProtocol for Client {
     fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) {
         match (stream, &mut self.takeover) {
             (MAIN, Some(takeover)) => {
-                let who = link.who();
+                let who = link.who_with(&self.cookies);
                 takeover.handle_open(link.common, &self.sid, who, link.io)
             }
             (SENDING, _) => self.sending.handle_open(link.io),
             _ => {
                 self.receiving.handle_open(link.io);
+                if self.cookies.is_empty() {
+                    self.cookies = link.kept.cookies.clone();
+                }
                 if !self.receiving.is_busy() {
                     self.receive(link);
                 }
@@ -284,8 +299,8 @@ impl HttpClientProtocol for Client {
     ) -> Result<(), Failure> {
         match (stream, &mut self.takeover) {
             (MAIN, Some(takeover)) => {
-                takeover
-                    .handle_input(link.common, bytes, link.io, &mut |event| on.hear(Carried::Event(event)))?;
+                let on = &mut |event| on.hear(Carried::Event(event));
+                takeover.handle_input(link.common, bytes, link.io, on).map_err(of_session)?;
             }
             (SENDING, _) => self.handle_sending(link, bytes)?,
             _ => self.handle_receiving(link, bytes, on)?,
@@ -365,5 +380,13 @@ impl HttpClientProtocol for Client {
             self.flush(link);
         }
         Ok(())
+    }
+}
+
+/// What it means that a request of a session is refused: with these, a node says that it has none of that name.
+fn of_session(failure: Failure) -> Failure {
+    match failure {
+        Failure::HttpStatus(400 | 404) => Failure::SessionLost,
+        other => other,
     }
 }

@@ -19,9 +19,6 @@ use crate::stamp;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
 
-/// The code for a session that the server has lost, which sockjs-client uses too.
-const LOST: u16 = 1006;
-
 /// How far a session has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Phase {
@@ -128,10 +125,7 @@ pub(crate) fn handle_frame(
             on.hear(Carried::Ready);
         }
         // A session that was open is there anew: the server has lost it, and all that was sent to it.
-        (b'o', Phase::Open) => {
-            *phase = Phase::Over;
-            on.hear(Carried::Event(Event::Closed { code: LOST }));
-        }
+        (b'o', Phase::Open) => return Err(Failure::SessionLost),
         (b'a', Phase::Open) => {
             let mut strings = Strings::default();
             while let Some(string) = strings.next(rest)? {

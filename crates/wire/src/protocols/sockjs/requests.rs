@@ -15,6 +15,7 @@ use crate::carried::{Carried, Hears, Letter};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::http::{Exchange, Got};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
@@ -35,6 +36,8 @@ pub(crate) struct Client {
     session: String,
     receiving: Exchange,
     sending: Exchange,
+    /// What the server, or a balancer before it, has set: it goes with every request since.
+    cookies: Cookies,
     lines: Lines,
     /// Messages that wait for the request under way, with commas between.
     queued: Vec<u8>,
@@ -50,6 +53,7 @@ impl Client {
             session: String::new(),
             receiving: Exchange::connecting(RECEIVING),
             sending: Exchange::new(SENDING),
+            cookies: Cookies::NONE,
             lines: Lines::default(),
             queued: Vec::new(),
         }
@@ -64,7 +68,7 @@ impl Client {
         let (method, end, query) = self.transport.receive();
         let place = format!("{}{end}", self.session);
         let content = (method == "POST").then_some(Content { content_type: "text/plain", bytes: &[] });
-        let (who, request) = (link.who(), Plain { method, place: &place, query, content });
+        let (who, request) = (link.who_with(&self.cookies), Plain { method, place: &place, query, content });
         self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
     }
 
@@ -90,7 +94,7 @@ impl Client {
         self.queued.clear();
         let place = format!("{}{end}", self.session);
         let request = Plain::post(&place, "", Content { content_type, bytes: &body });
-        let who = link.who();
+        let who = link.who_with(&self.cookies);
         self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
     }
 
@@ -115,7 +119,9 @@ impl Client {
         mut input: &[u8],
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
-        while let Some(got) = self.receiving.next(&link.common.options().limits, &mut input, link.io)? {
+        while let Some(got) =
+            self.receiving.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
+        {
             match got {
                 Got::Head { status: 200, .. } => {
                     if !std::mem::replace(&mut self.upgraded, true) {
@@ -135,9 +141,12 @@ impl Client {
         link: &mut HttpLink<'_, Parts, I>,
         mut input: &[u8],
     ) -> Result<(), Failure> {
-        while let Some(got) = self.sending.next(&link.common.options().limits, &mut input, link.io)? {
+        while let Some(got) =
+            self.sending.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
+        {
             match got {
                 Got::Head { status: 200 | 204, .. } | Got::Data(_) => {}
+                Got::Head { status: 404, .. } => return Err(Failure::SessionLost),
                 Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 Got::End => self.flush(link),
             }
@@ -156,6 +165,7 @@ impl HttpClientProtocol for Client {
                 self.receiving.handle_open(link.io);
                 if self.session.is_empty() {
                     self.session = session_path(link.now_ns, link.io);
+                    self.cookies = link.kept.cookies.clone();
                     self.receive(link);
                 }
             }

@@ -22,7 +22,13 @@ impl Folk for Table {
 
 /// The first client of these.
 pub(in crate::template) fn nobody(rows: &Table) -> Who<'_> {
-    Who { client: 0, now_ns: 1_700_000_000_999_999_999, people: rows, kept: Kept::NOTHING }
+    Who {
+        client: 0,
+        now_ns: 1_700_000_000_999_999_999,
+        people: rows,
+        kept: Kept::NOTHING,
+        cookies: &Cookies::NONE,
+    }
 }
 
 fn filled(template: &Template, data: &Table) -> String {

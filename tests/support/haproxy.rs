@@ -1,0 +1,43 @@
+//! HAProxy before servers, where it is installed.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use super::process::Process;
+use super::{free_address, is_listening, skip, wait_until};
+
+const START_MAX: Duration = Duration::from_secs(10);
+
+/// A proxy that is running.
+pub struct Haproxy {
+    pub address: SocketAddr,
+    _process: Process,
+    _folder: tempfile::TempDir,
+}
+
+impl Haproxy {
+    /// Starts one with these lines in its section of defaults, and these servers behind it; prints the reason for skipping
+    /// `what` if there is none.
+    pub fn start(what: &str, defaults: &[&str], balance: &[&str], servers: &[SocketAddr]) -> Option<Haproxy> {
+        if Command::new("haproxy").arg("-v").output().is_err() {
+            skip(what, "needs haproxy");
+            return None;
+        }
+        let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
+        let named = servers.iter().enumerate().map(|(n, server)| format!("server s{n} {server} cookie s{n}"));
+        let behind: Vec<String> = balance.iter().map(|&line| line.to_owned()).chain(named).collect();
+        let text = format!(
+            "defaults\n mode http\n timeout connect 5s\n {}\nfrontend all\n bind {address}\n \
+             default_backend nodes\nbackend nodes\n {}\n",
+            defaults.join("\n "),
+            behind.join("\n "),
+        );
+        let path = folder.path().join("haproxy.cfg");
+        fs::write(&path, text).unwrap();
+        let process = Process::start(Command::new("haproxy").arg("-db").arg("-f").arg(&path));
+        assert!(wait_until(START_MAX, || is_listening(address)), "haproxy does not listen");
+        Some(Haproxy { address, _process: process, _folder: folder })
+    }
+}
