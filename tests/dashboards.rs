@@ -144,6 +144,15 @@ fn samples(results: &Value, figure: &str) -> u64 {
     steps.iter().map(|step| step[figure]["count"].as_u64().unwrap()).sum()
 }
 
+/// All round trips of all steps, in seconds.
+fn spent_s(results: &Value) -> f64 {
+    let steps = results["steps"].as_array().unwrap().iter();
+    let parts = |step: &Value| {
+        ["unsent_s", "service_s", "unanswered_s"].map(|part| step["account"]["all"][part].as_f64().unwrap())
+    };
+    steps.flat_map(parts).sum()
+}
+
 #[test]
 fn what_was_pushed_outlives_the_run_and_is_what_the_results_say() {
     let server = Server::start(&[]);
@@ -176,6 +185,13 @@ fn what_was_pushed_outlives_the_run_and_is_what_the_results_say() {
     }
     let in_all = format!("throng_rtt_seconds_bucket{{run=\"{id}\", le=\"+Inf\"}}");
     assert_eq!(prometheus.largest(&in_all), samples(&results, "rtt") as f64);
+    let spent =
+        prometheus.largest(&format!("sum by (run) (throng_time_spent_seconds_total{{run=\"{id}\"}})"));
+    let in_results = spent_s(&results);
+    assert!(
+        (spent - in_results).abs() < 1e-3 * in_results,
+        "{spent} s in Prometheus, {in_results} s in the results"
+    );
     // Half of the samples are on either side of the median, as Prometheus finds it in its buckets.
     let median = format!("histogram_quantile(0.5, throng_rtt_seconds_bucket{{run=\"{id}\"}})");
     let found = prometheus.values(&median)[0].last().copied().unwrap() * 1e3;

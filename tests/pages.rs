@@ -17,7 +17,7 @@ use crate::support::arena::{Arena, SERVE, tiny_suite};
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
-use crate::support::throng::{run, throng};
+use crate::support::throng::{Server, run, throng};
 use crate::support::{free_address, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -126,11 +126,13 @@ fn the_other_charts_work_in_a_browser() {
     let charts =
         ["percentiles", "saturation", "saturation-received", "boxes", "then-and-now", "handshakes", "memory"];
     scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
-    let runs = &[flapping];
-    std::fs::write(&path, report::html(&report::Page { runs, repeats: &[], published: &[], home: None }))
-        .unwrap();
-    let charts = ["presence", "ages", "absences"];
-    scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], &charts].concat());
+    let server = Server::start(&["--fault", "service=5ms"]);
+    let slow = read(measure(&["echo", &server.url(), "--clients=10", "--rate=100", "--duration=1s"]));
+    for (run, charts) in [(flapping, &["presence", "ages", "absences"][..]), (slow, &["account"])] {
+        let page = report::Page { runs: &[run], repeats: &[], published: &[], home: None };
+        std::fs::write(&path, report::html(&page)).unwrap();
+        scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], charts].concat());
+    }
 }
 
 /// Three servers of two languages, of which one has a name that means harm.

@@ -1,14 +1,16 @@
 // Makes the pictures of docs/images: node screenshots.js THRONG DIRECTORY RECORD. Runs throng against its own server, and shows what
-// came of the shootout in RECORD.
+// came of the shootout in RECORD; and against tests/alone/owners/server.py.
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const [throng, directory, record] = process.argv.slice(2).map((path) => resolve(path));
+/** Of the server that is no throng. */
+const PORT = "9771";
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 const work = mkdtempSync(join(tmpdir(), "throng-pictures-"));
@@ -25,15 +27,34 @@ try {
   await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark", curves);
   execFileSync(throng, ["report", record, "--html", page]);
   await picture(page, "results.png", { width: 1200, height: 1180 }, "light", ".answer");
+  busyServer(page);
+  await picture(page, "account.png", { width: 1000, height: 900 }, "light", "#account svg path", "#account");
 } finally {
   rmSync(work, { recursive: true });
 }
 
-async function picture(page, name, viewport, colorScheme, last) {
+/** Walks up to more than a server can do that keeps the CPU for 5 ms with each message. */
+function busyServer(page) {
+  const server = spawn("python3", [new URL("../../alone/owners/server.py", import.meta.url).pathname, PORT, "spin", "5"]);
+  try {
+    const url = `ws://127.0.0.1:${PORT}/`;
+    const results = spawnSync(throng, [
+      "echo", url, "--step-size", "3", "--total-steps", "8", "--interval", "100ms", "--duration", "3s", "--limit-rtt", "10s",
+      "--format", "json", "--quiet", "--no-store", "--wait-for", "10s",
+    ], { encoding: "utf8" }).stdout;
+    const path = join(work, "account.json");
+    writeFileSync(path, results);
+    execFileSync(throng, ["report", path, "--html", page]);
+  } finally {
+    server.kill();
+  }
+}
+
+async function picture(page, name, viewport, colorScheme, last, part) {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   const tab = await browser.newPage({ viewport, colorScheme });
   await tab.goto(pathToFileURL(page).href);
   await tab.waitForSelector(last, { state: "attached" });
-  await tab.screenshot({ path: join(directory, name) });
+  await (part ? tab.locator(part) : tab).screenshot({ path: join(directory, name) });
   await browser.close();
 }

@@ -2,6 +2,7 @@
 
 use crew::Progress;
 use net::clock;
+use results::verdict::{Owner, Owners};
 use results::{Run, Second, Step};
 use stats::ladder::Ladder;
 use stats::{Figures, Timed};
@@ -20,6 +21,7 @@ const TIMED: [(Timed, &str); 10] = [
     (Timed::Recovery, "Connection lost until the client is usable again"),
 ];
 
+const TIME_SPENT: &str = "Time of all round trips, by who had it; known at the end of a step";
 const LATENCY: &str = "Latency over the last second: round trips, or deliveries of broadcasts";
 
 /// The figures of this moment.
@@ -39,6 +41,8 @@ struct Totals {
     received: u64,
     errors: u64,
     figures: Figures<Ladder>,
+    /// In seconds, in the order of [`Owner::ALL`].
+    spent_s: [f64; Owner::ALL.len()],
 }
 
 /// One figure.
@@ -58,8 +62,10 @@ pub(crate) enum Value {
     /// It only grows while the run is on.
     Counter(f64),
     Gauge(f64),
-    /// Gauges, by the quantile.
-    Quantiles(Vec<(&'static str, f64)>),
+    /// Counters, by the value of this label.
+    Counters(&'static str, Vec<(&'static str, f64)>),
+    /// Gauges, by the value of this label.
+    Gauges(&'static str, Vec<(&'static str, f64)>),
     /// All samples since the start of the run.
     Histogram(Ladder),
 }
@@ -97,6 +103,11 @@ impl Measures {
         self.before.received += step.counts.received;
         self.before.errors += step.errors.total();
         self.before.figures.merge(&step.figures.ladders());
+        if let Some((spent, owners)) = step.spent.as_ref().zip(Owners::of_all(step)) {
+            for (sum_s, owner) in self.before.spent_s.iter_mut().zip(Owner::ALL) {
+                *sum_s += spent.all.sum_ns() as f64 / 1e9 * owners.percent(owner) / 100.0;
+            }
+        }
         self.now = Progress { sent: 0, received: 0, errors: 0, figures: None, ..self.now.clone() };
     }
 
@@ -123,6 +134,11 @@ impl Measures {
                 all.push(measure(timed.name(), help, "s", Value::Histogram(ladder)));
             }
         }
+        let spent = Owner::ALL.map(Owner::key).into_iter().zip(before.spent_s);
+        let spent: Vec<(&str, f64)> = spent.filter(|(_, sum_s)| *sum_s > 0.0).collect();
+        if !spent.is_empty() {
+            all.push(measure("time_spent", TIME_SPENT, "s", Value::Counters("owner", spent)));
+        }
         all.extend(now.second.iter().flat_map(of_second));
         all
     }
@@ -137,7 +153,7 @@ fn of_second(second: &Second) -> Vec<Measure> {
     let cores = |percent: Option<f64>| percent.map(|percent| Value::Gauge(percent / 100.0));
     let bytes = second.server_rss_bytes.map(|bytes| Value::Gauge(bytes as f64));
     let known = [
-        ("latency", LATENCY, "s", (!quantiles.is_empty()).then_some(Value::Quantiles(quantiles))),
+        ("latency", LATENCY, "s", (!quantiles.is_empty()).then_some(Value::Gauges("quantile", quantiles))),
         ("server.cpu", "CPU of the server, in cores", "1", cores(second.server_cpu_percent)),
         ("server.memory", "Resident memory of the server", "By", bytes),
         ("generator.cpu", "CPU of the generator, in cores", "1", cores(second.generator_cpu_percent)),
@@ -152,7 +168,8 @@ fn of_second(second: &Second) -> Vec<Measure> {
 mod tests {
     use std::sync::Arc;
 
-    use stats::Counts;
+    use results::TimeSpent;
+    use stats::{Account, Counts, Histogram};
 
     use super::*;
 
@@ -189,5 +206,22 @@ mod tests {
         assert_eq!(counted(&measures), (Value::Counter(29.0), 9), "more than the step before had");
         measures.handle_progress(&progress(21, Some(20)));
         assert_eq!(counted(&measures), (Value::Counter(30.0), 29));
+    }
+
+    /// Of two steps of ten messages, each 1 s and out of sight for three quarters of it.
+    #[test]
+    fn time_spent_is_told_by_owner_once_a_step_has_ended() {
+        let (mut account, mut rtt) = (Account::default(), Histogram::new());
+        account.add(1_000_000_000, 750_000_000, 10, None);
+        rtt.record_n_ns(1_000_000_000, 10);
+        let step = Step { spent: TimeSpent::of(&account, &rtt), ..Step::default() };
+        let mut measures = Measures::default();
+        let is_told =
+            |measures: &Measures| measures.all().iter().any(|told| told.name == "throng.time_spent");
+        assert!(!is_told(&measures));
+        measures.handle_measured(&step);
+        measures.handle_measured(&step);
+        let by_owner = vec![("server", 15.0), ("generator", 5.0)];
+        assert_eq!(of(&measures, "throng.time_spent"), Value::Counters("owner", by_owner));
     }
 }

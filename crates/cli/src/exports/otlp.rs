@@ -46,19 +46,15 @@ fn metric(measure: Measure, times: [u64; 2]) -> Json {
     // 64 bits do not fit into JSON's numbers: proto3's JSON writes them as text.
     let [started, now] = times.map(|unix_ns| unix_ns.to_string());
     let point = |attributes: &[Json], value: f64| json!({ "attributes": attributes, "startTimeUnixNano": started, "timeUnixNano": now, "asDouble": value });
+    let points = |label: &str, values: Vec<(&str, f64)>| -> Vec<Json> {
+        values.into_iter().map(|(of, value)| point(&[attribute(label, of)], value)).collect()
+    };
+    let sum = |points: &[Json]| json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points });
     let (kind, data) = match measure.value {
-        Value::Counter(value) => {
-            let points = [point(&[], value)];
-            (
-                "sum",
-                json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points }),
-            )
-        }
+        Value::Counter(value) => ("sum", sum(&[point(&[], value)])),
         Value::Gauge(value) => ("gauge", json!({ "dataPoints": [point(&[], value)] })),
-        Value::Quantiles(values) => {
-            let of = |(quantile, value): (&str, f64)| point(&[attribute("quantile", quantile)], value);
-            ("gauge", json!({ "dataPoints": values.into_iter().map(of).collect::<Vec<_>>() }))
-        }
+        Value::Counters(label, values) => ("sum", sum(&points(label, values))),
+        Value::Gauges(label, values) => ("gauge", json!({ "dataPoints": points(label, values) })),
         Value::Histogram(ladder) => {
             let points = [json!({
                 "startTimeUnixNano": started,

@@ -37,11 +37,8 @@ fn family(measure: Measure) -> Family {
     let (kind, samples) = match measure.value {
         Value::Counter(value) => ("counter", vec![sample("", None, value)]),
         Value::Gauge(value) => ("gauge", vec![sample("", None, value)]),
-        Value::Quantiles(values) => {
-            let of =
-                |(quantile, value): (&str, f64)| sample("", Some(("quantile", quantile.to_owned())), value);
-            ("gauge", values.into_iter().map(of).collect())
-        }
+        Value::Counters(label, values) => ("counter", labelled(label, values)),
+        Value::Gauges(label, values) => ("gauge", labelled(label, values)),
         Value::Histogram(ladder) => {
             let bounds = bounds_ns().map(|ns| (ns as f64 / 1e9).to_string()).chain(["+Inf".to_owned()]);
             let mut samples = Vec::new();
@@ -58,15 +55,20 @@ fn family(measure: Measure) -> Family {
     Family { name, help: measure.help, kind, samples }
 }
 
-/// Prometheus' naming: underscores, the unit at the end, `_total` on counters.
+fn labelled(label: &'static str, values: Vec<(&str, f64)>) -> Vec<Sample> {
+    let sample = |(of, value): (&str, f64)| Sample { suffix: "", label: Some((label, of.to_owned())), value };
+    values.into_iter().map(sample).collect()
+}
+
+/// Prometheus' naming: underscores, the unit at the end, and then `_total` on counters.
 fn name_of(measure: &Measure) -> String {
-    let unit = match (measure.unit, &measure.value) {
-        ("s", _) => "_seconds",
-        ("By", _) => "_bytes",
-        (_, Value::Counter(_)) => "_total",
+    let unit = match measure.unit {
+        "s" => "_seconds",
+        "By" => "_bytes",
         _ => "",
     };
-    format!("{}{unit}", measure.name.replace('.', "_"))
+    let total = if matches!(measure.value, Value::Counter(_) | Value::Counters(..)) { "_total" } else { "" };
+    format!("{}{unit}{total}", measure.name.replace('.', "_"))
 }
 
 /// The page.

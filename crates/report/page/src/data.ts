@@ -5,6 +5,8 @@ import { count, short } from "./format";
 
 export interface Page {
   runs: Run[];
+  /** Whom time may belong to, in the order of a step's shares. */
+  owners: string[];
   published: Published[];
 }
 
@@ -43,6 +45,8 @@ export interface Step {
   /** Who held it back, of a run under way. */
   bottleneck?: string;
   server?: { cpu?: number; rss?: number; threads: Thread[] };
+  /** The slowest messages: from which latency on, and each owner's part of their time in percent. */
+  slow?: { from: number; shares: number[] };
   /** Of clients that lost their connections and came back. */
   absences?: Absences[];
   ages?: Age[];

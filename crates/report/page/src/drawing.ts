@@ -104,6 +104,9 @@ export function base({ colours, narrow }: View, parts: Record<string, unknown>):
   };
 }
 
+/** Fills that are told apart without their colours. What the chart says is its own (`Drawing.says`), and no list of numbers. */
+export const patterned = { enabled: true, label: { enabled: false }, decal: { show: true } };
+
 /** An axis with a name, in the page's colours. */
 export function axis({ colours }: View, name: string, parts: Record<string, unknown> = {}): Record<string, unknown> {
   const { axisLabel, ...rest } = parts;

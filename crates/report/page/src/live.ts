@@ -74,7 +74,7 @@ export function live(place: HTMLElement): () => void {
   charts.append(...figures.map((figure) => figure.element));
   const draw = () => {
     showSteps(place.querySelector<HTMLElement>("#steps-ended")!, run);
-    const view: View = { page: { runs: [run], published: [] }, run, colours: colours(), narrow: charts.clientWidth < NARROW };
+    const view: View = { page: { runs: [run], owners: [], published: [] }, run, colours: colours(), narrow: charts.clientWidth < NARROW };
     for (const figure of figures) {
       if (figure.draw(view)) figure.resize();
     }

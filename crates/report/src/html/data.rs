@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use results::verdict::{Owner, slow_time};
 use results::{Run, Step};
 use serde::Serialize;
 use stats::Timed;
@@ -19,6 +20,8 @@ use crate::step_table::sizes_of_rooms;
 #[derive(Serialize)]
 struct PageData {
     runs: Vec<RunData>,
+    /// Whom time may belong to, in the order of [`SlowData::shares`].
+    owners: [String; Owner::ALL.len()],
     published: Vec<PublishedData>,
 }
 
@@ -81,6 +84,8 @@ struct StepData {
     errors: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow: Option<SlowData>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     absences: Vec<AbsencesData>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,6 +101,15 @@ struct ServerData {
     #[serde(skip_serializing_if = "Option::is_none")]
     rss: Option<u64>,
     threads: Vec<(String, f64, f64, f64, f64)>,
+}
+
+/// The slow messages of a step.
+#[derive(Serialize)]
+struct SlowData {
+    /// The latency from which they count as slow.
+    from: f64,
+    /// Each owner's part of their time, in percent.
+    shares: [f64; Owner::ALL.len()],
 }
 
 #[derive(Serialize)]
@@ -120,6 +134,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
     };
     let page = PageData {
         runs: page.with_repeats().zip(names).map(run).collect(),
+        owners: Owner::ALL.map(|owner| owner.to_string()),
         published: published.iter().map(published_data).collect(),
     };
     serde_json::to_string(&page).expect("the page's types are plain data")
@@ -198,6 +213,10 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
                     (thread.name.clone(), user, system, waiting, asleep)
                 })
                 .collect(),
+        }),
+        slow: slow_time(step).map(|(from_ns, owners)| SlowData {
+            from: ms(from_ns as f64),
+            shares: Owner::ALL.map(|owner| digits(owners.percent(owner))),
         }),
         absences: absences(step),
         ages: ages(step),

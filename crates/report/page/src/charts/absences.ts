@@ -1,7 +1,7 @@
 // What came of what was sent while clients were away: by its age when they were back, and by how long they were away.
 
 import { type Absences, byTime, recoveredShare } from "../data";
-import { type Chart, type View, axis, base, upright } from "../drawing";
+import { type Chart, type View, axis, base, patterned, upright } from "../drawing";
 import { count, duration, percent } from "../format";
 
 /** A history of so many seconds, or messages, shows as an edge. */
@@ -57,7 +57,7 @@ export const lengths: Chart = {
     return {
       height: 260,
       option: base(view, {
-        aria: { enabled: true, decal: { show: true } },
+        aria: patterned,
         xAxis: axis(view, "away for at most", { type: "category", data: groups.map(([end]) => span(end)) }),
         yAxis: shareAxis(view),
         tooltip: shareTip(view),

@@ -1,7 +1,7 @@
 // What went wrong, by kind: a bar for each step or run.
 
 import { stepName, stepUnits } from "../data";
-import { type Chart, axis, base, upright } from "../drawing";
+import { type Chart, axis, base, patterned, upright } from "../drawing";
 import { count, short } from "../format";
 
 export const errors: Chart = {
@@ -19,7 +19,7 @@ export const errors: Chart = {
     if (kinds.length === 0) return undefined;
     return {
       option: base(view, {
-        aria: { enabled: true, decal: { show: true } },
+        aria: patterned,
         xAxis: axis(view, several ? "" : stepUnits(run), { type: "category", data: bars.map((bar) => bar.name) }),
         yAxis: upright(view, "count", { type: "value", minInterval: 1, axisLabel: { formatter: short } }),
         tooltip: { ...(base(view, {}).tooltip as object), valueFormatter: count },

@@ -1,6 +1,7 @@
 // All charts, in the order of the page.
 
 import type { Chart } from "../drawing";
+import { account } from "./account";
 import { ages, lengths } from "./absences";
 import { boxes } from "./boxes";
 import { density, handshakes } from "./density";
@@ -18,7 +19,7 @@ import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
   percentiles, steps, saturation, saturationReceived, boxes, then, errors, presence, ages, lengths,
-  timeline, density, handshakes, rates, resources, memory, threads,
+  timeline, density, handshakes, rates, resources, memory, account, threads,
 ];
 
 /** Those that can be drawn while a run goes on. */

@@ -1,7 +1,7 @@
 // What was published years ago, beside what the same kind of server does here and now.
 
 import type { Published } from "../data";
-import { type Chart, type View, axis, base, upright } from "../drawing";
+import { type Chart, type View, axis, base, patterned, upright } from "../drawing";
 import { bytes, count, duration, percent, rate } from "../format";
 
 const FORMATS: Record<Published["unit"], (value: number) => string> = {
@@ -61,7 +61,7 @@ function option(view: View, panels: Published[][]) {
     },
   });
   return base(view, {
-    aria: { enabled: true, decal: { show: true } },
+    aria: patterned,
     grid: panels.map((_, at) => ({ left: 72, right: 28, top: TOP + at * PANEL, height: PANEL - TOP - NAMES })),
     xAxis: panels.map((rows, gridIndex) => axis(view, "", {
       gridIndex,

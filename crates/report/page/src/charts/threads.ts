@@ -1,7 +1,7 @@
 // Where the time of the server's threads went.
 
 import type { Step, Thread } from "../data";
-import { type Chart, axis, base } from "../drawing";
+import { type Chart, axis, base, patterned } from "../drawing";
 import { count, percent } from "../format";
 
 const STATES = ["user", "system", "waiting for a CPU", "asleep"];
@@ -22,7 +22,7 @@ export const threads: Chart = {
     return {
       height: 110 + ROW * all.length,
       option: base(view, {
-        aria: { enabled: true, decal: { show: true } },
+        aria: patterned,
         grid: { left: view.narrow ? 96 : 150, right: 28, top: 44, bottom: 52 },
         xAxis: axis(view, `share of the time, at ${count(step.clients)} clients`, {
           type: "value", max: 100, axisLabel: { formatter: percent },
