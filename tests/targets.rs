@@ -3,9 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -176,6 +177,36 @@ fn nothing_outlives_throng_however_it_ends() {
             wait_until(RUN_MAX, || !is_running(folder.path())),
             "something outlives throng after {signal:?}: {version}"
         );
+    }
+}
+
+/// A process that this one has started.
+fn child(pid: Pid) -> Option<Pid> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let listed: Vec<String> =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect();
+    Pid::from_raw(listed.concat().split_whitespace().next()?.parse().ok()?)
+}
+
+#[test]
+fn nothing_of_an_installation_outlives_throng_or_its_guard() {
+    // A daemon that has left, an orphan that ends at once, and one that hears no signal.
+    let steps = "install = { command = [\"sh\", \"install.sh\"] }\n";
+    let script =
+        "setsid sleep 300 & (sh -c 'true' &); sh -c 'trap \"\" TERM INT; sleep 300' & touch begun; sleep 300";
+    for depth in 0..3 {
+        let folder = target("");
+        let own = folder.path().join("sh-none");
+        fs::write(own.join("install.sh"), script).unwrap();
+        fs::write(own.join("target.toml"), manifest(r#"["true"]"#) + steps).unwrap();
+        let mut command = throng(["targets", "install", "sh-none", "--targets-dir"]);
+        let mut process = Process::start(command.arg(folder.path()));
+        assert!(wait_until(RUN_MAX, || own.join("begun").exists()), "it is not installed");
+        // Throng, its guard, and what the guard has started: the first of a namespace, where there is one.
+        let victim = (0..depth).fold(process.pid(), |pid, _| child(pid).expect("a process below"));
+        kill_process(victim, Signal::KILL).unwrap();
+        process.wait(RUN_MAX).expect("throng ends");
+        assert!(wait_until(RUN_MAX, || !is_running(folder.path())), "something outlives {depth} of it");
     }
 }
 
@@ -364,6 +395,13 @@ fn what_a_target_runs_sees_no_secrets_of_the_environment() {
 /// Folders of which an installer sees nothing but its own.
 const HIDDEN: [&str; 8] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp", "/run", "/dev"];
 
+/// Whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can do, throng can.
+fn hides_processes() -> bool {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--pid", "--fork", "--mount-proc", "true"]);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
 /// An installer that tries what it is not to do, and notes what came of it. The folder of the user's home is its argument.
 const PRYING: &str = r#"
 try() { if sh -c "$2" >/dev/null 2>&1; then echo "$1: yes"; else echo "$1: no"; fi; }
@@ -386,6 +424,8 @@ try "read the user's cache" "cat '$1/cargo/config.toml'"
 try "change the user's cache" "echo x >'$1/cargo/bin/cargo'"
 try "write its own cache" "mkdir -p \"$CARGO_HOME/bin\" && echo x >\"$CARGO_HOME/bin/cargo\""
 try "make a device" "mknod disk b 259 0"
+try "see other processes" "grep -qa '[e]nd_to_end' /proc/[0-9]*/cmdline"
+try "see its own process" "grep -qa install.sh /proc/[0-9]*/cmdline"
 at=$$
 while [ "$at" -gt 1 ]; do
     cat /proc/$at/environ 2>/dev/null | tr '\0' '\n' | grep -q 'open sesame' && echo "process $at tells"
@@ -455,6 +495,8 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
         ("change the user's cache", "no"),
         ("write its own cache", "yes"),
         ("make a device", "no"),
+        ("see other processes", if hides_processes() { "no" } else { "yes" }),
+        ("see its own process", "yes"),
     ];
     let expected: Vec<String> = expected.iter().map(|(what, is)| format!("{what}: {is}")).collect();
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
@@ -465,28 +507,44 @@ fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
     assert!(!outcome.stderr.contains("Landlock"), "{outcome}");
 }
 
-#[test]
-fn where_the_kernel_has_no_walls_it_is_said_once() {
-    if let Err(error) = std::process::Command::new("strace").arg("--version").output() {
-        return skip("a kernel without Landlock", &format!("needs strace: {error}"));
+/// Installs two targets with this command, where strace has system calls fail; what throng said, and the log of the first.
+fn installed_without(calls: &str, step: &str) -> Option<(Outcome, String)> {
+    if let Err(error) = Command::new("strace").arg("--version").output() {
+        skip("a kernel without walls", &format!("needs strace: {error}"));
+        return None;
     }
     let folder = target("");
     for name in ["sh-none", "sh-other"] {
         let own = folder.path().join(name);
         fs::create_dir_all(&own).unwrap();
-        let steps = "install = { command = [\"sh\", \"-c\", \"cat $TMPDIR/../../../beside\"] }\n";
+        let steps = format!("install = {{ command = [\"sh\", \"-c\", '{step}'] }}\n");
         let manifest = manifest(r#"["true"]"#).replace("none", name.strip_prefix("sh-").unwrap());
-        fs::write(own.join("target.toml"), manifest + steps).unwrap();
+        fs::write(own.join("target.toml"), manifest + &steps).unwrap();
     }
     fs::write(folder.path().join("beside"), "here").unwrap();
     let mut plain = throng(["targets", "install", "--all", "--targets-dir"]);
-    let mut command = under(
-        "strace",
-        &["-f", "-qq", "-o", "/dev/null", "-e", "inject=landlock_create_ruleset:error=ENOSYS"],
-        plain.arg(folder.path()),
-    );
-    let outcome = run(&mut command, RUN_MAX);
+    let inject = format!("inject={calls}");
+    let words = ["-f", "-qq", "-o", "/dev/null", "-e", &inject];
+    let outcome = run(&mut under("strace", &words, plain.arg(folder.path())), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
+    let log = fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap();
+    Some((outcome, log))
+}
+
+#[test]
+fn where_the_kernel_has_no_walls_it_is_said_once() {
+    let without = installed_without("landlock_create_ruleset:error=ENOSYS", "cat $TMPDIR/../../../beside");
+    let Some((outcome, log)) = without else { return };
     assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
-    assert_eq!(fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap(), "here");
+    assert_eq!(log, "here");
+}
+
+#[test]
+fn where_the_kernel_hides_no_processes_it_is_said_once() {
+    let step = "grep -la [e]nd_to_end /proc/[0-9]*/cmdline | wc -l";
+    for calls in ["unshare:error=EPERM", "mount:error=EPERM"] {
+        let Some((outcome, log)) = installed_without(calls, step) else { return };
+        assert_eq!(outcome.stderr.matches("no PID namespace").count(), 1, "{outcome}");
+        assert_ne!(log.trim(), "0", "{calls}");
+    }
 }

@@ -11,7 +11,7 @@ pub mod files;
 pub mod limits;
 pub mod machine;
 pub mod memory;
-pub mod mounts;
+pub mod namespaces;
 pub mod network;
 pub mod pipe;
 pub mod poll;

@@ -90,7 +90,7 @@ pub fn kill_with_parent(command: &mut Command) -> &mut Command {
 }
 
 /// Asks the kernel for this signal when the thread that started this process ends. To be called first thing.
-fn die_with_parent(signal: Signal) -> io::Result<()> {
+pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
     let parent = getppid();
     set_parent_process_death_signal(Some(signal))?;
     if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }

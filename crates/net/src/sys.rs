@@ -1,7 +1,7 @@
 //! The system calls that rustix does not cover, each behind a safe function.
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::epoll;
+use rustix::process::Pid;
 
 /// Whether standard output was closed as the process began.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -203,29 +204,46 @@ pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>
     unsafe { command.pre_exec(prepare) }
 }
 
-/// Gives the calling process a mount namespace of its own; with a user namespace around it, in which it may mount (unshare(2)).
-pub(crate) fn unshare_mounts(with_users: bool) -> io::Result<()> {
-    let flags = if with_users { libc::CLONE_NEWUSER | libc::CLONE_NEWNS } else { libc::CLONE_NEWNS };
+/// Gives the calling process namespaces of its own, and its children one of processes (unshare(2)).
+pub(crate) fn unshare(namespaces: libc::c_int) -> io::Result<()> {
     // SAFETY: no memory is touched; a process with several threads is refused a user namespace.
-    check(unsafe { libc::unshare(flags) } as isize).map(drop)
+    check(unsafe { libc::unshare(namespaces) } as isize).map(drop)
+}
+
+/// Forks the calling process, which must have one thread only: the child's number, and nothing in the child.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: without other threads no lock is held that nobody in the child could open, so that it may do what its parent may.
+    check(unsafe { libc::fork() } as isize).map(|pid| Pid::from_raw(pid as i32))
+}
+
+/// Mounts a `/proc` of the calling process's PID namespace over the one that is there.
+pub(crate) fn mount_proc() -> io::Result<()> {
+    let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    mount(None, Path::new("/proc"), Some(c"proc"), flags)
 }
 
 /// Keeps what is mounted from now on to this mount namespace.
 pub(crate) fn make_mounts_private() -> io::Result<()> {
-    mount(None, Path::new("/"), libc::MS_REC | libc::MS_PRIVATE)
+    mount(None, Path::new("/"), None, libc::MS_REC | libc::MS_PRIVATE)
 }
 
 /// Makes a folder a mount of its own, with all that is mounted in it.
 pub(crate) fn bind(folder: &Path) -> io::Result<()> {
-    mount(Some(folder), folder, libc::MS_BIND | libc::MS_REC)
+    mount(Some(folder), folder, None, libc::MS_BIND | libc::MS_REC)
 }
 
-fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
+fn mount(
+    source: Option<&Path>,
+    target: &Path,
+    of_type: Option<&CStr>,
+    flags: libc::c_ulong,
+) -> io::Result<()> {
     let source = source.map(c_string).transpose()?;
     let source = source.as_ref().map_or(std::ptr::null(), |source| source.as_ptr());
     let target = c_string(target)?;
-    // SAFETY: both are strings that end with NUL and outlive the call, or nothing; these flags use no type and no data.
-    let rc = unsafe { libc::mount(source, target.as_ptr(), std::ptr::null(), flags, std::ptr::null()) };
+    let of_type = of_type.map_or(std::ptr::null(), CStr::as_ptr);
+    // SAFETY: all three are strings that end with NUL and outlive the call, or nothing; these flags and types use no data.
+    let rc = unsafe { libc::mount(source, target.as_ptr(), of_type, flags, std::ptr::null()) };
     check(rc as isize).map(drop)
 }
 

@@ -1,9 +1,10 @@
-//! Where a target is installed and built: within walls ([`net::walls`]), with a home of its own.
+//! Where a target is installed, built, asked for its version and run: within walls ([`net::walls`]), with a home of its own.
 //!
-//! What a package's script can read is what tools and toolchains need; what it can change is the target's folder, with its
-//! home, its caches and its temporary files in it. Everything else is mounted read-only, where the kernel lets it, so that not
-//! even attributes change. A target that wants the distribution's packages may change the system, because that is what it asks
-//! for, but it still sees no home.
+//! A target's program can read what tools and toolchains need; what it can change is the target's folder, with its home, its
+//! caches and its temporary files in it. Everything else is mounted read-only, where the kernel lets it, so that not even
+//! attributes change. A target that wants the distribution's packages may change the system, because that is what it asks
+//! for, but it still sees no home. All but the server, which is measured by the numbers of its processes, see no processes
+//! but their own, where the kernel lets that.
 
 use std::env;
 use std::fs;
@@ -12,6 +13,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use net::namespaces::OwnMounts;
 use serde::{Deserialize, Serialize};
 
 use crate::surroundings;
@@ -52,7 +54,7 @@ const TOOLCHAINS: [(&str, &str); 10] = [
 /// What lies beside a folder `bin` of the PATH and belongs to it.
 const BESIDE_BIN: [&str; 4] = ["lib", "libexec", "include", "Cellar"];
 
-/// What a step may touch, and what it finds in its environment.
+/// What a program may touch, and what it finds in its environment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Enclosure {
     readable: Vec<PathBuf>,
@@ -61,12 +63,24 @@ pub(crate) struct Enclosure {
     env: Vec<(String, Option<String>)>,
     /// It may change the system.
     uses_packages: bool,
+    /// It sees no processes but its own.
+    pub(crate) hides_processes: bool,
+}
+
+/// What a program needs beside its target's folder.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Needs<'a> {
+    /// It reads these.
+    pub(crate) readable: &'a [&'a Path],
+    /// It writes in these.
+    pub(crate) writable: &'a [&'a Path],
+    /// It installs packages of the distribution.
+    pub(crate) packages: bool,
 }
 
 impl Enclosure {
-    /// Around the steps of the target in this folder, which may need other files, and may install packages of the
-    /// distribution.
-    pub(crate) fn around(folder: &Path, needed: &[&Path], uses_packages: bool) -> io::Result<Enclosure> {
+    /// Around a program of the target in this folder.
+    pub(crate) fn around(folder: &Path, needs: Needs<'_>) -> io::Result<Enclosure> {
         let home = folder.join(HOME);
         let tmp = home.join("tmp");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&tmp)?;
@@ -76,22 +90,23 @@ impl Enclosure {
         let mut hidden: Vec<PathBuf> = HOMES.iter().map(PathBuf::from).chain(users.clone()).collect();
         let mut env = vec![text("HOME", &home)?];
         let mut writable = vec![folder.to_owned()];
-        if !uses_packages {
+        writable.extend(needs.writable.iter().map(|path| path.to_path_buf()));
+        if !needs.packages {
             hidden.extend(PASSING.iter().map(PathBuf::from));
             writable.extend(DEVICES.iter().map(PathBuf::from));
             env.push(text("TMPDIR", &tmp)?);
         }
         let mut readable = places_beside(&hidden);
-        if uses_packages {
+        if needs.packages {
             writable.append(&mut readable);
         }
         readable.extend(RESOLVERS.iter().map(PathBuf::from));
-        readable.extend(needed.iter().map(|path| path.to_path_buf()));
+        readable.extend(needs.readable.iter().map(|path| path.to_path_buf()));
         let tools = Tools::of(users.as_deref(), &home)?;
         readable.extend(tools.folders);
         env.extend(tools.env);
         env.extend(options(&home, &tmp)?);
-        Ok(Enclosure { readable, writable, env, uses_packages })
+        Ok(Enclosure { readable, writable, env, uses_packages: needs.packages, hides_processes: false })
     }
 
     /// Gives a command its environment.
@@ -104,11 +119,27 @@ impl Enclosure {
         }
     }
 
+    /// Gives the calling process its own view of the machine, as far as the kernel lets it: of file systems, and of processes
+    /// if it is to see no others, in which case a child of it goes on. It must have one thread only, and no
+    /// pipe open whose end somebody waits for.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] if other processes cannot be hidden.
+    pub(crate) fn isolate(&self) -> io::Result<Option<OwnMounts>> {
+        let mounts = OwnMounts::unshare()?;
+        match &mounts {
+            Some(mounts) if self.hides_processes => mounts.hide_processes()?,
+            None if self.hides_processes => return Err(io::ErrorKind::Unsupported.into()),
+            Some(_) | None => {}
+        }
+        Ok(mounts)
+    }
+
     /// Shuts the calling process in, with all that it starts, as far as the kernel has walls. It must have one thread only.
-    pub(crate) fn enter(&self) -> io::Result<()> {
+    pub(crate) fn enter(&self, mounts: Option<OwnMounts>) -> io::Result<()> {
         // Mounts first: within the walls nobody mounts, and without capabilities neither.
-        if !self.uses_packages {
-            net::mounts::freeze_but(&self.writable)?;
+        if let Some(mounts) = mounts.filter(|_| !self.uses_packages) {
+            mounts.freeze_but(&self.writable)?;
         }
         net::walls::enclose(&self.readable, &self.writable)?;
         match self.uses_packages {

@@ -10,6 +10,9 @@
 //! whatever descends from it, daemons included: those are handed to the guard when their parents end
 //! (PR_SET_CHILD_SUBREAPER, prctl(2)). It needs no privilege, unlike a control group.
 //!
+//! A guard whose program is to see no other processes goes on in a child that is the first of a PID namespace
+//! ([`net::namespaces`]), and waits for it: however that child ends, the kernel kills all that is left in there.
+//!
 //! A guard that says nothing, for somebody has stopped it, is waited for no longer than it may take, and killed with all
 //! that it guards.
 
@@ -23,6 +26,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use net::namespaces::OwnMounts;
 use net::proc;
 use net::signals::{self, StopSignal};
 use serde::{Deserialize, Serialize};
@@ -63,7 +67,7 @@ pub(crate) struct Brief {
 #[derive(Serialize, Deserialize)]
 enum Word {
     Started { pid: u32 },
-    NotStarted { why: String },
+    NotStarted { why: String, shows_processes: bool },
     Ended(End),
 }
 
@@ -102,12 +106,15 @@ pub(crate) struct Guarded {
     end: Option<End>,
     /// How long ending the program may take.
     grace: Duration,
-    /// The program's main process.
+    /// The program's main process, by its number in the namespace that it is in.
     pub(crate) pid: u32,
 }
 
 impl Guarded {
     /// Starts `guard`, a command that ends up in [`run`], and has it start the program.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] if the program is to see no other processes, and the kernel lets no guard hide them.
     pub(crate) fn start(mut guard: Command, brief: &Brief) -> io::Result<Guarded> {
         // Ctrl-C is for throng, which then ends the program in order.
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
@@ -124,7 +131,10 @@ impl Guarded {
                 guarded.pid = pid;
                 Ok(guarded)
             }
-            Some(Word::NotStarted { why }) => Err(io::Error::other(why)),
+            Some(Word::NotStarted { why, shows_processes }) => {
+                let kind = if shows_processes { io::ErrorKind::Unsupported } else { io::ErrorKind::Other };
+                Err(io::Error::new(kind, why))
+            }
             Some(Word::Ended(_)) | None => Err(io::Error::other("its guard did not start")),
         }
     }
@@ -194,13 +204,21 @@ pub fn run() -> io::Result<()> {
     let mut line = String::new();
     stdin.read_line(&mut line)?;
     let brief: Brief = serde_json::from_str(&line)?;
-    let (child, log) = match start(&brief) {
+    let (file, mounts) = match isolate(&brief) {
+        Ok(isolated) => isolated,
+        Err(error) => {
+            let is_hiding = brief.enclosure.as_ref().is_some_and(|enclosure| enclosure.hides_processes);
+            let shows_processes = is_hiding && error.kind() == io::ErrorKind::Unsupported;
+            return say(&Word::NotStarted { why: error.to_string(), shows_processes });
+        }
+    };
+    let (child, log) = match start(&brief, file, mounts) {
         Ok(started) => started,
-        Err(error) => return say(&Word::NotStarted { why: error.to_string() }),
+        Err(error) => return say(&Word::NotStarted { why: error.to_string(), shows_processes: false }),
     };
     let pid = child.id();
     say(&Word::Started { pid })?;
-    let events = watch(child, stdin);
+    let events = watch(pid, stdin);
     let (status, asked, killed) = attend(&events, pid, &brief);
     let left = end_the_rest()?;
     // No process holds the other end any more.
@@ -214,8 +232,16 @@ enum Event {
     Asked,
 }
 
+/// Opens the log and takes leave of the rest of the machine, in this order: a mount in which a file is open to be written
+/// does not become read-only, but the copy of it in a new namespace does.
+fn isolate(brief: &Brief) -> io::Result<(File, Option<OwnMounts>)> {
+    let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
+    let mounts = brief.enclosure.as_ref().map(Enclosure::isolate).transpose();
+    Ok((file, mounts.map_err(naming("hiding the rest of the machine"))?.flatten()))
+}
+
 /// Starts the program; an error names what could not be done.
-fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
+fn start(brief: &Brief, file: File, mounts: Option<OwnMounts>) -> io::Result<(Child, JoinHandle<()>)> {
     // A server has as many clients as it may have open files.
     net::limits::raise_nofile().map_err(naming("its limit on open files"))?;
     proc::adopt_orphans()?;
@@ -223,7 +249,6 @@ fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
         net::affinity::pin_current_thread(&brief.cpus)
             .map_err(naming(format!("pinning it to the CPUs {:?}", brief.cpus)))?;
     }
-    let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
     let (output, input) = io::pipe()?;
     // A program that was built here is named relative to the folder, which spawning would not look at.
     let built = brief.folder.join(&brief.command[0]);
@@ -233,7 +258,7 @@ fn start(brief: &Brief) -> io::Result<(Child, JoinHandle<()>)> {
     if let Some(enclosure) = &brief.enclosure {
         enclosure.furnish(&mut command);
         // This confines the guard as well, because its child must be within; the guard has all that it still needs.
-        enclosure.enter().map_err(naming("shutting it in"))?;
+        enclosure.enter(mounts).map_err(naming("shutting it in"))?;
     }
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);
@@ -258,7 +283,7 @@ fn keep(mut output: PipeReader, mut file: File) {
 }
 
 /// Waits for the program's end and for the input's, each in a thread of its own.
-fn watch(mut child: Child, mut stdin: impl Read + Send + 'static) -> mpsc::Receiver<Event> {
+fn watch(pid: u32, mut stdin: impl Read + Send + 'static) -> mpsc::Receiver<Event> {
     let (events, inbox) = mpsc::channel();
     let asked = events.clone();
     thread::spawn(move || {
@@ -266,7 +291,7 @@ fn watch(mut child: Child, mut stdin: impl Read + Send + 'static) -> mpsc::Recei
         let _ = asked.send(Event::Asked);
     });
     thread::spawn(move || {
-        let status = child.wait().expect("nobody else waits for it");
+        let status = proc::reap_until(pid).expect("nobody else waits for it");
         let _ = events.send(Event::Ended(status));
     });
     inbox

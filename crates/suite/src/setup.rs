@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use net::signals::{self, StopSignal};
 
-use crate::enclosure::Enclosure;
+use crate::enclosure::{Enclosure, Needs};
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
@@ -44,6 +44,11 @@ static PACKAGES: Mutex<()> = Mutex::new(());
 /// What is said once where installers cannot be shut in.
 const NO_WALLS: &str = "this kernel has no Landlock: what targets fetch and build sees your home directory";
 static NO_WALLS_SAID: Once = Once::new();
+
+/// What is said once where installers cannot be kept from seeing other processes.
+const NO_NAMESPACE: &str =
+    "this kernel grants no PID namespace: what targets fetch and build sees which other programs run";
+static NO_NAMESPACE_SAID: Once = Once::new();
 
 /// What was being done with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -270,7 +275,8 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
     let trouble = |error: io::Error| Trouble::new(stage, error.to_string());
     let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
     let is_of_packages = stage == Stage::Install && uses_packages(target);
-    let enclosure = Enclosure::around(&target.folder, &[&tools.throng], is_of_packages).map_err(trouble)?;
+    let needs = Needs { readable: &[&tools.throng], packages: is_of_packages, ..Needs::default() };
+    let enclosure = Enclosure::around(&target.folder, needs).map_err(trouble)?;
     let brief = Brief {
         enclosure: Some(enclosure),
         command: step.command.iter().map(|word| place.fill(word)).collect(),
@@ -281,7 +287,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
         signal: StopSignal::Term.name().to_owned(),
         grace: Duration::from_secs(2),
     };
-    let mut program = Guarded::start(tools.guard(), &brief).map_err(trouble)?;
+    let mut program = start(brief, tools).map_err(trouble)?;
     let start = Instant::now();
     loop {
         if let Some(end) = program.poll_end() {
@@ -304,6 +310,20 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
             ));
         }
         std::thread::sleep(POLL);
+    }
+}
+
+/// Starts a program; one that is shut in sees no other processes, where that has not been refused.
+fn start(mut brief: Brief, tools: &Tools<'_>) -> io::Result<Guarded> {
+    if let Some(enclosure) = &mut brief.enclosure {
+        enclosure.hides_processes = !NO_NAMESPACE_SAID.is_completed();
+    }
+    match Guarded::start(tools.guard(), &brief) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            NO_NAMESPACE_SAID.call_once(|| (tools.say)(NO_NAMESPACE));
+            start(brief, tools)
+        }
+        started => started,
     }
 }
 

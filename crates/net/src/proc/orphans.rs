@@ -1,8 +1,11 @@
 //! Everything that descends from this process, also what has tried to leave: to end it all.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
 use super::processes;
@@ -15,6 +18,20 @@ const KILL_INTERVAL: Duration = Duration::from_millis(1);
 /// process group and session is still found by [`descendants`].
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Waits for the end of the child `pid`; descendants that were adopted and end before it are waited for as well, so that
+/// none stays a zombie. Nothing else in this process may be waiting for a child.
+pub fn reap_until(pid: u32) -> io::Result<ExitStatus> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended.as_raw_pid() as u32 == pid => {
+                return Ok(ExitStatus::from_raw(status.as_raw()));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Every live process that descends from this one. Waits for those of its children that have ended; nothing else in

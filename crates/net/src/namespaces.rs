@@ -1,0 +1,80 @@
+//! Namespaces of its own for a process and all that it starts: of mounts, in which almost nothing can be changed, and of
+//! processes, in which there are no others (namespaces(7)).
+//!
+//! Landlock holds back what opens, makes and removes files, but not what changes only their attributes: chmod(2), chown(2),
+//! utimensat(2), setxattr(2). On a file system that is mounted read-only these fail, too.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use rustix::process::{Signal, WaitOptions, waitpid};
+
+use crate::rights;
+use crate::signals;
+use crate::sys;
+
+/// A mount namespace that the calling process has to itself: what it mounts there is seen by nobody else.
+pub struct OwnMounts(());
+
+impl OwnMounts {
+    /// Gives the calling process one; `None` where the kernel or an administrator refuses it. The process must have one
+    /// thread only.
+    ///
+    /// Root does it as it is; others get a user namespace besides, in which they keep their number.
+    pub fn unshare() -> io::Result<Option<OwnMounts>> {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let has_right = rights::may_administer();
+        let users = if has_right { 0 } else { libc::CLONE_NEWUSER };
+        // A process that could not map its number would have none.
+        if !(has_right || rights::may_map(uid)) || sys::unshare(users | libc::CLONE_NEWNS).is_err() {
+            return Ok(None);
+        }
+        if !has_right {
+            // In this order: groups may be mapped once they can no longer be given up (user_namespaces(7)).
+            fs::write("/proc/self/setgroups", "deny")?;
+            fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+            fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
+        }
+        // AppArmor may give namespaces to everyone, and the right to mount in them to nobody.
+        Ok(sys::make_mounts_private().ok().map(|()| OwnMounts(())))
+    }
+
+    /// Mounts everything read-only but for these folders. Returns whether the kernel lets it.
+    pub fn freeze_but(&self, writable: &[PathBuf]) -> io::Result<bool> {
+        let folders: Vec<&Path> =
+            writable.iter().map(PathBuf::as_path).filter(|path| path.is_dir()).collect();
+        let bound = folders.iter().try_for_each(|folder| sys::bind(folder));
+        if bound.and_then(|()| sys::set_read_only(Path::new("/"), true)).is_err() {
+            return Ok(false);
+        }
+        folders.into_iter().try_for_each(|folder| sys::set_read_only(folder, false))?;
+        Ok(true)
+    }
+
+    /// Goes on in a child that is the first of a PID namespace, with a `/proc` that shows no others. The calling process
+    /// waits for it, and ends as it does. Must be called with one thread only, before anything is opened whose other end
+    /// is waited for.
+    ///
+    /// When the child ends, the kernel kills what is left in the namespace; and it kills the child when its parent is
+    /// killed.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] where the kernel refuses the namespace or its `/proc`, which containers that hide
+    /// parts of their own do not allow (mount_namespaces(7)): then nothing may be started, because the numbers of processes would
+    /// be those of one namespace here and of another in `/proc`.
+    pub fn hide_processes(&self) -> io::Result<()> {
+        let refused = |error: io::Error| io::Error::new(io::ErrorKind::Unsupported, error);
+        assert_eq!(fs::read_dir("/proc/self/task")?.count(), 1, "a lock of another thread would stay locked");
+        sys::unshare(libc::CLONE_NEWPID).map_err(refused)?;
+        if let Some(child) = sys::fork()? {
+            let ended = waitpid(Some(child), WaitOptions::empty())?;
+            process::exit(ended.and_then(|(_, status)| status.exit_status()).unwrap_or(1));
+        }
+        // A process of another namespace has the number 0 here, before its end and after: one that ended before this call is
+        // not noticed. Its own parent's pipe tells of that.
+        signals::die_with_parent(Signal::KILL)?;
+        sys::mount_proc().map_err(refused)
+    }
+}
