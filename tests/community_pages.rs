@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::support::page::{Page, WITHIN, elsewhere, folder, root, run_in, words};
-use crate::support::throng::{run, throng};
+use crate::support::page::{Page, elsewhere, folder, init_in, root, run_in};
 
 /// A screen of a page.
 const LINES_MAX: usize = 48;
@@ -55,9 +54,7 @@ fn their_commands_run_as_printed() {
                 continue;
             };
             if arguments.starts_with("init ") {
-                let mut init = throng([]);
-                let written = run(init.args(words(arguments)).current_dir(folder.path()), WITHIN);
-                assert_eq!(written.code, Some(0), "{name}: {line}: {written}");
+                init_in(folder.path(), arguments);
                 continue;
             }
             ran += 1;

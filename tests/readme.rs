@@ -1,13 +1,12 @@
-//! The README's commands: the first means this program, and those of the dialects run word for word but for the port,
-//! against `throng serve`.
+//! The commands of README.md and docs/DIALECTS.md run word for word, but for the port, against `throng serve`.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::page::{Page, folder, init_in, root, run_in};
 use crate::support::throng::{Server, run, sum_of, throng};
 
 /// What makes them short: a step of few clients.
@@ -16,10 +15,9 @@ const SHORT: [&str; 6] = ["--initial-clients", "10", "--total-steps", "1", "--fo
 /// `cargo run --release -- …` in the root asks which program is meant if there are several.
 #[test]
 fn cargo_run_means_throng() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut cargo = Command::new(env!("CARGO"));
     let metadata =
-        cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(root);
+        cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(root());
     let metadata: Value = serde_json::from_slice(&metadata.output().unwrap().stdout).unwrap();
     let of = |value: &Value, key: &str| value[key].as_array().expect(key).clone();
     let run_by_default = of(&metadata, "workspace_default_members");
@@ -31,25 +29,49 @@ fn cargo_run_means_throng() {
 }
 
 /// What a terminal or a browser shows first.
-const FIRST_LINES: usize = 20;
+const FIRST_LINES: usize = 27;
+
+/// A search that ends soon.
+const SHORT_SEARCH: [&str; 6] = ["--step-size", "20", "--max-clients", "40", "--duration", "1s"];
 
 #[test]
 fn the_first_screen_has_the_installation_the_first_command_and_the_report() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let readme = Page::open("README.md").text;
     let first: Vec<&str> = readme.lines().take(FIRST_LINES).collect();
     let at = |wanted: &str| {
         let found = first.iter().position(|line| line.starts_with(wanted));
         found.unwrap_or_else(|| panic!("no {wanted:?} in the first {FIRST_LINES} lines"))
     };
-    let order = [at("$ sudo dpkg -i "), at("$ cargo install "), at("$ throng broadcast"), at("![")];
+    let order = [at("!["), at("sudo dpkg -i "), at("cargo install "), at("$ throng echo")];
     assert!(order.is_sorted(), "{order:?}");
 }
 
 #[test]
+fn commands_run_as_printed() {
+    let (page, folder, server) = (Page::open("README.md"), folder(), Server::start(&[]));
+    let mut ran = 0;
+    for line in page.commands() {
+        if line.starts_with("init ") {
+            init_in(folder.path(), &line);
+            continue;
+        }
+        let more = if line.contains("--search") { &SHORT_SEARCH[..] } else { &[] };
+        let line = line.replace("127.0.0.1:9000", &server.address.to_string());
+        let outcome = run_in(folder.path(), &line, more);
+        // A busy machine may break a limit on time, or limit the result.
+        assert!(matches!(outcome.code, Some(0 | 3 | 4)), "{line}: {outcome}");
+        let results = outcome.json();
+        assert!(sum_of(&results, "connected") > 0, "{line}: {outcome}");
+        assert_eq!(sum_of(&results, "expected"), sum_of(&results, "received"), "{line}: {outcome}");
+        ran += 1;
+    }
+    assert!(ran >= 5, "{ran} were run");
+}
+
+#[test]
 fn every_example_is_a_recipe() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    let examples = fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let readme = Page::open("README.md").text;
+    let examples = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
     for example in examples.filter(|path| path.join("README.md").exists()) {
         let link = format!("(examples/{})", example.file_name().unwrap().to_str().unwrap());
         assert!(readme.contains(&link), "README does not lead to {link}");
@@ -58,13 +80,11 @@ fn every_example_is_a_recipe() {
 
 #[test]
 fn one_command_per_dialect_runs_as_printed() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     let server = Server::start(&[]);
     let mut dialects = Vec::new();
-    for line in readme.lines().filter(|line| line.contains("//127.0.0.1:9000/") && !line.contains(".toml")) {
+    for line in Page::open("docs/DIALECTS.md").commands() {
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let ["$", "throng", flags @ ..] = &words[..] else { panic!("no command: {line}") };
+        let flags = line.split_whitespace();
         let outcome = run(throng([]).args(flags).args(SHORT), Duration::from_secs(30));
         assert_eq!(outcome.code, Some(0), "{line}: {outcome}");
         let results = outcome.json();

@@ -104,6 +104,12 @@ pub fn run_in(folder: &Path, line: &str, more: &[&str]) -> Outcome {
     run(command.current_dir(folder).envs(SECRETS), WITHIN)
 }
 
+/// Runs the arguments of `throng init` in such a folder.
+pub fn init_in(folder: &Path, line: &str) {
+    let written = run(throng([]).args(words(line)).current_dir(folder), WITHIN);
+    assert_eq!(written.code, Some(0), "{line}: {written}");
+}
+
 /// The line with every server of its own machine at a port where nobody listens.
 pub fn elsewhere(line: &str) -> String {
     const HOST: &str = "127.0.0.1:";
