@@ -15,7 +15,7 @@ const LOGS: &str = "docs/logs/";
 const INDEXED: &str = "docs/apps/";
 
 /// The most words of pages that everybody reads.
-const WORDS_MAX: &[(&str, usize)] = &[("README.md", 1_500)];
+const WORDS_MAX: &[(&str, usize)] = &[("README.md", 1_500), ("METHODOLOGY.md", 7_000)];
 
 /// The most words of all pages but the logs and the pages of targets and examples.
 const WORDS_TOGETHER_MAX: usize = 95_000;
