@@ -1,6 +1,10 @@
-//! docs/APP.md: its files are files of apps, its commands run word for word (but for the port), and its examples are there.
+//! docs/APP.md and docs/PUBLISHING.md: their files are files of apps, their commands run word for word (but for the port),
+//! and their examples are there.
 
+use std::collections::BTreeSet;
 use std::fs;
+
+use serde_json::Value;
 
 use crate::support;
 use crate::support::page::{Page, WITHIN, elsewhere, root, run_in, words};
@@ -8,6 +12,10 @@ use crate::support::throng::{Server, run, sum_of, throng};
 
 fn page() -> Page {
     Page::open("docs/APP.md")
+}
+
+fn publishing() -> Page {
+    Page::open("docs/PUBLISHING.md")
 }
 
 /// A folder in which the commands of the page find what they name.
@@ -32,35 +40,61 @@ fn its_files_are_files_of_apps() {
     if !has_key {
         support::skip("a snippet with a private key", "there is no openssl");
     }
-    let count = page().assert_files_are_apps(folder.path(), |file| file.contains("jwt.pem") && !has_key);
-    assert!(count >= 15, "{count}");
+    let is_left_out = |file: &str| file.contains("jwt.pem") && !has_key;
+    let counts = [page(), publishing()].map(|page| page.assert_files_are_apps(folder.path(), is_left_out));
+    assert!(counts[0] >= 15 && counts[1] >= 2, "{counts:?}");
+}
+
+/// Names of keys, at every depth of a schema.
+fn keys_of(schema: &Value, keys: &mut BTreeSet<String>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        keys.extend(properties.keys().cloned());
+    }
+    match schema {
+        Value::Object(members) => members.values().for_each(|member| keys_of(member, keys)),
+        Value::Array(items) => items.iter().for_each(|item| keys_of(item, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn it_has_each_key_of_the_schema() {
+    let schema = fs::read_to_string(root().join("docs/app-file.schema.json")).unwrap();
+    let mut keys = BTreeSet::new();
+    keys_of(&serde_json::from_str(&schema).unwrap(), &mut keys);
+    assert!(keys.len() > 60, "{keys:?}");
+    let text = page().text;
+    let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let named: BTreeSet<&str> =
+        spans.flat_map(|span| span.split(|c: char| !c.is_ascii_lowercase() && c != '_')).collect();
+    let missing: Vec<&String> = keys.iter().filter(|key| !named.contains(key.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
 fn its_commands_run_as_printed() {
-    let (page, folder, server) = (page(), folder(), Server::start(&[]));
+    let (folder, server) = (folder(), Server::start(&[]));
     let (mut ran, mut read) = (0, 0);
-    for line in page.commands() {
-        if line.starts_with("serve ") {
-            continue;
-        }
-        let is_ours = line.contains("127.0.0.1:9000");
-        if let Some(file) = page.file_before(&line).filter(|_| line.contains(" app.toml")) {
-            fs::write(folder.path().join("app.toml"), file).unwrap();
-        }
-        let line = line.replace("127.0.0.1:9000", &server.address.to_string());
-        // Another server's commands are read to their end, and find nobody there.
-        let line = if is_ours { line } else { elsewhere(&line) };
-        let outcome = run_in(folder.path(), &line, &[]);
-        if is_ours {
-            ran += 1;
-            outcome.assert_held();
-            let results = outcome.json();
-            assert!(sum_of(&results, "connected") > 0, "{line}: {outcome}");
-            assert_eq!(sum_of(&results, "expected"), sum_of(&results, "received"), "{line}: {outcome}");
-        } else {
-            read += 1;
-            assert_eq!(outcome.code, Some(1), "{line}: {outcome}");
+    for page in [page(), publishing()] {
+        for line in page.commands() {
+            let is_ours = line.contains("127.0.0.1:9000");
+            if let Some(file) = page.file_before(&line).filter(|_| line.contains(" app.toml")) {
+                fs::write(folder.path().join("app.toml"), file).unwrap();
+            }
+            let line = line.replace("127.0.0.1:9000", &server.address.to_string());
+            // Another server's commands are read to their end, and find nobody there.
+            let line = if is_ours { line } else { elsewhere(&line) };
+            let outcome = run_in(folder.path(), &line, &[]);
+            if is_ours {
+                ran += 1;
+                outcome.assert_held();
+                let results = outcome.json();
+                assert!(sum_of(&results, "connected") > 0, "{line}: {outcome}");
+                assert_eq!(sum_of(&results, "expected"), sum_of(&results, "received"), "{line}: {outcome}");
+            } else {
+                read += 1;
+                assert_eq!(outcome.code, Some(1), "{line}: {outcome}");
+            }
         }
     }
     assert!(ran >= 7 && read >= 5, "{ran} were run, and {read} read");
@@ -92,14 +126,10 @@ fn its_limits_and_rules_are_on_what_its_roles_have() {
 #[test]
 fn its_several_kinds_are_published_as_printed() {
     let (folder, server) = (folder(), Server::start(&[]));
-    let app = page()
-        .blocks("toml")
-        .into_iter()
-        .find(|file| file.contains("[publish]") && file.contains("[say.news]"));
+    let app = publishing().blocks("toml").into_iter().find(|file| file.contains("[say.news]"));
     fs::write(folder.path().join("app.toml"), app.unwrap()).unwrap();
-    let page = page().text;
-    let section = page.split_once("### Several kinds published").unwrap().1;
-    let (_, line) = section.split_once("```sh\nthrong ").unwrap();
+    let page = publishing().text;
+    let (_, line) = page.split_once("```sh\nthrong ").unwrap();
     let line = line.lines().next().unwrap().replace("127.0.0.1:9000", &server.address.to_string());
     let outcome = run_in(folder.path(), &line, &[]);
     let results = outcome.json();
@@ -117,11 +147,6 @@ fn its_several_kinds_are_published_as_printed() {
 
 #[test]
 fn its_examples_are_there_and_started_as_their_pages_say() {
-    let text = page().text;
-    for (at, _) in text.match_indices("](../examples/") {
-        let path = &text[at + 5..][..text[at + 5..].find([')', '#']).unwrap()];
-        assert!(root().join(path).exists(), "{path}");
-    }
     for line in page().commands().iter().filter(|line| line.contains("examples/")) {
         let words = words(line);
         let file = words.iter().find(|word| word.starts_with("examples/")).unwrap();
