@@ -14,8 +14,12 @@ const LOGS: &str = "docs/logs/";
 /// The map leads to these by the page of their folder.
 const INDEXED: &str = "docs/apps/";
 
+/// Where paths begin that pages name.
+const FOLDERS: [&str; 4] = ["crates/", "tests/", "deploy/", "fuzz/"];
+
 /// The most words of pages that everybody reads.
-const WORDS_MAX: &[(&str, usize)] = &[("README.md", 1_500), ("METHODOLOGY.md", 7_000)];
+const WORDS_MAX: &[(&str, usize)] =
+    &[("README.md", 1_500), ("METHODOLOGY.md", 7_000), ("ARCHITECTURE.md", 3_500), ("docs/APP.md", 5_000)];
 
 /// The most words of all pages but the logs and the pages of targets and examples.
 const WORDS_TOGETHER_MAX: usize = 95_000;
@@ -49,6 +53,31 @@ fn pages_named_in_text_exist() {
         }
     }
     assert_none("pages that do not exist", wrong);
+}
+
+/// In code spans, such as `crates/net/src/poll.rs`, or with a test of the file: `tests/stuck.rs::name`.
+#[test]
+fn files_and_tests_named_in_pages_exist() {
+    let files = tracked_files();
+    let is_path = |span: &str| {
+        FOLDERS.iter().any(|folder| span.starts_with(folder))
+            && !span.contains(['*', '<', ' '])
+            && !span.contains("NAME")
+    };
+    let is_there = |span: &str| match span.split_once("::") {
+        Some((path, name)) => root().join(path).is_file() && read(path).contains(&format!("fn {name}(")),
+        None => files
+            .iter()
+            .any(|file| file == span || file.starts_with(&format!("{}/", span.trim_end_matches('/')))),
+    };
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let text = read(&page);
+        let spans = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
+        let gone = spans.filter(|span| is_path(span) && !is_there(span));
+        wrong.extend(gone.map(|span| format!("{page}: {span}")));
+    }
+    assert_none("files and tests that do not exist", wrong);
 }
 
 #[test]
