@@ -6,7 +6,6 @@ use crate::support::page::{Page, elsewhere, folder, init_in, root, run_in};
 
 /// A screen of a page.
 const LINES_MAX: usize = 48;
-const COLUMNS_MAX: usize = 100;
 const INDEX: &str = "README.md";
 
 /// Every page of the folder, with its name.
@@ -19,16 +18,9 @@ fn pages() -> Vec<(String, Page)> {
     names.into_iter().map(|name| (name.clone(), Page::open(&format!("docs/apps/{name}")))).collect()
 }
 
-/// Rows of tables, and lines of files and commands, cannot be wrapped.
 #[test]
 fn each_page_is_a_screen() {
     for (name, page) in pages() {
-        let mut is_code = false;
-        for line in page.text.lines() {
-            is_code ^= line.starts_with("```");
-            let is_wrapped = line.chars().count() <= COLUMNS_MAX || is_code || line.starts_with('|');
-            assert!(is_wrapped, "{name}: {line}");
-        }
         assert!(page.text.lines().count() <= LINES_MAX, "{name} has more than {LINES_MAX} lines");
     }
 }
