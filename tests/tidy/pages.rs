@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use super::{assert_none, read, root, tracked_files};
+use super::{assert_none, mentions, read, root, rust_files, tracked_files};
 
 /// The map of docs/.
 const MAP: &str = "docs/README.md";
@@ -79,11 +79,20 @@ fn files_and_tests_named_in_pages_exist() {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = read(&page);
-        let spans = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));
-        let gone = spans.filter(|span| is_path(span) && !is_there(span));
+        let gone = code_spans(&text).filter(|span| is_path(span) && !is_there(span));
         wrong.extend(gone.map(|span| format!("{page}: {span}")));
     }
     assert_none("files and tests that do not exist", wrong);
+}
+
+#[test]
+fn names_in_the_architecture_exist() {
+    let code: String = rust_files().iter().map(|file| read(file)).collect();
+    let text = read("ARCHITECTURE.md");
+    let is_name = |span: &&str| span.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+    let names = code_spans(&text).filter(is_name).flat_map(|span| span.split("::"));
+    let gone: BTreeSet<&str> = names.filter(|name| !mentions(&code, name)).collect();
+    assert_none("names that the code does not have", gone.into_iter().map(str::to_owned).collect());
 }
 
 #[test]
@@ -154,6 +163,10 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
         is_code ^= is_fence;
         !is_code && !is_fence
     })
+}
+
+fn code_spans(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
 /// Where the links lead, but for those to other sites.
