@@ -14,6 +14,8 @@ mod crowd;
 mod desk;
 mod dialect_args;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod event_log;
 mod exit;
 mod exports;

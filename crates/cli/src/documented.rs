@@ -1,0 +1,70 @@
+//! The command lines that pages show are ones that the command line takes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::Cli;
+
+/// Folders of pages, from the root.
+const FOLDERS: [&str; 4] = [".", "docs", "docs/apps", "python"];
+
+/// What a shell does with the words before it is its own.
+const SHELL: [&str; 4] = ["|", "||", ">", "&"];
+
+fn pages() -> Vec<PathBuf> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let examples = fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = FOLDERS.map(|folder| root.join(folder)).into_iter().chain(examples);
+    let files = folders.filter(|folder| folder.is_dir()).flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
+    files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+/// The word, with a secret in place of the name of one that is not here: the seed of a key, which passes for any other.
+fn known(word: String) -> String {
+    let is_named = ["env:", "file:"].iter().any(|place| word.starts_with(place));
+    if is_named { nkeys::KeyPair::new_user().seed().unwrap() } else { word }
+}
+
+/// The words of each command of throng in the page's blocks of code.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let mut is_fenced = false;
+    let mut commands = Vec::new();
+    for line in text.replace("\\\n", " ").lines() {
+        is_fenced ^= line.starts_with("```");
+        let line = if is_fenced { line } else { line.strip_prefix("    ").unwrap_or_default() };
+        let line = line.split_once("$ ").map_or(line, |(_, typed)| typed).trim_start();
+        if line.starts_with("throng ") {
+            let words = shlex::split(line).unwrap_or_else(|| panic!("quotes of {line}"));
+            let words = words.into_iter().take_while(|word| !SHELL.contains(&word.as_str()));
+            commands.push(words.map(known).collect());
+        }
+    }
+    commands
+}
+
+#[test]
+fn commands_in_pages_are_taken() {
+    let mut count = 0;
+    let mut refused = Vec::new();
+    for page in pages() {
+        for words in commands(&fs::read_to_string(&page).unwrap()) {
+            count += 1;
+            if let Err(error) = Cli::try_parse_from(&words) {
+                refused.push(format!("{}: {}\n{error}", page.display(), words.join(" ")));
+            }
+        }
+    }
+    assert!(count > 100, "{count}");
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn commands_are_those_in_code() {
+    let text =
+        "throng echo\n\n    $ throng echo -d 1 \\\n      -c 2  # said\n```\nhost$ throng idle | cat\n```\n";
+    let expected: [&[&str]; 2] = [&["throng", "echo", "-d", "1", "-c", "2"], &["throng", "idle"]];
+    assert_eq!(commands(text), expected);
+}
