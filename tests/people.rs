@@ -296,7 +296,7 @@ fn the_files_of_the_documentation_work() {
     let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/APP.md");
     let documentation = fs::read_to_string(documentation).unwrap();
     let section =
-        documentation.split("## Who the clients are").nth(1).and_then(|rest| rest.split("\n## ").next());
+        documentation.split("## Users and tokens").nth(1).and_then(|rest| rest.split("\n## ").next());
     let files: Vec<&str> = section.expect("the section").split("```toml").skip(1).collect();
     assert_eq!(files.len(), 2);
     for (algorithm, file, subject) in [("HS256", files[0], "user-7"), ("RS256", files[1], "user-7")] {
