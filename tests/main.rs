@@ -78,6 +78,7 @@ mod shapes;
 mod shootout;
 mod steps;
 mod stuck;
+mod target_walls;
 mod targets;
 mod tls;
 mod tokens;

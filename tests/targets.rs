@@ -3,7 +3,6 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::support::process::Process;
 use crate::support::skip;
-use crate::support::throng::{Outcome, run, throng, under};
+use crate::support::throng::{Outcome, run, throng};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -20,7 +19,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 const INSTALL_MAX: Duration = Duration::from_secs(600);
 
 /// A manifest around a start command. The reference server stands in for servers of others.
-fn manifest(command: &str) -> String {
+pub(crate) fn manifest(command: &str) -> String {
     format!(
         r#"
 language = "sh"
@@ -37,7 +36,7 @@ stop = {{ signal = "TERM", grace = "3s" }}
 }
 
 /// A folder with one target, `sh-none`, whose script this is.
-fn target(script: &str) -> TempDir {
+pub(crate) fn target(script: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("sh-none");
     fs::create_dir(&own).unwrap();
@@ -157,16 +156,20 @@ fn a_log_does_not_fill_the_disk() {
 #[test]
 fn nothing_outlives_throng_however_it_ends() {
     let (told, never) = ("echo 1.2.3", "exec sleep 300");
-    for (signal, version) in
-        [(Signal::INT, told), (Signal::KILL, told), (Signal::INT, never), (Signal::KILL, never)]
+    let cases = [(told, "true"), (never, "true"), (told, "sleep 300")];
+    for (signal, (version, required)) in
+        [Signal::INT, Signal::KILL].into_iter().flat_map(|signal| cases.map(|case| (signal, case)))
     {
         let folder = target("sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
         let path = folder.path().join("sh-none/target.toml");
-        fs::write(&path, fs::read_to_string(&path).unwrap().replace(told, version)).unwrap();
+        let requires =
+            format!("[[requires]]\ncommand = [\"sh\", \"-c\", \"{required}\"]\nmissing = \"sh\"\n");
+        let text = fs::read_to_string(&path).unwrap().replace(told, version) + &requires;
+        fs::write(&path, text).unwrap();
         let mut command = throng(["targets", "start", "sh-none", "--targets-dir"]);
         let mut process = Process::start(command.arg(folder.path()));
         assert!(wait_until(RUN_MAX, || is_running(folder.path())), "it does not start");
-        let is_asked = version == never;
+        let is_asked = (version, required) != cases[0];
         assert!(wait_until(RUN_MAX, || is_asked || folder.path().join("sh-none/server.log").exists()));
         process.signal(signal);
         let status = process.wait(RUN_MAX / 2).expect("throng ends, and waits for no version");
@@ -175,7 +178,7 @@ fn nothing_outlives_throng_however_it_ends() {
         }
         assert!(
             wait_until(RUN_MAX, || !is_running(folder.path())),
-            "something outlives throng after {signal:?}: {version}"
+            "something outlives throng after {signal:?}: {version}, {required}"
         );
     }
 }
@@ -389,162 +392,5 @@ fn what_a_target_runs_sees_no_secrets_of_the_environment() {
         let seen = fs::read_to_string(folder.path().join("targets/sh-none").join(file)).unwrap();
         assert!(!seen.contains("sesame") && !seen.contains("THE_TOKEN"), "{seen}");
         assert!(seen.contains("PATH=") && seen.contains("HOME=") && seen.contains("PIP_CERT=/x"), "{seen}");
-    }
-}
-
-/// Folders of which an installer sees nothing but its own.
-const HIDDEN: [&str; 8] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp", "/run", "/dev"];
-
-/// Whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can do, throng can.
-fn hides_processes() -> bool {
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--pid", "--fork", "--mount-proc", "true"]);
-    command.output().is_ok_and(|output| output.status.success())
-}
-
-/// An installer that tries what it is not to do, and notes what came of it. The folder of the user's home is its argument.
-const PRYING: &str = r#"
-try() { if sh -c "$2" >/dev/null 2>&1; then echo "$1: yes"; else echo "$1: no"; fi; }
-try "read the home" "cat '$1/home/marker'"
-try "list the home" "ls '$1/home'"
-try "write there" "echo x >'$1/home/written'"
-try "remove there" "rm -f '$1/home/marker' && test ! -e '$1/home/marker'"
-try "run a toolchain" "'$1/home/tools/bin/tool'"
-try "change a toolchain" "echo x >'$1/home/tools/bin/tool'"
-try "read beside" "cat '$1/beside/file'"
-try "write beside" "echo x >'$1/beside/written'"
-try "read others' temporary files" "cat '$2/marker'"
-try "write its folder" "echo x >written"
-try "write its home" "mkdir -p ~/.cache && echo x >~/.cache/written"
-try "make a temporary file" "rm \"$(mktemp)\""
-try "end throng" "kill -0 $3"
-try "change a mode outside" "chmod 777 '$1/beside/file'"
-try "change a time outside" "touch -d 2001-01-01 '$1/beside/file'"
-try "read the user's cache" "cat '$1/cargo/config.toml'"
-try "change the user's cache" "echo x >'$1/cargo/bin/cargo'"
-try "write its own cache" "mkdir -p \"$CARGO_HOME/bin\" && echo x >\"$CARGO_HOME/bin/cargo\""
-try "make a device" "mknod disk b 259 0"
-try "see other processes" "grep -qa '[e]nd_to_end' /proc/[0-9]*/cmdline"
-try "see its own process" "grep -qa install.sh /proc/[0-9]*/cmdline"
-at=$$
-while [ "$at" -gt 1 ]; do
-    cat /proc/$at/environ 2>/dev/null | tr '\0' '\n' | grep -q 'open sesame' && echo "process $at tells"
-    at=$(awk '/^PPid/ { print $2 }' /proc/$at/status)
-done
-for all in /proc/[0-9]*/environ; do
-    cat $all 2>/dev/null | tr '\0' '\n' | grep -q 'open sesame' && echo "$all tells"
-done
-true
-"#;
-
-#[test]
-fn an_installer_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
-    if !net::walls::are_available() {
-        return skip("walls around installers", "needs a kernel with Landlock");
-    }
-    let user = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // A clone may be anywhere. What is beside a target is seen unless it is among homes or temporary files.
-    let is_hidden = HIDDEN.iter().any(|folder| user.path().starts_with(folder));
-    let (temporary, outside) = (tempfile::tempdir().unwrap(), user.path().display());
-    for folder in ["home/tools/bin", "beside", "cargo/bin", "targets/sh-none"] {
-        fs::create_dir_all(user.path().join(folder)).unwrap();
-    }
-    let marker = "a private marker";
-    for file in ["home/marker", "beside/file", "cargo/config.toml", "cargo/bin/cargo"] {
-        fs::write(user.path().join(file), marker).unwrap();
-    }
-    fs::write(temporary.path().join("marker"), marker).unwrap();
-    let tool = user.path().join("home/tools/bin/tool");
-    fs::write(&tool, "#!/bin/sh\n").unwrap();
-    fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
-    let own = user.path().join("targets/sh-none");
-    fs::write(own.join("install.sh"), PRYING).unwrap();
-    let words = format!(
-        r#"["sh", "install.sh", "{outside}", "{}", "{}"]"#,
-        temporary.path().display(),
-        std::process::id()
-    );
-    let steps = format!("install = {{ command = {words} }}\n");
-    fs::write(own.join("target.toml"), manifest(r#"["true"]"#) + &steps).unwrap();
-
-    let mut command = throng(["targets", "install", "sh-none", "--targets-dir"]);
-    command.arg(user.path().join("targets")).env("HOME", user.path().join("home"));
-    let path = std::env::var("PATH").unwrap();
-    command.env("PATH", format!("{}:{path}", tool.parent().unwrap().display()));
-    command.env("CARGO_HOME", user.path().join("cargo")).env("AWS_SECRET_ACCESS_KEY", "open sesame");
-    let outcome = run(&mut command, RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
-    let log = fs::read_to_string(own.join("install.log")).unwrap();
-    let expected = [
-        ("read the home", "no"),
-        ("list the home", "no"),
-        ("write there", "no"),
-        ("remove there", "no"),
-        ("run a toolchain", "yes"),
-        ("change a toolchain", "no"),
-        ("read beside", if is_hidden { "no" } else { "yes" }),
-        ("write beside", "no"),
-        ("read others' temporary files", "no"),
-        ("write its folder", "yes"),
-        ("write its home", "yes"),
-        ("make a temporary file", "yes"),
-        ("end throng", "no"),
-        ("change a mode outside", "no"),
-        ("change a time outside", "no"),
-        ("read the user's cache", "yes"),
-        ("change the user's cache", "no"),
-        ("write its own cache", "yes"),
-        ("make a device", "no"),
-        ("see other processes", if hides_processes() { "no" } else { "yes" }),
-        ("see its own process", "yes"),
-    ];
-    let expected: Vec<String> = expected.iter().map(|(what, is)| format!("{what}: {is}")).collect();
-    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
-    for file in ["home/marker", "cargo/bin/cargo"] {
-        assert_eq!(fs::read_to_string(user.path().join(file)).unwrap(), marker);
-    }
-    assert!(own.join(".home/.cache/written").exists(), "its home is in its folder");
-    assert!(!outcome.stderr.contains("Landlock"), "{outcome}");
-}
-
-/// Installs two targets with this command, where strace has system calls fail; what throng said, and the log of the first.
-fn installed_without(calls: &str, step: &str) -> Option<(Outcome, String)> {
-    if let Err(error) = Command::new("strace").arg("--version").output() {
-        skip("a kernel without walls", &format!("needs strace: {error}"));
-        return None;
-    }
-    let folder = target("");
-    for name in ["sh-none", "sh-other"] {
-        let own = folder.path().join(name);
-        fs::create_dir_all(&own).unwrap();
-        let steps = format!("install = {{ command = [\"sh\", \"-c\", '{step}'] }}\n");
-        let manifest = manifest(r#"["true"]"#).replace("none", name.strip_prefix("sh-").unwrap());
-        fs::write(own.join("target.toml"), manifest + &steps).unwrap();
-    }
-    fs::write(folder.path().join("beside"), "here").unwrap();
-    let mut plain = throng(["targets", "install", "--all", "--targets-dir"]);
-    let inject = format!("inject={calls}");
-    let words = ["-f", "-qq", "-o", "/dev/null", "-e", &inject];
-    let outcome = run(&mut under("strace", &words, plain.arg(folder.path())), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
-    let log = fs::read_to_string(folder.path().join("sh-none/install.log")).unwrap();
-    Some((outcome, log))
-}
-
-#[test]
-fn where_the_kernel_has_no_walls_it_is_said_once() {
-    let without = installed_without("landlock_create_ruleset:error=ENOSYS", "cat $TMPDIR/../../../beside");
-    let Some((outcome, log)) = without else { return };
-    assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
-    assert_eq!(log, "here");
-}
-
-#[test]
-fn where_the_kernel_hides_no_processes_it_is_said_once() {
-    let step = "grep -la [e]nd_to_end /proc/[0-9]*/cmdline | wc -l";
-    for calls in ["unshare:error=EPERM", "mount:error=EPERM"] {
-        let Some((outcome, log)) = installed_without(calls, step) else { return };
-        assert_eq!(outcome.stderr.matches("no PID namespace").count(), 1, "{outcome}");
-        assert_ne!(log.trim(), "0", "{calls}");
     }
 }

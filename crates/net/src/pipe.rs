@@ -1,7 +1,7 @@
 //! Pipes, and whatever else a reader is behind: who reads and who writes need not wait for each other.
 
 use std::fs::OpenOptions;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -22,13 +22,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// place before `main`, so that whatever is written seems to arrive.
 pub fn stdout_was_closed() -> bool {
     sys::stdout_was_closed()
-}
-
-/// A pipe; reading what is not there yet is [`WouldBlock`](io::ErrorKind::WouldBlock). The writing end may block.
-pub fn nonblocking() -> io::Result<(PipeReader, PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&reader, true)?;
-    Ok((reader, writer))
 }
 
 /// Writes what the reader takes: how many bytes that was. Ends early when it has taken nothing for this long. (A file on a

@@ -4,18 +4,18 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::net::Ipv4Addr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-use net::signals::{self, StopSignal};
+use net::signals::StopSignal;
 
 use crate::enclosure::{Enclosure, Needs};
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
+use crate::scratch::Scratch;
 use crate::surroundings;
 
 /// The longest that a step may take: compilers of functional languages are slow, and so are some networks.
@@ -23,9 +23,7 @@ const STEP_MAX: Duration = Duration::from_secs(30 * 60);
 /// The longest that a program may take to say its version.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// What is kept of what it says.
-const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// So often a pipe is read at each look: it is full with less, and one that is filled all the time is not read for ever.
-const READS_PER_LOOK: usize = 32;
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// How often such a program is looked at.
 const ANSWER_POLL: Duration = Duration::from_millis(2);
 /// How often a running step is looked at.
@@ -42,7 +40,8 @@ pub const INSTALL_LOG: &str = "install.log";
 static PACKAGES: Mutex<()> = Mutex::new(());
 
 /// What is said once where installers cannot be shut in.
-const NO_WALLS: &str = "this kernel has no Landlock: what targets fetch and build sees your home directory";
+const NO_WALLS: &str =
+    "this kernel has no Landlock: what targets fetch, build and run sees your home directory";
 static NO_WALLS_SAID: Once = Once::new();
 
 /// What is said once where installers cannot be kept from seeing other processes.
@@ -185,7 +184,7 @@ impl Tools<'_> {
 pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     for requirement in &target.requires {
         tools.may_go_on(Stage::Requires)?;
-        let found = output(&requirement.command, &target.folder, tools).is_ok_and(|output| output.is_success);
+        let found = output(&requirement.command, target, tools).is_ok_and(|output| output.is_success);
         if !found {
             tools.may_go_on(Stage::Requires)?; // what was cut short says nothing
             let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
@@ -243,8 +242,8 @@ pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
     let throng = tools.throng.to_string_lossy();
     let command: Vec<String> =
         target.version.command.iter().map(|word| word.replace("{throng}", &throng)).collect();
-    let output = output(&command, &target.folder, tools)
-        .map_err(|error| trouble(format!("{}: {error}", command[0])))?;
+    let output =
+        output(&command, target, tools).map_err(|error| trouble(format!("{}: {error}", command[0])))?;
     let found = target.version.regex.captures(output.text.trim());
     match found {
         Some(found) if output.is_success => Ok(printable(found.get(1).unwrap_or(found.get_match()).as_str())),
@@ -269,16 +268,12 @@ fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
     tools.may_go_on(stage)?;
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
-    if !net::walls::are_available() {
-        NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));
-    }
     let trouble = |error: io::Error| Trouble::new(stage, error.to_string());
     let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
     let is_of_packages = stage == Stage::Install && uses_packages(target);
-    let needs = Needs { readable: &[&tools.throng], packages: is_of_packages, ..Needs::default() };
-    let enclosure = Enclosure::around(&target.folder, needs).map_err(trouble)?;
+    let needs = Needs { packages: is_of_packages, ..Needs::default() };
     let brief = Brief {
-        enclosure: Some(enclosure),
+        enclosure: Some(enclosure(target, tools, needs).map_err(trouble)?),
         command: step.command.iter().map(|word| place.fill(word)).collect(),
         env: step.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
         folder: target.folder.clone(),
@@ -329,55 +324,58 @@ fn start(mut brief: Brief, tools: &Tools<'_>) -> io::Result<Guarded> {
 
 struct Output {
     is_success: bool,
-    /// Standard output, then standard error.
+    /// Standard output and standard error, as they came.
     text: String,
 }
 
-/// Runs a short command to its end, which is also that of this program, and comes at once when the user has had enough; a
-/// program in the folder comes before one on the PATH. What it leaves in the background is killed and not waited for: it
-/// may hold the command's output open.
-fn output(words: &[String], folder: &Path, tools: &Tools<'_>) -> io::Result<Output> {
-    let built = folder.join(&words[0]);
-    let program = if built.is_file() { built } else { PathBuf::from(&words[0]) };
-    let mut command = Command::new(program);
-    surroundings::clean(&mut command).args(&words[1..]).current_dir(folder);
-    command.stdin(std::process::Stdio::null()).process_group(0);
-    let limit = Instant::now() + ANSWER_MAX;
-    let (stdout, stdout_end) = net::pipe::nonblocking()?;
-    let (stderr, stderr_end) = net::pipe::nonblocking()?;
-    command.stdout(stdout_end).stderr(stderr_end);
-    let mut child = signals::kill_with_parent(&mut command).spawn()?;
-    drop(command); // and with it our ends of the pipes
-    let mut said = [(stdout, Vec::new()), (stderr, Vec::new())];
-    let mut read = || {
-        for (pipe, text) in &mut said {
-            take(pipe, text);
-        }
+/// Walls around the target's server and what tells its version, which may write in these folders, too; `None` if its manifest
+/// says why it has none.
+pub(crate) fn walls(target: &Target, tools: &Tools<'_>, writable: &[&Path]) -> io::Result<Option<Enclosure>> {
+    let needs = Needs { writable, ..Needs::default() };
+    target.no_walls.is_none().then(|| enclosure(target, tools, needs)).transpose()
+}
+
+fn enclosure(target: &Target, tools: &Tools<'_>, needs: Needs<'_>) -> io::Result<Enclosure> {
+    if !net::walls::are_available() {
+        NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));
+    }
+    Enclosure::around(&target.folder, Needs { readable: &[&tools.throng], ..needs })
+}
+
+/// Runs a short command to its end, and no further once the user has had enough; a program in the folder comes before one on
+/// the PATH. What it leaves in the background is killed.
+fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Output> {
+    let answer = Scratch::new()?;
+    let log = answer.path().join("answer");
+    let brief = Brief {
+        enclosure: walls(target, tools, &[])?,
+        command: words.to_vec(),
+        env: Vec::new(),
+        folder: target.folder.clone(),
+        cpus: Vec::new(),
+        log: log.clone(),
+        signal: StopSignal::Kill.name().to_owned(),
+        grace: Duration::ZERO,
     };
+    let mut program = start(brief, tools)?;
+    let limit = Instant::now() + ANSWER_MAX;
     let is_success = loop {
-        let status = child.try_wait()?;
-        read(); // after it has ended, all that it wrote is there
-        match status {
-            Some(status) => break status.success(),
+        match program.poll_end() {
+            Some(end) => break end.code == Some(0),
             None if Instant::now() > limit || (tools.is_interrupted)() => break false,
             None => std::thread::sleep(ANSWER_POLL),
         }
     };
-    let _ = signals::kill_group(child.id());
-    child.wait()?;
-    let text = said.map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    Ok(Output { is_success, text })
+    drop(program); // and with it the writer of the log
+    let mut bytes = Vec::new();
+    File::open(log)?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Output { is_success, text: without_notes(&String::from_utf8_lossy(&bytes)) })
 }
 
-/// Takes what is in the pipe now; beyond [`ANSWER_BYTES_MAX`] it is dropped.
-fn take(pipe: &mut impl Read, text: &mut Vec<u8>) {
-    let mut bytes = [0; 4096];
-    for _ in 0..READS_PER_LOOK {
-        // Nothing there, the end, or a broken pipe: there is no more to read now.
-        let Ok(read @ 1..) = pipe.read(&mut bytes) else { return };
-        let room = ANSWER_BYTES_MAX.saturating_sub(text.len());
-        text.extend_from_slice(&bytes[..read.min(room)]);
-    }
+/// The lines of an answer that are the program's: a JVM notes which options it has been given by the environment.
+fn without_notes(text: &str) -> String {
+    let is_note = |line: &&str| line.starts_with("Picked up JAVA_TOOL_OPTIONS: ");
+    text.lines().filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The last line of a log that says something.
@@ -404,41 +402,6 @@ pub(crate) fn last_line_of(text: impl Read) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Requirement;
-
-    /// One that is asked for its version so.
-    fn target(command: &[&str]) -> Target {
-        let mut target = Target::reference();
-        target.version.command = command.iter().map(|word| (*word).to_owned()).collect();
-        target
-    }
-
-    fn tools(is_interrupted: &(dyn Fn() -> bool + Sync)) -> Tools<'_> {
-        let (guard_verb, words_verb) = ("", "");
-        Tools {
-            throng: "/bin/sh".into(),
-            guard_verb,
-            words_verb,
-            host: Ipv4Addr::LOCALHOST,
-            is_interrupted,
-            say: &|_| {},
-        }
-    }
-
-    #[test]
-    fn who_has_had_enough_waits_for_no_answer() {
-        let start = Instant::now();
-        let is_interrupted = || start.elapsed() > Duration::from_millis(100);
-        let mut target = target(&["sleep", "50"]);
-        let asked = version(&target, &tools(&is_interrupted)).unwrap_err();
-        assert_eq!(asked, Trouble::new(Stage::Version, "interrupted"));
-        let (start, command) = (Instant::now(), target.version.command.clone());
-        let is_interrupted = || start.elapsed() > Duration::from_millis(100);
-        target.requires = vec![Requirement { command, missing: "sleep".to_owned() }];
-        let looked = look_for_requirements(&target, &tools(&is_interrupted)).unwrap_err();
-        assert_eq!(looked, Trouble::new(Stage::Requires, "interrupted"), "it may be there");
-        assert!(start.elapsed() < ANSWER_MAX / 2, "{:?}", start.elapsed());
-    }
 
     #[test]
     fn of_a_line_without_end_the_beginning_is_told() {
@@ -446,5 +409,11 @@ mod tests {
         let told = last_line_of(long.as_bytes()).unwrap();
         assert_eq!(told, "é".repeat(SAID_CHARS_MAX) + "…");
         assert_eq!(last_line_of(&long.as_bytes()[2..]).unwrap().chars().count(), SAID_CHARS_MAX);
+    }
+
+    #[test]
+    fn notes_of_a_virtual_machine_are_no_version() {
+        let said = "Picked up JAVA_TOOL_OPTIONS: -Duser.home=\"/x\"\njruby 9.4.8\n";
+        assert_eq!(without_notes(said), "jruby 9.4.8");
     }
 }

@@ -9,7 +9,7 @@ use toml::Spanned;
 use wire::{DialectId, DialectOptions};
 
 use super::target::{Ability, Probe, Ready, Requirement, Step, Stop, Target, Tls, Version};
-use super::values::{command, dialect, flag_value, placeholders, signal, time, url};
+use super::values::{command, dialect, flag_value, placeholders, reason, signal, time, url};
 use crate::mistake::{Mistake, Source};
 
 /// The file's name, in each target's folder.
@@ -100,6 +100,7 @@ struct FileManifest {
     ready: Spanned<FileReady>,
     stop: FileStop,
     metrics: Option<FileMetrics>,
+    no_walls: Option<Spanned<String>>,
     #[serde(default)]
     variants: BTreeMap<String, Spanned<FileVariant>>,
 }
@@ -269,6 +270,7 @@ fn target(
             .as_ref()
             .map(|metrics| url(source, &metrics.http, &["http"]))
             .transpose()?,
+        no_walls: manifest.no_walls.as_ref().map(|why| reason(source, why)).transpose()?,
     })
 }
 

@@ -52,6 +52,8 @@ pub struct Target {
     pub stop: Stop,
     /// Where it tells about itself, with placeholders.
     pub metrics: Option<String>,
+    /// Why it runs, and is asked for its version, without walls, if it is.
+    pub no_walls: Option<String>,
 }
 
 /// What a server can do for a scenario.

@@ -172,3 +172,13 @@ fn what_speaks_tls_says_how_and_is_the_same_server_otherwise() {
     assert!(what.contains("\"tls\"") && what.contains("[tls]"), "{what}");
     assert_eq!(underlined, "[\"echo\", \"broadcast\", \"http\"]");
 }
+
+#[test]
+fn a_manifest_without_walls_says_why() {
+    let with = |reason: &str| GOOD.replacen("[[", &format!("no_walls = \"{reason}\"\n\n[["), 1);
+    let targets = read(&with("it starts containers")).unwrap();
+    assert!(targets.iter().all(|target| target.no_walls.as_deref() == Some("it starts containers")));
+    assert!(read(GOOD).unwrap().iter().all(|target| target.no_walls.is_none()));
+    let (message, underlined, _) = mistake(&with(" "));
+    assert_eq!((message.as_str(), underlined.as_str()), ("the reason is empty", "\" \""));
+}

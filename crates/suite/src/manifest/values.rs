@@ -35,6 +35,16 @@ pub(super) fn command(source: &Source<'_>, words: &Spanned<Vec<String>>) -> Resu
     Ok(words.get_ref().clone())
 }
 
+/// Why something is as it is, in words that people are shown.
+pub(super) fn reason(source: &Source<'_>, text: &Spanned<String>) -> Result<String, Mistake> {
+    let why = text.get_ref().trim();
+    if why.is_empty() {
+        let help = Some("say what the server needs, e.g. \"it starts containers\"".to_owned());
+        return Err(source.mistake(text.span(), "the reason is empty".to_owned(), help));
+    }
+    Ok(why.to_owned())
+}
+
 pub(super) fn signal(source: &Source<'_>, name: &Spanned<String>) -> Result<StopSignal, Mistake> {
     StopSignal::from_name(name.get_ref()).ok_or_else(|| {
         let names = StopSignal::ALL.map(StopSignal::name).join(", ");

@@ -75,6 +75,9 @@ pub(crate) struct Row {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Why it runs without walls, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_walls: Option<String>,
 }
 
 /// Rows, one for each target.
@@ -91,7 +94,15 @@ impl Row {
             verdict,
             version,
             reason,
+            no_walls: target.no_walls.clone(),
         }
+    }
+
+    /// What a table says of it besides: why nothing came of it, and why it has no walls.
+    fn remark(&self) -> String {
+        let bare = self.no_walls.as_ref().map(|why| format!("without walls: {why}"));
+        let remarks: Vec<String> = self.reason.clone().into_iter().chain(bare).collect();
+        remarks.join("; ")
     }
 }
 
@@ -117,6 +128,7 @@ pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Row
         verdict: Verdict::Fails,
         version: None,
         reason: Some(mistake.line()),
+        no_walls: None,
     }));
     Rows(rows)
 }
@@ -241,7 +253,7 @@ impl Rows {
     }
 
     fn table(&self) -> Table {
-        let head = ["target", "verdict", "version", "language", "speaks", "supports", "reason"];
+        let head = ["target", "verdict", "version", "language", "speaks", "supports", "remarks"];
         let mut table = Table::new(&head, 0..0);
         for row in &self.0 {
             table.row(vec![
@@ -251,7 +263,7 @@ impl Rows {
                 row.language.clone(),
                 row.dialects.join(", "),
                 row.supports.join(", "),
-                row.reason.clone().unwrap_or_default(),
+                row.remark(),
             ]);
         }
         table
