@@ -13,6 +13,7 @@ use std::fmt;
 
 use crate::event::Tells;
 use crate::gate::Form;
+use crate::http::answer::AnswerHead;
 use crate::http::date::DateField;
 use crate::io::{Io, StreamId};
 use crate::server_config::ServerConfig;
@@ -79,6 +80,8 @@ pub(crate) enum PlainAnswer<S> {
     Methods(u16, &'static str),
     /// This, already written.
     Whole(Vec<u8>),
+    /// Its own body.
+    Echo(Box<AnswerHead>, Vec<u8>),
     /// Whatever its session says.
     OfSession(Box<S>),
     /// What follows from its body, which is a form.
@@ -92,6 +95,7 @@ impl<S> PlainAnswer<S> {
             PlainAnswer::Status(status) => PlainAnswer::Status(status),
             PlainAnswer::Methods(status, methods) => PlainAnswer::Methods(status, methods),
             PlainAnswer::Whole(answer) => PlainAnswer::Whole(answer),
+            PlainAnswer::Echo(head, body) => PlainAnswer::Echo(head, body),
             PlainAnswer::OfForm(form) => PlainAnswer::OfForm(form),
             PlainAnswer::OfSession(request) => PlainAnswer::OfSession(Box::new(form(*request))),
         }

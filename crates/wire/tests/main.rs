@@ -6,6 +6,7 @@ mod actioncable;
 mod actioncable_extended;
 mod app_file;
 mod client;
+mod conformance;
 mod deflate;
 mod graphql;
 mod http;

@@ -7,6 +7,9 @@ use crate::io;
 /// The content type of plain text.
 pub(crate) const TEXT: &str = "text/plain; charset=UTF-8";
 
+/// The content type of bytes that mean nothing: no browser takes them for a page.
+pub(crate) const OCTETS: &str = "application/octet-stream";
+
 /// How an answer's head goes on after its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AnswerHead {

@@ -11,7 +11,7 @@ use crate::failure::{Failure, HttpReason};
 pub struct Request<'a> {
     /// The method, as it came.
     pub method: &'a str,
-    /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path.
+    /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path; for CONNECT host and port.
     pub target: &'a str,
     /// The minor version: 1, or 0 for HTTP/1.0.
     pub minor: u8,
@@ -46,7 +46,8 @@ impl<'a> Request<'a> {
 
     /// Whether the connection serves another request after this one (RFC 9112 §9.3).
     pub fn keep_alive(&self) -> bool {
-        super::response::keep_alive(&self.fields, self.minor)
+        // After a CONNECT, who believes in its tunnel sends no requests.
+        self.method != "CONNECT" && super::response::keep_alive(&self.fields, self.minor)
     }
 
     /// The field line that says so in the answer, where it must be said.
@@ -83,10 +84,14 @@ fn has_version(head: &[u8]) -> bool {
         if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
-/// Origin form as it is, absolute form without scheme and authority (RFC 9112 §3.2); nothing else.
+/// Origin form as it is, absolute form without scheme and authority, and for CONNECT authority form (RFC 9112 §3.2); nothing
+/// else.
 fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
     if !uri.is_ascii() {
         return None;
+    }
+    if method == "CONNECT" {
+        return Some(uri).filter(|uri| uri.contains(':') && is_host(uri.as_bytes()));
     }
     if uri.starts_with('/') || (uri == "*" && method == "OPTIONS") {
         return Some(uri);
@@ -205,6 +210,7 @@ mod tests {
             ("GET Https://h HTTP/1.1", "/"),
             ("GET http://h?b HTTP/1.1", "?b"),
             ("OPTIONS * HTTP/1.1", "*"),
+            ("CONNECT h:443 HTTP/1.1", "h:443"),
         ] {
             let head = format!("{line}\r\nHost: h\r\n\r\n");
             let request = parse(&head).unwrap();
@@ -217,7 +223,9 @@ mod tests {
     fn bad_heads_are_refused_with_the_reason() {
         for (head, reason) in [
             ("GET * HTTP/1.1\r\nHost: h\r\n\r\n", Target),
-            ("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("CONNECT h HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("CONNECT / HTTP/1.1\r\nHost: h\r\n\r\n", Target),
+            ("CONNECT http://h:80/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET http://u@h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET httpss://h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),
             ("GET ws://h/ HTTP/1.1\r\nHost: h\r\n\r\n", Target),

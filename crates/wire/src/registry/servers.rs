@@ -135,6 +135,10 @@ pub(crate) fn plain_answer(
     };
     let path = request.path();
     let methods = |known| PlainAnswer::Methods(if request.method == "OPTIONS" { 204 } else { 405 }, known);
+    // It names no resource of this server (RFC 9110 §9.3.6).
+    if request.method == "CONNECT" {
+        return methods("GET, HEAD, POST, OPTIONS");
+    }
     if cfg.gate.has_form_at(path) {
         return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
     }
@@ -148,9 +152,8 @@ pub(crate) fn plain_answer(
     }
     let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
-        ("/", "GET" | "HEAD" | "POST") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => {
-            PlainAnswer::Status(200)
-        }
+        ("/", "POST") => PlainAnswer::Echo(Box::new(head()), Vec::new()),
+        ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),
         // About the server as a whole (RFC 9110 §9.3.7): that it is there.
         ("*", _) => PlainAnswer::Status(204),
         (METRICS, "GET") => PlainAnswer::OfSession(Box::new(SessionRequest::for_metrics(head()))),

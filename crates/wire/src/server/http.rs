@@ -4,6 +4,7 @@ use super::http2::{Http2, PREFACE_HEAD};
 use super::socket::{Session, Upgrade};
 use crate::event::{ServerEvent, Tells};
 use crate::failure::Failure;
+use crate::http::answer::OCTETS;
 use crate::http::body::{Body, Piece};
 use crate::http::head::{Expect, HeadReader};
 use crate::http::request::{self, Request};
@@ -142,6 +143,7 @@ impl Http {
                         request::answer(io.out(0), status, cfg.date(now_ns), &fields);
                     }
                     PlainAnswer::Whole(answer) => io.out(0).extend_from_slice(&answer),
+                    PlainAnswer::Echo(head, body) => head.write_whole(io.out(0), 200, Some(OCTETS), &body),
                     PlainAnswer::OfForm(form) => io.out(0).extend_from_slice(&form.answer()),
                     PlainAnswer::OfSession(request) => {
                         self.asked = Some(Asked::new(request));
@@ -209,6 +211,7 @@ impl Pending {
             match (piece, &mut self.answer) {
                 (Piece::End, _) => return Ok(true),
                 (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
+                (Piece::Data(data), PlainAnswer::Echo(_, body)) => body.extend_from_slice(data),
                 (Piece::Data(data), PlainAnswer::OfForm(form)) => form.push(data),
                 (Piece::Data(_), _) => {}
             }

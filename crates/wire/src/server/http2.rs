@@ -262,6 +262,7 @@ impl Http2 {
         };
         let answer = match answer {
             PlainAnswer::Status(status) => Answer::Bare(status, None),
+            PlainAnswer::Echo(..) => Answer::Bare(200, None),
             PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),
             PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
