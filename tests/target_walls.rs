@@ -183,17 +183,17 @@ fn a_server_without_walls_says_why() {
     assert_eq!(bare.noted("noted"), [""; 0], "{refused}");
     let path = bare.user.path().join("targets/sh-none/target.toml");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text + "no_walls = \"it reads a marker\"\n").unwrap();
+    fs::write(&path, text + "no_walls = \"marked\"\n").unwrap();
     let outcome = bare.targets("check");
     assert_eq!((outcome.code, &outcome.json()[0]["verdict"]), (Some(0), &"passes".into()), "{outcome}");
-    assert_eq!(outcome.json()[0]["no_walls"], "it reads a marker", "{outcome}");
+    assert_eq!(outcome.json()[0]["no_walls"], "marked", "{outcome}");
     assert_eq!(
         (bare.noted("noted"), bare.noted("server.log")[0].as_str()),
         (vec![MARKER.to_owned()], MARKER)
     );
     let mut listed = throng(["targets", "list", "--targets-dir"]);
     let listed = run(listed.arg(bare.user.path().join("targets")), RUN_MAX);
-    assert!(listed.stdout.contains("without walls: it reads a marker"), "{listed}");
+    assert!(listed.stdout.contains("without walls: marked"), "{listed}");
 }
 
 /// Installs two targets with this command, where strace has system calls fail; what throng said, and the log of the first.
