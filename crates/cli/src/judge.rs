@@ -59,6 +59,8 @@ impl Judge {
         let stops = self.limits.stop.iter().filter_map(|stop| stop.check_decided(&step));
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
+        let Limits { asked, stop } = &self.limits;
+        verdict::weigh_broken(&mut step, asked.iter().chain(stop).chain(&self.standing));
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
         step.marks = verdict::marks(&step, self.quantile);
         step

@@ -169,8 +169,8 @@ mod tests {
                 limit: "missing==0".into(),
                 passed: step.counts.missing == 0,
                 actual: Some(step.counts.missing as f64),
-                at_least: false,
                 unit: Unit::Count,
+                ..LimitOutcome::default()
             };
             step.limits = vec![rtt, missing];
         }

@@ -33,8 +33,8 @@ fn limit(passed: bool, actual: f64) -> LimitOutcome {
         limit: "rtt.p95<=250ms".into(),
         passed,
         actual: Some(actual),
-        at_least: false,
         unit: Unit::Ms,
+        ..LimitOutcome::default()
     }
 }
 
@@ -277,8 +277,8 @@ pub(crate) fn sweep_run() -> Run {
             limit: "rtt.mean<=1.5s".into(),
             passed,
             actual: Some(mean_ms as f64),
-            at_least: false,
             unit: Unit::Ms,
+            ..LimitOutcome::default()
         };
         step.clients = clients;
         step.rates = Rates {

@@ -17,6 +17,7 @@ mod losses;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod undecided;
 
 use claim::NOT_FOUND;
 pub use claim::{Claim, Tone};
@@ -60,10 +61,11 @@ pub struct Conclusion {
 type Rule = fn(&Run) -> Option<Claim>;
 
 /// How much is held. The last always speaks.
-const HOW_MUCH: [Rule; 7] =
-    [nothing, held::searched, held::swept, held::kept, held::short, held::maimed, lost];
+const HOW_MUCH: [Rule; 8] =
+    [nothing, held::searched, held::swept, held::kept, held::short, held::maimed, may_be_held, lost];
 /// Where it breaks. The last always speaks.
-const BREAKS: [Rule; 6] = [nothing, lost_itself, broke, never_loaded, gave_out_first, did_not_break];
+const BREAKS: [Rule; 7] =
+    [nothing, lost_itself, undecided, broke, never_loaded, gave_out_first, did_not_break];
 
 /// Reads both tables.
 pub fn conclude(run: &Run) -> Conclusion {
@@ -97,6 +99,14 @@ fn nothing(run: &Run) -> Option<Claim> {
     run.steps.is_empty().then(|| Claim::new("nothing.measured", Tone::Doubt, "nothing was measured"))
 }
 
+/// Nothing was held, and the lightest load would have been without lag.
+fn may_be_held(run: &Run) -> Option<Claim> {
+    let step = held::undecided_step(run)?;
+    let asked = asked(run.scenario, step);
+    let claim = Claim::new("cannot_tell.lag", Tone::Doubt, format!("cannot tell whether {asked}")).of(asked);
+    Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
+}
+
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict).or(run.steps.last())?;
@@ -108,6 +118,15 @@ fn lost(run: &Run) -> Option<Claim> {
 /// The generator lost a part of itself at the lightest load that was not held: of the server, that says nothing.
 fn lost_itself(run: &Run) -> Option<Claim> {
     Some(gave_out(Bottleneck::Generator, held::maimed_step(run)?.bottleneck.clone()))
+}
+
+/// At the lightest load that was not held, and would have been without lag.
+fn undecided(run: &Run) -> Option<Claim> {
+    let step = held::undecided_step(run)?;
+    let asked = asked(run.scenario, step);
+    let claim = Claim::new("breaks.undecided", Tone::Doubt, format!("cannot tell at {asked}")).of(asked);
+    let losses = if heaviest_kept(run).is_some() { failings(run.scenario, step) } else { Vec::new() };
+    Some(claim.with_losses(losses).with_cause(step.bottleneck.clone()).joined_by(": "))
 }
 
 /// At the lightest load that was not held. Where nothing was, what became of it has been said.

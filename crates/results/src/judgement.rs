@@ -79,7 +79,7 @@ impl From<Cause> for Found {
 }
 
 /// A limit held against one step or run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LimitOutcome {
     /// The limit as the user wrote it.
     pub limit: String,
@@ -89,7 +89,12 @@ pub struct LimitOutcome {
     pub actual: Option<f64>,
     /// Whether `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
     pub at_least: bool,
-    /// The unit of `actual`.
+    /// Of a broken limit, the best that `actual` may be without the generator's and CPU contention's part of the time, where that part is
+    /// known.
+    pub without_lag: Option<f64>,
+    /// Whether that would have kept it: whether the server broke it cannot be told.
+    pub undecided: bool,
+    /// The unit of `actual` and `without_lag`.
     pub unit: Unit,
 }
 
@@ -101,7 +106,7 @@ impl LimitOutcome {
 }
 
 /// What a figure is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Milliseconds.
     Ms,
@@ -112,6 +117,7 @@ pub enum Unit {
     /// Bytes.
     Bytes,
     /// A plain number.
+    #[default]
     Count,
 }
 

@@ -76,8 +76,8 @@ mod tests {
             limit: "rtt.mean<=1.5s".into(),
             passed,
             actual: None,
-            at_least: false,
             unit: Unit::Ms,
+            ..LimitOutcome::default()
         };
         let rates = Rates {
             asked_per_s: Some(rate),

@@ -159,6 +159,28 @@ impl Limit {
         matches!(self.of.figure, Figure::Timed(Timed::Rtt | Timed::Service, _))
     }
 
+    /// What it is about.
+    pub(crate) fn figure(&self) -> Figure {
+        self.of.figure
+    }
+
+    /// Whether a figure of this value keeps it.
+    pub(crate) fn is_kept_by(&self, actual: f64) -> bool {
+        self.comparison.holds(actual, self.value)
+    }
+
+    /// The round trips that are too long by it: longer than that many ns, and the quantile that is to be no longer. `None`: it bounds
+    /// none from above, or those of a part.
+    pub(crate) fn too_long_from(&self) -> Option<(u64, f64)> {
+        let quantile = match self.of.figure {
+            Figure::Timed(Timed::Rtt, Statistic::Quantile(quantile)) => quantile,
+            Figure::Timed(Timed::Rtt, Statistic::Max) => 1.0,
+            _ => return None,
+        };
+        let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);
+        (is_upper && self.of.part == Part::Whole).then_some(((self.value * 1e6) as u64, quantile))
+    }
+
     /// Whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
         self.of == other.of
@@ -168,8 +190,7 @@ impl Limit {
     pub fn check_decided(&self, step: &Step) -> Option<LimitOutcome> {
         let outcome = self.check(step);
         let is_decided = || {
-            let is_bound_broken =
-                || outcome.actual.is_some_and(|actual| !self.comparison.holds(actual, self.value));
+            let is_bound_broken = || outcome.actual.is_some_and(|actual| !self.is_kept_by(actual));
             self.of.figure.is_told(step) && (outcome.passed || is_bound_broken())
         };
         (!step.was_interrupted() || is_decided()).then_some(outcome)
@@ -183,10 +204,11 @@ impl Limit {
         let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
         LimitOutcome {
             limit: self.text.clone(),
-            passed: !at_least && actual.is_some_and(|actual| self.comparison.holds(actual, self.value)),
+            passed: !at_least && actual.is_some_and(|actual| self.is_kept_by(actual)),
             actual,
             at_least,
             unit: self.of.figure.unit(self.as_share),
+            ..LimitOutcome::default()
         }
     }
 }

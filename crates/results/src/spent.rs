@@ -10,12 +10,16 @@ pub(crate) const TAIL_QUANTILE: f64 = 0.95;
 pub struct TimeSpent {
     /// The parts of all.
     pub all: Spent,
-    /// The parts of those that took as long as the p95, to a fifth, or longer.
+    /// The parts of the slow ones: those that took as long as `tail_from_ns`, to a fifth, or longer.
     pub tail: Spent,
-    /// The p95.
+    /// The p95; or the bound of a limit that was broken.
     pub tail_from_ns: u64,
+    /// The quantile that is about so long: 0.95, or that of the limit.
+    pub tail_quantile: f64,
     /// Of the time before messages were sent, for how much they waited for a connection that others held: 0 to 100.
     pub waited_percent: f64,
+    /// The parts by how long round trips took, until the step is judged.
+    pub(crate) by_latency: Account,
 }
 
 /// Least share of some messages' time that has to be stamped to speak for them: below it, the few stamped ones would be chance,
@@ -42,7 +46,18 @@ impl TimeSpent {
             all: account.from(0),
             tail: account.from(tail_from_ns),
             tail_from_ns,
+            tail_quantile: TAIL_QUANTILE,
             waited_percent: 100.0 * account.waiting_share(),
+            by_latency: account.clone(),
         })
+    }
+
+    /// Takes for slow those that a broken limit does not allow, if there is one; from now on, that is so.
+    pub(crate) fn settle_tail(&mut self, too_long_from: Option<(u64, f64)>) {
+        let by_latency = std::mem::take(&mut self.by_latency);
+        if let Some((from_ns, quantile)) = too_long_from {
+            (self.tail_from_ns, self.tail_quantile) = (from_ns, quantile);
+            self.tail = by_latency.from(from_ns);
+        }
     }
 }

@@ -7,7 +7,7 @@ use stats::Count;
 
 use crate::limit::{Counted, Figure, Limit, Rate};
 use crate::scenario::Scenario;
-use crate::{LimitOutcome, Step, Unit};
+use crate::{LimitOutcome, Step};
 
 /// The share of the asked rate that must be kept.
 const RATE_PERCENT_MIN: f64 = 99.0;
@@ -70,13 +70,7 @@ pub(crate) fn is_unfinished(limit: &LimitOutcome) -> bool {
 
 /// Of a step that the generator did not get to the end of: whatever was kept of it, the load was not held.
 pub fn unfinished() -> LimitOutcome {
-    LimitOutcome {
-        limit: UNFINISHED.into(),
-        passed: false,
-        actual: Some(1.0),
-        at_least: false,
-        unit: Unit::Count,
-    }
+    LimitOutcome { limit: UNFINISHED.into(), passed: false, actual: Some(1.0), ..LimitOutcome::default() }
 }
 
 /// Of a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
@@ -87,8 +81,7 @@ pub fn storm(step: &Step) -> Option<LimitOutcome> {
         limit: STORM.into(),
         passed: false,
         actual: Some(0.0),
-        at_least: false,
-        unit: Unit::Count,
+        ..LimitOutcome::default()
     })
 }
 
@@ -102,7 +95,7 @@ mod tests {
     use stats::Counts;
 
     use super::*;
-    use crate::{Rates, Second};
+    use crate::{Rates, Second, Unit};
 
     const S: u64 = 1_000_000_000;
 

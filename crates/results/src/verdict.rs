@@ -25,6 +25,7 @@ mod signs;
 mod stalls;
 #[cfg(test)]
 mod tests;
+mod undecided;
 
 pub(crate) use conclude::whole;
 pub use conclude::{conclude, held_back, lightest_broken};
@@ -33,6 +34,7 @@ pub use machine::others_percent;
 pub use marks::marks;
 pub use owners::{Owner, Owners, slow_time};
 pub use signs::WORKER_CPU_PERCENT_MAX;
+pub use undecided::weigh_broken;
 
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 

@@ -4,6 +4,7 @@ use stats::capacity::Doubt;
 
 use super::claim::{Claim, Tone};
 use super::losses;
+use super::undecided::is_undecided;
 use crate::finding::{self, Cause};
 use crate::format::{clients, count, duration, rate};
 use crate::judgement::Bottleneck;
@@ -20,7 +21,7 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     let interval =
         format!("{:.0}% CI {} to {}", capacity.confidence * 100.0, count(capacity.low), count(capacity.high));
     if let Some(doubt) = capacity.doubt() {
-        return Some(undecided(doubt, &interval));
+        return Some(inconclusive(doubt, &interval));
     }
     let held = clients(capacity.clients);
     if capacity.at_least {
@@ -28,19 +29,17 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
         return Some(claim.with_facts(vec!["the most that was tried was held".into()]));
     }
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
-    let who = broken.and_then(|step| step.bottleneck.as_ref()).map(|found| found.bottleneck);
-    Some(match who.filter(|who| who.is_not_the_servers()) {
-        Some(who) => {
-            let detail = format!("beyond that the {who} gave out, and not the server; {interval}");
+    Some(match broken.and_then(beyond) {
+        Some(beyond) => {
             let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
-            claim.with_facts(vec![detail])
+            claim.with_facts(vec![format!("{beyond}; {interval}")])
         }
         None => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
     })
 }
 
 /// The measurements are too far apart, or say both.
-fn undecided(doubt: Doubt, interval: &str) -> Claim {
+fn inconclusive(doubt: Doubt, interval: &str) -> Claim {
     let why = match doubt {
         Doubt::Wide => "too noisy to say".to_owned(),
         Doubt::Contradicted(level) => format!("what was measured at {} says otherwise", clients(level)),
@@ -61,20 +60,38 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     let safe: Vec<String> = run.verdict.levels.iter().filter_map(safe).collect();
     let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
     let safe = format!("safe: {} clients", safe.join(", "));
-    let Some(who) = gave_out(run, best) else {
+    let Some(beyond) = gave_out(run, best) else {
         return Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]));
     };
     let claim = Claim::new("held.rates_at_least", Tone::Doubt, format!("at least {answer}")).of(answer);
-    Some(claim.with_facts(vec![safe, format!("beyond that the {who} gave out, and not the server")]))
+    Some(claim.with_facts(vec![safe, beyond]))
 }
 
-/// Who gave out at the lowest rate of a level that broke a limit, if it was not the server.
-fn gave_out(run: &Run, level: &Level) -> Option<Bottleneck> {
+/// What gave out at the lowest rate of a level that broke a limit, if it was not the server.
+fn gave_out(run: &Run, level: &Level) -> Option<String> {
     let overload = run.steps.iter().find(|step| {
         let is_of_level = step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s;
         is_of_level && level.overload_per_s.is_some() && !step.has_passed()
     })?;
-    Some(overload.bottleneck.as_ref()?.bottleneck).filter(|who| who.is_not_the_servers())
+    beyond(overload)
+}
+
+/// Why the server may hold more than what was held before a step that broke limits; `None`: the server broke them.
+fn beyond(step: &Step) -> Option<String> {
+    let who = step.bottleneck.as_ref()?.bottleneck;
+    let undecided = is_undecided(step);
+    match who {
+        Bottleneck::Generator | Bottleneck::Machine if !undecided => None,
+        who if who.is_not_the_servers() => {
+            Some(format!("beyond that the {who} gave out, and not the server"))
+        }
+        _ => undecided.then(|| "beyond that, limits broke that would have been kept without lag".to_owned()),
+    }
+}
+
+/// The lightest load that was not held, where it would have been without lag.
+pub(super) fn undecided_step(run: &Run) -> Option<&Step> {
+    verdict::lightest_broken(&run.steps, &run.verdict).filter(|step| is_undecided(step))
 }
 
 /// The heaviest step that kept all limits; what was lost of it, if that was allowed, comes first.

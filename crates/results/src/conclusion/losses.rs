@@ -80,17 +80,22 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// What a limit's figure came to: `6.40s`, or `at least 9.00s` where some never came.
+/// What a limit's figure came to: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without lag` where that would
+/// have kept it.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
-    let text = match limit.unit {
-        Unit::Ms => duration((actual * 1e6).round() as u64),
-        Unit::Percent => percent_apart(limit, actual),
-        Unit::PerSecond => rate(actual, ""),
-        Unit::Bytes => bytes(actual),
-        Unit::Count => count(actual.round() as u64),
+    let written = |value: f64| match limit.unit {
+        Unit::Ms => duration((value * 1e6).round() as u64),
+        Unit::Percent => percent_apart(limit, value),
+        Unit::PerSecond => rate(value, ""),
+        Unit::Bytes => bytes(value),
+        Unit::Count => count(value.round() as u64),
     };
-    Some(if limit.at_least { format!("at least {text}") } else { text })
+    Some(match limit.without_lag.filter(|_| limit.undecided) {
+        Some(without_lag) => format!("{}, or {} without lag", written(actual), written(without_lag)),
+        None if limit.at_least => format!("at least {}", written(actual)),
+        None => written(actual),
+    })
 }
 
 /// With two digits, or as many more as it takes to be told from the bound that it broke.

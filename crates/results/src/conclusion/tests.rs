@@ -226,7 +226,7 @@ fn the_generators_own_errors_are_not_the_servers() {
     });
     assert_eq!(
         breaks,
-        "breaks.below; 50 clients; generator.ran_out error=\"address_not_available\" example=\"no local port is free\" times=40"
+        "breaks.undecided; 50 clients; generator.ran_out error=\"address_not_available\" example=\"no local port is free\" times=40"
     );
 }
 
@@ -432,6 +432,34 @@ fn what_others_have_overruled_in_a_search_is_not_where_it_breaks() {
         breaks,
         "breaks.at; 250 clients; loss.limit actual=\"0\" limit=\"unusable==0\"; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
     );
+}
+
+/// A limit on the latency is broken, and would have been kept without lag, or not.
+fn too_slow(undecided: bool) -> Step {
+    let limit = "p95<=1ms".to_owned();
+    let without_lag = Some(if undecided { 0.9 } else { 1.5 });
+    let outcome = LimitOutcome {
+        limit,
+        actual: Some(2.0),
+        without_lag,
+        undecided,
+        unit: Unit::Ms,
+        ..LimitOutcome::default()
+    };
+    Step { limits: vec![outcome], ..step() }
+}
+
+#[test]
+fn a_limit_that_lag_may_have_broken_is_not_told() {
+    let run = run_of(Scenario::Echo, vec![too_slow(true)]);
+    let (how_much, breaks, outcome) = of(&run);
+    let limit = "loss.limit actual=\"2.00ms, or 900µs without lag\" limit=\"p95<=1ms\"";
+    assert_eq!(how_much, format!("cannot_tell.lag; 300 clients; {limit}"));
+    assert!(breaks.starts_with("breaks.undecided; 300 clients; none.saturated"), "{breaks}");
+    assert_eq!((outcome, is_untrusted(&run)), (Outcome::Broken, true));
+    let stands = run_of(Scenario::Echo, vec![too_slow(false)]);
+    assert!(of(&stands).0.starts_with("held.nothing; 300 clients"), "{:?}", of(&stands));
+    assert!(!is_untrusted(&stands), "the server would have broken it all the same");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! refuses.
 
 use super::held::heaviest_kept;
-use crate::judgement::{Bottleneck, LimitOutcome, Unit};
+use super::undecided::{is_limited, is_undecided};
+use crate::judgement::{LimitOutcome, Unit};
 use crate::run::Run;
 use crate::step::Step;
 use crate::verdict;
@@ -17,15 +18,14 @@ pub fn is_untrusted(run: &Run) -> bool {
 }
 
 fn could_be_otherwise(run: &Run, step: &Step) -> bool {
-    let who = step.bottleneck.as_ref().map(|found| found.bottleneck);
-    if !matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine)) {
-        return false;
+    if !step.has_passed() {
+        return is_undecided(step);
     }
     let is_asked = !step.limits.is_empty();
     // In a closed loop, and where capacity is looked for, a faster generator would have found more.
     let is_open =
         step.rates.asked_per_s.is_some() && run.verdict.capacity.is_none() && run.verdict.levels.is_empty();
-    !(step.has_passed() && is_asked && is_open && step.limits.iter().all(is_of_latency_or_loss))
+    is_limited(step) && !(is_asked && is_open && step.limits.iter().all(is_of_latency_or_loss))
 }
 
 /// A limit that a slow generator makes harder to keep, and never easier.

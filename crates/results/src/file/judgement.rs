@@ -12,10 +12,13 @@ mirror!(FileLimit of LimitOutcome {
     passed: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     at_least: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    undecided: bool,
     #[serde(with = "unit")]
     unit: Unit,
     ; numbers
     actual,
+    without_lag,
 });
 
 mod unit {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stats::Spent;
 
 use super::mirror::{mirror, ms_from_ns, ns_from_ms, rounded, seconds};
-use crate::spent::TimeSpent;
+use crate::spent::{TAIL_QUANTILE, TimeSpent};
 use crate::step::Step;
 use crate::verdict::{Owner, Owners};
 
@@ -38,6 +38,8 @@ struct FilePart {
 pub(super) struct FileAccount {
     waited_percent: f64,
     tail_from_ms: f64,
+    #[serde(default = "usual_quantile")]
+    tail_quantile: f64,
     all: FilePart,
     tail: FilePart,
 }
@@ -52,10 +54,16 @@ impl FileAccount {
         Some(FileAccount {
             waited_percent: rounded(spent.waited_percent)?,
             tail_from_ms: ms_from_ns(spent.tail_from_ns as f64),
+            tail_quantile: rounded(spent.tail_quantile)?,
             all: part(&spent.all, Owners::of_all(step)),
             tail: part(&spent.tail, Owners::of_tail(step)),
         })
     }
+}
+
+/// That of files in which limits did not choose it.
+fn usual_quantile() -> f64 {
+    TAIL_QUANTILE
 }
 
 fn by_key(&(owner, percent): &(Owner, f64)) -> Option<(&'static str, f64)> {
@@ -68,7 +76,9 @@ impl From<FileAccount> for TimeSpent {
             all: file.all.spent.into(),
             tail: file.tail.spent.into(),
             tail_from_ns: ns_from_ms(file.tail_from_ms),
+            tail_quantile: file.tail_quantile,
             waited_percent: file.waited_percent,
+            ..TimeSpent::default()
         }
     }
 }

@@ -33,8 +33,8 @@ fn full_step() -> Step {
         limit: "p95<250ms".into(),
         passed: false,
         actual: Some(252.469),
-        at_least: false,
         unit: Unit::Ms,
+        ..LimitOutcome::default()
     };
     Step {
         clients: 1_000,

@@ -15,7 +15,6 @@ use super::signs::{
 };
 use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
-use crate::spent::TAIL_QUANTILE;
 use crate::step::Step;
 
 /// Where lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
@@ -55,7 +54,7 @@ pub(super) struct Lag {
 impl Lag {
     /// Of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
     pub(super) fn of(step: &Step) -> Option<Lag> {
-        let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step))?;
+        let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, main_timed(step)))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
     }
 
@@ -64,8 +63,11 @@ impl Lag {
     fn by_account(step: &Step) -> Option<Lag> {
         let spent = step.spent.as_ref()?;
         let is_shown = spent.tail.messages >= SLOW_MESSAGES_MIN;
-        let (owners, quantile) =
-            if is_shown { (Owners::of_tail(step)?, TAIL_QUANTILE) } else { (Owners::of_all(step)?, 0.5) };
+        let (owners, quantile) = if is_shown {
+            (Owners::of_tail(step)?, spent.tail_quantile)
+        } else {
+            (Owners::of_all(step)?, 0.5)
+        };
         let latency_ns = step.figures.rtt.quantile_ns(quantile);
         let (own, contended) = (owners.percent(Owner::Generator), owners.percent(Owner::Contention));
         Some(Lag {
@@ -79,11 +81,10 @@ impl Lag {
         })
     }
 
-    fn by_histograms(step: &Step) -> Option<Lag> {
-        let figure = main_timed(step);
+    fn by_histograms(step: &Step, figure: Timed) -> Option<Lag> {
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
         let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
-        let lags = loop_lag.into_iter().chain(send_lag);
+        let lags = loop_lag.into_iter().chain(send_lag).filter(|lag| !lag.is_empty());
         let lags = lags.map(|lag| Lag::between(lag, figure, step));
         lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))
     }
@@ -129,6 +130,12 @@ impl Lag {
             }
         }
     }
+}
+
+/// Of anything timed but round trips, what it would be without lag, as a share; `None`: lag was not measured.
+pub(super) fn share_without(step: &Step, figure: Timed) -> Option<f64> {
+    let lag = Lag::by_histograms(step, figure)?;
+    Some((1.0 - lag.share_of(lag.latency_ns)).max(0.0))
 }
 
 /// Others had the CPU, and that is most of the latency, as far as it can be told.

@@ -15,6 +15,8 @@ const TOLD_NS_MIN: u64 = 1_000_000;
 const TOLD_PERCENT_MIN: f64 = 5.0;
 /// So many of the programs that had the CPU are named.
 const TOLD_PROGRAMS_MAX: usize = 3;
+/// How far a share may be from the truth: what `make owners` allows.
+const ERROR_PERCENT: f64 = 15.0;
 /// Share of its periods without quota from which on threads that are ready wait for that.
 const THROTTLED_PERCENT_MIN: f64 = 10.0;
 
@@ -143,6 +145,12 @@ impl Owners {
             .map(|owner| self.percent(owner))
             .iter()
             .sum()
+    }
+
+    /// The least that may be left without the generator's and CPU contention's part, as a share: 0 to 1.
+    pub(super) fn share_without_lag(&self) -> f64 {
+        let lag = self.percent(Owner::Generator) + self.percent(Owner::Contention);
+        (1.0 - (lag + lag.min(ERROR_PERCENT)) / 100.0).max(0.0)
     }
 
     /// An owner's share: 0 to 100.

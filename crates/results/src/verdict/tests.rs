@@ -18,6 +18,7 @@ mod lag;
 mod machine;
 mod reached;
 mod server;
+mod undecided;
 
 use lag::late;
 use server::stalls;

@@ -57,8 +57,8 @@ fn a_share_is_told_apart_from_the_bound_that_it_broke() {
         limit: text.into(),
         passed,
         actual: Some(actual),
-        at_least: false,
         unit: Unit::Percent,
+        ..LimitOutcome::default()
     };
     let said = |text, value, passed| actual(&limit(text, value, passed)).unwrap();
     assert_eq!(said("lost_offline==0%", 0.003_57, false), "0.004%");

@@ -39,6 +39,7 @@ fn examples() -> Vec<Run> {
     let unbegun = Step { interrupted: Some(Interrupted::Connecting), usable: None, ..kept(300) };
     let mut maimed = run_of(Scenario::Echo, vec![broken(300)]);
     maimed.steps[0].bottleneck = Some(Cause::GeneratorBroke { error: "a worker ended".into() }.into());
+    let undecided = run_of(Scenario::Echo, vec![too_slow(true)]);
     vec![
         Run::default(),
         search,
@@ -49,6 +50,7 @@ fn examples() -> Vec<Run> {
         run_of(Scenario::Echo, vec![short]),
         run_of(Scenario::Echo, vec![unbegun]),
         maimed,
+        undecided,
     ]
 }
 

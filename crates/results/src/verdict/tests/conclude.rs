@@ -8,8 +8,8 @@ fn a_run_is_concluded_from_its_steps() {
         limit: limit.into(),
         passed,
         actual: Some(1.0),
-        at_least: false,
         unit: Unit::Ms,
+        ..LimitOutcome::default()
     };
     let found = |bottleneck| Some(Found { bottleneck, cause: Cause::told(String::new()) });
     let step = |clients, p95, bottleneck| Step {
@@ -44,8 +44,8 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
             limit: "p95<1ms".into(),
             passed: broke.is_none(),
             actual: broke,
-            at_least: false,
             unit: Unit::Ms,
+            ..LimitOutcome::default()
         }],
         bottleneck: Some(Cause::ServerTookNone { clients }.into()),
         ..Step::default()
@@ -73,8 +73,8 @@ fn of_a_load_that_was_measured_several_times_most_decide() {
             limit: "p95<1ms".into(),
             passed: false,
             actual: Some(2.0),
-            at_least: false,
             unit: Unit::Ms,
+            ..LimitOutcome::default()
         }],
         bottleneck: Some(Found { bottleneck, cause: Cause::told(at.to_string()) }),
         ..Step::default()

@@ -179,8 +179,8 @@ pub(super) fn listening(step: &mut Step) {
         limit: "push_gap.p99<10ms".into(),
         passed: false,
         actual: Some(20.0),
-        at_least: false,
         unit: Unit::Ms,
+        ..LimitOutcome::default()
     }];
 }
 

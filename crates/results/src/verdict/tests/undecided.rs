@@ -1,0 +1,87 @@
+//! Whether a broken limit would have been kept without lag.
+
+use super::*;
+use crate::limit::Limit;
+use crate::scenario::Scenario;
+
+/// Of a step, judged by these limits: what each came to, without lag, and whether that would have kept it.
+fn weighed(step: &mut Step, texts: &[&str]) -> Vec<(Option<f64>, bool)> {
+    let limits: Vec<Limit> = texts.iter().map(|text| Limit::parse(text, Scenario::Echo).unwrap()).collect();
+    step.limits = limits.iter().map(|limit| limit.check(step)).collect();
+    weigh_broken(step, limits.iter());
+    let rounded = |value: f64| (value * 10.0).round() / 10.0;
+    step.limits.iter().map(|limit| (limit.without_lag.map(rounded), limit.undecided)).collect()
+}
+
+/// 10,000 messages that each waited for 60 ms for a busy generator, and for 40 ms for the server.
+fn late_by_60_of_100_ms() -> Step {
+    with(|step| {
+        spent(step, 60 * MS, 40 * MS);
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(200.0));
+    })
+}
+
+#[test]
+fn a_latency_that_lag_explains_is_undecided_and_one_beyond_it_stands() {
+    let found = weighed(&mut late_by_60_of_100_ms(), &["p95<=50ms", "p95<=20ms", "p95<=1s"]);
+    // Shares are right to 15 points.
+    assert_eq!(found, [(Some(25.0), true), (Some(25.0), false), (None, false)]);
+}
+
+#[test]
+fn slow_messages_are_those_beyond_the_broken_limit() {
+    let mut step = with(|step| {
+        spent(step, 0, 10 * MS);
+        let mut account = Account::default();
+        account.add(10 * MS, 10 * MS, 9_000, None);
+        account.add(900 * MS, 90 * MS, 1_000, None);
+        for figure in [&mut step.figures.rtt, &mut step.figures.service] {
+            figure.record_n_ns(900 * MS, 1_000);
+        }
+        step.spent = TimeSpent::of(&account, &step.figures.rtt);
+    });
+    let found = weighed(&mut step, &["p50<=5ms", "p99<=500ms"]);
+    assert_eq!(found[1], (Some(0.0), true), "nine tenths of what is beyond it are the generator's");
+    let spent = step.spent.unwrap();
+    assert_eq!((spent.tail_from_ns, spent.tail_quantile, spent.tail.messages), (500 * MS, 0.99, 1_000));
+}
+
+#[test]
+fn a_closed_loop_would_have_asked_for_more_without_lag() {
+    let found = weighed(&mut late_by_60_of_100_ms(), &["rate>=700/s", "rate>=900/s"]);
+    assert_eq!(found, [(Some(800.0), true), (Some(800.0), false)]);
+}
+
+#[test]
+fn a_schedule_is_missed_by_whoever_has_the_queue() {
+    let of = |unsent_ms: u64, service_ms: u64| {
+        let mut step = with(|step| {
+            spent(step, unsent_ms * MS, service_ms * MS);
+            step.rates.achieved_per_s = Some(300.0);
+        });
+        weighed(&mut step, &["rate>=450/s"])[0]
+    };
+    assert_eq!(of(20, 80), (Some(300.0), false), "the server's grows however fast the rest is");
+    assert_eq!(of(60, 40), (Some(1_200.0), true));
+}
+
+#[test]
+fn what_never_came_or_was_lost_has_no_lag() {
+    let mut step = late_by_60_of_100_ms();
+    step.counts = Counts { received: 9_000, missing: 1_000, ..step.counts };
+    // Given up by their clients, and answered never.
+    step.figures.rtt.record_n_ns(9_000 * MS, 1_000);
+    let found = weighed(&mut step, &["missing==0", "p99<=50ms"]);
+    assert_eq!(found[0], (None, false));
+    assert!(step.limits[1].at_least && !found[1].1, "{:?}", step.limits);
+}
+
+#[test]
+fn what_nobody_is_answered_is_late_by_how_late_it_was_heard() {
+    let mut step = with(|step| {
+        step.figures.handshake.record_n_ns(20 * MS, 10_000);
+        late(step, 15 * MS);
+    });
+    let found = weighed(&mut step, &["handshake.p99<=10ms", "handshake.p99<=1ms"]);
+    assert!(found[0].1 && !found[1].1, "{found:?}");
+}

@@ -1,0 +1,61 @@
+//! Broken limits that would have been kept without lag: whether the server broke them cannot be told.
+
+use stats::Timed;
+
+use super::lag;
+use super::owners::Owners;
+use super::signs::OWNED_PERCENT_MIN;
+use crate::judgement::LimitOutcome;
+use crate::limit::{Figure, Limit, Rate, Statistic};
+use crate::step::Step;
+
+/// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to without the
+/// generator's and CPU contention's part of the time. `limits` are those that the step's outcomes are of.
+pub fn weigh_broken<'a>(step: &mut Step, limits: impl Iterator<Item = &'a Limit>) {
+    let is_broken = |limit: &Limit| step.broken().any(|outcome| outcome.limit == limit.to_string());
+    let broken: Vec<&Limit> = limits.filter(|limit| is_broken(limit)).collect();
+    let too_long = broken.iter().filter_map(|limit| limit.too_long_from());
+    // Of several, the one that allows most: what is beyond it is beyond all.
+    let too_long = too_long.max_by_key(|(from_ns, _)| *from_ns);
+    if let Some(spent) = &mut step.spent {
+        spent.settle_tail(too_long);
+    }
+    let weighed: Vec<LimitOutcome> = step.broken().map(|outcome| weighed(step, outcome, &broken)).collect();
+    let outcomes = step.limits.iter_mut().chain(&mut step.stop).chain(&mut step.standing);
+    for (outcome, weighed) in outcomes.filter(|outcome| !outcome.passed).zip(weighed) {
+        *outcome = weighed;
+    }
+}
+
+fn weighed(step: &Step, outcome: &LimitOutcome, broken: &[&Limit]) -> LimitOutcome {
+    let limit = broken.iter().find(|limit| limit.to_string() == outcome.limit);
+    // What never came would not have come any sooner.
+    let actual = outcome.actual.filter(|_| !outcome.at_least);
+    let without_lag = limit.zip(actual).and_then(|(limit, actual)| without_lag(step, limit.figure(), actual));
+    let undecided = without_lag.zip(limit).is_some_and(|(value, limit)| limit.is_kept_by(value));
+    LimitOutcome { without_lag, undecided, ..outcome.clone() }
+}
+
+/// The figure without lag, where that is a part of its time.
+fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
+    match figure {
+        Figure::Timed(Timed::Rtt, Statistic::Quantile(_) | Statistic::Max) => {
+            Some(actual * Owners::of_tail(step)?.share_without_lag())
+        }
+        Figure::Timed(Timed::Rtt, Statistic::Mean) => {
+            Some(actual * Owners::of_all(step)?.share_without_lag())
+        }
+        Figure::Timed(Timed::Rtt, _) => None,
+        Figure::Timed(timed, _) => Some(actual * lag::share_without(step, timed)?),
+        Figure::Rate(Rate::Achieved) => Some(rate_without_lag(step, actual, &Owners::of_all(step)?)),
+        _ => None,
+    }
+}
+
+/// By Little's law, a closed loop has as many messages under way as its rate is times the time of each. A schedule's messages queue
+/// where most of their time is: whatever is taken off elsewhere, that queue grows.
+fn rate_without_lag(step: &Step, actual: f64, owners: &Owners) -> f64 {
+    let left = owners.share_without_lag();
+    let is_elsewhere = step.rates.asked_per_s.is_some() && 100.0 * left >= OWNED_PERCENT_MIN;
+    if is_elsewhere { actual } else { actual / left.max(f64::EPSILON) }
+}
