@@ -330,6 +330,8 @@ impl Merge {
             // Nothing answers the senders: their messages are achieved as far as the copies came.
             let share = step.counts.received as f64 / step.counts.expected.max(1) as f64;
             step.rates.achieved_per_s = step.rates.achieved_per_s.map(|per_s| per_s * share);
+        } else if step.is_rate_missed() {
+            step.rates.achieved_per_s = step.steady_per_s().or(step.rates.achieved_per_s);
         }
         // It is kept as long as the run, and nothing is added to it.
         step.shrink_to_fit();

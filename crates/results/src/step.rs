@@ -303,6 +303,20 @@ impl Step {
         self.kept_percent().is_some_and(|kept| kept >= 99.0)
     }
 
+    /// Whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
+    pub fn is_rate_missed(&self) -> bool {
+        self.due_per_s()
+            .zip(self.rates.achieved_per_s)
+            .is_some_and(|(asked, achieved)| achieved < 0.99 * asked)
+    }
+
+    /// Messages completed a second once the step had settled, whenever the last answer came; `None` where its rows do not tell.
+    pub fn steady_per_s(&self) -> Option<f64> {
+        let due_per_s = self.due_per_s()?;
+        let due = (due_per_s * self.duration_ns as f64 / 1e9).floor();
+        Some(due_per_s * self.kept_by_slope(due.max(1.0))?)
+    }
+
     /// Messages a second that the schedule asked for while there was somebody to send them; `None` in a closed loop.
     pub(crate) fn due_per_s(&self) -> Option<f64> {
         let schedule_s = self.duration_ns.max(1) as f64 / 1e9;

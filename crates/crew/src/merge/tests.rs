@@ -182,3 +182,31 @@ fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
     assert_eq!(achieved_per_s(|_| 1_000), Some(10.0), "all by the same");
     assert_eq!(achieved_per_s(|k| 200 * k), Some(20.0 / 5.7), "a queue grows: until the last answer");
 }
+
+/// Eight seconds of ten messages each to a server of five a second, whose last answer gets stuck for a minute.
+#[test]
+fn a_queue_achieves_what_the_server_does_whenever_the_last_answer_comes() {
+    const S: u64 = 1_000_000_000;
+    let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 8 * S };
+    let order = StepOrder { index: 0, clients: 5, load, warmup: false };
+    let mut merge = Merge::new(Cast { workers: 1, ..cast(Workload::Echo) }, order, 0, 0);
+    merge.start(0, 0);
+    let mut second = |t: u64, sent, received| {
+        let is_late = t > 8;
+        let counts = Counts { sent, received, late: if is_late { received } else { 0 }, ..Counts::default() };
+        let tail = engine::Tail { received: counts.late, ..engine::Tail::default() };
+        let mut delta = Delta { at_ns: t * S, last_arrival_ns: t * S, counts, tail, ..Delta::default() };
+        let mut rtt = Histogram::new();
+        rtt.record_n_ns(t * S / 2, received);
+        delta.figures.rtt = Packed::from(&rtt);
+        delta.figures.service = delta.figures.rtt.clone();
+        merge.add(&delta);
+    };
+    (1..=8).for_each(|t| second(t, 10, 5));
+    (9..=15).for_each(|t| second(t, 0, 5));
+    second(16, 0, 4);
+    second(76, 0, 1);
+    merge.end_load(8 * S);
+    let step = merge.finish(80 * S, false);
+    assert_eq!((step.counts.received, step.rates.achieved_per_s), (80, Some(5.0)));
+}
