@@ -103,7 +103,8 @@ fn nothing(run: &Run) -> Option<Claim> {
 fn may_be_held(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
-    let claim = Claim::new("cannot_tell.lag", Tone::Doubt, format!("cannot tell whether {asked}")).of(asked);
+    let claim =
+        Claim::new("cannot_tell.lag", Tone::Doubt, format!("cannot tell whether it holds {asked}")).of(asked);
     Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
 }
 

@@ -79,13 +79,13 @@ fn gave_out(run: &Run, level: &Level) -> Option<String> {
 /// Why the server may hold more than what was held before a step that broke limits; `None`: the server broke them.
 fn beyond(step: &Step) -> Option<String> {
     let who = step.bottleneck.as_ref()?.bottleneck;
-    let undecided = is_undecided(step);
     match who {
-        Bottleneck::Generator | Bottleneck::Machine if !undecided => None,
-        who if who.is_not_the_servers() => {
-            Some(format!("beyond that the {who} gave out, and not the server"))
+        Bottleneck::Network => Some("beyond that the network gave out, and not the server".to_owned()),
+        _ if !is_undecided(step) => None,
+        Bottleneck::Generator | Bottleneck::Machine => {
+            Some(format!("beyond that cannot be told: the {who} gave out"))
         }
-        _ => undecided.then(|| "beyond that, limits broke that would have been kept without lag".to_owned()),
+        _ => Some("beyond that cannot be told: the limits would have been kept without lag".to_owned()),
     }
 }
 

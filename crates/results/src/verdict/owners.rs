@@ -149,7 +149,10 @@ impl Owners {
 
     /// The least that may be left without the generator's and CPU contention's part, as a share: 0 to 1.
     pub(super) fn share_without_lag(&self) -> f64 {
-        let lag = self.percent(Owner::Generator) + self.percent(Owner::Contention);
+        let lag: f64 = [Owner::Generator, Owner::Connections, Owner::Contention]
+            .map(|owner| self.percent(owner))
+            .iter()
+            .sum();
         (1.0 - (lag + lag.min(ERROR_PERCENT)) / 100.0).max(0.0)
     }
 

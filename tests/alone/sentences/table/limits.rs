@@ -52,7 +52,7 @@ fn generators() -> Vec<Situation> {
         situation("no local ports", Host::Own, "echo --clients 50 -d 1s")
             .at(Place::TenPorts)
             .how_much(&[
-                "not 50 clients: {number} of 50 clients did not become usable (address_not_available)",
+                "cannot tell whether it holds 50 clients: {number} of 50 clients did not become usable (address_not_available)",
             ])
             .breaks(&["{any}bottleneck generator: it ran out of what it needs, address_not_available {any}"])
             .trust(&["limited by the generator: the server may hold more than this"])
@@ -80,7 +80,7 @@ fn generators() -> Vec<Situation> {
             Host::Node("slow:100"),
             "http {http} -c 5 -R 100 -d 3",
         )
-        .how_much(&["not 5 clients: {number}/s answered of 100 requests/s"])
+        .how_much(&["cannot tell whether it holds 5 clients: {number}/s answered of 100 requests/s"])
         .breaks(&["{any}bottleneck generator: {any}connections{any}"])
         .by(&["generator"])
         .exits(3),

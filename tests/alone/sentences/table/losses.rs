@@ -174,8 +174,7 @@ fn held_up() -> Vec<Situation> {
         )
         .how_much(&[
             "{number} deliveries/s, safe: {number}/s to 10 clients",
-            "at least {number} deliveries/s, safe: at least {number}/s to 10 clients, beyond that the machine gave out, and not \
-             the server",
+            "at least {number} deliveries/s, safe: at least {number}/s to 10 clients, beyond that cannot be told: {any}",
         ])
         .by(&["server", "machine"])
         .figures("no rate is safe that the server cannot do", |results| {
