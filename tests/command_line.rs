@@ -2,6 +2,7 @@
 //! documented exit code and a word on what to do, never with a panic.
 
 use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
 use std::process::Command;
 use std::time::Duration;
 
@@ -328,6 +329,23 @@ fn output_that_nobody_takes() {
     let lost = finish(Process::start_onto(&mut unkept(), writer), RUN_MAX);
     assert_eq!(lost.code, COULD_NOT_RUN, "{lost}");
     assert!(lost.stderr.contains("--no-store"), "{lost}");
+
+    // A stream on standard output is the same: its reader has all of it, or none has.
+    let stream = |command: &mut Command| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let process = Process::start_onto(command.arg("--stream=-"), writer);
+        let mut first = String::new();
+        BufReader::new(reader).read_line(&mut first).unwrap();
+        assert!(first.contains(r#""event":"start""#), "{first}");
+        finish(process, RUN_MAX)
+    };
+    let lost = stream(&mut unkept());
+    assert_eq!(lost.code, COULD_NOT_RUN, "{lost}");
+    assert!(lost.stderr.contains("--no-store"), "{lost}");
+    let kept = stream(echo(&server.url(), 2, "300ms").env("XDG_DATA_HOME", folder.path().join("data")));
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let read = run(unkept().arg("--stream=-"), RUN_MAX);
+    assert!(read.code == Some(0) && read.stdout.contains(r#""event":"end""#), "{read}");
 
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let full = finish(Process::start_onto(&mut echo(&server.url(), 2, "1s"), full), RUN_MAX);

@@ -116,7 +116,8 @@ impl<'a> Desk<'a> {
         }
         self.sink.handle_end(&self.run);
         // They may be slow, or not there: the results are printed and kept by now.
-        self.live.finish_exports(&self.run);
+        let is_read = self.live.finish_exports(&self.run);
+        self.sink.handle_streamed(is_read);
         self.sink.finish()?;
         // While a reader was waited for, maybe.
         let was_interrupted = self.live.was_interrupted();

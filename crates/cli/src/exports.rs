@@ -112,13 +112,13 @@ impl Exports {
         }
     }
 
-    /// The run has ended. Who takes the rest is waited for, unless `is_over`.
-    pub(crate) fn finish(self, run: &Run, is_over: &dyn Fn() -> bool) {
-        if let Some(stream) = self.stream {
-            stream.finish(run);
-        }
+    /// The run has ended. Who takes the rest is waited for, unless `is_over`. Returns whether every line of the stream, if there
+    /// is one, has been read.
+    pub(crate) fn finish(self, run: &Run, is_over: &dyn Fn() -> bool) -> bool {
+        let is_read = self.stream.is_none_or(|stream| stream.finish(run));
         for push in self.pushes {
             push.finish(&self.measures, is_over);
         }
+        is_read
     }
 }

@@ -63,11 +63,11 @@ impl Live {
     }
 
     /// The run has ended. Who is slow to take what is left is waited for until the user interrupts that, or has already
-    /// asked twice for the end.
-    pub(crate) fn finish_exports(&mut self, run: &Run) {
+    /// asked twice for the end. Returns whether every line of the stream, if there is one, has been read.
+    pub(crate) fn finish_exports(&mut self, run: &Run) -> bool {
         let before = self.interrupts.count();
         let is_over = || self.interrupts.count() > before.min(1);
-        std::mem::take(&mut self.exports).finish(run, &is_over);
+        std::mem::take(&mut self.exports).finish(run, &is_over)
     }
 
     /// Takes the line away, so that something else can be printed.

@@ -159,10 +159,23 @@ impl Sink {
             // Who has seen enough finds the rest where the run is kept.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 self.unwritten.get_or_insert_with(|| output::not_written(error));
-            } else if !self.is_kept {
-                let why = "its reader is gone, and the results are nowhere else (--no-store)";
-                self.unwritten.get_or_insert_with(|| output::not_written(why));
+            } else {
+                self.handle_reader_gone();
             }
+        }
+    }
+
+    /// The stream has ended; `is_read`: with its last line.
+    pub(crate) fn handle_streamed(&mut self, is_read: bool) {
+        if self.streams_instead && !is_read {
+            self.handle_reader_gone();
+        }
+    }
+
+    fn handle_reader_gone(&mut self) {
+        if !self.is_kept {
+            let why = "its reader is gone, and the results are nowhere else (--no-store)";
+            self.unwritten.get_or_insert_with(|| output::not_written(why));
         }
     }
 

@@ -97,8 +97,8 @@ impl Stream {
         self.line("step", json!({ "number": number, "step": step }));
     }
 
-    /// The run has ended.
-    pub(crate) fn finish(mut self, run: &Run) {
+    /// The run has ended. Returns whether its reader has taken every line.
+    pub(crate) fn finish(mut self, run: &Run) -> bool {
         let verdict = without_steps(run)["verdict"].take();
         self.line("end", json!({ "verdict": verdict }));
         if let Some(out) = &mut self.out {
@@ -110,6 +110,7 @@ impl Stream {
                 Err(error) => self.fail(&error),
             }
         }
+        self.out.is_some()
     }
 
     /// A line is written whole, and at once. What does not apply is left out.
