@@ -15,11 +15,12 @@ fn init(folder: &Path, words: &[&str]) -> Outcome {
 }
 
 /// Those for servers that throng's own is none of.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "graphql-ws-legacy",
     "liveview",
     "pusher",
     "signalr",
+    "signalr-msgpack",
     "stomp",
     "centrifugo",
     "supabase",

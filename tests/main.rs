@@ -10,6 +10,7 @@ mod app_flags;
 mod app_page;
 mod app_protocols;
 mod apps;
+mod binary;
 mod bounds;
 mod bus;
 mod calibrate;

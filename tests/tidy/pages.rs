@@ -19,7 +19,7 @@ const FOLDERS: [&str; 4] = ["crates/", "tests/", "deploy/", "fuzz/"];
 
 /// The most words of pages that everybody reads.
 const WORDS_MAX: &[(&str, usize)] =
-    &[("README.md", 1_500), ("METHODOLOGY.md", 7_000), ("ARCHITECTURE.md", 3_500), ("docs/APP.md", 5_000)];
+    &[("README.md", 1_500), ("METHODOLOGY.md", 7_000), ("ARCHITECTURE.md", 3_500), ("docs/APP.md", 5_200)];
 
 /// The most words of all pages but the logs and the pages of targets and examples.
 const WORDS_TOGETHER_MAX: usize = 55_000;

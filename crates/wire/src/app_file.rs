@@ -27,10 +27,8 @@ pub const VALUES_MAX: u16 = 400;
 pub struct AppFile {
     /// The name in results.
     pub name: String,
-    /// Over a plain WebSocket, messages are sent in binary frames, not text. Either kind is understood.
-    pub binary: bool,
-    /// Over a plain WebSocket, what ends each record of a frame; empty: a frame is one message.
-    pub separator: String,
+    /// How messages stand in the frames of a plain WebSocket.
+    pub frames: Frames,
     /// The plain requests that come before the opening request, in this order.
     pub login: Vec<LoginRequest>,
     /// Where those of a login go that are not for the clients' own server: `https://id.example.com`.
@@ -59,6 +57,23 @@ pub struct AppFile {
     pub heartbeats: Vec<Heartbeat>,
     /// How a client that lost its connection goes on, where the app has a way.
     pub resume: Option<Resume>,
+}
+
+/// How messages stand in the frames of a plain WebSocket. Received frames may be of either kind, text or binary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Frames {
+    /// A frame of text for each.
+    #[default]
+    Text,
+    /// A binary frame for each.
+    Binary,
+    /// Text; in a frame that comes in there may be several, each ended by this.
+    Records(String),
+    /// Binary frames of MessagePack; the file has messages and conditions as JSON.
+    MessagePack {
+        /// Before each message stands how long it is, as SignalR has it.
+        delimited: bool,
+    },
 }
 
 impl AppFile {
@@ -196,6 +211,8 @@ pub struct Say {
     pub event: String,
     /// The rest: over a plain WebSocket all of it.
     pub body: Template,
+    /// It goes as text, whatever others are [packed](Frames::MessagePack) in.
+    pub as_text: bool,
 }
 
 /// One step of an opening.

@@ -13,6 +13,8 @@ pub(crate) struct Utterance<'a> {
     pub(crate) body: Template,
     /// The body is for a binary frame, where the protocol leaves that to the app.
     pub(crate) is_binary: bool,
+    /// It is JSON that goes as MessagePack.
+    pub(crate) is_packed: bool,
     /// Which of the measured messages it is; `None`: it is not measured.
     pub(crate) kind: Option<Kind>,
     /// The protocol is to ask for its answer, where it need not.
@@ -26,6 +28,8 @@ pub(crate) struct Utterance<'a> {
 pub(crate) struct Letter {
     pub(crate) text: Stencil,
     pub(crate) is_binary: bool,
+    /// It is JSON that goes as MessagePack.
+    pub(crate) is_packed: bool,
     pub(crate) kind: Option<Kind>,
     /// Of broadcasts: which of their kinds.
     pub(crate) number: usize,

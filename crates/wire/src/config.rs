@@ -186,7 +186,7 @@ impl Config {
     /// What is broadcast, kind by kind, by somebody who is not there to hear it: without what a protocol puts around it.
     /// Empty: there is nothing that is text.
     pub fn broadcasts(&self) -> Vec<Broadcast> {
-        let broadcast = |body| Broadcast::of(Say { event: String::new(), body });
+        let broadcast = |body| Broadcast::of(Say { body, ..Say::default() });
         match &self.app {
             App::Bench(bench) => bench.text_payload().into_iter().map(broadcast).collect(),
             App::File(app) => {

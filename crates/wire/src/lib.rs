@@ -34,6 +34,7 @@ mod json;
 pub mod limits;
 mod link;
 mod login;
+mod msgpack;
 mod opening;
 pub mod options;
 mod outgoing;
@@ -53,6 +54,7 @@ pub mod settings;
 pub mod stamp;
 pub mod template;
 mod token;
+mod varint;
 pub mod ws;
 
 pub use acks::Acks;

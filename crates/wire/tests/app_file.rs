@@ -16,10 +16,7 @@ const JOINED: &str = r#"{"room":"lobby","type":"joined"}"#;
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn say(text: &str, purpose: Purpose) -> Say {
-    Say {
-        event: String::new(),
-        body: Template::parse(text, purpose, &people().names, Quoting::JSON).unwrap(),
-    }
+    Say { body: Template::parse(text, purpose, &people().names, Quoting::JSON).unwrap(), ..Say::default() }
 }
 
 fn is_type(value: &str) -> Condition {
@@ -238,7 +235,7 @@ fn what_is_said_out_of_turn_does_not_open() {
 
 #[test]
 fn binary_frames_where_the_dialect_has_them() {
-    let dialect = AppFile { binary: true, open: vec![], ..chat() };
+    let dialect = AppFile { frames: Frames::Binary, open: vec![], ..chat() };
     let cfg = config_of(dialect);
     let (mut client, mut io) = opened(&cfg);
     client.send(&cfg, 0, 0, Kind::Echo, stamp(1), &mut io);
@@ -259,7 +256,7 @@ fn a_frame_may_hold_several_messages_a_line_each() {
     let bytes = |text: &str| text.len() as u32;
     for end in ["", "\n", "\n\n"] {
         let text = format!("{lines}{end}");
-        let cfg = config_of(AppFile { separator: "\n".into(), open: vec![], ..chat() });
+        let cfg = config_of(AppFile { frames: Frames::Records("\n".into()), open: vec![], ..chat() });
         let (mut client, mut io) = opened(&cfg);
         let events = events_of(&mut client, &cfg, 0, &mut io, &[&text, &copy(3)]);
         let [line, last] = [bytes(&copy(1)) + 1, bytes(&copy(2)) + end.len().min(1) as u32];
@@ -272,7 +269,7 @@ fn a_frame_may_hold_several_messages_a_line_each() {
 #[test]
 fn records_end_with_the_separator() {
     let record = |seq: u32| format!(r#"{{"type":"say","id":"{}"}}"#, text_of(seq));
-    let cfg = config_of(AppFile { separator: "\u{1e}".into(), open: vec![], ..chat() });
+    let cfg = config_of(AppFile { frames: Frames::Records("\u{1e}".into()), open: vec![], ..chat() });
     let half = &record(3)[..40];
     for (frame, copies, others) in [
         (format!("{}\u{1e}{}\u{1e}", record(1), record(2)), vec![1, 2], vec![]),
@@ -401,7 +398,7 @@ fn resumed() -> AppFile {
     names.set("kept", Template::of_kept(0));
     let say = |text| {
         let body = Template::parse(text, Purpose::Other, &names, Quoting::JSON).unwrap();
-        Say { event: String::new(), body }
+        Say { body, ..Say::default() }
     };
     AppFile {
         open: vec![OpenStep::Send(say(r#"{"join":"{kept}"}"#))],
@@ -462,8 +459,8 @@ fn keeping() -> AppFile {
         names.set(name, Template::of_kept(value));
     }
     let say = |text, purpose| Say {
-        event: String::new(),
         body: Template::parse(text, purpose, &names, Quoting::JSON).unwrap(),
+        ..Say::default()
     };
     AppFile {
         open: vec![
@@ -522,10 +519,8 @@ fn who_is_back_says_several_values() {
     names.set("offset", Template::of_kept(0));
     names.set("epoch", Template::of_kept(1));
     let join = r#"{"join":"{epoch}","after":{offset}}"#;
-    let join = Say {
-        event: String::new(),
-        body: Template::parse(join, Purpose::Other, &names, Quoting::JSON).unwrap(),
-    };
+    let join =
+        Say { body: Template::parse(join, Purpose::Other, &names, Quoting::JSON).unwrap(), ..Say::default() };
     let resumed = |value, from: &[&str], first: &str| {
         let from = from.iter().map(|&from| from.to_owned()).collect();
         Resumed { value, from, first: first.into() }

@@ -413,7 +413,7 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
     people.names.set("person.id", Template::of_client());
     let body =
         Template::parse(r#"{"n":{person.id},"id":"{id}"}"#, Purpose::Measured, &people.names, Quoting::JSON);
-    let send = Say { event: String::new(), body: body.unwrap() };
+    let send = Say { body: body.unwrap(), ..Say::default() };
     let broadcast = Broadcast::of(send);
     let mut all = options(DialectId::Http);
     all.path = "/users/{person.id}".into();
@@ -458,7 +458,7 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
 fn each_kind_of_broadcasts_is_asked_for_in_its_own_place() {
     let say = |text: &str| {
         let body = Template::parse(text, Purpose::Measured, &Names::default(), Quoting::JSON).unwrap();
-        Broadcast::of(Say { event: String::new(), body })
+        Broadcast::of(Say { body, ..Say::default() })
     };
     let (notes, news) = (say("note {id}"), say("news {id}"));
     let news = Broadcast { target: Some(Template::literal("/news?at=once")), ..news };

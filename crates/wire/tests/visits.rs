@@ -12,7 +12,7 @@ use crate::common::*;
 
 fn say(event: &str, text: &str, purpose: Purpose) -> Say {
     let body = Template::parse(text, purpose, &People::default().names, Quoting::JSON).unwrap();
-    Say { event: event.into(), body }
+    Say { event: event.into(), body, as_text: false }
 }
 
 /// The app of a protocol that joins its rooms itself: of kind 0 for good, and of kind 1 now and then.

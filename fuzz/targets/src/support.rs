@@ -110,6 +110,7 @@ pub fn app(pointer: &str, text: &str) -> DialectOptions {
     let say = |text, purpose| Say {
         event: "said".into(),
         body: Template::parse(text, purpose, &Names::default(), Quoting::JSON).expect("a good template"),
+        ..Say::default()
     };
     let app = AppFile {
         open: vec![

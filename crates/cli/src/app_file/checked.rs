@@ -8,14 +8,14 @@ use results::units;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 use wire::app_file::{
-    AppFile, Broadcast, Condition, Exchange, Heartbeat, LoginRequest, Note, OpenStep, Push, Reaction,
+    AppFile, Broadcast, Condition, Exchange, Frames, Heartbeat, LoginRequest, Note, OpenStep, Push, Reaction,
     Refusal, Resume, Resumed, Say,
 };
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{AppRules, Body, Facts};
 
 use super::conditions;
-use super::file::{self, File, Frames, NAME_BYTES_MAX, When, Written};
+use super::file::{self, File, NAME_BYTES_MAX, When, Written};
 use super::keeps::{self, Keeper};
 use super::publish;
 use super::rooms::{self, Joining, Passage};
@@ -32,6 +32,7 @@ pub(super) struct Checked<'a> {
     pub(super) quoting: Quoting,
     pub(super) facts: &'static Facts,
     pub(super) rules: AppRules,
+    pub(super) frames: &'a Frames,
 }
 
 impl Checked<'_> {
@@ -55,14 +56,12 @@ impl Checked<'_> {
             })?;
         let broadcasts = self.broadcasts(file, kinds, says, &places)?;
         self.check_told_apart(file, echo.as_ref(), &broadcasts)?;
-        let (binary, separator) = self.frames(file)?;
         let resume = file.resume.as_ref().map(|resume| self.resume(resume, resumed)).transpose()?;
         open.extend(steps);
         Ok(AppFile {
             name: self.name(file)?,
             resume,
-            binary,
-            separator,
+            frames: self.frames.clone(),
             login,
             login_servers,
             open,
@@ -77,26 +76,6 @@ impl Checked<'_> {
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeats: file.heartbeat.0.iter().map(|each| self.heartbeat(each)).collect::<Result<_, _>>()?,
         })
-    }
-
-    /// Whether what is sent is binary, and what ends each record of a frame that comes in.
-    fn frames(&self, file: &File) -> Result<(bool, String), Failure> {
-        let Some(frames) = &file.frames else { return Ok((false, String::new())) };
-        if !self.facts.is_bare {
-            return Err(self.wrong(frames, "is for protocol = \"plain\"; others decide for themselves"));
-        }
-        match frames.get_ref() {
-            Frames::Text => Ok((false, String::new())),
-            Frames::Binary => Ok((true, String::new())),
-            Frames::Lines => Ok((false, "\n".into())),
-            // An id consists of these: it would be cut in two.
-            Frames::Separator(text) if text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') => {
-                let problem = "expected a separator that no id can contain: with something other than letters, digits and -, such \
-                               as \"\\u001e\"";
-                Err(self.wrong(frames, problem))
-            }
-            Frames::Separator(text) => Ok((false, text.clone())),
-        }
     }
 
     fn name(&self, file: &File) -> Result<String, Failure> {
@@ -286,7 +265,7 @@ impl Checked<'_> {
 
     /// What is published: in a request, and so without an event's name.
     fn say_in_request(&self, body: &Spanned<String>) -> Result<Say, Failure> {
-        Ok(Say { event: String::new(), body: self.template(body, Purpose::Measured)? })
+        Ok(Say { body: self.template(body, Purpose::Measured)?, ..Say::default() })
     }
 
     fn resume(&self, resume: &file::Resume, keeps: Vec<Resumed>) -> Result<Resume, Failure> {
@@ -336,7 +315,15 @@ impl Checked<'_> {
         }
         let sample = body.sample();
         let (is_carried, expected) = match self.rules.body {
-            Body::Any => (true, String::new()),
+            Body::Any => match self.frames {
+                Frames::Binary => (true, String::new()),
+                Frames::MessagePack { .. } => {
+                    (is_json::<IgnoredAny>(&sample), "a JSON value, which MessagePack can say".to_owned())
+                }
+                Frames::Text | Frames::Records(_) => {
+                    (std::str::from_utf8(&sample).is_ok(), "text, or frames = \"binary\"".to_owned())
+                }
+            },
             Body::Object(what) => (
                 is_json::<serde_json::Map<String, serde_json::Value>>(&sample),
                 format!("a JSON object: {what}"),
@@ -352,7 +339,7 @@ impl Checked<'_> {
             return Err(self.wrong(text, format!("expected {expected}")));
         }
         let event = event.as_ref().map(|event| event.get_ref().clone()).unwrap_or_default();
-        Ok(Say { event, body })
+        Ok(Say { event, body, as_text: false })
     }
 
     fn refusal(&self, rule: &file::ErrorRule) -> Result<Refusal, Failure> {

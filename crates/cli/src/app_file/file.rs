@@ -163,8 +163,21 @@ pub(super) enum Frames {
     Binary,
     /// Text, and what comes in may be several messages, a line each.
     Lines,
+    /// Binary: MessagePack, of what the file has as JSON.
+    #[serde(rename = "msgpack")]
+    MessagePack,
+    /// The same, with the length of each message before it.
+    #[serde(rename = "delimited-msgpack")]
+    DelimitedMessagePack,
     /// Text, and what comes in may be several records, each ended by this.
     Separator(String),
+}
+
+/// A message that goes as text, where others are packed.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AsText {
+    Text,
 }
 
 /// How data is put into messages.
@@ -184,6 +197,7 @@ pub(super) enum Escape {
 pub(super) struct Step {
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Option<Spanned<String>>,
+    pub(super) frame: Option<Spanned<AsText>>,
     pub(super) replied: Option<Spanned<bool>>,
     pub(super) expect: Option<Spanned<When>>,
     pub(super) wait: Option<Spanned<String>>,

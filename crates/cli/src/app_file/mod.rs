@@ -3,6 +3,7 @@
 mod checked;
 mod conditions;
 mod file;
+mod frames;
 mod keeps;
 mod login;
 mod opening;
@@ -221,7 +222,8 @@ fn describe(
     let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut usual)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
-    let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules };
+    let frames = &frames::frames(source, file, facts)?;
+    let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules, frames };
     let (open, said) = opening::opening(&checked, file, &mut keeper)?;
     let app = Checked { names: &said, ..checked }.app(
         file,

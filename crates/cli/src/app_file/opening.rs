@@ -1,11 +1,11 @@
 //! What a client does before it is usable: the steps of `open`, one by one, each with the names that there are by then.
 
 use toml::Spanned;
-use wire::app_file::OpenStep;
+use wire::app_file::{Frames, OpenStep, Say};
 use wire::template::{Names, Purpose};
 
 use super::checked::Checked;
-use super::file::{File, Step, Written};
+use super::file::{AsText, File, Step, Written};
 use super::keeps::{self, Keeper};
 use crate::exit::Failure;
 
@@ -33,25 +33,42 @@ pub(super) fn opening(
 impl Checked<'_> {
     fn step(&self, step: &Spanned<Step>) -> Result<OpenStep, Failure> {
         match step.get_ref() {
-            Step { event, send: Some(text), replied, expect: None, wait: None, keep } => {
-                let say = self.say(event, text, Purpose::Other)?;
+            Step { event, send: Some(text), frame, replied, expect: None, wait: None, keep } => {
+                let say = self.in_frame(frame, event, text)?;
                 let is_replied = self.replied(replied)?;
                 keeps::check_waits(self.source, keep, is_replied)?;
                 Ok(if is_replied { OpenStep::Ask(say) } else { OpenStep::Send(say) })
             }
-            Step { event: None, send: None, replied: None, expect: Some(when), wait: None, .. } => {
+            Step { event: None, send: None, frame: None, replied: None, expect: Some(when), wait: None, .. } => {
                 Ok(OpenStep::Expect(self.condition(when)?))
             }
-            Step { event: None, send: None, replied: None, expect: None, wait: Some(time), keep }
+            Step { event: None, send: None, frame: None, replied: None, expect: None, wait: Some(time), keep }
                 if keep.is_empty() =>
             {
                 Ok(OpenStep::Wait(self.duration(time)?))
             }
             _ => Err(self.wrong(
                 step,
-                "expected exactly one of `send`, `expect` and `wait` in a step, `event` and `replied` beside `send` alone, \
-                 and `keep` beside what comes in",
+                "expected exactly one of `send`, `expect` and `wait` in a step, `event`, `frame` and `replied` beside `send` \
+                 alone, and `keep` beside what comes in",
             )),
+        }
+    }
+
+    /// What a step says, in the frames of the app or in one of text.
+    fn in_frame(
+        &self,
+        frame: &Option<Spanned<AsText>>,
+        event: &Option<Spanned<String>>,
+        text: &Spanned<String>,
+    ) -> Result<Say, Failure> {
+        match (frame, self.frames) {
+            (None, _) => self.say(event, text, Purpose::Other),
+            (Some(_), Frames::MessagePack { .. }) => {
+                let plain = Checked { frames: &Frames::Text, ..*self };
+                Ok(Say { as_text: true, ..plain.say(event, text, Purpose::Other)? })
+            }
+            (Some(frame), _) => Err(self.wrong(frame, "is for frames = \"msgpack\"; others are all alike")),
         }
     }
 

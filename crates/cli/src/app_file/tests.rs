@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wire::app_file::{Condition, JsonScalar, OpenStep, Resumed};
+use wire::app_file::{Condition, Frames, JsonScalar, OpenStep, Resumed};
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn a_file_becomes_an_app() {
     let Described { app: dialect, subprotocols, protocol, .. } = parsed(GOOD).unwrap();
     assert_eq!(protocol, DialectId::Custom);
     assert_eq!(subprotocols, ["chat.v1"]);
-    assert_eq!((dialect.name.as_str(), dialect.binary), ("chat", false));
+    assert_eq!((dialect.name.as_str(), &dialect.frames), ("chat", &Frames::Text));
     assert_eq!(dialect.open.len(), 4);
     assert_eq!(dialect.open[2], OpenStep::Wait(50_000_000));
     let OpenStep::Expect(Condition { json, .. }) = &dialect.open[0] else { panic!() };
@@ -70,14 +70,16 @@ fn a_file_becomes_an_app() {
     assert_eq!(dialect.heartbeats[0].every_ns, 20_000_000_000);
     assert_eq!((dialect.answers.len(), dialect.ignore.len()), (1, 1));
     assert_eq!(parsed("").unwrap().app.name, "chat", "named after its file");
-    assert!(parsed("frames = 'binary'").unwrap().app.binary);
-    for (frames, separator) in [
-        ("'text'", ""),
-        ("'lines'", "\n"),
-        (r#"{ separator = "\u001e" }"#, "\u{1e}"),
-        ("{ separator = ',{' }", ",{"),
+    for (frames, read) in [
+        ("'text'", Frames::Text),
+        ("'binary'", Frames::Binary),
+        ("'msgpack'", Frames::MessagePack { delimited: false }),
+        ("'delimited-msgpack'", Frames::MessagePack { delimited: true }),
+        ("'lines'", Frames::Records("\n".into())),
+        (r#"{ separator = "\u001e" }"#, Frames::Records("\u{1e}".into())),
+        ("{ separator = ',{' }", Frames::Records(",{".into())),
     ] {
-        assert_eq!(parsed(&format!("frames = {frames}")).unwrap().app.separator, separator);
+        assert_eq!(parsed(&format!("frames = {frames}")).unwrap().app.frames, read);
     }
 }
 
@@ -90,8 +92,16 @@ fn mistakes_name_file_line_and_what_was_expected() {
         ("name = \"chat\"", "name = 5", "chat.toml:2:8", "5"),
         ("name = \"chat\"", "name = \"a b\"", "chat.toml:2:8", "a b"),
         ("name = \"chat\"", "name = \"chat", "chat.toml:2:", ""),
-        ("name = \"chat\"", "frames = \"bin\"", "chat.toml:2:10", "`text`, `binary`, `lines`"),
+        (
+            "name = \"chat\"",
+            "frames = \"bin\"",
+            "chat.toml:2:10",
+            "`text`, `binary`, `lines`, `msgpack`, `delimited-msgpack`",
+        ),
         ("name = \"chat\"", "frames = { separator = \"-0\" }", "chat.toml:2:10", "\\u001e"),
+        ("name = \"chat\"", "frames = \"msgpack\"", "chat.toml:", "MessagePack"),
+        ("send = \"pong\"", "send = \"{hex:ff}\"", "chat.toml:22:8", "frames = \"binary\""),
+        ("{ wait = \"50ms\" }", "{ send = 'x', frame = 'text' }", "chat.toml:7:", "msgpack"),
         ("name = \"chat\"", "frames = { separator = \"\" }", "chat.toml:2:10", "\\u001e"),
         ("{ wait = \"50ms\" }", "{ wait = \"50\" }", "chat.toml:7:12", "250ms"),
         ("{ wait = \"50ms\" }", "{ wait = \"0s\" }", "chat.toml:7:12", "0"),

@@ -46,6 +46,8 @@ enum Protocol {
     Pusher,
     /// ASP.NET Core
     Signalr,
+    /// ASP.NET Core, with MessagePack
+    SignalrMsgpack,
     /// Spring, RabbitMQ, ActiveMQ
     Stomp,
     /// Centrifugo
@@ -84,6 +86,7 @@ impl Protocol {
             Self::Liveview => include_str!("../../apps/liveview.toml"),
             Self::Pusher => include_str!("../../apps/pusher.toml"),
             Self::Signalr => include_str!("../../apps/signalr.toml"),
+            Self::SignalrMsgpack => include_str!("../../apps/signalr-msgpack.toml"),
             Self::Stomp => include_str!("../../apps/stomp.toml"),
             Self::Centrifugo => include_str!("../../apps/centrifugo.toml"),
             Self::Supabase => include_str!("../../apps/supabase.toml"),
@@ -111,7 +114,7 @@ impl Protocol {
             Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
             Self::Liveview => "ws://127.0.0.1:4000",
             Self::Pusher => "'ws://127.0.0.1:8080/app/app-key?protocol=7'",
-            Self::Signalr => "ws://127.0.0.1:5000/chat",
+            Self::Signalr | Self::SignalrMsgpack => "ws://127.0.0.1:5000/chat",
             Self::Stomp => "ws://127.0.0.1:8080/ws",
             Self::Centrifugo => "ws://127.0.0.1:8000/connection/websocket",
             Self::Supabase => "ws://127.0.0.1:54321/realtime/v1/websocket",

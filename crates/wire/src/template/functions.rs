@@ -1,7 +1,10 @@
-//! What a placeholder computes: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`.
+//! What a placeholder computes: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`;
+//! and the bytes of messages that are no text: `{hex:0a1f}`, `{delimited:TEXT}`.
 //!
 //! `TEXT` is a template of its own, in which placeholders stand as they are, without quotes. Nothing here is random for the
 //! operating system: values differ between clients, messages and times, and a seed repeats them.
+
+use std::convert::Infallible;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,9 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::quoting::Quoting;
 use super::uuid::{self, draw, extend_hex};
 use crate::json::extend_decimal;
+use crate::varint;
 
 /// How they are written, for errors.
-pub(super) const FORMS: [&str; 8] = [
+pub(super) const FORMS: [&str; 10] = [
     "{now}",
     "{uuid}",
     "{hmac:sha256:KEY:TEXT}",
@@ -23,6 +27,8 @@ pub(super) const FORMS: [&str; 8] = [
     "{sha1:TEXT}",
     "{base64:TEXT}",
     "{random:1..6}",
+    "{hex:0a1f}",
+    "{delimited:TEXT}",
 ];
 
 /// Something computed for each message, of a text.
@@ -34,6 +40,8 @@ pub(crate) enum Function<T> {
     Digest { digest: Digest, of: T },
     /// Base64 with padding (RFC 4648 §4).
     Base64 { of: T, quoting: Quoting },
+    /// Its length as a varint, and the text behind it: a field of Protocol Buffers, or one of SignalR's binary messages.
+    Delimited { of: T },
     /// A UUID of version 4 in form (RFC 9562 §5.4).
     Uuid,
     /// A number between these, both included.
@@ -70,12 +78,15 @@ pub(super) enum Call<'a> {
     Hmac { digest: Digest, key: &'a str, of: &'a str },
     Digest { digest: Digest, of: &'a str },
     Base64 { of: &'a str },
+    Delimited { of: &'a str },
+    Hex { digits: &'a str },
     Random { from: u64, to: u64 },
 }
 
 impl<'a> Call<'a> {
     /// The functions that are given something.
-    pub(super) const NAMES: [&'static str; 5] = ["hmac", "sha256", "sha1", "base64", "random"];
+    pub(super) const NAMES: [&'static str; 7] =
+        ["hmac", "sha256", "sha1", "base64", "random", "hex", "delimited"];
 
     /// Reads `NAME:ARGUMENTS`. `None`: there is no such function, or it takes other arguments.
     pub(super) fn read(text: &'a str) -> Option<Call<'a>> {
@@ -94,6 +105,8 @@ impl<'a> Call<'a> {
                 (end > scheme).then_some(Call::Hmac { digest, key: &rest[..end], of: &rest[end + 1..] })
             }
             "base64" => Some(Call::Base64 { of: rest }),
+            "delimited" => Some(Call::Delimited { of: rest }),
+            "hex" => bytes_of(rest).map(|_| Call::Hex { digits: rest }),
             "random" => {
                 let (from, to) = rest.split_once("..")?;
                 let (from, to) = (from.parse().ok()?, to.parse().ok()?);
@@ -106,20 +119,44 @@ impl<'a> Call<'a> {
     /// The text that it is of; `None`: of nothing.
     pub(super) fn of(&self) -> Option<&'a str> {
         match self {
-            Call::Hmac { of, .. } | Call::Digest { of, .. } | Call::Base64 { of } => Some(of),
-            Call::Random { .. } => None,
+            Call::Hmac { of, .. }
+            | Call::Digest { of, .. }
+            | Call::Base64 { of }
+            | Call::Delimited { of } => Some(of),
+            Call::Random { .. } | Call::Hex { .. } => None,
         }
     }
 
-    /// The function of this text.
-    pub(super) fn function<T>(&self, of: T) -> Function<T> {
-        match *self {
+    /// The bytes that stand there; `None`: something has to be computed.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        match self {
+            Call::Hex { digits } => bytes_of(digits),
+            _ => None,
+        }
+    }
+
+    /// The function of this text; `None`: it is [bytes](Call::bytes).
+    pub(super) fn function<T>(&self, of: T) -> Option<Function<T>> {
+        Some(match *self {
             Call::Hmac { digest, key, .. } => Function::Hmac { digest, key: key.into(), of },
             Call::Digest { digest, .. } => Function::Digest { digest, of },
             Call::Base64 { .. } => Function::Base64 { of, quoting: Quoting::Plain },
+            Call::Delimited { .. } => Function::Delimited { of },
             Call::Random { from, to } => Function::Random { from, to },
-        }
+            Call::Hex { .. } => return None,
+        })
     }
+}
+
+/// What these digits stand for, two for a byte, with blanks between bytes for whoever reads them.
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let plain: Vec<u8> = digits.bytes().filter(|byte| *byte != b' ').collect();
+    let byte = |pair: &[u8]| Some((hex_digit(pair[0])? << 4 | hex_digit(*pair.get(1)?)?) as u8);
+    plain.chunks(2).map(byte).collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty())
+}
+
+fn hex_digit(byte: u8) -> Option<u32> {
+    char::from(byte).to_digit(16)
 }
 
 impl<T> Function<T> {
@@ -127,8 +164,23 @@ impl<T> Function<T> {
     pub(super) fn of(&self) -> Option<&T> {
         match self {
             Function::Hmac { of, .. } | Function::Digest { of, .. } | Function::Base64 { of, .. } => Some(of),
+            Function::Delimited { of } => Some(of),
             Function::Uuid | Function::Random { .. } => None,
         }
+    }
+
+    /// The text, if that is left as it is.
+    pub(super) fn carried(&self) -> Option<&T> {
+        match self {
+            Function::Delimited { of } => Some(of),
+            _ => None,
+        }
+    }
+
+    /// The same, of another text.
+    pub(super) fn with(&self, other: impl Fn(&T) -> T) -> Function<T> {
+        let Ok(function) = self.map(|of| Ok::<_, Infallible>(other(of)), |key| Ok(key.clone()));
+        function
     }
 
     /// The same, with its text and its key made anew.
@@ -143,6 +195,7 @@ impl<T> Function<T> {
             }
             Function::Digest { digest, of } => Function::Digest { digest: *digest, of: of_text(of)? },
             Function::Base64 { of, quoting } => Function::Base64 { of: of_text(of)?, quoting: *quoting },
+            Function::Delimited { of } => Function::Delimited { of: of_text(of)? },
             Function::Uuid => Function::Uuid,
             Function::Random { from, to } => Function::Random { from: *from, to: *to },
         })
@@ -159,7 +212,7 @@ impl<T> Function<T> {
     pub(super) fn bytes_max(&self) -> Option<usize> {
         match self {
             Function::Hmac { digest, .. } | Function::Digest { digest, .. } => Some(digest.digits()),
-            Function::Base64 { .. } => None,
+            Function::Base64 { .. } | Function::Delimited { .. } => None,
             Function::Uuid => Some(uuid::BYTES),
             Function::Random { to, .. } => Some(to.to_string().len()),
         }
@@ -184,6 +237,11 @@ impl<T> Function<T> {
                 extend_hex(out, digest::digest(algorithm, &filled(of)).as_ref());
             }
             Function::Base64 { of, quoting } => quoting.write(out, STANDARD.encode(filled(of)).as_bytes()),
+            Function::Delimited { of } => {
+                let text = filled(of);
+                varint::extend(out, text.len());
+                out.extend_from_slice(&text);
+            }
             Function::Uuid => out.extend(uuid::of_bits([draw(seed, 1), draw(seed, 2)])),
             Function::Random { from, to } => {
                 let span = u128::from(to - from) + 1;
@@ -232,6 +290,8 @@ mod tests {
             (r#"{base64:{"a":"{person.name}"}}"#, "eyJhIjoiYSJiIn0="),
             ("{base64:{sha1:abc}}", "YTk5OTNlMzY0NzA2ODE2YWJhM2UyNTcxNzg1MGMyNmM5Y2QwZDg5ZA=="),
             ("{random:7..7}", "7"),
+            ("{hex:0a 6869}", "\nhi"),
+            ("{delimited:}{delimited:{hex:22}{delimited:{person.name}}}", "\0\u{5}\"\u{3}a\"b"),
         ] {
             assert_eq!(written(text, 0, 1), value, "{text}");
         }
@@ -267,6 +327,9 @@ mod tests {
             ("{hmac:sha256::x}", 0..16),
             ("{random:6..1}", 0..13),
             ("{random:a}", 0..10),
+            ("{hex:0}", 0..7),
+            ("{hex:}", 0..6),
+            ("{hex:xy}", 0..8),
             ("{base64:{sockt_id}}", 8..18),
             ("{sha256:{hmc:x}}", 8..15),
         ] {

@@ -104,7 +104,9 @@ impl Template {
             plain.push_str(before);
             plain.push_str(&match own(&decoded, names) {
                 Read::Text => format!("%7B{name}%7D"),
-                Read::Meaning(_) | Read::Unknown | Read::UnknownWithin(_) => format!("{{{decoded}}}"),
+                Read::Meaning(_) | Read::Bytes(_) | Read::Unknown | Read::UnknownWithin(_) => {
+                    format!("{{{decoded}}}")
+                }
             });
             rest = after;
         }
@@ -116,6 +118,8 @@ impl Template {
 /// What a name in braces is.
 enum Read {
     Meaning(Template),
+    /// These, whatever is around them.
+    Bytes(Vec<u8>),
     Text,
     Unknown,
     /// What is unknown stands here, within what it is given.
@@ -148,7 +152,10 @@ fn read_message(
         // What it is of stands at its end.
         let at = start + name.len() - of.len();
         match read_message(of, purpose, names, Quoting::Plain) {
-            Ok(of) => Read::Meaning(Template::default().hole(Piece::Function(call.function(of).into()))),
+            Ok(of) => match call.function(of) {
+                Some(function) => Read::Meaning(Template::default().hole(Piece::Function(function.into()))),
+                None => Read::Bytes(call.bytes().unwrap_or_default()),
+            },
             Err(unknown) => Read::UnknownWithin(at + unknown.start..at + unknown.end),
         }
     })
@@ -173,6 +180,10 @@ fn read(text: &str, quoting: Quoting, of: impl Fn(&str, usize) -> Read) -> Resul
         match of(name, at.start + 1) {
             Read::Text => continue,
             Read::Unknown => return Err(at),
+            Read::Bytes(bytes) => {
+                template = template.text(&text[taken..at.start]).text(bytes);
+                taken = at.end;
+            }
             Read::UnknownWithin(at) => return Err(at),
             Read::Meaning(meaning) => {
                 template = template.text(&text[taken..at.start]).then(&meaning.quoted(quoting));

@@ -169,12 +169,20 @@ impl Template {
 
     /// Whether it tells one from another.
     pub(crate) fn has_id(&self) -> bool {
-        self.pieces.contains(&Piece::Id)
+        self.has(&Piece::Id)
+    }
+
+    /// Whether this hole is in it, or in what a function leaves as it is.
+    fn has(&self, hole: &Piece) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Function(function) => function.carried().is_some_and(|of| of.has(hole)),
+            piece => piece == hole,
+        })
     }
 
     /// Whether an answer can be known by what stands in this form in it.
     pub fn has_key(&self, form: KeyForm) -> bool {
-        self.pieces.contains(match form {
+        self.has(match form {
             KeyForm::Seq => &Piece::Seq,
             KeyForm::Uuid => &Piece::IdUuid,
         })
@@ -239,6 +247,9 @@ impl Template {
     pub(crate) fn padded(&self, bytes: usize) -> Template {
         let padded = |all: Template, piece: &Piece| match piece {
             Piece::Padding => all.text(padding(bytes).collect::<Vec<u8>>()),
+            Piece::Function(function) => {
+                all.hole(Piece::Function(function.with(|of| of.padded(bytes)).into()))
+            }
             other => all.hole(other.clone()),
         };
         self.pieces.iter().fold(Template::default(), padded)
@@ -305,6 +316,7 @@ impl Template {
             Piece::Padding | Piece::Tail | Piece::IdBytes | Piece::UnixNsBytes | Piece::Cookies { .. } => {
                 Vec::new()
             }
+            Piece::Function(function) => function.carried().map_or(b"0".to_vec(), Template::sample),
             _ => b"0".to_vec(),
         };
         self.pieces.iter().flat_map(of).collect()

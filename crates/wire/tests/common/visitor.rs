@@ -117,6 +117,7 @@ pub(crate) fn logging_in(
     let send = Say {
         event: if dialect.facts().app.unwrap().has_events { "ask".into() } else { String::new() },
         body,
+        as_text: false,
     };
     let app = AppFile {
         login,

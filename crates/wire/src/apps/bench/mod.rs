@@ -101,7 +101,15 @@ impl Bench {
             Shape::Typed => self.form == Form::Binary || self.form == Form::Raw && !self.is_text,
             _ => self.shape == Shape::Bytes,
         };
-        Some(Utterance { event, body, is_binary, kind: Some(kind), wants_reply: false, room: 0 })
+        Some(Utterance {
+            event,
+            body,
+            is_binary,
+            is_packed: false,
+            kind: Some(kind),
+            wants_reply: false,
+            room: 0,
+        })
     }
 
     /// What follows the id in a JSON payload, up to its closing brace.

@@ -12,7 +12,7 @@ use super::pushes::Push;
 use super::script::{Script, USABLE};
 use super::steps::Step;
 use crate::app_file::{
-    AppFile, Broadcast, Condition, Exchange, OPEN_STEPS_MAX, OpenStep, Refusal, Resume, Resumed, Say,
+    AppFile, Broadcast, Condition, Exchange, Frames, OPEN_STEPS_MAX, OpenStep, Refusal, Resume, Resumed, Say,
     VALUES_MAX,
 };
 use crate::carried::{Letter, Opened, Utterance};
@@ -317,6 +317,14 @@ fn resumed(
 
 /// What is said, without being measured.
 fn utterance<'a>(written: &AppFile, say: &'a Say, padding: usize) -> Utterance<'a> {
-    let (body, is_binary) = (say.body.padded(padding), written.binary);
-    Utterance { event: &say.event, body, is_binary, kind: None, wants_reply: false, room: 0 }
+    let is_packed = matches!(written.frames, Frames::MessagePack { .. }) && !say.as_text;
+    Utterance {
+        event: &say.event,
+        body: say.body.padded(padding),
+        is_binary: written.frames == Frames::Binary,
+        is_packed,
+        kind: None,
+        wants_reply: false,
+        room: 0,
+    }
 }

@@ -2,13 +2,15 @@
 
 use memchr::memmem::Finder;
 
-use super::parts::Parts;
+use super::parts::{Parts, Reading};
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::link::Link;
+use crate::msgpack;
 use crate::template::Filling;
+use crate::varint;
 use crate::ws::receiver::Message;
 
 #[derive(Debug)]
@@ -28,34 +30,86 @@ impl ClientProtocol for Client {
         message: &Message<'_>,
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
-        let text = message.bytes()?;
-        match &link.parts.separator {
-            None => on.hear(arrival(text, message.text, message.wire_bytes)),
-            Some(separator) => hear_records(separator, text, message, on),
+        let frame = Frame { bytes: message.bytes()?, is_text: message.text, wire_bytes: message.wire_bytes };
+        match &link.parts.reading {
+            Reading::Whole => on.hear(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
+            Reading::Records(separator) => hear_records(separator, &frame, on),
+            Reading::MessagePack { delimited, line_end } => hear_values(*delimited, line_end, &frame, on),
         }
         Ok(())
     }
 
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0));
+        match link.parts.reading {
+            Reading::MessagePack { delimited, .. } if letter.is_packed => {
+                let packed = packed(letter, filling, delimited);
+                link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
+            }
+            _ => link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0)),
+        }
     }
 }
 
-/// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes, compressed perhaps,
-/// each record has its share.
-fn hear_records(separator: &Finder<'_>, frame: &[u8], message: &Message<'_>, on: &mut impl Hears) {
-    let so_far = |end: usize| (u64::from(message.wire_bytes) * end as u64 / frame.len().max(1) as u64) as u32;
+/// A message in MessagePack. The file was held to JSON when it was read.
+fn packed(letter: &Letter, filling: &Filling<'_>, delimited: bool) -> Vec<u8> {
+    let (mut text, mut value) = (Vec::new(), Vec::new());
+    letter.text.write(&mut text, filling, 0);
+    let encoded = msgpack::encode(&mut value, &text);
+    debug_assert!(encoded.is_some(), "{}", text.escape_ascii());
+    if !delimited {
+        return value;
+    }
+    let mut record = Vec::with_capacity(value.len() + size_of::<u32>());
+    varint::extend(&mut record, value.len());
+    record.extend_from_slice(&value);
+    record
+}
+
+/// What came in.
+struct Frame<'a> {
+    bytes: &'a [u8],
+    is_text: bool,
+    /// On the wire, compressed perhaps.
+    wire_bytes: u32,
+}
+
+/// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes on the wire, each
+/// record has its share.
+fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Hears) {
+    let &Frame { bytes, is_text, wire_bytes } = frame;
+    let so_far = |end: usize| (u64::from(wire_bytes) * end as u64 / bytes.len().max(1) as u64) as u32;
     let (mut told, mut start) = (0, 0);
-    while start < frame.len() {
-        let length = separator.find(&frame[start..]);
-        let record = &frame[start..][..length.unwrap_or(frame.len() - start)];
-        start = length.map_or(frame.len(), |length| start + length + separator.needle().len());
+    while start < bytes.len() {
+        let length = separator.find(&bytes[start..]);
+        let record = &bytes[start..][..length.unwrap_or(bytes.len() - start)];
+        start = length.map_or(bytes.len(), |length| start + length + separator.needle().len());
         if !record.is_empty() {
-            let bytes = so_far(start) - std::mem::replace(&mut told, so_far(start));
-            on.hear(arrival(record, message.text, bytes));
+            let share = so_far(start) - std::mem::replace(&mut told, so_far(start));
+            on.hear(arrival(record, is_text, share));
         }
     }
+}
+
+/// Tells each value of a frame of MessagePack as JSON; a frame that is none as it is, as servers greet in text.
+fn hear_values(delimited: bool, line_end: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Hears) {
+    match lines_of(delimited, frame) {
+        Some(lines) => hear_records(line_end, &Frame { bytes: &lines, is_text: true, ..*frame }, on),
+        None => on.hear(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
+    }
+}
+
+/// The values of a frame as JSON, a line each; `None` if it is no MessagePack.
+fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
+    if frame.is_text {
+        return None;
+    }
+    let (mut lines, mut rest) = (Vec::new(), frame.bytes);
+    while !rest.is_empty() {
+        let values = if delimited { varint::take(&mut rest)? } else { std::mem::take(&mut rest) };
+        msgpack::decode(&mut lines, values)?;
+    }
+    Some(lines)
 }
 
 #[inline(always)]

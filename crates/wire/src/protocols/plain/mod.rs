@@ -33,7 +33,7 @@ impl Protocol for Plain {
     }
 
     fn parts(options: &Options) -> Result<Parts, BadOption> {
-        Ok(Parts::new(options.of_dialect.app.as_ref().map_or("", |app| &app.separator)))
+        Ok(Parts::new(options.of_dialect.app.as_ref().map(|app| &app.frames)))
     }
 
     fn client(_parts: &Parts) -> Side<Client, Self::Requests> {
@@ -41,8 +41,8 @@ impl Protocol for Plain {
     }
 
     fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let Utterance { body, is_binary, kind, .. } = utterance;
-        Ok(Letter { text: body.into(), is_binary: *is_binary, kind: *kind, ..Letter::default() })
+        let &Utterance { ref body, is_binary, is_packed, kind, .. } = utterance;
+        Ok(Letter { text: body.into(), is_binary, is_packed, kind, ..Letter::default() })
     }
 
     /// The rooms of raw, json and binary are one, in which any text may come.

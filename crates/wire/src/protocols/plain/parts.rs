@@ -2,16 +2,40 @@
 
 use memchr::memmem::Finder;
 
+use crate::app_file::Frames;
+
 /// What an app says of the frames.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// What ends each record of a frame; `None`: a frame is one message.
-    pub(super) separator: Option<Finder<'static>>,
+    pub(super) reading: Reading,
+}
+
+/// What a frame that comes in is.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// One message.
+    Whole,
+    /// Records, each ended by this.
+    Records(Finder<'static>),
+    /// Values of MessagePack, if it is binary.
+    MessagePack {
+        /// Before each stands how long it is.
+        delimited: bool,
+        /// What ends each as JSON.
+        line_end: Finder<'static>,
+    },
 }
 
 impl Parts {
-    pub(super) fn new(separator: &str) -> Parts {
-        let is_there = !separator.is_empty();
-        Parts { separator: is_there.then(|| Finder::new(separator).into_owned()) }
+    pub(super) fn new(frames: Option<&Frames>) -> Parts {
+        let finder = |separator: &str| Finder::new(separator).into_owned();
+        let reading = match frames {
+            None | Some(Frames::Text | Frames::Binary) => Reading::Whole,
+            Some(Frames::Records(separator)) => Reading::Records(finder(separator)),
+            Some(&Frames::MessagePack { delimited }) => {
+                Reading::MessagePack { delimited, line_end: finder("\n") }
+            }
+        };
+        Parts { reading }
     }
 }

@@ -1,5 +1,6 @@
 //! The client's side over a WebSocket: a packet is a message.
 
+use super::packed;
 use super::parts::Parts;
 use super::talk::{self, Phase, Said, Talk};
 use crate::carried::{Hears, Letter};
@@ -10,6 +11,7 @@ use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::template::Filling;
 use crate::ws::receiver::Message;
+use crate::ws::sender::Sender;
 
 /// One connection's side.
 #[derive(Debug, Default)]
@@ -39,10 +41,16 @@ impl ClientProtocol for Client {
     ) -> Result<(), Failure> {
         let (payload, bytes) = (message.bytes()?, message.wire_bytes);
         let Link { parts, pending, roll, kept, now_ns, sender, io } = link;
-        if message.text {
+        let unpacked = if message.text || !parts.is_packed {
+            None
+        } else {
+            Some(packed::unpack(payload).ok_or(Failure::BadMessage)?)
+        };
+        if message.text || unpacked.is_some() {
+            let payload = unpacked.as_deref().unwrap_or(payload);
             let say = &mut |said: Said<'_>| {
                 let filling = Filling::of(roll.who(io.client(), *now_ns, kept));
-                sender.message(*io, true, |out| match said {
+                put(sender, *io, parts, |out| match said {
                     Said::Connect(packet) => packet.write(out, &filling, 0),
                     Said::Resume(session) => parts.write_resume(out, &filling, session),
                     Said::Packet(packet) => out.extend_from_slice(packet),
@@ -66,7 +74,7 @@ impl ClientProtocol for Client {
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
         let number = talk::number(&mut link.pending, letter, filling);
-        link.sender.message(link.io, true, |out| letter.text.write(out, filling, number));
+        put(link.sender, link.io, link.parts, |out| letter.text.write(out, filling, number));
         if let Some(attachment) = &letter.attachment {
             let before = self.talk.version.before_attachment();
             link.sender.message(link.io, false, |out| {
@@ -89,5 +97,19 @@ impl ClientProtocol for Client {
             link.sender.message(link.io, true, |out| out.push(b'2'));
         }
         Ok(())
+    }
+}
+
+/// Sends the packet that `fill` appends as text, in the form that the server's parser reads.
+#[inline]
+fn put(sender: &mut Sender, io: &mut impl Io, parts: &Parts, fill: impl FnOnce(&mut Vec<u8>)) {
+    if !parts.is_packed {
+        return sender.message(io, true, fill);
+    }
+    let mut text = Vec::new();
+    fill(&mut text);
+    match packed::pack(&text) {
+        Some(map) => sender.message(io, false, |out| out.extend_from_slice(&map)),
+        None => sender.message(io, true, |out| out.extend_from_slice(&text)),
     }
 }

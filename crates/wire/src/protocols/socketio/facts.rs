@@ -15,6 +15,8 @@ pub(super) const AUTH: Flag = Flag::secret_json(
 pub(super) const EIO: Flag =
     Flag::number("eio", "VERSION", "the version of Engine.IO, 3 or 4", 0, u8::MAX as u64).or("4");
 pub(super) const BINARY: Flag = Flag::switch("binary", "send payloads as attachments");
+pub(super) const MSGPACK: Flag =
+    Flag::switch("msgpack", "packets are MessagePack (socket.io-msgpack-parser)");
 
 /// Socket.IO sends one every 25 seconds.
 pub(super) const PING_INTERVAL: Flag =
@@ -51,7 +53,7 @@ pub(super) static FACTS: Facts = Facts {
         share: (0.5, 1.5),
         ms_max: 5_000.0,
     },
-    flags: &[TRANSPORT, NAMESPACE, AUTH, EIO, BINARY],
+    flags: &[TRANSPORT, NAMESPACE, AUTH, EIO, BINARY, MSGPACK],
     server_flags: &[PING_INTERVAL, PING_TIMEOUT, CONNECT_TIMEOUT, MAX_PAYLOAD],
     body_flag: Some(&MAX_PAYLOAD),
     has_callbacks: true,

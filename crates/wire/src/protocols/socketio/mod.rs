@@ -24,6 +24,7 @@ mod complaint;
 mod facts;
 mod handshake;
 mod heartbeat;
+mod packed;
 mod packet;
 mod parts;
 mod payload;

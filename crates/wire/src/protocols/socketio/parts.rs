@@ -1,6 +1,6 @@
 //! What is encoded once, and what a request says in its query.
 
-use super::facts::{AUTH, EIO, NAMESPACE};
+use super::facts::{AUTH, BINARY, EIO, MSGPACK, NAMESPACE};
 use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     /// The same, with one.
     attached: Vec<u8>,
     has_acks: bool,
+    /// Packets are maps of MessagePack.
+    pub(super) is_packed: bool,
     /// Bytes that usually follow the id.
     pub(super) behind_id: usize,
 }
@@ -60,17 +62,28 @@ impl Parts {
                 "a parameter of the URL: Engine.IO 3 knows no other (--token-in query:NAME)",
             ));
         }
+        let settings = &options.of_dialect.settings;
+        let (is_packed, transport) = (settings.is_on(MSGPACK.name), Transport::of(options)?);
+        let fits =
+            transport == Transport::WebSocket && version == Version::V4 && !settings.is_on(BINARY.name);
+        if is_packed && !fits {
+            return Err(BadOption::of(
+                &MSGPACK,
+                "the transport websocket of Engine.IO 4, without attachments",
+            ));
+        }
         // Engine.IO 3 connects to `/` without being asked to.
         let is_asked_for = version == Version::V4 || namespace.as_bytes() != MAIN;
         Ok(Parts {
             version,
-            transport: Transport::of(options)?,
+            transport,
             namespace: namespace.as_bytes().to_vec(),
             connect: is_asked_for.then(|| Template::literal("40").text(&to).then(&auth)),
             connects: [Template::literal("40").text(&to), auth],
             usual: format!("42{to}").into_bytes(),
             attached: format!("451-{to}").into_bytes(),
             has_acks: options.of_dialect.ack == Ack::Callback,
+            is_packed,
             behind_id: 0,
         })
     }
