@@ -3,6 +3,7 @@
 
 use stats::Count;
 
+use super::machine;
 use super::signs::{clients_or, generator_had_time, lost_clients, overflows};
 use crate::finding::Cause;
 use crate::limit::{Counted, Figure};
@@ -47,7 +48,11 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
         let (of, what) = clients_or(step, counts.connects);
         return Some(Cause::ServerTurnedAway { refused: counts.connect_failures, of, what });
     }
-    if broke(Counted::Unusable) && counts.connect_timeouts > 0 && late_ns < LATE_NS_MAX {
+    if broke(Counted::Unusable)
+        && counts.connect_timeouts > 0
+        && late_ns < LATE_NS_MAX
+        && !machine::is_filled_by_others(step)
+    {
         let (of, what) = clients_or(step, counts.connects);
         let (waited, overflows) = (counts.connect_timeouts, overflows(step));
         return Some(Cause::ServerKeptWaiting { waited, of, what, overflows });

@@ -43,16 +43,29 @@ pub(super) fn full(step: &Step) -> Option<Cause> {
 
 /// A server that hardly worked and did not keep up, on a machine that others filled: it may have had no turn in time.
 pub(super) fn crowded(step: &Step) -> Option<Cause> {
-    let machine = step.machine.as_ref().filter(|machine| machine.same_host == Some(true))?;
-    let idle = machine.idle_percent_mean.filter(|&idle| idle < IDLE_PERCENT_MIN)?;
-    let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept)?;
-    let can_be = match Owners::of_tail(step) {
-        Some(owners) => owners.percent(Owner::Contention) >= OWNED_PERCENT_MIN,
-        None => can_be_for_waiting(step, missed_percent),
+    let machine = step.machine.as_ref().filter(|_| is_filled_by_others(step))?;
+    let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept);
+    let can_be = match (missed_percent, Owners::of_tail(step)) {
+        (None, _) => false,
+        (Some(_), Some(owners)) => owners.percent(Owner::Contention) >= OWNED_PERCENT_MIN,
+        (Some(missed_percent), None) => can_be_for_waiting(step, missed_percent),
     };
-    let others = others_percent(step).filter(|_| can_be)?;
-    let programs = programs(machine);
-    Some(Cause::MachineCrowded { others: Percent(others), programs, idle: Percent(idle) })
+    // How long who connects waited for a CPU, nobody has measured.
+    let gave_up = step.counts.connect_timeouts > 0 && !step.has_passed();
+    (can_be || gave_up).then_some(Cause::MachineCrowded {
+        others: Percent(others_percent(step)?),
+        programs: programs(machine),
+        idle: Percent(machine.idle_percent_mean?),
+    })
+}
+
+/// Whether server and generator share a machine whose CPUs others use, all but all of them.
+pub(super) fn is_filled_by_others(step: &Step) -> bool {
+    let has_none_left = |machine: &MachineUse| {
+        machine.same_host == Some(true)
+            && machine.idle_percent_mean.is_some_and(|idle| idle < IDLE_PERCENT_MIN)
+    };
+    step.machine.as_ref().is_some_and(has_none_left) && others_percent(step).is_some()
 }
 
 /// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the

@@ -84,7 +84,8 @@ pub(super) fn capacity(levels: &[Level], below: u64, above: u64, max: u64) -> Ca
     let posterior = posterior(levels, below as f64, above as f64);
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let (least, most) = edges(levels, max);
-    let at = |q| (quantile(&posterior, q).round() as u64).clamp(least, most);
+    // Whole clients: of 60.5, 60 are held.
+    let at = |q| (quantile(&posterior, q).floor() as u64).clamp(least, most);
     Capacity {
         clients: at(0.5),
         low: at(tail),

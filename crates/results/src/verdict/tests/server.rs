@@ -103,6 +103,12 @@ fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
         generator(step).loop_lag.record_ns(900 * MS);
     });
     assert_eq!(who, Bottleneck::Machine, "nobody may have had the time to serve them");
+    let (_, why) = judged(|step| {
+        crowd(step);
+        (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+        held_to(step);
+    });
+    assert!(why.starts_with("machine.crowded"), "nor may the server have had a CPU: {why}");
 }
 
 #[test]
