@@ -67,7 +67,12 @@ pub fn write(run: &Run) -> String {
     Frame::of(run).around(run.steps.iter().map(|step| write_step(run, step)))
 }
 
-/// Reads what [`write()`] wrote.
+/// The same in a line, a third shorter: for folders with thousands of files.
+pub fn write_line(run: &Run) -> String {
+    serde_json::to_string(&run::FileRun::of(run)).expect("the file's types are plain data") + "\n"
+}
+
+/// Reads what [`write()`] or [`write_line`] wrote.
 ///
 /// # Errors
 /// Not JSON or not a results file; a newer schema; a damaged histogram.

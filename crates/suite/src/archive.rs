@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
+use flate2::read::{GzDecoder, ZlibDecoder};
+use flate2::write::{GzEncoder, ZlibEncoder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,9 +15,9 @@ use serde_json::Value;
 /// as many gigabytes.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Results files by their names below the shootout's folder.
+/// Results files by their names below the shootout's folder; each is compressed by itself, since one is looked at at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Archive(BTreeMap<String, String>);
+pub(crate) struct Archive(BTreeMap<String, Vec<u8>>);
 
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -46,33 +46,51 @@ impl Archive {
                 ));
             }
             let Line { file, results } = serde_json::from_slice(&line)?;
-            files.insert(file, results.to_string());
+            files.insert(file, deflated(&results));
             line.clear();
         }
         Ok(Archive(files))
     }
 
     /// The text of a results file.
-    pub(crate) fn get(&self, file: &str) -> Option<&str> {
-        self.0.get(file).map(String::as_str)
+    pub(crate) fn get(&self, file: &str) -> Option<String> {
+        self.0.get(file).map(|bytes| inflated(bytes))
+    }
+
+    /// Whether it holds that file.
+    pub(crate) fn has(&self, file: &str) -> bool {
+        self.0.contains_key(file)
     }
 
     /// Takes in a results file's text, which is JSON over many lines.
     pub(crate) fn add(&mut self, file: String, text: &str) -> io::Result<()> {
-        self.0.insert(file, serde_json::from_str::<Value>(text)?.to_string());
+        self.0.insert(file, deflated(&serde_json::from_str(text)?));
         Ok(())
     }
 
     /// The bytes of the file. The same results give the same bytes.
     pub(crate) fn bytes(self) -> io::Result<Vec<u8>> {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        for (file, text) in self.0 {
-            let results = serde_json::from_str(&text)?;
+        for (file, bytes) in self.0 {
+            let results = serde_json::from_str(&inflated(&bytes))?;
             serde_json::to_writer(&mut packed, &Line { file, results })?;
             packed.write_all(b"\n")?;
         }
         packed.finish()
     }
+}
+
+/// Fast, because it lives as long as this process.
+fn deflated(results: &Value) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    serde_json::to_writer(&mut packed, results).expect("memory takes all");
+    packed.finish().expect("memory takes all")
+}
+
+fn inflated(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    ZlibDecoder::new(bytes).read_to_string(&mut text).expect("it was compressed here");
+    text
 }
 
 #[cfg(test)]
@@ -93,14 +111,14 @@ mod tests {
     fn what_is_put_in_comes_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl.gz");
-        assert!(Archive::read(&path).unwrap().get("a/b-1.json").is_none(), "there is none yet");
+        assert!(!Archive::read(&path).unwrap().has("a/b-1.json"), "there is none yet");
         let mut archive = Archive::default();
         archive
             .add("a/b-1.json".into(), "{\n  \"rate\": 0.1,\n  \"sent\": 18446744073709551615\n}\n")
             .unwrap();
         std::fs::write(&path, archive.bytes().unwrap()).unwrap();
         let found = Archive::read(&path).unwrap();
-        assert_eq!(found.get("a/b-1.json"), Some("{\"rate\":0.1,\"sent\":18446744073709551615}"));
+        assert_eq!(found.get("a/b-1.json").as_deref(), Some("{\"rate\":0.1,\"sent\":18446744073709551615}"));
         std::fs::write(&path, b"no gzip").unwrap();
         assert!(Archive::read(&path).is_err());
     }

@@ -279,7 +279,7 @@ impl Record {
         let trouble = match result {
             Ok(run) => {
                 let name = results_file(&cell.scenario, &cell.target, cell.repeat);
-                replace(&self.folder.join(name), &results::file::write(&run))?;
+                replace(&self.folder.join(name), &results::file::write_line(&run))?;
                 None
             }
             Err(trouble) => Some(trouble),
@@ -320,7 +320,7 @@ impl Record {
         let name = results_file(&entry.scenario, &entry.target, entry.repeat);
         let path = self.folder.join(&name);
         let read = match self.packed.get(&name) {
-            Some(packed) if !path.exists() => results::file::read(packed),
+            Some(packed) if !path.exists() => results::file::read(&packed),
             _ => results::file::read(&fs::read_to_string(&path).map_err(|error| io_error(&path, error))?),
         };
         read.map_err(|error| RecordError::Results { path: path.display().to_string(), error })
@@ -357,7 +357,7 @@ impl Record {
         let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
         replace(&path, &bytes)?;
         let again = Archive::read(&path).map_err(|error| io_error(&path, error))?;
-        for name in names.iter().filter(|name| again.get(name).is_some()) {
+        for name in names.iter().filter(|name| again.has(name)) {
             let path = self.folder.join(name);
             fs::remove_file(&path).map_err(|error| io_error(&path, error))?;
         }

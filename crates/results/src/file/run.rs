@@ -158,6 +158,12 @@ pub(super) struct FileRun {
 }
 
 impl FileRun {
+    /// All of a run.
+    pub(super) fn of(run: &Run) -> Self {
+        let steps = run.steps.iter().map(|step| FileStep::of(run.scenario, step)).collect();
+        FileRun { steps, ..FileRun::without_steps(run) }
+    }
+
     /// All but the steps, which are written one by one: in the file's form they take as much memory again.
     pub(super) fn without_steps(run: &Run) -> Self {
         FileRun {

@@ -261,6 +261,14 @@ fn what_does_not_apply_is_absent() {
 }
 
 #[test]
+fn a_file_in_a_line_holds_the_same() {
+    let line = write_line(&full());
+    assert_eq!(line.matches('\n').count(), 1);
+    let again = |text: &str| write(&read(text).unwrap());
+    assert_eq!(again(&line), again(&write(&full())));
+}
+
+#[test]
 fn numbers_that_are_none_are_absent() {
     let mut run = bare();
     run.steps[0].rates.achieved_per_s = Some(f64::NAN);
