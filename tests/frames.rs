@@ -56,6 +56,48 @@ fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
     }
 }
 
+/// What is said in one namespace is none of the other's.
+const NAMESPACES: &str = r#"
+protocol = "socketio"
+[room.chat]
+count = 1
+join = { namespace = "/chat", params = '{"key":"c"}' }
+[room.news]
+count = 1
+join = { namespace = "/news", params = '{"key":"n"}' }
+[say.line]
+room = "chat"
+event = "say"
+body = '"{id}"'
+copy = { regex = '"/chat ' }
+replied = true
+[say.headline]
+room = "news"
+event = "say"
+body = '"{id}"'
+copy = { regex = '"/news ' }
+replied = true
+"#;
+
+#[test]
+fn several_namespaces_go_over_one_connection() {
+    for transport in ["websocket", "polling", "upgrade"] {
+        let Some(app) = start("namespaces", NAMESPACES) else { return };
+        let flags = format!("--people 10 --rate 100 --duration 2s --transport {transport}");
+        let outcome = app.run("run", "/socket.io/", &flags);
+        assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
+        let results = outcome.json();
+        let of = |name| sum_of(&results, name);
+        assert_eq!((of("sent"), of("received")), (app.counted("said"), app.counted("sent")), "{outcome}");
+        assert_eq!((of("received"), of("missing"), of("unexpected")), (10 * of("sent"), 0, 0), "{outcome}");
+        let says = results["steps"][0]["says"].as_array().expect("two kinds");
+        assert!(says.iter().all(|say| say["counts"]["sent"].as_u64() > Some(0)), "{outcome}");
+    }
+    let Some(app) = start("namespaces", &NAMESPACES.replace(r#""key":"n""#, r#""key":"x""#)) else { return };
+    let outcome = app.run("run", "/socket.io/", "--people 2 --rate 10 --duration 1s --no-preflight");
+    assert_eq!(errors_of(&outcome.json(), "rejected_namespace"), 2, "{outcome}");
+}
+
 const HISTORY: &str = r#"
 open = [{ expect = { json = { "/type" = "history" } } }]
 [connect]

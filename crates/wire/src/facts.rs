@@ -163,6 +163,8 @@ pub enum Joins {
     Topic,
     /// By a subscription to a channel with parameters (actioncable).
     Channel,
+    /// By a message, or by connecting to a namespace (socketio).
+    Namespace,
 }
 
 /// What a message of an app must be; of JSON, also what it stands for.

@@ -77,6 +77,20 @@ const modes = {
     })
   },
   // An event whose argument is an array.
+  // Two namespaces of one connection, each with its own members and its own key.
+  namespaces: () => {
+    const io = new Server(server)
+    for (const [name, key] of [['/chat', 'c'], ['/news', 'n']]) {
+      io.of(name).use((socket, next) => next(socket.handshake.auth.key === key ? undefined : new Error('key')))
+      io.of(name).on('connection', (socket) => socket.on('say', (text, done) => {
+        counts.said++
+        counts.sent += io.of(name).sockets.size
+        io.of(name).emit('said', `${name} ${text}`)
+        done()
+      }))
+    }
+    setInterval(() => { counts.connections = io.engine.clientsCount }, 20)
+  },
   event: () => {
     const io = new Server(server, { serveClient: false })
     const add = collector(100, (lines) => {

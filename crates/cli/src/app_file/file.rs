@@ -224,6 +224,7 @@ pub(super) struct Room {
 pub(super) struct Join {
     pub(super) topic: Option<Spanned<String>>,
     pub(super) channel: Option<Spanned<String>>,
+    pub(super) namespace: Option<Spanned<String>>,
     pub(super) params: Option<Spanned<String>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) send: Option<Spanned<String>>,

@@ -150,6 +150,7 @@ fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
         ("topic = \"hall:{room}\"", "topic = \"hall:{rom}\", send = \"x\"", "app.toml:8:8", "topic"),
         ("topic = \"hall:{room}\"", "topic = \"hall:{room.hal}\"", "app.toml:8:18", "{room.hal}"),
         ("topic = \"hall:{room}\"", "channel = \"Hall\"", "app.toml:8:8", "phoenix"),
+        ("topic = \"hall:{room}\"", "namespace = \"/hall\"", "app.toml:8:8", "topic"),
         ("join = { topic = \"hall:{room}\" }\n", "", "app.toml:8:1", "`join`"),
         ("{\"of\":\"{room.hall}\"}", "[]", "app.toml:4:8", "JSON"),
         ("body = '{\"id\":\"{id}\",\"hall\"", "body = '{\"id\":\"1\",\"hall\"", "app.toml:20:8", "{id}"),

@@ -195,31 +195,25 @@ pub(super) fn joining(
         }
         let Some(join) = &room.get_ref().join else { continue };
         let names = names_in(names, called);
-        let file::Join { topic, channel, params, event, send, replied, expect, keep } = join.get_ref();
-        let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();
+        let file::Join { namespace, params, replied, expect, keep, .. } = join.get_ref();
         keeps::check_waits(source, keep, expect.is_some() || replied.is_some())?;
-        let wrong = |expected: &str| {
-            source.error(join.span(), format!("{} joins a room by {expected}", facts.protocol))
-        };
-        let name = match (rules.joins, topic, channel) {
-            (Joins::Topic, Some(topic), None) if !says => topic,
-            (Joins::Topic, ..) => return Err(wrong("its topic: `topic`, and `params` if it has any")),
-            (Joins::Channel, None, Some(channel)) if !says => channel,
-            (Joins::Channel, ..) => return Err(wrong("subscribing: `channel`, and `params` if it has any")),
-            (Joins::Message, None, None) if params.is_none() && (send.is_some() || expect.is_some()) => {
-                let join = step(Passage::In { join, is_visited }, &names)?;
-                if !is_visited {
-                    joining.steps.extend(join);
-                    continue;
-                }
-                let leave = room.get_ref().leave.as_ref();
-                let leave = leave.map(|leave| step(Passage::Out(leave), &names)).transpose()?;
-                joining.doors.push(Door { kind, place: None, join, leave: leave.unwrap_or_default() });
+        if let (Some(namespace), true) = (namespace, is_visited) {
+            let problem = "a namespace is connected to for good: nobody can come and go there";
+            return Err(source.error(namespace.span(), problem));
+        }
+        let place = place(rules.joins, join.get_ref());
+        let place = place
+            .map_err(|how| source.error(join.span(), format!("{} joins a room by {how}", facts.protocol)))?;
+        let Some(name) = place else {
+            let join = step(Passage::In { join, is_visited }, &names)?;
+            if !is_visited {
+                joining.steps.extend(join);
                 continue;
             }
-            (Joins::Message, ..) => {
-                return Err(wrong("a message: `send`, and what it waits for, `expect` or `replied`"));
-            }
+            let leave = room.get_ref().leave.as_ref();
+            let leave = leave.map(|leave| step(Passage::Out(leave), &names)).transpose()?;
+            joining.doors.push(Door { kind, place: None, join, leave: leave.unwrap_or_default() });
+            continue;
         };
         let template = |text: &Spanned<String>, quoting| {
             Template::opening(text.get_ref(), &names, quoting)
@@ -248,4 +242,27 @@ pub(super) fn joining(
         }
     }
     Ok(joining)
+}
+
+/// What the protocol calls a room in its own terms; `None`: a message joins it. The error is how the protocol does it.
+fn place(joins: Joins, join: &file::Join) -> Result<Option<&Spanned<String>>, &'static str> {
+    let file::Join { topic, channel, namespace, params, event, send, replied, expect, .. } = join;
+    let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();
+    let is_message = params.is_none() && (send.is_some() || expect.is_some());
+    match (joins, topic, channel, namespace) {
+        (Joins::Topic, Some(name), None, None)
+        | (Joins::Channel, None, Some(name), None)
+        | (Joins::Namespace, None, None, Some(name))
+            if !says =>
+        {
+            Ok(Some(name))
+        }
+        (Joins::Message | Joins::Namespace, None, None, None) if is_message => Ok(None),
+        (Joins::Topic, ..) => Err("its topic: `topic`, and `params` if it has any"),
+        (Joins::Channel, ..) => Err("subscribing: `channel`, and `params` if it has any"),
+        (Joins::Message, ..) => Err("a message: `send`, and what it waits for, `expect` or `replied`"),
+        (Joins::Namespace, ..) => {
+            Err("connecting: `namespace`, and `params` if it asks for any; or by a message: `send`")
+        }
+    }
 }

@@ -51,7 +51,7 @@ impl ClientProtocol for Client {
             let say = &mut |said: Said<'_>| {
                 let filling = Filling::of(roll.who(io.client(), *now_ns, kept));
                 put(sender, *io, parts, |out| match said {
-                    Said::Connect(packet) => packet.write(out, &filling, 0),
+                    Said::Connect(namespace) => namespace.write_connect(out, &filling),
                     Said::Resume(session) => parts.write_resume(out, &filling, session),
                     Said::Packet(packet) => out.extend_from_slice(packet),
                 });

@@ -62,7 +62,7 @@ pub(super) static FACTS: Facts = Facts {
         has_replies: true,
         tells_replies: false,
         body: Body::Values("the event's arguments"),
-        joins: Joins::Message,
+        joins: Joins::Namespace,
     }),
     ..Facts::USUAL
 };

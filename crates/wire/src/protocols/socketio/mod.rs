@@ -95,7 +95,7 @@ impl Protocol for Socketio {
     }
 
     fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        Ok(parts.letter(utterance))
+        parts.letter(utterance)
     }
 
     fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {

@@ -4,6 +4,7 @@ use super::facts::{AUTH, BINARY, EIO, MSGPACK, NAMESPACE};
 use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
+use crate::app_file::{JOINS_MAX, Join};
 use crate::carried::{Letter, Utterance};
 use crate::http::query;
 use crate::io;
@@ -17,21 +18,44 @@ use crate::template::{Filling, Piece, Quoting, Template};
 pub(crate) struct Parts {
     pub(super) version: Version,
     pub(super) transport: Transport,
-    /// The namespace's name.
-    pub(super) namespace: Vec<u8>,
-    /// The packet that connects to it, where one is asked to.
-    pub(super) connect: Option<Template>,
-    /// The same as far as the namespace, and what lets the client into it.
-    connects: [Template; 2],
-    /// What events to and from it start with, without attachments.
+    /// The namespaces that a client connects to; one, unless the app's file has several.
+    pub(super) namespaces: Vec<Namespace>,
+    /// What events to and from the first start with, without attachments.
     pub(super) usual: Vec<u8>,
-    /// The same, with one.
-    attached: Vec<u8>,
     has_acks: bool,
     /// Packets are maps of MessagePack.
     pub(super) is_packed: bool,
     /// Bytes that usually follow the id.
     pub(super) behind_id: usize,
+}
+
+/// A namespace.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    pub(super) name: Vec<u8>,
+    /// The packet that connects to it: as far as its name, and what lets the client in.
+    connect: [Template; 2],
+    /// What events in it start with, without attachments and with one.
+    starts: [Vec<u8>; 2],
+}
+
+impl Namespace {
+    fn new(name: &str, auth: Template) -> Result<Namespace, BadOption> {
+        if !name.starts_with('/') || name.bytes().any(|byte| byte == b',' || byte < b' ') {
+            return Err(BadOption::of(&NAMESPACE, "a name that starts with / and has no comma"));
+        }
+        let to = if name.as_bytes() == MAIN { String::new() } else { format!("{name},") };
+        Ok(Namespace {
+            name: name.as_bytes().to_vec(),
+            connect: [Template::literal("40").text(&to), auth],
+            starts: [format!("42{to}").into_bytes(), format!("451-{to}").into_bytes()],
+        })
+    }
+
+    /// The packet that connects to it.
+    pub(super) fn write_connect(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
+        self.connect.iter().for_each(|part| part.write(out, filling, 0));
+    }
 }
 
 /// Asks for the version and the transport, where the path does not say so itself.
@@ -50,13 +74,11 @@ pub(super) fn complete(options: &mut Options) -> Result<(), BadOption> {
 impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let version = Version::of(options).ok_or(BadOption::of(&EIO, "3 or 4"))?;
-        let namespace = options.of_dialect.settings.text(NAMESPACE.name).unwrap_or("/");
-        if !namespace.starts_with('/') || namespace.bytes().any(|byte| byte == b',' || byte < b' ') {
-            return Err(BadOption::of(&NAMESPACE, "a name that starts with / and has no comma"));
+        let namespaces = namespaces(options)?;
+        if version == Version::V3 && namespaces.len() > 1 {
+            return Err(BadOption::of(&NAMESPACE, "one namespace over Engine.IO 3"));
         }
-        let to = if namespace.as_bytes() == MAIN { String::new() } else { format!("{namespace},") };
-        let auth = auth(options)?;
-        if version == Version::V3 && !auth.is_empty() {
+        if version == Version::V3 && namespaces.iter().any(|namespace| !namespace.connect[1].is_empty()) {
             return Err(BadOption::of(
                 &AUTH,
                 "a parameter of the URL: Engine.IO 3 knows no other (--token-in query:NAME)",
@@ -72,27 +94,28 @@ impl Parts {
                 "the transport websocket of Engine.IO 4, without attachments",
             ));
         }
-        // Engine.IO 3 connects to `/` without being asked to.
-        let is_asked_for = version == Version::V4 || namespace.as_bytes() != MAIN;
         Ok(Parts {
             version,
             transport,
-            namespace: namespace.as_bytes().to_vec(),
-            connect: is_asked_for.then(|| Template::literal("40").text(&to).then(&auth)),
-            connects: [Template::literal("40").text(&to), auth],
-            usual: format!("42{to}").into_bytes(),
-            attached: format!("451-{to}").into_bytes(),
+            usual: namespaces[0].starts[0].clone(),
+            namespaces,
             has_acks: options.of_dialect.ack == Ack::Callback,
             is_packed,
             behind_id: 0,
         })
     }
 
+    /// Which of its namespaces this is.
+    pub(super) fn place_of(&self, namespace: &[u8]) -> Option<usize> {
+        self.namespaces.iter().position(|own| own.name == namespace)
+    }
+
     /// An event whose arguments are the body: JSON values with commas between them, or one attachment.
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Letter {
-        let &Utterance { event, ref body, is_binary, kind, wants_reply, .. } = utterance;
+    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+        let &Utterance { event, ref body, is_binary, kind, wants_reply, room, .. } = utterance;
         let name = Quoting::JSON.of(event);
-        let mut template = Template::literal(if is_binary { &self.attached } else { &self.usual });
+        let namespace = self.namespaces.get(usize::from(room)).ok_or(NO_NAMESPACE)?;
+        let mut template = Template::literal(&namespace.starts[usize::from(is_binary)]);
         let is_numbered = wants_reply || (kind.is_some() && self.has_acks);
         if is_numbered {
             template = template.hole(Piece::Number);
@@ -101,18 +124,18 @@ impl Parts {
         let letter = Letter { kind, is_numbered, ..Letter::default() };
         if is_binary {
             template = template.text(r#",{"_placeholder":true,"num":0}]"#);
-            return Letter { text: (&template).into(), attachment: Some(body.into()), ..letter };
+            return Ok(Letter { text: (&template).into(), attachment: Some(body.into()), ..letter });
         }
         if !body.is_empty() {
             template = template.text(",").then(body);
         }
-        Letter { text: (&template.text("]")).into(), ..letter }
+        Ok(Letter { text: (&template.text("]")).into(), ..letter })
     }
 
     /// Writes the packet that connects to the namespace and goes on with a session, as socket.io-client does: `pid` and `offset`
     /// among what lets the client in.
     pub(super) fn write_resume(&self, out: &mut Vec<u8>, filling: &Filling<'_>, resumption: &Resumption) {
-        let [start, auth] = &self.connects;
+        let [start, auth] = &self.namespaces[0].connect;
         start.write(out, filling, 0);
         let Resumption { session, offset, .. } = resumption;
         io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
@@ -124,6 +147,38 @@ impl Parts {
     pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {
         self.behind_id = letters.iter().find_map(|l| l.text.bytes_behind_id()).unwrap_or(0);
     }
+}
+
+/// A message for a room that no namespace is.
+const NO_NAMESPACE: BadOption =
+    BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
+
+/// The namespaces: as the app's file has them, or a flag does.
+fn namespaces(options: &Options) -> Result<Vec<Namespace>, BadOption> {
+    let (chosen, auth) = (options.of_dialect.settings.text(NAMESPACE.name), auth(options)?);
+    let written = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
+    match (written, chosen) {
+        ([], name) => Ok(vec![Namespace::new(name.unwrap_or("/"), auth)?]),
+        (_, Some(_)) => {
+            Err(BadOption::of(&NAMESPACE, "no namespace: the app's file says which are connected to"))
+        }
+        (written, None) if written.len() > JOINS_MAX => {
+            Err(BadOption::OfDialect { option: "app", expected: "at most 8 kinds of rooms" })
+        }
+        (written, None) => written.iter().map(|join| of_join(join, &auth)).collect(),
+    }
+}
+
+/// One that the app's file has. What lets the client into all of them may be a flag's.
+fn of_join(join: &Join, auth: &Template) -> Result<Namespace, BadOption> {
+    let name = join.name.as_literal().and_then(|name| std::str::from_utf8(name).ok());
+    let name = name.filter(|_| join.visited.is_none());
+    let name = name.ok_or(BadOption::OfDialect {
+        option: "app",
+        expected: "namespaces that are the same for all, and that nobody leaves",
+    })?;
+    let has_own = join.params.as_literal() != Some(b"{}");
+    Namespace::new(name, if has_own { join.params.clone() } else { auth.clone() })
 }
 
 /// What lets the client into the namespace: a JSON object, or nothing.

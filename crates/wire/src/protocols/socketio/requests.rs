@@ -210,7 +210,9 @@ impl Client {
         };
         let filling = Filling::of(link.who_with(&self.cookies));
         let say = &mut |said: Said<'_>| match said {
-            Said::Connect(packet) => payload::push(&mut self.queued, |out| packet.write(out, &filling, 0)),
+            Said::Connect(namespace) => {
+                payload::push(&mut self.queued, |out| namespace.write_connect(out, &filling))
+            }
             Said::Resume(session) => {
                 payload::push(&mut self.queued, |out| link.parts.write_resume(out, &filling, session))
             }

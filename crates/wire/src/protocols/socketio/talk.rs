@@ -10,7 +10,7 @@
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
 use super::packet::{self, Kind as PacketKind, MAIN, Packet};
-use super::parts::Parts;
+use super::parts::{Namespace, Parts};
 use super::version::Version;
 use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
 use crate::event::{Event, Kind, Rejection};
@@ -19,7 +19,7 @@ use crate::json;
 use crate::pending::{self, Pending};
 use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
-use crate::template::{Filling, Template};
+use crate::template::Filling;
 use crate::ws::End;
 use crate::ws::close::NO_CODE;
 
@@ -30,6 +30,8 @@ pub(crate) struct Talk {
     pub(crate) version: Version,
     /// Attachments that are still to come.
     attachments: u8,
+    /// The namespaces that are connected to: a bit each.
+    connected: u8,
     /// What it takes to go on with this session elsewhere, or was taken along from there; absent where the server recovers
     /// nothing.
     resumption: Option<Box<Resumption>>,
@@ -57,8 +59,8 @@ enum Awaited {
 /// What is to be said.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Said<'a> {
-    /// The packet that connects to the namespace, which may be each client's own.
-    Connect(&'a Template),
+    /// The packet that connects to a namespace, which may be each client's own.
+    Connect(&'a Namespace),
     /// The same, which goes on with a session.
     Resume(&'a Resumption),
     /// This packet.
@@ -121,12 +123,10 @@ impl Talk {
                 let heartbeat = Heartbeat::new(version, End::Client, pace, now_ns);
                 self.held = Some(Box::new(Held { heartbeat, awaited: None }));
                 (self.version, self.phase) = (version, Phase::Connecting);
-                if version == Version::V4
-                    && let Some(connect) = &parts.connect
-                {
+                if version == Version::V4 {
                     match self.resumption.as_deref().filter(|known| !known.offset.is_empty()) {
                         Some(known) => say(Said::Resume(known)),
-                        None => say(Said::Connect(connect)),
+                        None => parts.namespaces.iter().for_each(|namespace| say(Said::Connect(namespace))),
                     }
                 }
             }
@@ -160,7 +160,8 @@ impl Talk {
         if self.attachments > 0 {
             return Err(Failure::BadMessage);
         }
-        let is_own = packet.namespace == parts.namespace;
+        let place = parts.place_of(packet.namespace);
+        let is_own = place.is_some();
         let mut reject = |rejection| on.hear(Carried::Event(Event::Rejected(rejection)));
         match (packet.kind, self.phase) {
             // Version 4 tells its name for the client; version 3 tells nothing.
@@ -168,16 +169,21 @@ impl Talk {
                 return Err(Failure::BadMessage);
             }
             (PacketKind::Connect, Phase::Connecting) if is_own => {
-                self.phase = Phase::Usable;
-                self.handle_session(packet.payload);
-                on.hear(Carried::Ready);
+                self.connected |= place.map_or(0, |place| 1 << place);
+                if self.connected.count_ones() as usize == parts.namespaces.len() {
+                    self.phase = Phase::Usable;
+                    // A session that goes on elsewhere is one of a single namespace.
+                    if parts.namespaces.len() == 1 {
+                        self.handle_session(packet.payload);
+                    }
+                    on.hear(Carried::Ready);
+                }
             }
             (PacketKind::Connect, Phase::Connecting)
                 if packet.namespace == MAIN && self.version == Version::V3 =>
             {
-                if let Some(connect) = &parts.connect {
-                    say(Said::Connect(connect));
-                }
+                // It connects to `/` without being asked to.
+                say(Said::Connect(&parts.namespaces[0]));
             }
             (PacketKind::ConnectError, Phase::Connecting) => reject(Rejection::Namespace),
             (PacketKind::Disconnect, _) if is_own => reject(Rejection::Disconnected),
