@@ -5,13 +5,16 @@
 
 A run of many steps that are over in milliseconds, kept in different ways, at three sizes; then results files of many
 steps, which repeat those of a short run, read by the verbs that print and import them. Figures for a step are slopes
-between the smallest and the largest size. "Growth" is the slope of the upper half over that of the lower, of CPU time:
-1 where each step costs what the one before did, 2 and more where it costs the more the more there are. The forms take
-turns; a cell is the median of the repeats. Last, the memory of a recap of all records. Markdown on standard output.
+between the smallest and the largest size. A step of a shootout is one of its cells: its record repeats a measured one,
+and leaves nothing to do for --resume. "Growth" is the slope of the upper half over that of the lower, of CPU time: 1
+where each step costs what the one before did, 2 and more where it costs the more the more there are. The forms take
+turns; what the table says is the median of the repeats. Last, the memory of a recap of all records. Markdown on
+standard output.
 """
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 import tempfile
@@ -26,6 +29,22 @@ from run import ROOT, build_throng, cpus, machine, positive
 
 RUN_SIZES = (100, 200, 400)
 FILE_SIZES = (250, 500, 1_000)
+CELL_SIZES = (750, 1_500, 3_000)
+ROUNDS = 10
+SUITE = """
+title = "Tiny"
+repeats = {}
+cooldown = "0ms"
+"""
+SCENARIO = """
+[[scenario]]
+name = "{}"
+verb = "echo"
+dialects = ["raw"]
+supports = ["echo"]
+flags = {{ clients = 100, interval = "100ms", duration = "10s" }}
+figures = ["rtt.p95"]
+"""
 MESSAGES = 50
 CLIENTS = 5
 RUN_TIMEOUT_S = 300
@@ -57,6 +76,7 @@ class Bench:
         self.server_cpu, self.client_cpu = pinned
         self.folder = folder
         self.url = ""
+        self.cell_bytes = 0.0
 
     def walk(self, steps: int, *more: str) -> list[str]:
         return [
@@ -76,6 +96,33 @@ class Bench:
                 named = {**run, "id": f"{run['id'][:-6]}{size:06x}", "steps": many}
                 (self.folder / f"{size}.json").write_text(json.dumps(named, indent=2))
         return path
+
+    def record_of(self, cells: int, folder: Path) -> Path:
+        """A record of that many cells, each like one that was measured."""
+        one = self.folder / "one"
+        if not one.exists():
+            suite = self.folder / "tiny.toml"
+            suite.write_text(SUITE.format(1) + SCENARIO.format("echo-0"))
+            self.run(["shootout", str(suite), "--targets=throng", f"--targets-dir={ROOT / 'targets'}", f"--out={one}"])
+        head = json.loads((one / "shootout.json").read_text())
+        entry = json.loads((one / "cells.jsonl").read_text())
+        scenarios = [f"echo-{number}" for number in range(cells // ROUNDS)]
+        text = SUITE.format(ROUNDS) + "".join(map(SCENARIO.format, scenarios))
+        rounds = {"repeats": ROUNDS, "repeats_max": ROUNDS, "in_round": len(scenarios), "text": text}
+        for scenario in scenarios:
+            (folder / scenario).mkdir(parents=True)
+            for number in range(1, ROUNDS + 1):
+                for name in ("json", "log"):
+                    shutil.copy(one / f"echo-0/throng-1.{name}", folder / f"{scenario}/throng-{number}.{name}")
+        lines = [
+            json.dumps({**entry, "scenario": scenario, "repeat": number}, separators=(",", ":")) + "\n"
+            for number in range(1, ROUNDS + 1)
+            for scenario in scenarios
+        ]
+        (folder / "cells.jsonl").write_text("".join(lines))
+        (folder / "shootout.json").write_text(json.dumps({**head, **rounds}))
+        self.cell_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / cells
+        return folder
 
     def run(self, words: list[str]) -> tuple[float, Cost]:
         began = time.monotonic()
@@ -100,6 +147,7 @@ FORMS = [
     Form("run, --stream alone", RUN_SIZES, lambda bench, steps, at: bench.walk(steps, "--no-store", f"--stream={at}")),
     Form("runs show", FILE_SIZES, lambda bench, steps, at: ["runs", "show", str(bench.file_of(steps))]),
     Form("report, a page", FILE_SIZES, lambda bench, steps, at: ["report", str(bench.file_of(steps)), f"--html={at}.html"]),
+    Form("shootout --resume", CELL_SIZES, lambda bench, cells, at: ["shootout", "--resume", str(bench.record_of(cells, at))]),
     Form("runs import", FILE_SIZES, lambda bench, steps, at: ["runs", "import", str(bench.file_of(steps)), f"--store={at}.db"]),
 ]
 
@@ -153,6 +201,7 @@ def main() -> int:
     print("|---|---|---|---|---|---|---|")
     for form in FORMS:
         print(row(form, runs[form.name]))
+    print(f"\nA cell takes {bench.cell_bytes / 1e3:.1f} kB of its record: results file, log and line.")
     print(f"\nA recap of all records: {recap_s:.1f} s, {recap.peak_bytes / 1e6:.0f} MB at its peak.")
     return 0
 
