@@ -153,6 +153,18 @@ send = '{"move":"{id}","x":{seq}}'
 "#;
 
 #[test]
+fn rates_are_raised_until_deliveries_are_late_where_nobody_is_answered() {
+    let Some(app) = start("others", MOVES) else { return };
+    let flags = "--levels 5 --first-rate 20 --max-rate 40 --refine 0 -d 2s --room-size 5";
+    let outcome = app.run("saturate", "/?room={room}", flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(results["verdict"]["levels"][0]["safe_per_s"], 40.0, "{outcome}");
+    let of_stop = results["steps"][0]["stop"]["limit"].as_str();
+    assert!(of_stop.is_some_and(|limit| limit.starts_with("delivery.")), "{outcome}");
+}
+
+#[test]
 fn moves_to_the_others_need_no_answer() {
     let Some(app) = start("others", MOVES) else { return };
     let flags =

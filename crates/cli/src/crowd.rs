@@ -59,6 +59,11 @@ impl TalkArgs {
     }
 }
 
+/// Whether nothing that is said has an answer: what is timed of it are deliveries.
+pub(crate) fn is_unanswered(plan: &Plan) -> bool {
+    unanswered(plan).len() == plan.rooms.says().len()
+}
+
 /// The kinds of messages that nothing answers to their senders: neither an acknowledgement nor an own copy.
 pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
     if plan.workload == Workload::Echo || plan.publishing.is_some() {

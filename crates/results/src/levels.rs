@@ -43,9 +43,9 @@ fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
     let is_overloaded = |step: &Step| !step.has_passed();
     let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
     let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
-    let fatal = steps.iter().find(|(_, step)| step.figures.rtt.mean_ns() >= FATAL_MEAN_NS);
+    let fatal = steps.iter().find(|(_, step)| step.main_figure().mean_ns() >= FATAL_MEAN_NS);
     let curve: Vec<(f64, f64)> =
-        steps.iter().map(|(rate, step)| (*rate, step.figures.rtt.mean_ns())).collect();
+        steps.iter().map(|(rate, step)| (*rate, step.main_figure().mean_ns())).collect();
     Level {
         clients,
         safe_per_s: safe.map(|(rate, _)| *rate),

@@ -107,6 +107,18 @@ const SECONDS_OF_QUIET: usize = 2;
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
+    /// The figure that a step is judged by: the rtt; where nobody is answered, what comes to others or is said by the server itself; or
+    /// the handshake, where nothing is said.
+    pub fn main_timed(&self) -> Timed {
+        let said = [Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap];
+        said.into_iter().find(|timed| !self.figures.get(*timed).is_empty()).unwrap_or(Timed::Handshake)
+    }
+
+    /// Its values.
+    pub fn main_figure(&self) -> &Histogram {
+        self.figures.get(self.main_timed())
+    }
+
     /// Reduces what was timed to what is occupied: a run keeps all of its steps.
     pub fn shrink_to_fit(&mut self) {
         self.figures.shrink_to_fit();

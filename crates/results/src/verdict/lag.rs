@@ -10,9 +10,7 @@ use stats::{Histogram, Timed};
 
 use super::machine;
 use super::owners::{Owner, Owners};
-use super::signs::{
-    IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, main_timed, server_left_out, waits_for_slots, worker_cpu,
-};
+use super::signs::{IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, server_left_out, waits_for_slots, worker_cpu};
 use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::step::Step;
@@ -54,7 +52,7 @@ pub(super) struct Lag {
 impl Lag {
     /// Of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
     pub(super) fn of(step: &Step) -> Option<Lag> {
-        let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, main_timed(step)))?;
+        let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, step.main_timed()))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
     }
 

@@ -1,6 +1,6 @@
 //! The caveats of a step.
 
-use super::signs::{main_figure, waits_for_slots};
+use super::signs::waits_for_slots;
 use super::{lag, machine};
 use crate::finding::Caveat;
 use crate::finding::quantity::{Ns, Percent, Quantile};
@@ -23,7 +23,7 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
 /// What weakens the step's metrics. What was lost or wrong is no caveat but a fact: limits say it. `quantile` is the one
 /// its limit looks at, such as 0.95. The bottleneck must have been judged.
 pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
-    let rtt = main_figure(step);
+    let rtt = step.main_figure();
     let is_of_few = step.has_answers() && rtt.is_marked(quantile);
     let found = [
         step.was_interrupted().then_some(Caveat::Interrupted),

@@ -5,7 +5,7 @@ use stats::Timed;
 use super::owners::{Owner, Owners};
 use super::signs::{
     IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX,
-    generator_had_time, is_missed, lost_clients, main_figure, overflows, server_left_out, worker_cpu,
+    generator_had_time, is_missed, lost_clients, overflows, server_left_out, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::finding::Cause;
@@ -108,7 +108,7 @@ fn queued(step: &Step) -> Option<Cause> {
 /// Latency that grew faster than the load while the generator was idle and on time, and no other program had the CPU.
 fn grew(step: &Step, previous: &Step) -> Option<Cause> {
     let idle = worker_cpu(step)? < IDLE_CPU_PERCENT_MAX && machine::others_percent(step).is_none();
-    let (now, before) = (main_figure(step), main_figure(previous));
+    let (now, before) = (step.main_figure(), previous.main_figure());
     let on_time = marks::fell_behind_ns(step).is_none();
     if !idle || !on_time || now.is_empty() || before.is_empty() {
         return None;

@@ -1,7 +1,5 @@
 //! What several rules read, and the bounds that they share.
 
-use stats::{Histogram, Timed};
-
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;
 use crate::silence;
@@ -26,18 +24,6 @@ pub(super) const IDLE_CPU_PERCENT_MAX: f64 = 50.0;
 const MISSING_SHARE_MAX: f64 = 0.01;
 /// Connections that found no room in a listener's queue, as a share of those begun, from which on that is what they wait for.
 const OVERFLOWS_SHARE_MIN: f64 = 0.01;
-
-/// The figure a step is judged by: the rtt; where nobody is answered, what comes to others or is said by the server itself; or the
-/// handshake where nothing is said.
-pub(super) fn main_timed(step: &Step) -> Timed {
-    let said = [Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap];
-    said.into_iter().find(|timed| !step.figures.get(*timed).is_empty()).unwrap_or(Timed::Handshake)
-}
-
-/// Its values.
-pub(super) fn main_figure(step: &Step) -> &Histogram {
-    step.figures.get(main_timed(step))
-}
 
 pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
     step.generator.as_ref()?.worker_cpu_percent_max

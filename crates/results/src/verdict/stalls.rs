@@ -8,15 +8,13 @@ use crate::finding::Cause;
 use crate::finding::quantity::Ns;
 use crate::step::{Second, Step};
 
-use super::signs::main_figure;
-
 /// A wait that people notice, in any application: half a second.
 const STALL_NS_MIN: u64 = 500_000_000;
 /// How many times the median a stall lasts: a slow server is slow for all.
 const TIMES_THE_MEDIAN_MIN: u64 = 20;
 
 pub(super) fn stalled(step: &Step) -> Option<Cause> {
-    let median_ns = main_figure(step).quantile_ns(0.5);
+    let median_ns = step.main_figure().quantile_ns(0.5);
     let least_ns = STALL_NS_MIN.max(TIMES_THE_MEDIAN_MIN * median_ns);
     let waited_ns = |row: &Second| row.max_ns.filter(|&ns| ns >= least_ns);
     // What was sent in one stall is answered in the second in which it ends.
