@@ -66,6 +66,7 @@ fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
             &["wss://"],
         ),
         (|p| p.request().fin(), "", "eof", &["wss://"]),
+        (|p| p.request().fin(), "--dialect socketio", "eof", &["is the path right?", "/socket.io", "wss://"]),
         (|p| p.request().send(b"SSH-2.0-OpenSSH_9.2\r\n").hold(), "", "not_http", &["SSH-2.0-OpenSSH_9.2"]),
         (
             |p| p.upgrade().frame(0x81, br#"{"type":"welcome"}"#).hold(),

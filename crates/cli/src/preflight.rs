@@ -2,6 +2,8 @@
 
 mod answer;
 
+use std::borrow::Cow;
+
 use engine::Encounter;
 use load::Plan;
 use net::clock;
@@ -142,12 +144,17 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
         429 | 500..=599 => "; the server's own log may say why".to_owned(),
         _ if is_request => "; is the path right?".to_owned(),
         _ => {
-            let Facts { name, paths, .. } = plan.speech.dialect.facts();
-            let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual));
-            let usual = usual.map_or(String::new(), |path| format!(" {name} is usually at {path}"));
+            let usual = usual_place(plan).map_or(String::new(), |usual| format!(" {usual}"));
             format!("; is the path right, and is there a WebSocket?{usual}{}", unwelcome(plan, status))
         }
     }
+}
+
+/// Where servers of the protocol are, if the URL leads elsewhere.
+fn usual_place(plan: &Plan) -> Option<String> {
+    let Facts { name, paths, .. } = plan.speech.dialect.facts();
+    let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual))?;
+    Some(format!("{name} is usually at {usual}"))
 }
 
 /// What else is behind such a status where the protocol's servers refuse an origin with it.
@@ -164,8 +171,8 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
 }
 
 /// What may be behind an end without a word.
-fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
-    match kind {
+fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
+    let hint = match kind {
         "not_http2" => "; leave out --http2, or enable HTTP/2 on this port (without TLS: by prior knowledge)",
         "no_http2_websocket" => {
             "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"
@@ -175,10 +182,15 @@ fn hint(plan: &Plan, kind: &str, heard: &str) -> &'static str {
         }
         "eof" | "reset" if plan.speech.alpn().is_some() => "",
         "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
-            "; a server that expects TLS does so: try wss:// or https://"
+            let tls = "; a server that expects TLS does so: try wss:// or https://";
+            return match usual_place(plan) {
+                None => tls.into(),
+                Some(usual) => format!("; is the path right? {usual}{tls}").into(),
+            };
         }
         _ => "",
-    }
+    };
+    hint.into()
 }
 
 #[cfg(test)]
