@@ -83,7 +83,7 @@ impl Enclosure {
     pub(crate) fn around(folder: &Path, needs: Needs<'_>) -> io::Result<Enclosure> {
         let home = folder.join(HOME);
         let tmp = home.join("tmp");
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&tmp)?;
+        make(&tmp)?;
         let users = env::home_dir().and_then(|path| path.canonicalize().ok());
         // Some containers have none.
         let users = users.filter(|path| path != Path::new("/"));
@@ -181,7 +181,7 @@ impl Tools {
                 // Elsewhere, its own is beside the user's, which can only be read.
                 true => {
                     let cache = own.join(&name);
-                    fs::create_dir_all(&cache)?;
+                    make(&cache)?;
                     tools.env.extend(text(&name, &cache));
                     tools.folders.push(value.into());
                 }
@@ -201,6 +201,22 @@ impl Tools {
             tools.folders.push(folder);
         }
         Ok(tools)
+    }
+}
+
+/// Makes a folder of the target's home. In a target's folder where the user may not write, as a package's, there is none: programs that
+/// say their version need no home, and an installer says itself where it cannot write.
+fn make(folder: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Ok(())
+        }
+        made => made,
     }
 }
 
@@ -243,4 +259,22 @@ fn text(name: &str, path: &Path) -> io::Result<(String, Option<String>)> {
 
 fn utf8(path: &Path) -> io::Result<&str> {
     path.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_that_may_not_be_made_is_done_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("target/.home/tmp");
+        make(&home).unwrap();
+        assert!(home.is_dir());
+        // In sysfs nobody makes folders, root neither.
+        make(Path::new("/sys/.home/tmp")).unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(make(&file.join(".home")).is_err(), "no folder can be there");
+    }
 }
