@@ -65,7 +65,8 @@ truth: build
 sentences: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture sentences::
 
-# Whose the time of slow messages is said to be where that is known, into docs/logs/OWNERS.md: seven minutes.
+# Whose the time of slow messages is said to be where that is known, into docs/logs/OWNERS.md: a quarter of an hour; with
+# ONLY=http, those cells whose row has that.
 owners: build
 	$(CARGO) test --locked -p throng --test end_to_end -- --ignored --nocapture owners::
 

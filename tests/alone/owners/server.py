@@ -6,6 +6,7 @@ It sends back what it gets over a WebSocket, and answers HTTP. CAUSE is what it 
     sleep MS    waits for a timer, each message for one of its own
     queue MS    the same, one message at a time
     spin MS     keeps the CPU
+    both MS     waits for a timer for so long, and then keeps the CPU for as long again
 
 Only the standard library: nothing of throng's own is in it.
 """
@@ -25,12 +26,12 @@ turn = asyncio.Lock()
 
 
 async def take_time():
-    if cause == "sleep":
+    if cause in ("sleep", "both"):
         await asyncio.sleep(seconds)
-    elif cause == "queue":
+    if cause == "queue":
         async with turn:
             await asyncio.sleep(seconds)
-    elif cause == "spin":
+    if cause in ("spin", "both"):
         end = time.thread_time() + seconds
         while time.thread_time() < end:
             pass
