@@ -52,7 +52,7 @@ class Gather(unittest.TestCase):
         for clause, architecture in [("on_intel", "intel"), ("on_arm", "arm")]:
             expected = f'  {clause} do\n    url "{URL}/{TARBALLS[architecture]}"\n    sha256 "{digest(architecture)}"\n  end'
             self.assertIn(expected, formula)
-        self.assertIn("### Added", (out / "NOTES.md").read_text())
+        self.assertIn("### Load", (out / "NOTES.md").read_text())
 
     def test_a_file_that_was_damaged_on_its_way_is_refused(self) -> None:
         (self.folder / "arm" / TARBALLS["arm"]).write_text("cut")
