@@ -31,8 +31,11 @@ async function start(page, fields, verb = "echo") {
   await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("Duration"));
   await checkAccessible(page, "the form");
   for (const [name, value] of Object.entries(fields)) await page.fill(`input[name=${name}]`, value);
-  const last = `--duration=${fields.duration}`;
-  await wait(page, "the command line follows", (last) => document.querySelector("#command").textContent.endsWith(last), last);
+  const flags = Object.entries(fields).map(([name, value]) => `--${name}=${value}`);
+  await wait(page, "the command line follows", (flags) => {
+    const words = document.querySelector("#command").textContent.split(" ");
+    return flags.every((flag) => words.includes(flag));
+  }, flags);
   const command = await page.textContent("#command");
   await page.click("text=Start");
   await page.waitForURL(/\/live\/\d+$/);
