@@ -78,9 +78,11 @@ impl Config {
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
-        let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
+        let is_over_requests = HttpClientState::new(&parts).is_some();
+        let keeps_login = says_kept || is_over_requests;
+        let keeps_cookies = is_over_requests || parts.question(&options.of_dialect.settings).is_some();
         let series = letters.series(&app, facts);
-        let (common, mix) = (Common::new(options)?, app.mix());
+        let (common, mix) = (Common::new(options, keeps_cookies)?, app.mix());
         let config = Config { common, parts, app, login, keeps_login, letters, series, mix };
         config.check_carrier()?;
         Ok(config)

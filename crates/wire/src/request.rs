@@ -86,10 +86,12 @@ pub(crate) struct Common {
 
 impl Common {
     /// Encodes what never changes. The options are sound, and as the protocol completes them.
-    pub(crate) fn new(options: Options) -> Result<Common, BadOption> {
+    /// `keeps_cookies`: a client's first answers may set some, which go with the requests behind them.
+    pub(crate) fn new(options: Options, keeps_cookies: bool) -> Result<Common, BadOption> {
         let roll = Roll::new(options.people.clone())?;
         let [path, query] = options.target()?;
-        let fields = options.encode_fields_with_cookies()?;
+        let fields =
+            if keeps_cookies { options.encode_fields_with_cookies()? } else { options.encode_fields()? };
         let subprotocols = subprotocols(&options)?;
         check_rows(&roll, &fields, &subprotocols)?;
         let before = format!(

@@ -30,34 +30,34 @@ impl ClientProtocol for Client {
         message: &Message<'_>,
         on: &mut impl Hears,
     ) -> Result<(), Failure> {
-        let frame = Frame { bytes: message.bytes()?, is_text: message.text, wire_bytes: message.wire_bytes };
-        match &link.parts.reading {
-            Reading::Whole => on.hear(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
-            Reading::Records(separator) => hear_records(separator, &frame, on),
-            Reading::MessagePack { delimited, line_end } => hear_values(*delimited, line_end, &frame, on),
+        let bytes = message.bytes()?;
+        if let Reading::Whole = link.parts.reading {
+            on.hear(arrival(bytes, message.text, message.wire_bytes));
+        } else {
+            let frame = Frame { bytes, is_text: message.text, wire_bytes: message.wire_bytes };
+            hear_several(&link.parts.reading, &frame, on);
         }
         Ok(())
     }
 
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        match link.parts.reading {
-            Reading::MessagePack { delimited, .. } if letter.is_packed => {
-                let packed = packed(letter, filling, delimited);
-                link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
-            }
-            _ => link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0)),
+        if letter.is_packed {
+            let packed = packed(letter, filling, &link.parts.reading);
+            return link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
         }
+        link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0));
     }
 }
 
 /// A message in MessagePack. The file was held to JSON when it was read.
-fn packed(letter: &Letter, filling: &Filling<'_>, delimited: bool) -> Vec<u8> {
+#[inline(never)]
+fn packed(letter: &Letter, filling: &Filling<'_>, reading: &Reading) -> Vec<u8> {
     let (mut text, mut value) = (Vec::new(), Vec::new());
     letter.text.write(&mut text, filling, 0);
     let encoded = msgpack::encode(&mut value, &text);
     debug_assert!(encoded.is_some(), "{}", text.escape_ascii());
-    if !delimited {
+    if !matches!(reading, Reading::MessagePack { delimited: true, .. }) {
         return value;
     }
     let mut record = Vec::with_capacity(value.len() + size_of::<u32>());
@@ -72,6 +72,16 @@ struct Frame<'a> {
     is_text: bool,
     /// On the wire, compressed perhaps.
     wire_bytes: u32,
+}
+
+/// Tells what stands in a frame that may hold several messages: apart, so that a frame that is one does not pay for it.
+#[inline(never)]
+fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl Hears) {
+    match reading {
+        Reading::Whole => {}
+        Reading::Records(separator) => hear_records(separator, frame, on),
+        Reading::MessagePack { delimited, line_end } => hear_values(*delimited, line_end, frame, on),
+    }
 }
 
 /// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes on the wire, each
