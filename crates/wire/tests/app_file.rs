@@ -247,6 +247,18 @@ fn binary_frames_where_the_dialect_has_them() {
 }
 
 #[test]
+fn what_a_cell_makes_no_json_goes_as_text() {
+    let frames = Frames::MessagePack { delimited: false };
+    let echo = |text| Some(Exchange { send: say(text, Purpose::Measured), ..chat().echo.unwrap() });
+    for (text, first) in [(r#"["{id}","{data.user}"]"#, 0x82), (r#"["{id}",{data.user}]"#, 0x81)] {
+        let cfg = config_of(AppFile { frames: frames.clone(), open: vec![], echo: echo(text), ..chat() });
+        let (mut client, mut io) = opened(&cfg);
+        client.send(&cfg, 0, 0, Kind::Echo, stamp(1), &mut io);
+        assert_eq!(io.out[0], first, "{text}");
+    }
+}
+
+#[test]
 fn a_frame_may_hold_several_messages_a_line_each() {
     let copy = |seq| {
         format!(r#"{{"type":"say","id":"{}"}}"#, String::from_utf8(stamp(seq).to_text().to_vec()).unwrap())

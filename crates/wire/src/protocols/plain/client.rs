@@ -42,28 +42,29 @@ impl ClientProtocol for Client {
 
     #[inline]
     fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        if letter.is_packed {
-            let packed = packed(letter, filling, &link.parts.reading);
+        if letter.is_packed
+            && let Some(packed) = packed(letter, filling, &link.parts.reading)
+        {
             return link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
         }
         link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0));
     }
 }
 
-/// A message in MessagePack. The file was held to JSON when it was read.
+/// A message in MessagePack. `None`: it is no JSON. The file was held to that when it was read, but a cell of the users' data may stand
+/// outside of quotes; the message then goes as the text that it is, for the server to refuse.
 #[inline(never)]
-fn packed(letter: &Letter, filling: &Filling<'_>, reading: &Reading) -> Vec<u8> {
+fn packed(letter: &Letter, filling: &Filling<'_>, reading: &Reading) -> Option<Vec<u8>> {
     let (mut text, mut value) = (Vec::new(), Vec::new());
     letter.text.write(&mut text, filling, 0);
-    let encoded = msgpack::encode(&mut value, &text);
-    debug_assert!(encoded.is_some(), "{}", text.escape_ascii());
+    msgpack::encode(&mut value, &text)?;
     if !matches!(reading, Reading::MessagePack { delimited: true, .. }) {
-        return value;
+        return Some(value);
     }
     let mut record = Vec::with_capacity(value.len() + size_of::<u32>());
     varint::extend(&mut record, value.len());
     record.extend_from_slice(&value);
-    record
+    Some(record)
 }
 
 /// What came in.
