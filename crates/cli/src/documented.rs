@@ -10,7 +10,7 @@ use crate::Cli;
 /// Folders of pages, from the root.
 const FOLDERS: [&str; 4] = [".", "docs", "docs/apps", "python"];
 
-/// What a shell does with the words before it is its own.
+/// Words from which on a line is the shell's business.
 const SHELL: [&str; 4] = ["|", "||", ">", "&"];
 
 fn pages() -> Vec<PathBuf> {

@@ -150,7 +150,7 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
     }
 }
 
-/// Where servers of the protocol are, if the URL leads elsewhere.
+/// The usual path of the protocol's servers, in words, if the URL leads elsewhere.
 fn usual_place(plan: &Plan) -> Option<String> {
     let Facts { name, paths, .. } = plan.speech.dialect.facts();
     let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual))?;

@@ -7,7 +7,7 @@ use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
 
-/// What the file says of them; each a frame of text, if it says nothing.
+/// Reads how the file has them; without a word, each message is a frame of text.
 pub(super) fn frames(source: &Source<'_>, file: &File, facts: &Facts) -> Result<Frames, Failure> {
     let Some(written) = &file.frames else { return Ok(Frames::Text) };
     if !facts.is_bare {

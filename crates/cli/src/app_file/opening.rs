@@ -55,7 +55,7 @@ impl Checked<'_> {
         }
     }
 
-    /// What a step says, in the frames of the app or in one of text.
+    /// Reads the message of a step, for a frame as the app's others or for one of text.
     fn in_frame(
         &self,
         frame: &Option<Spanned<AsText>>,

@@ -244,7 +244,10 @@ pub(super) fn joining(
     Ok(joining)
 }
 
-/// What the protocol calls a room in its own terms; `None`: a message joins it. The error is how the protocol does it.
+/// The room's name in the protocol's own terms; `None`: a message joins it.
+///
+/// # Errors
+/// How the protocol joins rooms, to go into a sentence, where the file has it otherwise.
 fn place(joins: Joins, join: &file::Join) -> Result<Option<&Spanned<String>>, &'static str> {
     let file::Join { topic, channel, namespace, params, event, send, replied, expect, .. } = join;
     let says = event.is_some() || send.is_some() || replied.is_some() || expect.is_some();

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(counted(&measures), (Value::Counter(30.0), 29));
     }
 
-    /// Of two steps of ten messages, each 1 s and out of sight for three quarters of it.
+    /// Two steps of ten messages, each 1 s long and out of sight for three quarters of it.
     #[test]
     fn time_spent_is_told_by_owner_once_a_step_has_ended() {
         let (mut account, mut rtt) = (Account::default(), Histogram::new());

@@ -20,7 +20,7 @@ use crate::step_table::sizes_of_rooms;
 #[derive(Serialize)]
 struct PageData {
     runs: Vec<RunData>,
-    /// Whom time may belong to, in the order of [`SlowData::shares`].
+    /// Names of the owners of time, in the order of [`SlowData::shares`].
     owners: [String; Owner::ALL.len()],
     published: Vec<PublishedData>,
 }

@@ -98,7 +98,7 @@ impl Row {
         }
     }
 
-    /// What a table says of it besides: why nothing came of it, and why it has no walls.
+    /// The remarks of a table's row: why nothing came of it, and why it has no walls.
     fn remark(&self) -> String {
         let bare = self.no_walls.as_ref().map(|why| format!("without walls: {why}"));
         let remarks: Vec<String> = self.reason.clone().into_iter().chain(bare).collect();

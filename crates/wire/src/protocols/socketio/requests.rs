@@ -385,7 +385,8 @@ impl HttpClientProtocol for Client {
     }
 }
 
-/// What it means that a request of a session is refused: with these, a node says that it has none of that name.
+/// Renames the refusal of a session's request: with these statuses a node says that it has no session of that name (Engine.IO answers
+/// 400, code 1). Anything else that may be wrong with such a request, throng's own would be.
 fn of_session(failure: Failure) -> Failure {
     match failure {
         Failure::HttpStatus(400 | 404) => Failure::SessionLost,
