@@ -4,7 +4,7 @@ mod answer;
 
 use std::borrow::Cow;
 
-use engine::Encounter;
+use engine::ProbeResult;
 use load::Plan;
 use net::clock;
 use wire::{DialectId, Facts, HttpOptions};
@@ -65,7 +65,7 @@ struct Obstacle {
 }
 
 /// What is in the way of the load, if anything is.
-fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<Obstacle> {
+fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     if plan.tls.is_none() && (met.failure.is_some() || met.status == Some(400)) && is_tls(met) {
         let scheme = if is_http { "https" } else { "wss" };
         let text = format!("the server speaks TLS on this port: use {scheme}://");
@@ -97,7 +97,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &Encounter) -> Option<Obstacle> {
 }
 
 /// What is said of an answer's status, unless that is one to be measured.
-fn wrong_status(plan: &Plan, status: u16, met: &Encounter) -> Option<String> {
+fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.speech.of_dialect.settings);
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
     let answer = Answer::read(&met.said);
@@ -119,7 +119,7 @@ fn wrong_status(plan: &Plan, status: u16, met: &Encounter) -> Option<String> {
 }
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.
-fn other_dialect(plan: &Plan, met: &Encounter, heard: &str) -> Option<&'static str> {
+fn other_dialect(plan: &Plan, met: &ProbeResult, heard: &str) -> Option<&'static str> {
     let spoken = plan.speech.dialect;
     let shown = DialectId::opening_with(heard)?;
     let has_gone_on = heard.contains("} {");
@@ -128,7 +128,7 @@ fn other_dialect(plan: &Plan, met: &Encounter, heard: &str) -> Option<&'static s
 }
 
 /// Whether the server has shown that it expects TLS.
-fn is_tls(met: &Encounter) -> bool {
+fn is_tls(met: &ProbeResult) -> bool {
     let said = String::from_utf8_lossy(&met.said);
     met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
 }

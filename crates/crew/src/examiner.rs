@@ -50,8 +50,8 @@ pub(crate) struct Examiner {
     order: Option<StepOrder>,
     /// Each worker's part of its load.
     parts: Vec<Option<Segment>>,
-    /// The same of each voice, with its share.
-    voices: Vec<(f64, Vec<Option<Segment>>)>,
+    /// The same of each sender group, with its share.
+    groups: Vec<(f64, Vec<Option<Segment>>)>,
     began_ns: u64,
     /// The most clients that any step so far has asked for.
     clients_max: u32,
@@ -73,7 +73,7 @@ impl Examiner {
             epoch_ns: plan.epoch_ns,
             order: None,
             parts: Vec::new(),
-            voices: Vec::new(),
+            groups: Vec::new(),
             began_ns: plan.epoch_ns,
             clients_max: 0,
             accounts: HashMap::new(),
@@ -88,7 +88,7 @@ impl Examiner {
         let senders = order.load.senders(self.senders.clone());
         let parts = |senders: &Senders| senders.parts(order.clients, self.workers);
         self.parts = parts(&senders);
-        self.voices = senders.voices().iter().map(|voice| (voice.share, parts(&voice.senders))).collect();
+        self.groups = senders.groups().iter().map(|group| (group.share, parts(&group.senders))).collect();
         (self.order, self.began_ns) = (Some(order), now_ns);
         self.accounts.clear();
     }
@@ -340,18 +340,18 @@ impl Examiner {
                 None => return 0,
             },
         };
-        // Each voice has a rate of its own, and other workers that share it.
+        // Each sender group has a rate of its own, and other workers that share it.
         let share: f64 = match worker {
             None => 1.0,
             Some(worker) => {
-                let of_voice = |(share, parts): &(f64, Vec<Option<Segment>>)| {
+                let of_group = |(share, parts): &(f64, Vec<Option<Segment>>)| {
                     parts
                         .get(usize::from(worker))
                         .copied()
                         .flatten()
                         .map(|part| share / f64::from(part.workers))
                 };
-                self.voices.iter().filter_map(of_voice).sum()
+                self.groups.iter().filter_map(of_group).sum()
             }
         };
         let on_schedule = |rate_per_s: f64, duration_ns: u64| {

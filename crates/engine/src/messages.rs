@@ -136,7 +136,7 @@ pub struct Delta<H = Packed> {
     pub usage: Usage,
     /// While it is held, the worker sends no other.
     #[serde(skip)]
-    pub ticket: Ticket,
+    pub permit: DeltaPermit,
 }
 
 /// What was measured of the messages of one kind, where there are several.
@@ -366,9 +366,9 @@ pub struct BroadcastTally {
 /// That a delta is under way: its worker, who has one like it, is free to send the next when the delta and with it all
 /// others are gone. In another process it frees no one.
 #[derive(Clone, Debug, Default)]
-pub struct Ticket(Arc<()>);
+pub struct DeltaPermit(Arc<()>);
 
-impl Ticket {
+impl DeltaPermit {
     /// Whether there is no other like it.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1

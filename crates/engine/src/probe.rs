@@ -25,7 +25,7 @@ const GOODBYE_NS: u64 = 250_000_000;
 
 /// What one client met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Encounter {
+pub struct ProbeResult {
     /// Why it failed: the kind under which results count it, and the same in words. `None`: it did not fail.
     pub failure: Option<(String, String)>,
     /// Whether it was this machine that failed, not the server.
@@ -36,7 +36,7 @@ pub struct Encounter {
     pub said: Vec<u8>,
 }
 
-impl Encounter {
+impl ProbeResult {
     /// What can be read of what the server said, on one line.
     pub fn excerpt(&self) -> String {
         excerpt(&self.said)
@@ -48,20 +48,20 @@ impl Encounter {
 ///
 /// # Errors
 /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.
-pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::Result<Option<Encounter>> {
+pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::Result<Option<ProbeResult>> {
     let mut probe = Probe::new(plan, is_interrupted)?;
     let ended = probe.meet(plan.connecting.timeout_ns, asks)?;
-    let mut encounter = Encounter::default();
+    let mut result = ProbeResult::default();
     if let Some(cause) = ended {
-        encounter.is_local = matches!(cause, Cause::Net(kind) if kind.is_local());
+        result.is_local = matches!(cause, Cause::Net(kind) if kind.is_local());
         if let Cause::Wire(Failure::HttpStatus(status)) = cause {
-            encounter.status = Some(status);
+            result.status = Some(status);
             let until_ns = clock::monotonic_ns() + BODY_NS;
             probe.turn_until(until_ns, |_| false)?;
         }
         // A unix socket whose queue is full is there (net::socket::connect).
         if cause != Cause::Net(net::errors::ErrorKind::WouldBlock) {
-            encounter.failure = probe.explain(cause);
+            result.failure = probe.explain(cause);
         }
     } else {
         probe.part()?;
@@ -70,15 +70,15 @@ pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::
         return Ok(None);
     }
     let answered = probe.ledger.meter.statuses.keys().next().copied();
-    encounter.status = encounter.status.or(answered);
+    result.status = result.status.or(answered);
     let said = probe.shared.said.take().unwrap_or_default();
     let options = probe.shared.wire.options();
     let secrets = [options.secrets(), options.people.secrets_of(0)].concat();
-    encounter.said = secret::scrub_bytes(&said, &secrets).into_owned();
+    result.said = secret::scrub_bytes(&said, &secrets).into_owned();
     if probe.shared.wire.logs_in() {
-        encounter.said = secret::scrub_random(&encounter.said).into_owned();
+        result.said = secret::scrub_random(&result.said).into_owned();
     }
-    Ok(Some(encounter))
+    Ok(Some(result))
 }
 
 /// The client, and what it takes to drive it.

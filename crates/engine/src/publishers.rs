@@ -10,7 +10,7 @@ use net::poll::Event;
 use wire::{Fate, HttpOptions, Sending, Stamp};
 
 use crate::books::{Cause, Relayed};
-use crate::clients::{Begun, Clients, PUBLISHER, Token};
+use crate::clients::{Clients, ConnectAttempt, PUBLISHER, Token};
 use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.
@@ -74,11 +74,11 @@ impl Publishers {
     fn connect(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
         self.of_each[index as usize].tried_ns = now_ns;
         match self.clients.connect_again(index, now_ns) {
-            Some(Begun::Full | Begun::Failed) => {
+            Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
                 self.hand_over(index, users, now_ns);
                 self.give_up_without_hope(users, now_ns);
             }
-            Some(Begun::UnderWay { .. }) | None => {}
+            Some(ConnectAttempt::UnderWay { .. }) | None => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //! workers together send no more than [`REPORTS_PER_S_MAX`]: a coordinator among fifty processes has a fiftieth of the
 //! CPU.
 //!
-//! One delta of a worker is under way at a time: the next waits until the receiver has let that one go ([`Ticket`]).
+//! One delta of a worker is under way at a time: the next waits until the receiver has let that one go ([`DeltaPermit`]).
 //! Meanwhile the worker goes on collecting, second by second, for rows are of one second each: a full second
 //! is put by, packed. When [`SECONDS_HELD_MAX`] are put by, what follows is collected in one. So nothing is lost, no count
 //! of bytes depends on how quick the crew is, and the worker never waits. At the end of a phase all goes out at once, with
@@ -17,7 +17,7 @@ use std::sync::mpsc::Sender;
 use load::Segment;
 
 use crate::books::Ledger;
-use crate::messages::{Delta, Report, Ticket};
+use crate::messages::{Delta, DeltaPermit, Report};
 
 /// How often a delta is reported.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
@@ -34,7 +34,7 @@ const SECOND_FULL_NS: u64 = 900_000_000;
 
 /// What the worker is at, as far as its reports are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beat {
+pub(crate) enum ReportPhase {
     /// Clients connect.
     Growing,
     /// They send, or nothing happens.
@@ -43,7 +43,7 @@ pub(crate) enum Beat {
     Draining,
 }
 
-impl Beat {
+impl ReportPhase {
     fn interval_ns(self, workers: u16) -> u64 {
         let wanted_ns = match self {
             Self::Growing => GROWTH_DELTA_INTERVAL_NS,
@@ -59,7 +59,7 @@ pub(crate) struct Reporter {
     segment: Segment,
     reports: Sender<Report>,
     outgoing: Outgoing,
-    beat: Beat,
+    beat: ReportPhase,
     /// When the next delta is due.
     next_ns: Option<u64>,
 }
@@ -67,11 +67,11 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// Nothing is due yet.
     pub(crate) fn new(segment: Segment, reports: Sender<Report>) -> Self {
-        Self { segment, reports, outgoing: Outgoing::default(), beat: Beat::Loading, next_ns: None }
+        Self { segment, reports, outgoing: Outgoing::default(), beat: ReportPhase::Loading, next_ns: None }
     }
 
     /// Deltas keep to this beat from `at_ns` on.
-    pub(crate) fn keep(&mut self, beat: Beat, at_ns: u64) {
+    pub(crate) fn keep(&mut self, beat: ReportPhase, at_ns: u64) {
         self.beat = beat;
         self.next_ns = Some(at_ns + self.interval_ns());
     }
@@ -133,7 +133,7 @@ impl Reporter {
 /// The deltas of one worker on their way out.
 #[derive(Default)]
 struct Outgoing {
-    ticket: Ticket,
+    permit: DeltaPermit,
     held: VecDeque<Delta>,
 }
 
@@ -145,7 +145,7 @@ impl Outgoing {
 
     /// Whether the crew has taken in all that it was given.
     fn is_free(&self) -> bool {
-        self.ticket.is_alone()
+        self.permit.is_alone()
     }
 
     /// Puts a delta by.
@@ -156,7 +156,7 @@ impl Outgoing {
     /// The next to go out, the earliest first.
     fn poll(&mut self) -> Option<Delta> {
         let delta = self.held.pop_front()?;
-        Some(Delta { ticket: self.ticket.clone(), ..delta })
+        Some(Delta { permit: self.permit.clone(), ..delta })
     }
 }
 
@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn many_workers_together_report_no_more_often_than_few() {
-        let drain_ms = |workers| Beat::Draining.interval_ns(workers) / 1_000_000;
+        let drain_ms = |workers| ReportPhase::Draining.interval_ns(workers) / 1_000_000;
         assert_eq!([1, 2, 51, 100, 60_000].map(drain_ms), [10, 20, 510, 1_000, 1_000]);
-        assert_eq!(Beat::Loading.interval_ns(60_000), DELTA_INTERVAL_NS);
+        assert_eq!(ReportPhase::Loading.interval_ns(60_000), DELTA_INTERVAL_NS);
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         let (reports, _inbox) = std::sync::mpsc::channel();
         let mut reporter = Reporter::new(Segment { worker: 0, workers: 1 }, reports);
         assert_eq!(reporter.poll_timeout(), None);
-        reporter.keep(Beat::Loading, S);
+        reporter.keep(ReportPhase::Loading, S);
         assert!(!reporter.poll(2 * S - 1) && reporter.poll(2 * S + S / 2));
         assert_eq!(reporter.poll_timeout(), Some(3 * S));
         assert!(reporter.poll(5 * S + 1) && reporter.poll_timeout() == Some(6 * S));

@@ -21,11 +21,11 @@ use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 
 use crate::books::{Cause, Ledger, Meter, Pushes, Recorder, Secrets};
-use crate::clients::{Begun, Clients, Ended, Outcome, PUBLISHER, Shared, Token};
+use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISHER, Shared, Token};
 use crate::messages::{Command, Report};
 use crate::publishers::Publishers;
 use crate::reporter::Reporter;
-use crate::timing::{Batch, Growth, Pace, Sips, Turn, Unrest, Visits};
+use crate::timing::{Batch, ConnectionAction, Disruptions, Growth, Pace, SlowReaders, Visits};
 
 /// How long servers have to answer our goodbye.
 const CLOSE_TIMEOUT_NS: u64 = 1_000_000_000;
@@ -67,11 +67,11 @@ pub struct Worker {
     /// More was due than one batch holds: the rest waits until what has arrived is read.
     is_behind: bool,
     /// Who loses its connection and comes back, while the step is loaded.
-    unrest: Option<Unrest>,
+    disruptions: Option<Disruptions>,
     /// Who goes into which room, and out again.
     visits: Option<Visits>,
     /// Which slow client reads when.
-    sips: Sips,
+    slow_readers: SlowReaders,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Connections with more to read than one turn takes: epoll has spoken of them and will not again.
@@ -115,7 +115,7 @@ impl Worker {
             Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
         });
         Ok(Self {
-            sips: Sips::new(plan.slow),
+            slow_readers: SlowReaders::new(plan.slow),
             visits: Visits::of(&plan.rooms, segment, plan.seed),
             plan,
             segment,
@@ -129,7 +129,7 @@ impl Worker {
             batch: Batch::default(),
             next_send_ns: None,
             is_behind: false,
-            unrest: None,
+            disruptions: None,
             wakes: BinaryHeap::new(),
             unfinished: Vec::new(),
         })
@@ -180,7 +180,7 @@ impl Worker {
             Phase::Loading => self.next_send_ns,
             Phase::Idle | Phase::Draining => None,
         };
-        let unrest_ns = self.unrest.as_ref().and_then(Unrest::poll_timeout);
+        let unrest_ns = self.disruptions.as_ref().and_then(Disruptions::poll_timeout);
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let visits_ns = self.visits.as_ref().and_then(Visits::poll_timeout);
         let publishers_ns = self.publishers.as_ref().and_then(Publishers::poll_timeout);
@@ -189,7 +189,7 @@ impl Worker {
             wake_ns,
             visits_ns,
             publishers_ns,
-            self.sips.poll_timeout(),
+            self.slow_readers.poll_timeout(),
             self.reporter.poll_timeout(),
         ];
         let next_ns = others_ns.into_iter().chain([phase_ns]).flatten().min()?;
@@ -230,7 +230,7 @@ impl Worker {
         let Some(outcome) = self.clients.handle_ready(token, event) else { return };
         let now_ns = self.clients.shared.now_ns;
         if outcome.has_sipped {
-            self.sips.handle_sip(event.token, now_ns);
+            self.slow_readers.handle_sip(event.token, now_ns);
         }
         if self.handle_outcome(token, outcome, now_ns) {
             self.leave_unfinished(event);
@@ -284,8 +284,8 @@ impl Worker {
         if let Phase::Growing(growth) = &mut self.phase {
             growth.handle_usable(now_ns);
         }
-        if let Some(unrest) = &mut self.unrest {
-            unrest.handle_back(client, now_ns);
+        if let Some(disruptions) = &mut self.disruptions {
+            disruptions.handle_back(client, now_ns);
             if let Some(pace) = &mut self.pace {
                 pace.handle_return(client);
             }
@@ -297,13 +297,13 @@ impl Worker {
 
     /// Takes a client out whose connection is broken or over.
     fn lose(&mut self, client: u32, cause: Cause, now_ns: u64) {
-        match (self.clients.lose(client, cause, now_ns), &mut self.phase, &mut self.unrest) {
-            (Ended::Attempt, Phase::Growing(growth), _) => growth.handle_end(),
-            (Ended::Usable, Phase::Growing(growth), _) => growth.handle_loss(),
-            (Ended::Attempt, _, Some(unrest)) => unrest.handle_failure(client, now_ns),
-            (Ended::Usable, _, Some(unrest)) => unrest.handle_loss(client, now_ns),
-            (Ended::Parted, _, Some(unrest)) => unrest.handle_parted(client, now_ns),
-            (Ended::Nothing, ..) | (.., None) => {}
+        match (self.clients.lose(client, cause, now_ns), &mut self.phase, &mut self.disruptions) {
+            (ClosedConnection::Attempt, Phase::Growing(growth), _) => growth.handle_end(),
+            (ClosedConnection::Usable, Phase::Growing(growth), _) => growth.handle_loss(),
+            (ClosedConnection::Attempt, _, Some(disruptions)) => disruptions.handle_failure(client, now_ns),
+            (ClosedConnection::Usable, _, Some(disruptions)) => disruptions.handle_loss(client, now_ns),
+            (ClosedConnection::Parted, _, Some(disruptions)) => disruptions.handle_parted(client, now_ns),
+            (ClosedConnection::Nothing, ..) | (.., None) => {}
         }
         self.grow(now_ns);
     }
@@ -313,7 +313,7 @@ impl Worker {
         self.stir(now_ns);
         self.visit(now_ns);
         self.handle_publishers_timeouts(now_ns);
-        while let Some(token) = self.sips.poll(now_ns) {
+        while let Some(token) = self.slow_readers.poll(now_ns) {
             if let Some(event) = self.clients.end_wait(token) {
                 self.handle_ready(event);
             }
@@ -328,7 +328,9 @@ impl Worker {
         }
         if self.reporter.poll(now_ns) {
             // A closed loop would otherwise stop at the first message that a server loses.
-            if self.clients.ledger.step.is_closed() || self.unrest.as_ref().is_some_and(Unrest::is_renewal) {
+            if self.clients.ledger.step.is_closed()
+                || self.disruptions.as_ref().is_some_and(Disruptions::is_renewal)
+            {
                 self.clients.give_up_overdue(self.plan.draining.timeout_ns, now_ns);
                 // Every slot would wait for its whole time, in vain.
                 if matches!(self.phase, Phase::Loading) && self.clients.note_unheeded(now_ns) {
@@ -351,46 +353,50 @@ impl Worker {
         }
     }
 
-    /// Takes and brings back connections as the step's unrest has it.
+    /// Takes and brings back connections as the step's disruptions say.
     fn stir(&mut self, now_ns: u64) {
         let mut connects = 0;
-        while let Some(unrest) = &mut self.unrest
-            && let Some(turn) = unrest.poll(now_ns, |client| self.clients.presence(client))
+        while let Some(disruptions) = &mut self.disruptions
+            && let Some(turn) = disruptions.poll(now_ns, |client| self.clients.presence(client))
         {
             match turn {
-                Turn::Strike => {
-                    for client in self.clients.strike(|number| unrest.takes(number), now_ns) {
-                        unrest.handle_loss(client, now_ns);
+                ConnectionAction::Strike => {
+                    for client in self.clients.strike(|number| disruptions.takes(number), now_ns) {
+                        disruptions.handle_loss(client, now_ns);
                     }
                 }
-                Turn::Leave(client) => {
+                ConnectionAction::Leave(client) => {
                     let now_ns = clock::monotonic_ns();
                     let is_over = self.clients.part_with(client, now_ns);
-                    unrest.handle_goodbye(client, is_over, now_ns);
+                    disruptions.handle_goodbye(client, is_over, now_ns);
                 }
-                Turn::Renew(client) => {
+                ConnectionAction::Renew(client) => {
                     let now_ns = clock::monotonic_ns();
                     let is_over = self.clients.renew(client, now_ns);
-                    unrest.handle_goodbye(client, is_over, now_ns);
+                    disruptions.handle_goodbye(client, is_over, now_ns);
                 }
-                Turn::Cut(client, cut) => {
+                ConnectionAction::Cut(client, cut) => {
                     let now_ns = clock::monotonic_ns();
                     self.clients.cut(client, cut, now_ns);
-                    unrest.handle_cut(client, now_ns);
+                    disruptions.handle_cut(client, now_ns);
                 }
-                Turn::Connect(client) => {
+                ConnectionAction::Connect(client) => {
                     let now_ns = clock::monotonic_ns();
                     connects += 1;
                     match self.clients.connect_again(client, now_ns) {
-                        Some(Begun::UnderWay { attempt }) => unrest.handle_begun(client, attempt, now_ns),
-                        Some(Begun::Full | Begun::Failed) => unrest.handle_failure(client, now_ns),
+                        Some(ConnectAttempt::UnderWay { attempt }) => {
+                            disruptions.handle_begun(client, attempt, now_ns)
+                        }
+                        Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
+                            disruptions.handle_failure(client, now_ns)
+                        }
                         None => {}
                     }
                     if connects == CONNECTS_MAX {
                         return; // first what has arrived: others wait for it with a deadline
                     }
                 }
-                Turn::Expire { client, attempt } => {
+                ConnectionAction::Expire { client, attempt } => {
                     if self.clients.is_opening(client, attempt) {
                         self.lose(client, Cause::ConnectTimeout, now_ns);
                     }

@@ -31,5 +31,5 @@ pub use rooms::{
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;
-pub use senders::{Senders, Voice};
+pub use senders::{SenderGroup, Senders};
 pub use speech::{BadSpeech, Endpoint, LoginServer, Speech, TlsIdentity, TlsPlan};

@@ -25,7 +25,7 @@ struct Cast {
 
 /// Those who send a share of an open load at a rate of their own.
 #[derive(Clone, Debug)]
-pub struct Voice {
+pub struct SenderGroup {
     /// Who they are.
     pub senders: Senders,
     /// Of the load: above 0, at most 1.
@@ -41,8 +41,8 @@ impl Senders {
 
     /// The same, of people with these roles, if they have any.
     pub fn of_roles(self, roles: &[RoleKind]) -> Senders {
-        let whole: u64 = roles.iter().map(RoleKind::voice).sum();
-        let share = |role: &RoleKind| role.voice() as f64 / whole as f64;
+        let whole: u64 = roles.iter().map(RoleKind::weight).sum();
+        let share = |role: &RoleKind| role.weight() as f64 / whole as f64;
         let cast = || Cast { casting: Casting::new(roles), shares: roles.iter().map(share).collect() };
         Senders { cast: (!roles.is_empty()).then(cast), ..self }
     }
@@ -53,22 +53,22 @@ impl Senders {
     }
 
     /// All of them together, with all of the load.
-    pub fn all(&self) -> Voice {
-        Voice { senders: self.clone(), share: 1.0 }
+    pub fn all(&self) -> SenderGroup {
+        SenderGroup { senders: self.clone(), share: 1.0 }
     }
 
     /// Who of them has a rate of their own: the people of each role that sends; without roles, all together.
-    pub fn voices(&self) -> Vec<Voice> {
+    pub fn groups(&self) -> Vec<SenderGroup> {
         let Some(Cast { casting, shares }) = &self.cast else {
             return vec![self.all()];
         };
-        let voice = |(role, &share): (usize, &f64)| {
+        let group = |(role, &share): (usize, &f64)| {
             let mut alone = vec![0.0; shares.len()];
             alone[role] = 1.0;
             let cast = Some(Cast { casting: casting.clone(), shares: alone });
-            Voice { senders: Senders { cast, ..self.clone() }, share }
+            SenderGroup { senders: Senders { cast, ..self.clone() }, share }
         };
-        shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(voice).collect()
+        shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(group).collect()
     }
 
     /// Each worker's part of a step's load, by its number: those that have somebody who sends share it evenly. `None`: it has
@@ -137,13 +137,13 @@ mod tests {
         let role = |share, says| RoleKind { name: String::new(), share, says: vec![says] };
         let all = EVERYBODY.of_roles(&[role(8, 0), role(1, 30), role(1, 10)]);
         let who = |senders: &Senders| (0..20).filter(|&client| senders.sends(client)).collect::<Vec<u32>>();
-        let voices = all.voices();
-        let shares: Vec<f64> = voices.iter().map(|voice| voice.share).collect();
+        let groups = all.groups();
+        let shares: Vec<f64> = groups.iter().map(|group| group.share).collect();
         assert_eq!(shares, [0.75, 0.25]);
-        let mut both = [who(&voices[0].senders), who(&voices[1].senders)].concat();
+        let mut both = [who(&groups[0].senders), who(&groups[1].senders)].concat();
         both.sort_unstable();
         assert_eq!((both.len(), &both), (4, &who(&all)));
-        assert_eq!(EVERYBODY.voices().len(), 1);
+        assert_eq!(EVERYBODY.groups().len(), 1);
     }
 
     proptest! {

@@ -58,7 +58,7 @@ pub(super) fn kinds(
     }
     says::check_whole(shares).map_err(|problem| source.error(last.get_ref().share.span(), problem))?;
     check_said(source, says, &kinds)?;
-    let rate: u64 = kinds.iter().map(RoleKind::voice).sum();
+    let rate: u64 = kinds.iter().map(RoleKind::weight).sum();
     let rate_per_s = rate as f64 / RATE_UNIT;
     if grows && usual.rate.is_none() {
         usual.interval_ns = Some((NOTIONAL_PEOPLE as f64 / rate_per_s * 1e9) as u64);

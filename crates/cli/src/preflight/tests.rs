@@ -7,13 +7,13 @@ fn plan_for(url: &str, dialect: &str) -> Plan {
     plan::plan(&args, &target::of(&args, 1).unwrap(), load::Workload::Echo, dialect, None).unwrap()
 }
 
-fn met(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> Encounter {
+fn met(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> ProbeResult {
     let failure = failure.map(|(kind, why)| (kind.to_owned(), why.to_owned()));
-    Encounter { failure, status, said: said.to_vec(), is_local: false }
+    ProbeResult { failure, status, said: said.to_vec(), is_local: false }
 }
 
 /// The key of what is in the way, if its text holds these names.
-fn key_of(plan: &Plan, is_http: bool, met: &Encounter, names: &[&str]) -> Option<String> {
+fn key_of(plan: &Plan, is_http: bool, met: &ProbeResult, names: &[&str]) -> Option<String> {
     let Obstacle { key, text } = obstacle(plan, is_http, met)?;
     for name in names {
         assert!(text.contains(name), "{key} does not name {name}: {text}");

@@ -182,7 +182,7 @@ impl Work for Job<'_> {
                 Some(earlier) if belong_together(earlier, &delta) => {
                     earlier.merge(&delta);
                     (earlier.at_ns, earlier.usable) = (delta.at_ns, delta.usable);
-                    earlier.ticket = delta.ticket;
+                    earlier.permit = delta.permit;
                 }
                 _ => {
                     if let Some(earlier) = self.deltas.insert(delta.worker, *delta) {

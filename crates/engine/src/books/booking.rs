@@ -9,9 +9,9 @@ use crate::books::broadcasts::{Copy, Origin};
 use crate::books::cause::Cause;
 use crate::books::echoes::Answer;
 use crate::books::ledger::Ledger;
+use crate::books::memberships::MembershipState;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
-use crate::books::stays::Stood;
 use crate::books::step::{NUMBER_MASK, numbers_behind};
 use crate::events::{Entry, Kind};
 
@@ -30,7 +30,7 @@ pub(crate) struct Booking<'a> {
     /// Set when the event ends the connection.
     pub(crate) end: &'a mut Option<Cause>,
     /// Answers that are not in the figures yet.
-    pub(crate) alike: Alike,
+    pub(crate) alike: LatencyRun,
     /// The message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
     /// How long ago the kernel had received what the event comes of, if it is known.
@@ -39,7 +39,7 @@ pub(crate) struct Booking<'a> {
 
 /// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
 #[derive(Default)]
-pub(crate) struct Alike {
+pub(crate) struct LatencyRun {
     service_ns: u64,
     rtt_ns: u64,
     answers: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Alike {
 impl Booking<'_> {
     /// Puts into the figures what is not there yet.
     pub(crate) fn finish(&mut self) {
-        let Alike { service_ns, rtt_ns, answers } = std::mem::take(&mut self.alike);
+        let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.alike);
         if answers == 0 {
             return;
         }
@@ -288,11 +288,11 @@ impl Booking<'_> {
                 Due::Never => return,
             }
         }
-        let is_passing = match self.stood(stamp, kind) {
-            Stood::Inside => false,
-            Stood::Passing => true,
-            Stood::Before => return,
-            Stood::Outside => {
+        let is_passing = match self.membership_state(stamp, kind) {
+            MembershipState::Inside => false,
+            MembershipState::Passing => true,
+            MembershipState::Before => return,
+            MembershipState::Outside => {
                 self.ledger.count(Count::Leaked, kind, self.client);
                 return self.note(Kind::Leaked, stamp, Some(number), bytes);
             }
@@ -341,12 +341,12 @@ impl Booking<'_> {
 
     /// Where the client stood when a message of this kind was sent: in the room, where nobody comes and goes.
     #[inline]
-    fn stood(&self, stamp: Stamp, kind: usize) -> Stood {
-        match &self.ledger.stays {
-            None => Stood::Inside,
-            Some(stays) => {
+    fn membership_state(&self, stamp: Stamp, kind: usize) -> MembershipState {
+        match &self.ledger.memberships {
+            None => MembershipState::Inside,
+            Some(memberships) => {
                 let room = self.ledger.seating.say(kind).room;
-                stays.stood(self.client, room, stamp.sent_ns(), self.now_ns)
+                memberships.membership_state(self.client, room, stamp.sent_ns(), self.now_ns)
             }
         }
     }
@@ -456,7 +456,7 @@ mod tests {
             record: &mut record,
             ledger: &mut ledger,
             end: &mut None,
-            alike: Alike::default(),
+            alike: LatencyRun::default(),
             is_in_same_frame: false,
             lag_ns: None,
         };

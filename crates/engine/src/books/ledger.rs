@@ -10,11 +10,11 @@ use load::{Rooms, Seating, Segment, StepOrder, Workload};
 use stats::{Count, Histogram};
 use wire::{Acks, Fate, Pushed, Stamp};
 
+use crate::books::memberships::Memberships;
 use crate::books::meter::Meter;
 use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
-use crate::books::stays::Stays;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
     pub(crate) step: Step,
     pub(crate) meter: Meter,
     /// Who is in which room, where people come and go.
-    pub(crate) stays: Option<Box<Stays>>,
+    pub(crate) memberships: Option<Box<Memberships>>,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
@@ -54,8 +54,8 @@ impl Ledger {
     /// Books without a step, of the worker of this segment.
     pub(crate) fn new(meter: Meter, idle: StepOrder, segment: Segment, rooms: Arc<Rooms>) -> Self {
         let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
-        let stays = Stays::of(&rooms).map(Box::new);
-        let has_leavers = stays.is_some();
+        let memberships = Memberships::of(&rooms).map(Box::new);
+        let has_leavers = memberships.is_some();
         let (step, freed, seating) = (Step::new(idle, has_leavers), Vec::new(), Seating::new(rooms, segment));
         let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
         let acks = Acks::all(true);
@@ -64,7 +64,7 @@ impl Ledger {
             seating,
             step,
             meter,
-            stays,
+            memberships,
             pushes: None,
             has_leavers,
             are_spoken_for,
@@ -118,7 +118,8 @@ impl Ledger {
     /// Whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        !self.freed.is_empty() || self.stays.as_ref().is_some_and(|stays| stays.has_entered())
+        !self.freed.is_empty()
+            || self.memberships.as_ref().is_some_and(|memberships| memberships.has_entered())
     }
 
     /// What others are to be told.
@@ -137,8 +138,8 @@ impl Ledger {
         self.meter.start_step(&order);
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order, self.has_leavers);
-        if let Some(stays) = &mut self.stays {
-            stays.start_step(clients);
+        if let Some(memberships) = &mut self.memberships {
+            memberships.start_step(clients);
         }
         self.seating.start_step(order.clients, clients);
     }

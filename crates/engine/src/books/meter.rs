@@ -15,7 +15,7 @@ use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
 use crate::books::recorder::Recorder;
 use crate::events::{Entry, Kind};
-use crate::messages::{Delta, Gone, Held, RoleDelta, SayDelta, Tail, Ticket, Usage};
+use crate::messages::{Delta, DeltaPermit, Gone, Held, RoleDelta, SayDelta, Tail, Usage};
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
@@ -311,7 +311,7 @@ impl Meter {
             errors: std::mem::take(&mut self.errors),
             statuses: std::mem::take(&mut self.statuses),
             usage,
-            ticket: Ticket::default(),
+            permit: DeltaPermit::default(),
         }
     }
 }

@@ -15,15 +15,15 @@ mod closing;
 mod echoes;
 mod excerpt;
 mod ledger;
+mod memberships;
 mod meter;
 mod pushes;
 mod record;
 mod recorder;
 mod relayed;
-mod stays;
 mod step;
 
-pub(crate) use booking::{Alike, Booking};
+pub(crate) use booking::{Booking, LatencyRun};
 pub(crate) use broadcasts::BROADCASTS_PER_WORKER_MAX;
 pub(crate) use cause::Cause;
 pub(crate) use closing::close;

@@ -7,10 +7,10 @@ use net::poll::Event;
 use net::tls::Tls;
 use wire::{Sending, Stamp, StreamId, Way};
 
-use crate::books::{self, Alike, Booking, Cause, Ledger, Meter, Record, State};
+use crate::books::{self, Booking, Cause, LatencyRun, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
 use crate::clients::shared::{SAID_BYTES_MAX, Shared, Staged, Token};
-use crate::clients::streams::{Streams, Wish};
+use crate::clients::streams::{StreamCommand, Streams};
 use crate::events::{Entry, Kind};
 use crate::timing::Portion;
 
@@ -117,8 +117,8 @@ impl LoadClient {
     ) -> Result<(), Cause> {
         let is_transport = matches!(cause, Cause::Net(_) | Cause::Tls(_) | Cause::Unread);
         let Shared { wire, output, segment, now_ns, .. } = shared;
-        let voice = &mut output.of(segment.number(token.client));
-        if is_transport && self.session.handle_lost(wire, *now_ns, token.stream, voice) {
+        let io = &mut output.of(segment.number(token.client));
+        if is_transport && self.session.handle_lost(wire, *now_ns, token.stream, io) {
             ledger.meter.loss(cause, token.client, *now_ns, || cause.to_string());
             return self.flush(token.client, shared);
         }
@@ -180,8 +180,8 @@ impl LoadClient {
 
     /// A byte stream stands: the session may speak.
     fn handle_open(&mut self, token: Token, shared: &mut Shared, ledger: &mut Ledger) -> Result<(), Cause> {
-        let voice = &mut shared.output.of(shared.segment.number(token.client));
-        self.session.handle_open(&shared.wire, shared.now_ns, token.stream, voice);
+        let io = &mut shared.output.of(shared.segment.number(token.client));
+        self.session.handle_open(&shared.wire, shared.now_ns, token.stream, io);
         if self.record.state == State::Opening && self.session.is_usable() {
             // Nothing is to be said first: the session has no event to tell of it.
             ledger.handle_usable(token.client, &mut self.record, shared.now_ns);
@@ -193,16 +193,16 @@ impl LoadClient {
     #[inline]
     fn flush(&mut self, index: u32, shared: &mut Shared) -> Result<(), Cause> {
         let written = shared.output.flush(&mut self.streams, &mut shared.scratch);
-        if shared.output.wishes.is_empty() { written } else { self.grant(index, shared, written) }
+        if shared.output.commands.is_empty() { written } else { self.grant(index, shared, written) }
     }
 
     #[cold]
     fn grant(&mut self, index: u32, shared: &mut Shared, written: Result<(), Cause>) -> Result<(), Cause> {
         let mut outcome = written;
-        for wish in std::mem::take(&mut shared.output.wishes) {
-            match wish {
-                Wish::Close(stream) => self.streams.close(stream),
-                Wish::Open(stream) => {
+        for command in std::mem::take(&mut shared.output.commands) {
+            match command {
+                StreamCommand::Close(stream) => self.streams.close(stream),
+                StreamCommand::Open(stream) => {
                     outcome = outcome.and_then(|()| self.open_stream(index, stream, shared))
                 }
             }
@@ -326,21 +326,21 @@ impl LoadClient {
             record: &mut self.record,
             ledger,
             end: &mut end,
-            alike: Alike::default(),
+            alike: LatencyRun::default(),
             is_in_same_frame: false,
             lag_ns,
         };
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
-        let voice = &mut output.of(segment.number(token.client));
+        let io = &mut output.of(segment.number(token.client));
         let outcome = match input {
             Input::Bytes(_) | Input::Plain => {
-                self.session.handle_input(wire, *now_ns, token.stream, bytes, voice, on)
+                self.session.handle_input(wire, *now_ns, token.stream, bytes, io, on)
             }
-            Input::End => self.session.handle_eof(wire, *now_ns, token.stream, voice, on),
-            Input::Wake => self.session.handle_timeout(wire, *now_ns, voice, on),
+            Input::End => self.session.handle_eof(wire, *now_ns, token.stream, io, on),
+            Input::Wake => self.session.handle_timeout(wire, *now_ns, io, on),
             Input::Pass(kind, way, announced) => {
-                self.session.pass(wire, *now_ns, (kind, way, announced), voice, on);
+                self.session.pass(wire, *now_ns, (kind, way, announced), io, on);
                 Ok(())
             }
         };
@@ -483,8 +483,8 @@ impl LoadClient {
         }
         if more > 0 {
             ledger.handle_sending_more(record, intended_ns, more);
-            let voice = &mut shared.output.of(sender);
-            self.session.send_series(wire, now_ns, unix_ns, stamp, 1 + more, voice);
+            let io = &mut shared.output.of(sender);
+            self.session.send_series(wire, now_ns, unix_ns, stamp, 1 + more, io);
             let bytes = (shared.output.len() - before) / (1 + more);
             return Some(Staged { numbers: number..number + 1 + more, intended_ns, bytes });
         }
@@ -507,8 +507,8 @@ impl LoadClient {
         shared: &mut Shared,
     ) -> Result<(Sending, u32), Cause> {
         let unix_ns = shared.wire.unix_ns_of(stamp).unwrap_or_default();
-        let voice = &mut shared.output.of(sender);
-        let sending = self.session.send(&shared.wire, now_ns, unix_ns, wire::Kind::Broadcast, stamp, voice);
+        let io = &mut shared.output.of(sender);
+        let sending = self.session.send(&shared.wire, now_ns, unix_ns, wire::Kind::Broadcast, stamp, io);
         let bytes = shared.output.len();
         self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
@@ -524,8 +524,8 @@ impl LoadClient {
         }
         let now_ns = clock::monotonic_ns();
         meter.note(|| Entry::new(Kind::Close, now_ns, index));
-        let voice = &mut shared.output.of(shared.segment.number(index));
-        self.session.close(&shared.wire, now_ns, NORMAL_CLOSURE, voice);
+        let io = &mut shared.output.of(shared.segment.number(index));
+        self.session.close(&shared.wire, now_ns, NORMAL_CLOSURE, io);
         self.record.state = State::Closing;
         if self.flush(index, shared).is_err() || self.session.is_closed() {
             self.vacate();

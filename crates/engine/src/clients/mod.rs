@@ -17,7 +17,7 @@ use net::errors::ErrorKind;
 use net::poll::Event;
 use wire::{Acks, Fate, Sending, Stamp};
 
-use crate::books::{Alike, Booking, Cause, Ledger, State};
+use crate::books::{Booking, Cause, LatencyRun, Ledger, State};
 use crate::events::{Entry, Kind};
 use crate::timing::{Portion, Presence};
 
@@ -47,7 +47,7 @@ pub(crate) struct Outcome {
 }
 
 /// What came of an attempt to connect.
-pub(crate) enum Begun {
+pub(crate) enum ConnectAttempt {
     /// It is under way.
     UnderWay {
         /// The number of the client's attempt.
@@ -61,7 +61,7 @@ pub(crate) enum Begun {
 
 /// What a connection was that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ClosedConnection {
     /// None: it was over before.
     Nothing,
     /// That of a client that had said goodbye.
@@ -179,14 +179,14 @@ impl Clients {
         first_tried_ns: Option<u64>,
         may_wait: bool,
         now_ns: u64,
-    ) -> Begun {
+    ) -> ConnectAttempt {
         let client = &mut self.all[index as usize];
         client.record.was_usable = false;
         let mut begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
         if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
             if may_wait {
                 client.vacate();
-                return Begun::Full;
+                return ConnectAttempt::Full;
             }
             begun = Err(Cause::ConnectTimeout);
         }
@@ -199,7 +199,7 @@ impl Clients {
     }
 
     /// A client that lost its connection connects again, or another in its place; `None`: it has a connection.
-    pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<Begun> {
+    pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<ConnectAttempt> {
         let client = &mut self.all[index as usize];
         // The server does not answer its goodbye.
         if client.record.state == State::Closing {
@@ -213,13 +213,13 @@ impl Clients {
         Some(self.begun(index, begun, now_ns))
     }
 
-    fn begun(&mut self, index: u32, begun: Result<(), Cause>, now_ns: u64) -> Begun {
+    fn begun(&mut self, index: u32, begun: Result<(), Cause>, now_ns: u64) -> ConnectAttempt {
         let client = &mut self.all[index as usize];
         match begun {
-            Ok(()) => Begun::UnderWay { attempt: client.attempt },
+            Ok(()) => ConnectAttempt::UnderWay { attempt: client.attempt },
             Err(cause) => {
                 client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
-                Begun::Failed
+                ConnectAttempt::Failed
             }
         }
     }
@@ -387,7 +387,7 @@ impl Clients {
             record: &mut all[stamp.client as usize].record,
             ledger,
             end: &mut None,
-            alike: Alike::default(),
+            alike: LatencyRun::default(),
             is_in_same_frame: false,
             lag_ns: None,
         };
@@ -424,17 +424,17 @@ impl Clients {
     }
 
     /// Takes a client out whose connection is broken or over.
-    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> Ended {
+    pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> ClosedConnection {
         let client = &mut self.all[index as usize];
         match client.record.state {
-            State::Vacant => Ended::Nothing,
+            State::Vacant => ClosedConnection::Nothing,
             State::Closing => {
                 client.vacate();
-                Ended::Parted
+                ClosedConnection::Parted
             }
             State::Connecting | State::Opening => {
                 client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
-                Ended::Attempt
+                ClosedConnection::Attempt
             }
             State::Usable => {
                 if self.shared.resumes && self.ledger.step.is_flapping() {
@@ -446,7 +446,7 @@ impl Clients {
                 }
                 let workload = self.shared.workload;
                 self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
-                Ended::Usable
+                ClosedConnection::Usable
             }
         }
     }

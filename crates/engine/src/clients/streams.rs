@@ -67,7 +67,7 @@ impl Streams {
 pub(crate) struct Output {
     bytes: [Vec<u8>; STREAMS_MAX],
     /// Streams to open and to close, in the order asked for.
-    pub(crate) wishes: Vec<Wish>,
+    pub(crate) commands: Vec<StreamCommand>,
     /// What became of messages since it was last looked at.
     pub(crate) fates: Vec<(Stamp, Fate)>,
     /// Why the server closes, in its own words.
@@ -77,7 +77,7 @@ pub(crate) struct Output {
 
 /// What a session wants done with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum StreamCommand {
     Open(StreamId),
     Close(StreamId),
 }
@@ -86,7 +86,7 @@ impl Output {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             bytes: Default::default(),
-            wishes: Vec::new(),
+            commands: Vec::new(),
             fates: Vec::new(),
             reason: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
@@ -95,8 +95,8 @@ impl Output {
 
     /// The same for the session of a client, by its number in the run.
     #[inline]
-    pub(crate) fn of(&mut self, client: u32) -> Voice<'_> {
-        Voice { output: self, client }
+    pub(crate) fn of(&mut self, client: u32) -> ClientOutput<'_> {
+        ClientOutput { output: self, client }
     }
 
     /// Why the server has closed the session that was just driven, if it said so.
@@ -128,13 +128,13 @@ impl Output {
 }
 
 /// The output, as the session of one client has it.
-pub(crate) struct Voice<'a> {
+pub(crate) struct ClientOutput<'a> {
     output: &'a mut Output,
     /// The client's number in the run.
     client: u32,
 }
 
-impl wire::Io for Voice<'_> {
+impl wire::Io for ClientOutput<'_> {
     #[inline]
     fn out(&mut self, stream: StreamId) -> &mut Vec<u8> {
         &mut self.output.bytes[usize::from(stream)]
@@ -150,11 +150,11 @@ impl wire::Io for Voice<'_> {
     }
 
     fn open_stream(&mut self, stream: StreamId) {
-        self.output.wishes.push(Wish::Open(stream));
+        self.output.commands.push(StreamCommand::Open(stream));
     }
 
     fn close_stream(&mut self, stream: StreamId) {
-        self.output.wishes.push(Wish::Close(stream));
+        self.output.commands.push(StreamCommand::Close(stream));
     }
 
     fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {

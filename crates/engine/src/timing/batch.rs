@@ -139,7 +139,7 @@ mod tests {
     use load::{Load, Schedule, Segment, StepOrder, Until};
 
     use super::*;
-    use crate::timing::Choir;
+    use crate::timing::LocalSenders;
 
     #[test]
     fn those_that_were_due_together_are_taken_together() {
@@ -147,7 +147,7 @@ mod tests {
         let load = Load::Closed { concurrency: 6, per_client: 3, until };
         let order = StepOrder { index: 0, clients: 2, load, warmup: false };
         let part = Segment { worker: 0, workers: 1 };
-        let all = Choir { share: 1.0, part, clients: vec![7, 8] };
+        let all = LocalSenders { share: 1.0, part, clients: vec![7, 8] };
         let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
         let mut batch = Batch::default();
         assert_eq!(batch.gather(&mut pace, 5, 99, |_, messages| messages), Some(Next::Wait));
@@ -165,7 +165,7 @@ mod tests {
         let load = Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 1_000_000_000 };
         let order = StepOrder { index: 0, clients: 3, load, warmup: false };
         let part = Segment { worker: 0, workers: 1 };
-        let all = Choir { share: 1.0, part, clients: vec![7, 8, 9] };
+        let all = LocalSenders { share: 1.0, part, clients: vec![7, 8, 9] };
         let mut pace = Pace::new(&order, all.clone(), vec![all], 0, 0);
         let mut batch = Batch::default();
         let gathered = |batch: &mut Batch| -> Vec<(u32, u64)> {

@@ -25,7 +25,7 @@ pub(crate) enum Next {
 /// The sending side of a step.
 #[derive(Debug)]
 pub(crate) enum Pace {
-    /// By voice; one at least.
+    /// By sender group; one at least.
     Open(Vec<Open>),
     Closed(Closed),
     /// Nothing to send until this moment, nor then.
@@ -53,7 +53,7 @@ pub(crate) struct Open {
 
 /// Those who send a share of an open load, in turn.
 #[derive(Clone, Debug)]
-pub(crate) struct Choir {
+pub(crate) struct LocalSenders {
     /// The share of the load, and this worker's part of it.
     pub(crate) share: f64,
     pub(crate) part: Segment,
@@ -76,14 +76,20 @@ pub(crate) struct Closed {
 }
 
 impl Pace {
-    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of its `voices` sends
+    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of its `groups` sends
     /// its share.
-    pub(crate) fn new(order: &StepOrder, all: Choir, voices: Vec<Choir>, start_ns: u64, seed: u64) -> Self {
-        let Choir { part, clients, .. } = all;
+    pub(crate) fn new(
+        order: &StepOrder,
+        all: LocalSenders,
+        groups: Vec<LocalSenders>,
+        start_ns: u64,
+        seed: u64,
+    ) -> Self {
+        let LocalSenders { part, clients, .. } = all;
         match order.load {
             Load::Open { schedule, duration_ns } => {
-                let open = |voice| Open::new(schedule, duration_ns, start_ns, voice);
-                Self::Open(voices.into_iter().map(open).collect())
+                let open = |group| Open::new(schedule, duration_ns, start_ns, group);
+                Self::Open(groups.into_iter().map(open).collect())
             }
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
@@ -92,12 +98,12 @@ impl Pace {
                 };
                 let schedule = Schedule::constant(rate_per_s);
                 // Whoever comes back is watched for to the end, also where the last message was due long before.
-                let open = |voice| Open {
+                let open = |group| Open {
                     has_absences: true,
                     end_ns: start_ns + duration_ns,
-                    ..Open::new(schedule, duration_ns, start_ns, voice)
+                    ..Open::new(schedule, duration_ns, start_ns, group)
                 };
-                Self::Open(voices.into_iter().map(open).collect())
+                Self::Open(groups.into_iter().map(open).collect())
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
@@ -127,8 +133,8 @@ impl Pace {
 
     /// From now on an open loop also passes over clients that are not usable: others are there in their place.
     pub(crate) fn pass_over_absent(&mut self) {
-        if let Self::Open(voices) = self {
-            for open in voices {
+        if let Self::Open(groups) = self {
+            for open in groups {
                 (open.turn, open.has_absences) = (Some(0), true);
             }
         }
@@ -136,8 +142,8 @@ impl Pace {
 
     /// From now on what is due in an open loop waits for a client that takes it, for so long as one may come back.
     pub(crate) fn wait_for_absent(&mut self, waits: bool) {
-        if let Self::Open(voices) = self {
-            voices.iter_mut().for_each(|open| open.waits = waits);
+        if let Self::Open(groups) = self {
+            groups.iter_mut().for_each(|open| open.waits = waits);
         }
     }
 
@@ -146,9 +152,9 @@ impl Pace {
     /// loop passes over clients that take none; an open one names them, so that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         match self {
-            Self::Open(voices) => {
-                let first = voices.iter_mut().min_by_key(|open| open.next_ns);
-                first.expect("there is a voice").poll(now_ns, takes)
+            Self::Open(groups) => {
+                let first = groups.iter_mut().min_by_key(|open| open.next_ns);
+                first.expect("there is a group").poll(now_ns, takes)
             }
             Self::Closed(closed) => closed.poll(now_ns, most, takes),
             Self::Hold(end_ns) if now_ns < *end_ns => Next::At(*end_ns),
@@ -182,10 +188,10 @@ impl Pace {
     }
 
     /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` where that
-    /// depends on what happens, or on whose voice it is: then what is under way has to be kept.
+    /// depends on what happens, or on which group sends: then what is under way has to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
-        let Self::Open(voices) = self else { return None };
-        let [open @ Open { has_absences: false, .. }] = &voices[..] else { return None };
+        let Self::Open(groups) = self else { return None };
+        let [open @ Open { has_absences: false, .. }] = &groups[..] else { return None };
         let k = u64::from(number) * open.clients.len() as u64 + place as u64;
         Some(open.start_ns + open.pacer.due_ns(k))
     }
@@ -193,7 +199,7 @@ impl Pace {
     /// Whether the messages under way have to be kept, client by client.
     pub(crate) fn awaits(&self) -> bool {
         match self {
-            Self::Open(voices) => voices.iter().any(|open| open.has_absences),
+            Self::Open(groups) => groups.iter().any(|open| open.has_absences),
             Self::Closed(_) => true,
             Self::Hold(_) => false,
         }
@@ -211,8 +217,8 @@ impl Pace {
 }
 
 impl Open {
-    fn new(schedule: Schedule, duration_ns: u64, start_ns: u64, choir: Choir) -> Self {
-        let Choir { share, part, clients } = choir;
+    fn new(schedule: Schedule, duration_ns: u64, start_ns: u64, local: LocalSenders) -> Self {
+        let LocalSenders { share, part, clients } = local;
         let pacer = Pacer::new(schedule.times(share), u32::from(part.worker), u32::from(part.workers));
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
         let next_ns = if total == 0 { u64::MAX } else { start_ns.saturating_add(pacer.due_ns(0)) };
@@ -314,7 +320,7 @@ mod tests {
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
 
     fn paced(order: &StepOrder, start_ns: u64, clients: &[u32], seed: u64) -> Pace {
-        let all = Choir { share: 1.0, part: ALONE, clients: clients.to_vec() };
+        let all = LocalSenders { share: 1.0, part: ALONE, clients: clients.to_vec() };
         Pace::new(order, all.clone(), vec![all], start_ns, seed)
     }
 
@@ -341,9 +347,9 @@ mod tests {
     #[test]
     fn each_voice_has_its_own_rate_and_turns() {
         let order = order(Load::Open { schedule: Schedule::constant(100.0), duration_ns: 1_000_000_000 });
-        let voice = |share, clients: &[u32]| Choir { share, part: ALONE, clients: clients.to_vec() };
-        let voices = vec![voice(0.75, &[7, 8]), voice(0.25, &[9])];
-        let mut pace = Pace::new(&order, voice(1.0, &[7, 8, 9]), voices, 0, 0);
+        let group = |share, clients: &[u32]| LocalSenders { share, part: ALONE, clients: clients.to_vec() };
+        let groups = vec![group(0.75, &[7, 8]), group(0.25, &[9])];
+        let mut pace = Pace::new(&order, group(1.0, &[7, 8, 9]), groups, 0, 0);
         let (mut counts, mut last_ns) = ([0; 3], 0);
         while let Next::Send { client, intended_ns, .. } = pace.poll(u64::MAX, 1, always) {
             counts[client as usize - 7] += 1;

@@ -18,7 +18,7 @@ const LOOKS_MAX: u8 = 250;
 
 /// What a visitor is to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Errand {
+pub(crate) struct VisitAction {
     /// The client, by its number at the worker.
     pub(crate) client: u32,
     /// The kind of its room.
@@ -126,7 +126,7 @@ impl Visits {
 
     /// What somebody is to do now: each is said once, until it is [done](Self::handle_done) or [postponed](Self::postpone). Who has no
     /// connection goes on no more.
-    pub(crate) fn poll(&mut self, now_ns: u64, is_there: impl Fn(u32) -> bool) -> Option<Errand> {
+    pub(crate) fn poll(&mut self, now_ns: u64, is_there: impl Fn(u32) -> bool) -> Option<VisitAction> {
         while let Some(&Reverse((at_ns, client))) = self.due.peek()
             && at_ns <= now_ns
         {
@@ -141,17 +141,17 @@ impl Visits {
                     let wait_ns = self.draw_wait(client, ns_min, ns_max);
                     self.go_on(client, at_ns + wait_ns);
                 }
-                VisitStep::Join(kind) => return Some(Errand { client, kind, way: Way::In, at_ns }),
-                VisitStep::Leave(kind) => return Some(Errand { client, kind, way: Way::Out, at_ns }),
+                VisitStep::Join(kind) => return Some(VisitAction { client, kind, way: Way::In, at_ns }),
+                VisitStep::Leave(kind) => return Some(VisitAction { client, kind, way: Way::Out, at_ns }),
             }
         }
         None
     }
 
     /// Somebody has done it.
-    pub(crate) fn handle_done(&mut self, errand: Errand) {
-        self.places[errand.client as usize].looks = 0;
-        self.go_on(errand.client, errand.at_ns);
+    pub(crate) fn handle_done(&mut self, action: VisitAction) {
+        self.places[action.client as usize].looks = 0;
+        self.go_on(action.client, action.at_ns);
     }
 
     /// A client's next step is due then.
@@ -163,12 +163,12 @@ impl Visits {
     }
 
     /// Somebody who was to leave waits for an answer: whether they do so a little longer.
-    pub(crate) fn postpone(&mut self, errand: Errand, now_ns: u64) -> bool {
-        let place = &mut self.places[errand.client as usize];
+    pub(crate) fn postpone(&mut self, action: VisitAction, now_ns: u64) -> bool {
+        let place = &mut self.places[action.client as usize];
         let is_patient = place.looks < LOOKS_MAX;
         if is_patient {
             place.looks += 1;
-            self.due.push(Reverse((now_ns + LOOK_NS, errand.client)));
+            self.due.push(Reverse((now_ns + LOOK_NS, action.client)));
         }
         is_patient
     }
@@ -214,8 +214,8 @@ mod tests {
         let clients: Vec<u32> = (0..1_000).collect();
         visits.start(&clients, 10 * S);
         for second in 10..30 {
-            while let Some(errand @ Errand { client, way, .. }) = visits.poll(second * S, |_| true) {
-                visits.handle_done(errand);
+            while let Some(action @ VisitAction { client, way, .. }) = visits.poll(second * S, |_| true) {
+                visits.handle_done(action);
                 assert_ne!(inside[client as usize], way == Way::In, "in and out by turns");
                 inside[client as usize] = way == Way::In;
             }
@@ -230,18 +230,18 @@ mod tests {
         visits.handle_usable(0);
         visits.places[0] = Place::default();
         visits.start(&[0], 0);
-        let errand = visits.poll(0, |_| true).unwrap();
-        assert_eq!(errand.way, Way::In);
-        visits.handle_done(errand);
+        let action = visits.poll(0, |_| true).unwrap();
+        assert_eq!(action.way, Way::In);
+        visits.handle_done(action);
         assert_eq!((visits.poll(S, |_| true), visits.poll_timeout()), (None, Some(3 * S)));
         for looks in 0..=LOOKS_MAX {
             let now_ns = 3 * S + u64::from(looks) * LOOK_NS;
-            let errand = visits.poll(now_ns, |_| true).unwrap();
-            assert_eq!(errand.way, Way::Out);
-            assert_eq!(visits.postpone(errand, now_ns), looks < LOOKS_MAX);
+            let action = visits.poll(now_ns, |_| true).unwrap();
+            assert_eq!(action.way, Way::Out);
+            assert_eq!(visits.postpone(action, now_ns), looks < LOOKS_MAX);
             assert_eq!(visits.are_on(), looks < LOOKS_MAX);
             if looks == LOOKS_MAX {
-                visits.handle_done(errand);
+                visits.handle_done(action);
             }
         }
         assert_eq!(

@@ -1,19 +1,19 @@
 //! A worker's part in a step: it connects, sends what is due, lets answers come in and closes its books.
 
-use load::{Load, StepOrder, Until, Voice};
+use load::{Load, SenderGroup, StepOrder, Until};
 use net::{clock, reserve};
 
 use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
 use crate::books::{self, BROADCASTS_PER_WORKER_MAX, Cause, Ledger, Terms};
-use crate::clients::{Begun, CLIENTS_MAX, Unsent};
+use crate::clients::{CLIENTS_MAX, ConnectAttempt, Unsent};
 use crate::messages::{Report, Settled};
-use crate::reporter::Beat;
-use crate::timing::{Batch, Choir, Growth, Next, Pace, Unrest};
+use crate::reporter::ReportPhase;
+use crate::timing::{Batch, Disruptions, Growth, LocalSenders, Next, Pace};
 
 impl Worker {
     /// Begins to connect the clients that the step has more than there are.
     pub(super) fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
-        (self.pace, self.unrest) = (None, None);
+        (self.pace, self.disruptions) = (None, None);
         let share = self.segment.share(order.clients).min(CLIENTS_MAX);
         self.clients.keep_tls_sessions(if self.plan.resumes_tls(order.load) { share } else { 0 });
         let waiting = self.clients.start_step(order, share, now_ns);
@@ -22,7 +22,7 @@ impl Worker {
         }
         let growth = Growth::new(&self.plan.connecting, self.segment, now_ns, waiting);
         self.phase = Phase::Growing(Box::new(growth));
-        self.reporter.keep(Beat::Growing, now_ns);
+        self.reporter.keep(ReportPhase::Growing, now_ns);
         self.grow(now_ns);
     }
 
@@ -44,16 +44,16 @@ impl Worker {
         while let Some(client) = growth.poll_client(now_ns) {
             let (first_ns, may_wait) = (growth.first_tried_ns(client), growth.may_wait_for_room(now_ns));
             match self.clients.connect_first(client, first_ns, may_wait, now_ns) {
-                Begun::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
-                Begun::Full => growth.handle_full(client, now_ns),
-                Begun::Failed => growth.handle_end(),
+                ConnectAttempt::UnderWay { attempt } => growth.handle_begun(client, attempt, now_ns),
+                ConnectAttempt::Full => growth.handle_full(client, now_ns),
+                ConnectAttempt::Failed => growth.handle_end(),
             }
         }
         if growth.is_over() {
             let lost = growth.lost();
             self.phase = Phase::Idle;
             self.reporter.report_all(&mut self.clients.ledger, now_ns);
-            self.reporter.keep(Beat::Loading, now_ns);
+            self.reporter.keep(ReportPhase::Loading, now_ns);
             let Ledger { usable, slow, .. } = self.clients.ledger;
             let (worker, reached) = (self.segment.worker, usable + lost);
             self.reporter.report(Report::Grown { worker, usable, slow, reached });
@@ -65,17 +65,17 @@ impl Worker {
         let order = self.clients.ledger.step.order;
         let present = self.clients.present();
         let senders = order.load.senders(self.plan.senders());
-        let choir = |voice: &Voice| {
-            let sends = |client: &u32| voice.senders.sends(self.segment.number(*client));
+        let local = |group: &SenderGroup| {
+            let sends = |client: &u32| group.senders.sends(self.segment.number(*client));
             let clients: Vec<u32> = present.iter().copied().filter(sends).collect();
-            let parts = voice.senders.parts(order.clients, self.segment.workers);
+            let parts = group.senders.parts(order.clients, self.segment.workers);
             let part = parts[usize::from(self.segment.worker)].unwrap_or(self.segment);
-            Choir { share: voice.share, part, clients }
+            LocalSenders { share: group.share, part, clients }
         };
-        let (all, voices) = (choir(&senders.all()), senders.voices().iter().map(choir).collect());
+        let (all, groups) = (local(&senders.all()), senders.groups().iter().map(local).collect());
         let senders = all.clients.clone();
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
-        let mut pace = Pace::new(&order, all, voices, at_ns, seed);
+        let mut pace = Pace::new(&order, all, groups, at_ns, seed);
         if self.plan.churn.is_some()
             || self.plan.flap.is_some()
             || self.plan.messages_per_connection.is_some()
@@ -91,23 +91,25 @@ impl Worker {
             Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
         };
         let here = (self.clients.count(), &*present);
-        let unrest = Unrest::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
+        let disruptions = Disruptions::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
         let terms = Terms {
             begin_ns: at_ns,
             window_end_ns,
             is_closed: pace.is_closed(),
             awaits: pace.awaits(),
-            storm_ns: unrest.as_ref().and_then(Unrest::storm_ns),
-            has_churn: unrest.as_ref().is_some_and(|unrest| unrest.is_churn() || unrest.is_renewal()),
-            is_flapping: unrest.as_ref().is_some_and(Unrest::is_flapping),
+            storm_ns: disruptions.as_ref().and_then(Disruptions::storm_ns),
+            has_churn: disruptions
+                .as_ref()
+                .is_some_and(|disruptions| disruptions.is_churn() || disruptions.is_renewal()),
+            is_flapping: disruptions.as_ref().is_some_and(Disruptions::is_flapping),
         };
         self.clients.ledger.start_load(terms, &present, senders);
         if let Some(visits) = &mut self.visits {
             visits.start(&present, at_ns);
         }
-        (self.pace, self.unrest) = (Some(pace), unrest);
+        (self.pace, self.disruptions) = (Some(pace), disruptions);
         self.phase = Phase::Loading;
-        self.reporter.keep(Beat::Loading, at_ns);
+        self.reporter.keep(ReportPhase::Loading, at_ns);
         self.pump(clock::monotonic_ns());
     }
 
@@ -116,7 +118,7 @@ impl Worker {
     pub(super) fn pump(&mut self, now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
-            let mut renewal = self.unrest.as_mut().and_then(Unrest::renewal);
+            let mut renewal = self.disruptions.as_mut().and_then(Disruptions::renewal);
             if let Some(renewal) = &mut renewal {
                 for &(client, messages) in &self.clients.ledger.freed {
                     renewal.handle_answers(client, messages);
@@ -164,7 +166,7 @@ impl Worker {
                 Some(Next::Wait)
                     if self.pace.as_ref().is_some_and(Pace::is_stranded)
                         && !self.has_visitors()
-                        && !self.unrest.as_ref().is_some_and(Unrest::has_hope) =>
+                        && !self.disruptions.as_ref().is_some_and(Disruptions::has_hope) =>
                 {
                     return self.start_draining(now_ns);
                 }
@@ -183,7 +185,9 @@ impl Worker {
     /// Whether an open loop waits for a client, and none is here or expected back.
     fn is_forsaken(&self) -> bool {
         let is_open = self.pace.as_ref().is_some_and(|pace| !pace.is_closed());
-        is_open && self.clients.ledger.usable == 0 && !self.unrest.as_ref().is_some_and(Unrest::has_hope)
+        is_open
+            && self.clients.ledger.usable == 0
+            && !self.disruptions.as_ref().is_some_and(Disruptions::has_hope)
     }
 
     /// Sends what was gathered: whether some of it did not go out, so that others may have its turn.
@@ -214,7 +218,7 @@ impl Worker {
         if self.clients.is_usable(client) {
             return !self.clients.may_speak(client);
         }
-        self.unrest.as_ref().is_some_and(|unrest| unrest.is_away(client))
+        self.disruptions.as_ref().is_some_and(|disruptions| disruptions.is_away(client))
     }
 
     /// Messages of a client did not go out.
@@ -234,11 +238,11 @@ impl Worker {
         if let Some(visits) = &mut self.visits {
             visits.stop(now_ns);
         }
-        if let Some(unrest) = &mut self.unrest {
-            unrest.handle_loaded();
+        if let Some(disruptions) = &mut self.disruptions {
+            disruptions.handle_loaded();
         }
         self.reporter.report_all(&mut self.clients.ledger, now_ns);
-        self.reporter.keep(Beat::Draining, now_ns);
+        self.reporter.keep(ReportPhase::Draining, now_ns);
         let (worker, sent) = (self.segment.worker, self.clients.ledger.step.messages_sent);
         self.reporter.report(Report::Loaded { worker, sent, at_ns: now_ns });
     }
@@ -251,7 +255,7 @@ impl Worker {
             Phase::Growing(growth) => growth.trying().into(),
             _ => dropped,
         };
-        (self.phase, self.unrest) = (Phase::Idle, None);
+        (self.phase, self.disruptions) = (Phase::Idle, None);
         let pace = self.pace.as_ref();
         let due_ns = |place, number| pace.and_then(|pace| pace.due_ns(place, number));
         self.clients.note_unheeded(now_ns);

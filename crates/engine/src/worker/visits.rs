@@ -17,12 +17,12 @@ impl Worker {
     /// Has visitors do what is due.
     pub(super) fn visit(&mut self, now_ns: u64) {
         while let Some(visits) = &mut self.visits
-            && let Some(errand) = visits.poll(now_ns, |client| self.clients.is_visitor(client))
+            && let Some(action) = visits.poll(now_ns, |client| self.clients.is_visitor(client))
         {
-            let waits = errand.way == Way::Out && self.clients.is_unanswered(errand.client, errand.kind);
-            if !waits || !visits.postpone(errand, now_ns) {
-                visits.handle_done(errand);
-                self.pass(errand.client, errand.kind, errand.way);
+            let waits = action.way == Way::Out && self.clients.is_unanswered(action.client, action.kind);
+            if !waits || !visits.postpone(action, now_ns) {
+                visits.handle_done(action);
+                self.pass(action.client, action.kind, action.way);
             }
         }
     }

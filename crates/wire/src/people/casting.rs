@@ -20,7 +20,7 @@ pub struct RoleKind {
 
 impl RoleKind {
     /// How often its people together say something.
-    pub fn voice(&self) -> u64 {
+    pub fn weight(&self) -> u64 {
         self.says.iter().map(|&often| u64::from(often)).sum()
     }
 }

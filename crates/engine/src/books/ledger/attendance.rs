@@ -73,8 +73,8 @@ impl Ledger {
         self.usable -= 1;
         self.slow -= u32::from(record.is_slow);
         self.note_attendance(client, record, -1, now_ns);
-        if let Some(stays) = &mut self.stays {
-            for announced in stays.handle_gone(client, now_ns) {
+        if let Some(memberships) = &mut self.memberships {
+            for announced in memberships.handle_gone(client, now_ns) {
                 self.step.announcements.withdraw(announced);
             }
         }

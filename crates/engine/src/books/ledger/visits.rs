@@ -8,7 +8,7 @@ use super::Ledger;
 use super::attendance::note;
 use crate::books::announcements::{self, UNCOUNTED};
 use crate::books::broadcasts::{Copy, Origin};
-use crate::books::stays::Stood;
+use crate::books::memberships::MembershipState;
 use crate::books::step::Sent;
 use crate::messages::SentBroadcast;
 
@@ -18,19 +18,19 @@ const YOUNG_NS: u64 = 10_000_000_000;
 impl Ledger {
     /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
     pub(super) fn is_in(&self, client: u32, kind: u16) -> bool {
-        self.stays.as_ref().is_none_or(|stays| stays.is_in(client, kind))
+        self.memberships.as_ref().is_none_or(|memberships| memberships.is_in(client, kind))
     }
 
     /// Whether a usable client is in all rooms where it has something to say.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32) -> bool {
         let role = || self.seating.role_of(self.segment.number(client)).unwrap_or(0);
-        self.stays.as_ref().is_none_or(|stays| stays.may_speak(client, role()))
+        self.memberships.as_ref().is_none_or(|memberships| memberships.may_speak(client, role()))
     }
 
     /// Clients that have come into a room since this was asked last.
     pub(crate) fn take_entered(&mut self) -> Vec<u32> {
-        self.stays.as_mut().map(|stays| stays.take_entered()).unwrap_or_default()
+        self.memberships.as_mut().map(|memberships| memberships.take_entered()).unwrap_or_default()
     }
 
     /// A client asks to be let into its room of this kind: what announces it there, if its kind of rooms is told of newcomers.
@@ -48,8 +48,8 @@ impl Ledger {
             }
             _ => announcements::uncounted(kind),
         };
-        if let Some(stays) = &mut self.stays {
-            stays.ask(client, kind, announcements::split(number).1.unwrap_or(UNCOUNTED), now_ns);
+        if let Some(memberships) = &mut self.memberships {
+            memberships.ask(client, kind, announcements::split(number).1.unwrap_or(UNCOUNTED), now_ns);
         }
         let stamp = || Stamp::new(self.segment.worker, client, self.step.seq(number), now_ns, now_ns);
         is_announced.then(|| stamp().announcing())
@@ -61,24 +61,27 @@ impl Ledger {
         let (kind, number) = announcements::split(number);
         let (own, newcomer) = (self.segment.number(client), Segment { worker: stamp.worker, ..self.segment });
         let newcomer = newcomer.number(stamp.client);
-        let (Some(stays), Some(floor)) = (&self.stays, self.seating.floors().get(usize::from(kind))) else {
+        let (Some(memberships), Some(floor)) =
+            (&self.memberships, self.seating.floors().get(usize::from(kind)))
+        else {
             return false;
         };
         if newcomer == own {
             return true;
         }
         let (shared, sent_ns) = (floor.shared(own, newcomer), stamp.sent_ns());
-        let stood = match shared {
-            Some(_) => stays.stood(client, kind, sent_ns, now_ns),
-            None => Stood::Outside,
+        let membership_state = match shared {
+            Some(_) => memberships.membership_state(client, kind, sent_ns, now_ns),
+            None => MembershipState::Outside,
         };
-        let (Some(room), Stood::Inside | Stood::Passing) = (shared, stood) else {
-            return stood != Stood::Outside;
+        let (Some(room), MembershipState::Inside | MembershipState::Passing) = (shared, membership_state)
+        else {
+            return membership_state != MembershipState::Outside;
         };
         let Some(number) = number else { return true };
         let seat = floor.seat(client, room);
         let Stamp { worker, client, .. } = stamp;
-        let is_away = stood == Stood::Passing;
+        let is_away = membership_state == MembershipState::Passing;
         let origin = Origin { worker, client, kind, room, number, sent_ns, due: seat.members, is_away };
         let heard = self.step.announcements.heard.handle(origin, seat, now_ns, || Timed::Delivery);
         // Who is there may be said again and again, and to who comes after them.
@@ -90,31 +93,31 @@ impl Ledger {
 
     /// Whether a client is in its room of this kind, or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
-        self.stays.as_ref().is_some_and(|stays| stays.is_at(client, kind))
+        self.memberships.as_ref().is_some_and(|memberships| memberships.is_at(client, kind))
     }
 
     /// Whether a client has asked to be let into its room of this kind, and has no answer.
     pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
-        self.stays.as_ref().is_some_and(|stays| stays.is_at_door(client, kind))
+        self.memberships.as_ref().is_some_and(|memberships| memberships.is_at_door(client, kind))
     }
 
     /// The server has answered a visitor.
     pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, passed: Passed, now_ns: u64) {
-        let Some(stays) = &mut self.stays else { return };
+        let Some(memberships) = &mut self.memberships else { return };
         match passed {
             Passed::In => {
-                let Some(asked_ns) = stays.enter(client, kind, now_ns) else { return };
+                let Some(asked_ns) = memberships.enter(client, kind, now_ns) else { return };
                 self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));
                 self.meter.counts.visits += 1;
                 self.note_visit(client, kind, 1, now_ns);
             }
             Passed::Out => {
-                if let Some(left_ns) = stays.confirm(client, kind, now_ns) {
+                if let Some(left_ns) = memberships.confirm(client, kind, now_ns) {
                     self.meter.figures.leave.record_ns(now_ns.saturating_sub(left_ns));
                 }
             }
             Passed::Refused => {
-                if let Some(announced) = stays.turn_away(client, kind, now_ns) {
+                if let Some(announced) = memberships.turn_away(client, kind, now_ns) {
                     self.step.announcements.withdraw(announced);
                     self.meter.counts.join_failures += 1;
                     let why = || "the server did not let a visitor into its room".into();
@@ -127,14 +130,14 @@ impl Ledger {
     /// A client leaves its room of this kind.
     pub(crate) fn handle_leaving(&mut self, client: u32, kind: u16, now_ns: u64) {
         let newest_ns = self.newest_in_room(client, kind, now_ns);
-        let Some(stays) = &mut self.stays else { return };
-        match stays.leave(client, kind, newest_ns, now_ns) {
+        let Some(memberships) = &mut self.memberships else { return };
+        match memberships.leave(client, kind, newest_ns, now_ns) {
             Some(until_ns) => {
                 self.excuse_visitor(client, kind, until_ns);
                 self.note_visit(client, kind, -1, until_ns);
             }
             None => {
-                if let Some(announced) = stays.turn_away(client, kind, now_ns) {
+                if let Some(announced) = memberships.turn_away(client, kind, now_ns) {
                     self.handle_unanswered_visit(client, announced, now_ns);
                 }
             }
@@ -155,7 +158,7 @@ impl Ledger {
 
     /// The books are about to be closed: who is still at a door has no answer.
     pub(crate) fn close_doors(&mut self, now_ns: u64) {
-        let waiting = self.stays.as_ref().map(|stays| stays.waiting()).unwrap_or_default();
+        let waiting = self.memberships.as_ref().map(|memberships| memberships.waiting()).unwrap_or_default();
         for (client, announced) in waiting {
             self.handle_unanswered_visit(client, announced, now_ns);
         }
@@ -186,9 +189,10 @@ impl Ledger {
 
     /// Whether the sender of a message was not in the room, as far as that is counted.
     pub(crate) fn is_outside(&self, number: u32, sent: &Sent) -> bool {
-        let Some(stays) = &self.stays else { return false };
+        let Some(memberships) = &self.memberships else { return false };
         let room = self.seating.say(self.kind_of(sent.client, number)).room;
-        stays.stood(sent.client, room, sent.times.sent_ns, u64::MAX) != Stood::Inside
+        memberships.membership_state(sent.client, room, sent.times.sent_ns, u64::MAX)
+            != MembershipState::Inside
     }
 
     /// What was sent in the step, as the crew is told of it.

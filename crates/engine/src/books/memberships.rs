@@ -21,7 +21,7 @@ const CLOCKS_NS: u64 = 100_000_000;
 
 /// Where the receiver of a copy stood when its message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stood {
+pub(crate) enum MembershipState {
     /// In the room.
     Inside,
     /// At the door, or on the way out.
@@ -34,7 +34,7 @@ pub(crate) enum Stood {
 
 /// The visits of a step at one worker.
 #[derive(Debug)]
-pub(crate) struct Stays {
+pub(crate) struct Memberships {
     /// The kinds of rooms that are visited: a bit each, as in all that follows.
     visited: u8,
     /// By role: of these, the ones in which its people say something.
@@ -43,14 +43,14 @@ pub(crate) struct Stays {
     inside: Vec<u8>,
     /// By client, and then by kind among those visited: its latest stay, from 1; 0: there is none.
     latest: Vec<u32>,
-    all: Vec<Stay>,
+    all: Vec<Membership>,
     /// Clients that have come in since somebody asked.
     entered: Vec<u32>,
 }
 
 /// One stay of one client.
 #[derive(Clone, Copy, Debug)]
-struct Stay {
+struct Membership {
     /// When it asked to be let in.
     asked_ns: u64,
     /// When it was; `u64::MAX`: it is at the door.
@@ -65,7 +65,7 @@ struct Stay {
     announced: u32,
 }
 
-impl Stay {
+impl Membership {
     fn is_waiting(&self) -> bool {
         self.from_ns == u64::MAX && self.until_ns == u64::MAX
     }
@@ -76,9 +76,9 @@ impl Stay {
     }
 }
 
-impl Stays {
+impl Memberships {
     /// Nobody is inside yet; `None`: everybody is everywhere.
-    pub(crate) fn of(rooms: &Rooms) -> Option<Stays> {
+    pub(crate) fn of(rooms: &Rooms) -> Option<Memberships> {
         if rooms.visits().is_empty() {
             return None;
         }
@@ -92,7 +92,7 @@ impl Stays {
             roles => roles.iter().map(|role| in_which(&|kind| role.says[kind] > 0)).collect(),
         };
         let (inside, latest, all, entered) = Default::default();
-        Some(Stays { visited, speaks_in, inside, latest, all, entered })
+        Some(Memberships { visited, speaks_in, inside, latest, all, entered })
     }
 
     /// A step begins with so many clients here. Whoever is inside, or at the door, stays there.
@@ -102,10 +102,10 @@ impl Stays {
         self.latest.resize(clients * self.visited.count_ones() as usize, 0);
         let before = std::mem::take(&mut self.all);
         for latest in &mut self.latest {
-            let stay = latest.checked_sub(1).map(|place| before[place as usize]);
-            *latest = match stay.filter(|stay| stay.until_ns == u64::MAX) {
-                Some(stay) => {
-                    self.all.push(Stay { before: 0, announced: UNCOUNTED, ..stay });
+            let membership = latest.checked_sub(1).map(|place| before[place as usize]);
+            *latest = match membership.filter(|membership| membership.until_ns == u64::MAX) {
+                Some(membership) => {
+                    self.all.push(Membership { before: 0, announced: UNCOUNTED, ..membership });
                     self.all.len() as u32
                 }
                 None => 0,
@@ -136,28 +136,34 @@ impl Stays {
     }
 
     /// Where a client stood when a message was sent that came to it now, in its room of this kind.
-    pub(crate) fn stood(&self, client: u32, kind: u16, sent_ns: u64, now_ns: u64) -> Stood {
+    pub(crate) fn membership_state(
+        &self,
+        client: u32,
+        kind: u16,
+        sent_ns: u64,
+        now_ns: u64,
+    ) -> MembershipState {
         if self.visited & 1 << kind == 0 {
-            return Stood::Inside;
+            return MembershipState::Inside;
         }
         let latest = self.latest(client, kind);
-        let (mut stay, mut is_near) = (latest, false);
-        while let Some(Stay { asked_ns, from_ns, until_ns, gone_ns, before, .. }) = stay {
+        let (mut membership, mut is_near) = (latest, false);
+        while let Some(Membership { asked_ns, from_ns, until_ns, gone_ns, before, .. }) = membership {
             match sent_ns {
                 _ if sent_ns >= *gone_ns => break,
-                _ if sent_ns >= *until_ns => return Stood::Passing,
-                _ if sent_ns >= *from_ns => return Stood::Inside,
-                _ if sent_ns >= *asked_ns => return Stood::Passing,
+                _ if sent_ns >= *until_ns => return MembershipState::Passing,
+                _ if sent_ns >= *from_ns => return MembershipState::Inside,
+                _ if sent_ns >= *asked_ns => return MembershipState::Passing,
                 _ => {
                     is_near |= sent_ns >= asked_ns.saturating_sub(OVERTAKE_NS);
-                    stay = self.stay(*before);
+                    membership = self.membership(*before);
                 }
             }
         }
         match latest {
-            Some(_) if is_near => Stood::Passing,
-            Some(stay) if now_ns < stay.gone_ns => Stood::Before,
-            _ => Stood::Outside,
+            Some(_) if is_near => MembershipState::Passing,
+            Some(membership) if now_ns < membership.gone_ns => MembershipState::Before,
+            _ => MembershipState::Outside,
         }
     }
 
@@ -167,15 +173,15 @@ impl Stays {
         let never = u64::MAX;
         let before = self.latest[slot];
         let (from_ns, until_ns, gone_ns) = (never, never, never);
-        self.all.push(Stay { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
+        self.all.push(Membership { asked_ns: now_ns, from_ns, until_ns, gone_ns, before, announced });
         self.latest[slot] = self.all.len() as u32;
     }
 
     /// A client is let in: when it asked, if it still waits for that.
     pub(crate) fn enter(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
-        let stay = self.latest_mut(client, kind).filter(|stay| stay.is_waiting())?;
-        stay.from_ns = now_ns;
-        let asked_ns = stay.asked_ns;
+        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
+        membership.from_ns = now_ns;
+        let asked_ns = membership.asked_ns;
         self.inside[client as usize] |= 1 << kind;
         self.entered.push(client);
         Some(asked_ns)
@@ -183,37 +189,39 @@ impl Stays {
 
     /// A client is not let in: by which number it was announced, if it waited for that.
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
-        let stay = self.latest_mut(client, kind).filter(|stay| stay.is_waiting())?;
-        stay.end(stay.asked_ns, now_ns);
-        Some(stay.announced)
+        let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
+        membership.end(membership.asked_ns, now_ns);
+        Some(membership.announced)
     }
 
     /// Whether a client is inside or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
-        self.latest(client, kind).is_some_and(|stay| stay.until_ns == u64::MAX)
+        self.latest(client, kind).is_some_and(|membership| membership.until_ns == u64::MAX)
     }
 
     /// Whether a client is at the door.
     pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
-        self.latest(client, kind).is_some_and(Stay::is_waiting)
+        self.latest(client, kind).is_some_and(Membership::is_waiting)
     }
 
     /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent in its room that came to
     /// anybody here. `None`: it is not inside.
     pub(crate) fn leave(&mut self, client: u32, kind: u16, newest_ns: u64, now_ns: u64) -> Option<u64> {
-        let stay = self.latest_mut(client, kind);
-        let stay = stay.filter(|stay| stay.until_ns == u64::MAX && stay.from_ns != u64::MAX)?;
-        let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(stay.from_ns);
-        stay.end(until_ns, now_ns);
+        let membership = self.latest_mut(client, kind);
+        let membership = membership
+            .filter(|membership| membership.until_ns == u64::MAX && membership.from_ns != u64::MAX)?;
+        let until_ns = newest_ns.min(now_ns).saturating_sub(OVERTAKE_NS).max(membership.from_ns);
+        membership.end(until_ns, now_ns);
         self.inside[client as usize] &= !(1 << kind);
         Some(until_ns)
     }
 
     /// The server has confirmed that a client is gone: when that had left.
     pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
-        let stay = self.latest_mut(client, kind).filter(|stay| stay.until_ns != u64::MAX)?;
-        let left_ns = stay.gone_ns - OVERTAKE_NS;
-        stay.gone_ns = now_ns + CLOCKS_NS;
+        let membership =
+            self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
+        let left_ns = membership.gone_ns - OVERTAKE_NS;
+        membership.gone_ns = now_ns + CLOCKS_NS;
         Some(left_ns)
     }
 
@@ -224,9 +232,10 @@ impl Stays {
         for kind in self.kinds() {
             if let Some(announced) = self.turn_away(client, kind, now_ns) {
                 doors.push(announced);
-            } else if let Some(stay) = self.latest_mut(client, kind).filter(|stay| stay.until_ns == u64::MAX)
+            } else if let Some(membership) =
+                self.latest_mut(client, kind).filter(|membership| membership.until_ns == u64::MAX)
             {
-                stay.end(now_ns, now_ns);
+                membership.end(now_ns, now_ns);
             }
         }
         doors
@@ -241,22 +250,22 @@ impl Stays {
     /// Those who are at a door, and by which number each was announced.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         let slots = self.visited.count_ones();
-        let waits = |&latest: &u32| self.stay(latest).filter(|stay| stay.is_waiting());
+        let waits = |&latest: &u32| self.membership(latest).filter(|membership| membership.is_waiting());
         (0..)
             .zip(&self.latest)
             .filter_map(|(slot, latest)| Some((slot / slots, waits(latest)?.announced)))
             .collect()
     }
 
-    fn stay(&self, number: u32) -> Option<&Stay> {
+    fn membership(&self, number: u32) -> Option<&Membership> {
         number.checked_sub(1).map(|place| &self.all[place as usize])
     }
 
-    fn latest(&self, client: u32, kind: u16) -> Option<&Stay> {
-        self.stay(self.latest[self.slot(client, kind)])
+    fn latest(&self, client: u32, kind: u16) -> Option<&Membership> {
+        self.membership(self.latest[self.slot(client, kind)])
     }
 
-    fn latest_mut(&mut self, client: u32, kind: u16) -> Option<&mut Stay> {
+    fn latest_mut(&mut self, client: u32, kind: u16) -> Option<&mut Membership> {
         let latest = self.latest[self.slot(client, kind)];
         latest.checked_sub(1).map(|place| &mut self.all[place as usize])
     }
@@ -276,78 +285,99 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn stays() -> Stays {
+    fn memberships() -> Memberships {
         let wait = VisitStep::Wait { ns_min: S, ns_max: S };
         let visit = Visit { steps: vec![VisitStep::Join(0), wait, VisitStep::Leave(0), wait], stays: 0 };
-        let mut stays = Stays::of(&Rooms::default().with_visits(vec![visit]).unwrap()).unwrap();
-        stays.start_step(2);
-        stays
+        let mut memberships = Memberships::of(&Rooms::default().with_visits(vec![visit]).unwrap()).unwrap();
+        memberships.start_step(2);
+        memberships
     }
 
     #[test]
     fn nobody_comes_or_goes_where_there_are_no_visits() {
-        assert!(Stays::of(&Rooms::default()).is_none());
+        assert!(Memberships::of(&Rooms::default()).is_none());
     }
 
     #[test]
     fn a_copy_is_due_inside_and_once_or_not_at_all_on_the_way() {
-        let mut stays = stays();
-        stays.ask(1, 0, 7, 10 * S);
-        assert!(!stays.is_in(1, 0) && !stays.may_speak(1, 0));
-        assert_eq!(stays.enter(1, 0, 11 * S), Some(10 * S));
-        assert_eq!((stays.enter(1, 0, 12 * S), stays.take_entered()), (None, vec![1]));
-        assert!(stays.is_in(1, 0) && stays.may_speak(1, 0));
+        let mut memberships = memberships();
+        memberships.ask(1, 0, 7, 10 * S);
+        assert!(!memberships.is_in(1, 0) && !memberships.may_speak(1, 0));
+        assert_eq!(memberships.enter(1, 0, 11 * S), Some(10 * S));
+        assert_eq!((memberships.enter(1, 0, 12 * S), memberships.take_entered()), (None, vec![1]));
+        assert!(memberships.is_in(1, 0) && memberships.may_speak(1, 0));
         // The newest that anybody has was sent at 19.5 s.
-        assert_eq!(stays.leave(1, 0, 19 * S + S / 2, 20 * S), Some(18 * S + S / 2));
-        assert!(!stays.is_in(1, 0));
-        let stood = |stays: &Stays, sent_ns, now_ns| stays.stood(1, 0, sent_ns, now_ns);
+        assert_eq!(memberships.leave(1, 0, 19 * S + S / 2, 20 * S), Some(18 * S + S / 2));
+        assert!(!memberships.is_in(1, 0));
+        let membership_state =
+            |memberships: &Memberships, sent_ns, now_ns| memberships.membership_state(1, 0, sent_ns, now_ns);
         for (sent_ns, expected) in [
-            (9 * S - 1, Stood::Before),
-            (9 * S, Stood::Passing),
-            (10 * S, Stood::Passing),
-            (11 * S, Stood::Inside),
-            (18 * S, Stood::Inside),
-            (18 * S + S / 2, Stood::Passing),
-            (20 * S, Stood::Passing),
+            (9 * S - 1, MembershipState::Before),
+            (9 * S, MembershipState::Passing),
+            (10 * S, MembershipState::Passing),
+            (11 * S, MembershipState::Inside),
+            (18 * S, MembershipState::Inside),
+            (18 * S + S / 2, MembershipState::Passing),
+            (20 * S, MembershipState::Passing),
         ] {
-            assert_eq!(stood(&stays, sent_ns, 20 * S), expected, "{sent_ns}");
+            assert_eq!(membership_state(&memberships, sent_ns, 20 * S), expected, "{sent_ns}");
         }
-        assert_eq!(stood(&stays, 21 * S, 21 * S), Stood::Outside, "a second is enough to be gone");
-        assert_eq!(stays.confirm(1, 0, 20 * S + 1), Some(20 * S));
-        assert_eq!(stood(&stays, 20 * S + S / 5, 21 * S), Stood::Outside, "the server has said so");
-        stays.ask(1, 0, 7, 30 * S);
-        assert_eq!(stood(&stays, 25 * S, 31 * S), Stood::Before, "what newcomers are shown");
-        assert_eq!(stood(&stays, 17 * S, 31 * S), Stood::Inside, "a late one of the stay before");
+        assert_eq!(
+            membership_state(&memberships, 21 * S, 21 * S),
+            MembershipState::Outside,
+            "a second is enough to be gone"
+        );
+        assert_eq!(memberships.confirm(1, 0, 20 * S + 1), Some(20 * S));
+        assert_eq!(
+            membership_state(&memberships, 20 * S + S / 5, 21 * S),
+            MembershipState::Outside,
+            "the server has said so"
+        );
+        memberships.ask(1, 0, 7, 30 * S);
+        assert_eq!(
+            membership_state(&memberships, 25 * S, 31 * S),
+            MembershipState::Before,
+            "what newcomers are shown"
+        );
+        assert_eq!(
+            membership_state(&memberships, 17 * S, 31 * S),
+            MembershipState::Inside,
+            "a late one of the stay before"
+        );
     }
 
     #[test]
     fn who_is_turned_away_was_never_there() {
-        let mut stays = stays();
-        stays.ask(0, 0, 7, 10 * S);
-        assert!(stays.waiting() == [(0, 7)] && stays.is_at_door(0, 0) && !stays.is_at_door(1, 0));
-        let turned = [12, 12].map(|s| stays.turn_away(0, 0, s * S));
-        assert!(turned == [Some(7), None] && !stays.is_at(0, 0));
-        assert_eq!(stays.leave(0, 0, 13 * S, 13 * S), None);
-        assert_eq!(stays.stood(0, 0, 11 * S, 13 * S), Stood::Passing);
-        assert_eq!(stays.stood(0, 0, 13 * S, 13 * S), Stood::Outside);
+        let mut memberships = memberships();
+        memberships.ask(0, 0, 7, 10 * S);
+        assert!(
+            memberships.waiting() == [(0, 7)]
+                && memberships.is_at_door(0, 0)
+                && !memberships.is_at_door(1, 0)
+        );
+        let turned = [12, 12].map(|s| memberships.turn_away(0, 0, s * S));
+        assert!(turned == [Some(7), None] && !memberships.is_at(0, 0));
+        assert_eq!(memberships.leave(0, 0, 13 * S, 13 * S), None);
+        assert_eq!(memberships.membership_state(0, 0, 11 * S, 13 * S), MembershipState::Passing);
+        assert_eq!(memberships.membership_state(0, 0, 13 * S, 13 * S), MembershipState::Outside);
     }
 
     #[test]
     fn who_is_inside_stays_there_from_step_to_step_unless_its_connection_ends() {
-        let mut stays = stays();
+        let mut memberships = memberships();
         for client in 0..2 {
-            stays.ask(client, 0, 7, S);
-            stays.enter(client, 0, 2 * S);
+            memberships.ask(client, 0, 7, S);
+            memberships.enter(client, 0, 2 * S);
         }
-        stays.handle_gone(1, 3 * S);
-        stays.start_step(3);
-        assert!(stays.is_in(0, 0) && !stays.is_in(1, 0) && !stays.is_in(2, 0));
-        assert_eq!(stays.stood(0, 0, 9 * S, 9 * S), Stood::Inside);
-        assert_eq!(stays.stood(1, 0, 9 * S, 9 * S), Stood::Outside);
+        memberships.handle_gone(1, 3 * S);
+        memberships.start_step(3);
+        assert!(memberships.is_in(0, 0) && !memberships.is_in(1, 0) && !memberships.is_in(2, 0));
+        assert_eq!(memberships.membership_state(0, 0, 9 * S, 9 * S), MembershipState::Inside);
+        assert_eq!(memberships.membership_state(1, 0, 9 * S, 9 * S), MembershipState::Outside);
     }
 
     #[test]
     fn a_stay_takes_forty_bytes() {
-        assert_eq!(size_of::<Stay>(), 40);
+        assert_eq!(size_of::<Membership>(), 40);
     }
 }

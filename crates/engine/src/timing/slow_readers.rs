@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 use load::Slow;
 
 /// The slow clients of a worker that wait before they read again.
-pub(crate) struct Sips {
+pub(crate) struct SlowReaders {
     /// How long each waits.
     pause_ns: u64,
     /// When, and whose: the token that names the connection.
     waiting: VecDeque<(u64, u64)>,
 }
 
-impl Sips {
+impl SlowReaders {
     /// No client waits yet.
     pub(crate) fn new(slow: Option<Slow>) -> Self {
         Self { pause_ns: slow.map_or(0, |slow| slow.sip().1), waiting: VecDeque::new() }
@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn each_waits_as_long_as_its_sip_takes() {
-        let mut sips = Sips::new(Some(Slow { share: 1.0, bytes_per_s: 1_000 }));
-        assert_eq!((sips.poll(0), sips.poll_timeout()), (None, None));
-        sips.handle_sip(7, 0);
-        sips.handle_sip(8, 30_000_000);
-        assert_eq!((sips.poll(99_999_999), sips.poll_timeout()), (None, Some(100_000_000)));
-        assert_eq!((sips.poll(100_000_000), sips.poll(100_000_000)), (Some(7), None));
-        assert_eq!((sips.poll(1_000_000_000), sips.poll(1_000_000_000)), (Some(8), None));
+        let mut slow_readers = SlowReaders::new(Some(Slow { share: 1.0, bytes_per_s: 1_000 }));
+        assert_eq!((slow_readers.poll(0), slow_readers.poll_timeout()), (None, None));
+        slow_readers.handle_sip(7, 0);
+        slow_readers.handle_sip(8, 30_000_000);
+        assert_eq!((slow_readers.poll(99_999_999), slow_readers.poll_timeout()), (None, Some(100_000_000)));
+        assert_eq!((slow_readers.poll(100_000_000), slow_readers.poll(100_000_000)), (Some(7), None));
+        assert_eq!((slow_readers.poll(1_000_000_000), slow_readers.poll(1_000_000_000)), (Some(8), None));
     }
 }

@@ -10,8 +10,8 @@ use load::{Cut, Load, Plan, Segment, StepOrder};
 
 use crate::timing::churn::Churn;
 use crate::timing::flap::{Flap, Presence};
+use crate::timing::reconnects::{ReconnectAction, Reconnects};
 use crate::timing::renewal::Renewal;
-use crate::timing::returns::{Return, Returns};
 use crate::timing::storm::Storm;
 
 /// How long servers have to answer the goodbye of a client that leaves.
@@ -22,8 +22,8 @@ const TRIES_MAX: u32 = 5;
 
 /// What is to be done to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// The storm takes the connections of all clients that it [`takes`](Unrest::takes), without a word, as a network does.
+pub(crate) enum ConnectionAction {
+    /// The storm takes the connections of all clients that it [`takes`](Disruptions::takes), without a word, as a network does.
     Strike,
     /// This client says goodbye.
     Leave(u32),
@@ -37,10 +37,10 @@ pub(crate) enum Turn {
     Expire { client: u32, attempt: u32 },
 }
 
-/// The unrest of a step at one worker.
-pub(crate) struct Unrest {
+/// The disruptions of a step at one worker.
+pub(crate) struct Disruptions {
     kind: Kind,
-    returns: Returns,
+    reconnects: Reconnects,
 }
 
 enum Kind {
@@ -50,8 +50,8 @@ enum Kind {
     Renewal(Renewal),
 }
 
-impl Unrest {
-    /// The unrest of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has any; this many
+impl Disruptions {
+    /// The disruptions of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has any; this many
     /// of the step's clients are here, and these are usable and read as fast as they can.
     pub(crate) fn of(
         plan: &Plan,
@@ -75,24 +75,30 @@ impl Unrest {
             },
         };
         let seed = plan.seed ^ u64::from(segment.worker);
-        let returns =
-            Returns::new(window_ns, plan.speech.dialect.facts().backoff, plan.connecting.timeout_ns, seed);
-        Some(Self { kind, returns })
+        let reconnects =
+            Reconnects::new(window_ns, plan.speech.dialect.facts().backoff, plan.connecting.timeout_ns, seed);
+        Some(Self { kind, reconnects })
     }
 
     /// What is to be done now. Each turn is given once.
-    pub(crate) fn poll(&mut self, now_ns: u64, presence: impl Fn(u32) -> Presence) -> Option<Turn> {
+    pub(crate) fn poll(
+        &mut self,
+        now_ns: u64,
+        presence: impl Fn(u32) -> Presence,
+    ) -> Option<ConnectionAction> {
         let is_usable = |client| presence(client) != Presence::Gone;
         let turn = match &mut self.kind {
-            Kind::Storm(storm) => storm.poll(now_ns).then_some(Turn::Strike),
-            Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(Turn::Leave),
-            Kind::Flap(flap) => flap.poll(now_ns, presence).map(|(client, cut)| Turn::Cut(client, cut)),
-            Kind::Renewal(renewal) => renewal.poll(is_usable).map(Turn::Renew),
+            Kind::Storm(storm) => storm.poll(now_ns).then_some(ConnectionAction::Strike),
+            Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(ConnectionAction::Leave),
+            Kind::Flap(flap) => {
+                flap.poll(now_ns, presence).map(|(client, cut)| ConnectionAction::Cut(client, cut))
+            }
+            Kind::Renewal(renewal) => renewal.poll(is_usable).map(ConnectionAction::Renew),
         };
         turn.or_else(|| {
-            self.returns.poll(now_ns).map(|due| match due {
-                Return::Connect(client) => Turn::Connect(client),
-                Return::Expire { client, attempt } => Turn::Expire { client, attempt },
+            self.reconnects.poll(now_ns).map(|due| match due {
+                ReconnectAction::Connect(client) => ConnectionAction::Connect(client),
+                ReconnectAction::Expire { client, attempt } => ConnectionAction::Expire { client, attempt },
             })
         })
     }
@@ -106,7 +112,7 @@ impl Unrest {
             // It waits for answers, and not for a time.
             Kind::Renewal(_) => None,
         };
-        own_ns.into_iter().chain(self.returns.poll_timeout()).min()
+        own_ns.into_iter().chain(self.reconnects.poll_timeout()).min()
     }
 
     /// When the storm begins or began, if it is one.
@@ -144,14 +150,14 @@ impl Unrest {
     /// Whether a client is still to come back that has not failed to, or not too often.
     pub(crate) fn has_hope(&self) -> bool {
         match &self.kind {
-            Kind::Renewal(renewal) => renewal.is_due() || self.returns.has_tries(TRIES_MAX),
-            Kind::Storm(_) | Kind::Churn(_) | Kind::Flap(_) => self.returns.has_hope(),
+            Kind::Renewal(renewal) => renewal.is_due() || self.reconnects.has_tries(TRIES_MAX),
+            Kind::Storm(_) | Kind::Churn(_) | Kind::Flap(_) => self.reconnects.has_hope(),
         }
     }
 
     /// Whether a client is away because it was to be: it is still to come back, and has not failed to.
     pub(crate) fn is_away(&self, client: u32) -> bool {
-        matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.returns.is_hoped_for(client)
+        matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.reconnects.is_hoped_for(client)
     }
 
     /// Everything is sent: no more clients leave, but those that are to come back do.
@@ -167,7 +173,7 @@ impl Unrest {
     /// A usable client has lost its connection.
     pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
         if let Kind::Storm(_) | Kind::Flap(_) | Kind::Renewal(_) = self.kind {
-            self.returns.handle_loss(client, now_ns);
+            self.reconnects.handle_loss(client, now_ns);
         }
     }
 
@@ -175,38 +181,38 @@ impl Unrest {
     pub(crate) fn handle_cut(&mut self, client: u32, now_ns: u64) {
         let Kind::Flap(flap) = &self.kind else { return };
         match flap.away_ns() {
-            Some(away_ns) => self.returns.handle_departure(client, now_ns + away_ns),
-            None => self.returns.handle_loss(client, now_ns),
+            Some(away_ns) => self.reconnects.handle_departure(client, now_ns + away_ns),
+            None => self.reconnects.handle_loss(client, now_ns),
         }
     }
 
     /// A client has said goodbye; `is_over`: and its connection has ended with that.
     pub(crate) fn handle_goodbye(&mut self, client: u32, is_over: bool, now_ns: u64) {
         let wait_ns = if is_over { 0 } else { GOODBYE_NS_MAX };
-        self.returns.handle_departure(client, now_ns + wait_ns);
+        self.reconnects.handle_departure(client, now_ns + wait_ns);
     }
 
     /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one too many
     /// for the step.
     pub(crate) fn handle_parted(&mut self, client: u32, now_ns: u64) {
-        if matches!(self.kind, Kind::Churn(_) | Kind::Renewal(_)) && self.returns.expects(client) {
-            self.returns.handle_departure(client, now_ns);
+        if matches!(self.kind, Kind::Churn(_) | Kind::Renewal(_)) && self.reconnects.expects(client) {
+            self.reconnects.handle_departure(client, now_ns);
         }
     }
 
     /// The attempt of a client to come back has begun.
     pub(crate) fn handle_begun(&mut self, client: u32, attempt: u32, now_ns: u64) {
-        self.returns.handle_begun(client, attempt, now_ns);
+        self.reconnects.handle_begun(client, attempt, now_ns);
     }
 
     /// It has failed.
     pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
-        self.returns.handle_failure(client, now_ns);
+        self.reconnects.handle_failure(client, now_ns);
     }
 
     /// A client is back.
     pub(crate) fn handle_back(&mut self, client: u32, now_ns: u64) {
-        self.returns.handle_back(client);
+        self.reconnects.handle_back(client);
         match &mut self.kind {
             Kind::Flap(flap) => flap.handle_back(client, now_ns),
             Kind::Renewal(renewal) => renewal.handle_back(client),
@@ -222,48 +228,57 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
 
-    fn returns() -> Returns {
-        Returns::new(Some(0), wire::Backoff::USUAL, 5 * S, 1)
+    fn reconnects() -> Reconnects {
+        Reconnects::new(Some(0), wire::Backoff::USUAL, 5 * S, 1)
     }
 
-    fn storm() -> Unrest {
+    fn storm() -> Disruptions {
         let storm =
             load::Storm { rate_per_s: Some(1.0), lead_ns: S, duration_ns: S, share: 1.0, window_ns: None };
-        Unrest { kind: Kind::Storm(Storm::new(storm, 0)), returns: returns() }
+        Disruptions { kind: Kind::Storm(Storm::new(storm, 0)), reconnects: reconnects() }
     }
 
-    fn churn() -> Unrest {
+    fn churn() -> Disruptions {
         let churn = load::Churn { share_per_s: 0.5 };
-        Unrest { kind: Kind::Churn(Churn::new(churn, ALONE, (2, 2), (0, 10 * S))), returns: returns() }
+        Disruptions {
+            kind: Kind::Churn(Churn::new(churn, ALONE, (2, 2), (0, 10 * S))),
+            reconnects: reconnects(),
+        }
     }
 
     #[test]
     fn who_is_lost_in_a_storm_comes_back() {
-        let mut unrest = storm();
-        assert_eq!((unrest.poll(0, |_| Presence::Here), unrest.poll_timeout()), (None, Some(S)));
-        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Strike));
-        unrest.handle_loss(4, S);
-        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Connect(4)));
-        unrest.handle_begun(4, 2, S);
-        assert_eq!((unrest.poll(S, |_| Presence::Here), unrest.poll_timeout()), (None, Some(6 * S)));
-        assert_eq!(unrest.poll(6 * S, |_| Presence::Here), Some(Turn::Expire { client: 4, attempt: 2 }));
-        unrest.handle_back(4, 6 * S);
-        assert_eq!((unrest.poll(9 * S, |_| Presence::Here), unrest.poll_timeout()), (None, None));
+        let mut disruptions = storm();
+        assert_eq!((disruptions.poll(0, |_| Presence::Here), disruptions.poll_timeout()), (None, Some(S)));
+        assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Strike));
+        disruptions.handle_loss(4, S);
+        assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Connect(4)));
+        disruptions.handle_begun(4, 2, S);
+        assert_eq!(
+            (disruptions.poll(S, |_| Presence::Here), disruptions.poll_timeout()),
+            (None, Some(6 * S))
+        );
+        assert_eq!(
+            disruptions.poll(6 * S, |_| Presence::Here),
+            Some(ConnectionAction::Expire { client: 4, attempt: 2 })
+        );
+        disruptions.handle_back(4, 6 * S);
+        assert_eq!((disruptions.poll(9 * S, |_| Presence::Here), disruptions.poll_timeout()), (None, None));
     }
 
     #[test]
     fn who_leaves_in_a_churn_is_followed_once_its_connection_has_ended() {
-        let mut unrest = churn();
-        assert_eq!(unrest.poll(0, |_| Presence::Here), Some(Turn::Leave(0)));
-        unrest.handle_goodbye(0, false, 0);
-        assert_eq!(unrest.poll(S / 2, |_| Presence::Here), None);
-        unrest.handle_parted(0, S / 2);
-        assert_eq!(unrest.poll(S / 2, |_| Presence::Here), Some(Turn::Connect(0)));
-        unrest.handle_parted(1, S / 2);
-        unrest.handle_loss(1, S / 2);
-        unrest.handle_loaded();
+        let mut disruptions = churn();
+        assert_eq!(disruptions.poll(0, |_| Presence::Here), Some(ConnectionAction::Leave(0)));
+        disruptions.handle_goodbye(0, false, 0);
+        assert_eq!(disruptions.poll(S / 2, |_| Presence::Here), None);
+        disruptions.handle_parted(0, S / 2);
+        assert_eq!(disruptions.poll(S / 2, |_| Presence::Here), Some(ConnectionAction::Connect(0)));
+        disruptions.handle_parted(1, S / 2);
+        disruptions.handle_loss(1, S / 2);
+        disruptions.handle_loaded();
         assert_eq!(
-            unrest.poll(9 * S, |_| Presence::Here),
+            disruptions.poll(9 * S, |_| Presence::Here),
             None,
             "nobody comes twice, or waits for a client that was lost, or leaves any more"
         );
@@ -271,11 +286,11 @@ mod tests {
 
     #[test]
     fn a_goodbye_has_its_time() {
-        let mut unrest = churn();
-        assert_eq!(unrest.poll(0, |_| Presence::Here), Some(Turn::Leave(0)));
-        unrest.handle_goodbye(0, false, 0);
-        unrest.handle_loaded();
-        assert_eq!(unrest.poll(S - 1, |_| Presence::Here), None);
-        assert_eq!(unrest.poll(S, |_| Presence::Here), Some(Turn::Connect(0)));
+        let mut disruptions = churn();
+        assert_eq!(disruptions.poll(0, |_| Presence::Here), Some(ConnectionAction::Leave(0)));
+        disruptions.handle_goodbye(0, false, 0);
+        disruptions.handle_loaded();
+        assert_eq!(disruptions.poll(S - 1, |_| Presence::Here), None);
+        assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Connect(0)));
     }
 }

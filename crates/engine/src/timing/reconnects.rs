@@ -10,7 +10,7 @@ use wire::Backoff;
 
 /// What is to be done with a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Return {
+pub(crate) enum ReconnectAction {
     /// It connects.
     Connect(u32),
     /// Its attempt has had its time; it may have ended long ago.
@@ -18,7 +18,7 @@ pub(crate) enum Return {
 }
 
 /// The returning clients of one worker.
-pub(crate) struct Returns {
+pub(crate) struct Reconnects {
     /// They come back spread over this time; absent: as the protocol's back-off says.
     window_ns: Option<u64>,
     backoff: Backoff,
@@ -41,7 +41,7 @@ struct Absent {
     due_ns: Option<u64>,
 }
 
-impl Returns {
+impl Reconnects {
     /// No client is lost yet.
     pub(crate) fn new(window_ns: Option<u64>, backoff: Backoff, timeout_ns: u64, seed: u64) -> Self {
         Self {
@@ -105,14 +105,14 @@ impl Returns {
     }
 
     /// What is to be done now: each is said once.
-    pub(crate) fn poll(&mut self, now_ns: u64) -> Option<Return> {
+    pub(crate) fn poll(&mut self, now_ns: u64) -> Option<ReconnectAction> {
         while let Some(&Reverse((due_ns, client))) = self.due.peek()
             && due_ns <= now_ns
         {
             self.due.pop();
             let absent = self.absent.get_mut(&client);
             if absent.is_some_and(|absent| absent.due_ns.take_if(|next_ns| *next_ns == due_ns).is_some()) {
-                return Some(Return::Connect(client));
+                return Some(ReconnectAction::Connect(client));
             }
         }
         let &(client, attempt, deadline_ns) = self.deadlines.front()?;
@@ -120,7 +120,7 @@ impl Returns {
             return None;
         }
         self.deadlines.pop_front();
-        Some(Return::Expire { client, attempt })
+        Some(ReconnectAction::Expire { client, attempt })
     }
 
     /// The attempt of `client` has begun.
@@ -141,49 +141,52 @@ mod tests {
     use super::*;
     use wire::DialectId;
 
-    fn returns(dialect: DialectId, window_ns: Option<u64>) -> Returns {
-        Returns::new(window_ns, dialect.facts().backoff, 1_000, 1)
+    fn reconnects(dialect: DialectId, window_ns: Option<u64>) -> Reconnects {
+        Reconnects::new(window_ns, dialect.facts().backoff, 1_000, 1)
     }
 
     #[test]
     fn a_client_tries_until_it_is_back() {
-        let mut returns = returns(DialectId::Phoenix, None);
-        returns.handle_loss(7, 0);
-        assert_eq!(returns.poll(9_999_999), None);
-        assert_eq!(returns.poll(10_000_000), Some(Return::Connect(7)));
-        returns.handle_begun(7, 2, 10_000_000);
-        assert!(returns.expects(7) && returns.has_hope() && !returns.expects(8));
-        assert!(returns.is_hoped_for(7) && !returns.is_hoped_for(8));
-        assert_eq!(returns.poll_timeout(), Some(10_001_000));
-        assert_eq!(returns.poll(10_001_000), Some(Return::Expire { client: 7, attempt: 2 }));
-        returns.handle_failure(7, 10_001_000);
-        assert!(returns.expects(7) && !returns.has_hope() && !returns.is_hoped_for(7));
-        assert_eq!(returns.poll_timeout(), Some(60_001_000), "50 ms later");
-        assert_eq!(returns.poll(60_001_000), Some(Return::Connect(7)));
-        returns.handle_back(7);
-        assert!(!returns.expects(7));
-        returns.handle_failure(7, 60_001_000);
-        assert_eq!(returns.poll_timeout(), None, "who is back needs no further try");
+        let mut reconnects = reconnects(DialectId::Phoenix, None);
+        reconnects.handle_loss(7, 0);
+        assert_eq!(reconnects.poll(9_999_999), None);
+        assert_eq!(reconnects.poll(10_000_000), Some(ReconnectAction::Connect(7)));
+        reconnects.handle_begun(7, 2, 10_000_000);
+        assert!(reconnects.expects(7) && reconnects.has_hope() && !reconnects.expects(8));
+        assert!(reconnects.is_hoped_for(7) && !reconnects.is_hoped_for(8));
+        assert_eq!(reconnects.poll_timeout(), Some(10_001_000));
+        assert_eq!(reconnects.poll(10_001_000), Some(ReconnectAction::Expire { client: 7, attempt: 2 }));
+        reconnects.handle_failure(7, 10_001_000);
+        assert!(reconnects.expects(7) && !reconnects.has_hope() && !reconnects.is_hoped_for(7));
+        assert_eq!(reconnects.poll_timeout(), Some(60_001_000), "50 ms later");
+        assert_eq!(reconnects.poll(60_001_000), Some(ReconnectAction::Connect(7)));
+        reconnects.handle_back(7);
+        assert!(!reconnects.expects(7));
+        reconnects.handle_failure(7, 60_001_000);
+        assert_eq!(reconnects.poll_timeout(), None, "who is back needs no further try");
     }
 
     #[test]
     fn who_comes_earlier_than_it_might_does_not_come_twice() {
-        let mut returns = returns(DialectId::Json, None);
+        let mut reconnects = reconnects(DialectId::Json, None);
         // It has a second to be let go, and needs none.
-        returns.handle_departure(7, 1_000);
-        returns.handle_departure(7, 5);
-        assert_eq!(returns.poll(5), Some(Return::Connect(7)));
-        returns.handle_back(7);
-        returns.handle_departure(7, 1_500);
-        assert_eq!((returns.poll(1_000), returns.poll(1_500)), (None, Some(Return::Connect(7))));
+        reconnects.handle_departure(7, 1_000);
+        reconnects.handle_departure(7, 5);
+        assert_eq!(reconnects.poll(5), Some(ReconnectAction::Connect(7)));
+        reconnects.handle_back(7);
+        reconnects.handle_departure(7, 1_500);
+        assert_eq!(
+            (reconnects.poll(1_000), reconnects.poll(1_500)),
+            (None, Some(ReconnectAction::Connect(7)))
+        );
     }
 
     #[test]
     fn a_window_spreads_them() {
-        let mut returns = returns(DialectId::Json, Some(1_000));
-        (0..100).for_each(|client| returns.handle_loss(client, 0));
-        let early = (0..100).filter_map(|_| returns.poll(500)).count();
+        let mut reconnects = reconnects(DialectId::Json, Some(1_000));
+        (0..100).for_each(|client| reconnects.handle_loss(client, 0));
+        let early = (0..100).filter_map(|_| reconnects.poll(500)).count();
         assert!((30..70).contains(&early), "{early} of 100 in the first half");
-        assert_eq!((0..100).filter_map(|_| returns.poll(1_000)).count(), 100 - early);
+        assert_eq!((0..100).filter_map(|_| reconnects.poll(1_000)).count(), 100 - early);
     }
 }
