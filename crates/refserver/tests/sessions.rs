@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::*;
-use wire::{History, Keep, Mischief, Settings};
+use wire::{History, Keep, ReplayFault, Settings};
 
 const THREADS: usize = 4;
 
@@ -321,7 +321,7 @@ fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() 
 #[test]
 fn who_comes_back_right_behind_a_broadcast_is_sent_it_once() {
     let server = Running::with(|options| {
-        let history = History::new(Keep::Messages(100), |_| Mischief::default());
+        let history = History::new(Keep::Messages(100), |_| ReplayFault::default());
         options.protocol.history = Some(Arc::new(history));
     });
     let mut client = server.connect();

@@ -212,7 +212,7 @@ pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<
         for event in visitor.events.drain(..) {
             match event {
                 Event::Message { .. } => return Ok(()),
-                Event::Wrong(wrong) => return Err(wrong.to_string()),
+                Event::WrongResponse(wrong) => return Err(wrong.to_string()),
                 Event::Broken(failure) => return Err(failure.to_string()),
                 _ => {}
             }

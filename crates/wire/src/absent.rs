@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use crate::carried::{Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{ClientProtocol, HttpClientProtocol, ServerProtocol};
-use crate::event::Tells;
+use crate::event::OnServerEvent;
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{Io, Sending, StreamId};
@@ -38,7 +38,7 @@ pub(crate) struct NoQuestion(Infallible);
 impl<P> ClientProtocol for NoClient<P> {
     type Parts = P;
 
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _on: &mut impl ProtocolHandler) {
         match self.0 {}
     }
 
@@ -46,12 +46,12 @@ impl<P> ClientProtocol for NoClient<P> {
         &mut self,
         _link: &mut Link<'_, P, I>,
         _message: &Message<'_>,
-        _on: &mut impl Hears,
+        _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match self.0 {}
     }
 
-    fn send<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _letter: &Letter, _filling: &Filling<'_>) {
+    fn send<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _letter: &MessageTemplate, _filling: &Filling<'_>) {
         match self.0 {}
     }
 }
@@ -69,7 +69,7 @@ impl<P, C> HttpClientProtocol for NoRequests<P, C> {
         _link: &mut HttpLink<'_, P, I>,
         _stream: StreamId,
         _bytes: &[u8],
-        _on: &mut impl Hears,
+        _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match self.0 {}
     }
@@ -78,7 +78,7 @@ impl<P, C> HttpClientProtocol for NoRequests<P, C> {
         &mut self,
         _link: &mut HttpLink<'_, P, I>,
         _stream: StreamId,
-        _on: &mut impl Hears,
+        _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match self.0 {}
     }
@@ -90,7 +90,7 @@ impl<P, C> HttpClientProtocol for NoRequests<P, C> {
     fn send<I: Io>(
         &mut self,
         _link: &mut HttpLink<'_, P, I>,
-        _letter: &Letter,
+        _letter: &MessageTemplate,
         _filling: &Filling<'_>,
     ) -> Sending {
         match self.0 {}
@@ -112,7 +112,7 @@ impl ServerProtocol for NoServer {
         Err(404)
     }
 
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.0 {}
     }
 
@@ -121,7 +121,7 @@ impl ServerProtocol for NoServer {
         _link: &mut ServerLink<'_, I>,
         _text: bool,
         _start: usize,
-        _on: &mut impl Tells,
+        _on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         match self.0 {}
     }
@@ -146,12 +146,12 @@ impl ServerSession for NoSession {
         _link: &mut SessionLink<'_, I>,
         _question: NoQuestion,
         _body: &[u8],
-        _on: &mut impl Tells,
+        _on: &mut impl OnServerEvent,
     ) -> Answer<Infallible> {
         match self.0 {}
     }
 
-    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.0 {}
     }
 
@@ -159,7 +159,7 @@ impl ServerSession for NoSession {
         &mut self,
         _link: &mut SessionLink<'_, I>,
         _frames: &[u8],
-        _on: &mut impl Tells,
+        _on: &mut impl OnServerEvent,
     ) {
         match self.0 {}
     }
@@ -168,7 +168,7 @@ impl ServerSession for NoSession {
         match self.0 {}
     }
 
-    fn handle_timeout<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_timeout<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.0 {}
     }
 
@@ -176,7 +176,7 @@ impl ServerSession for NoSession {
         match self.0 {}
     }
 
-    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.0 {}
     }
 

@@ -40,7 +40,7 @@ pub struct AppFile {
     /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or the opening does.
     pub joins: Vec<Join>,
     /// How the rooms of those kinds are joined and left that not everybody is in for good.
-    pub doors: Vec<Door>,
+    pub visited_rooms: Vec<VisitedRoom>,
     /// The messages that everyone in a room gets, by kind.
     pub broadcasts: Vec<Broadcast>,
     /// What the server says when it refuses something.
@@ -95,14 +95,16 @@ impl AppFile {
         let visited = self.joins.iter().filter(|join| join.visited.is_some());
         measured.chain(answers).chain(heartbeats).any(|say| say.body.has_kept())
             || visited.into_iter().any(|join| join.name.has_kept() || join.params.has_kept())
-            || self.doors.iter().any(Door::says_kept)
+            || self.visited_rooms.iter().any(VisitedRoom::says_kept)
     }
 
     /// Whether who joins a room of this kind is announced to the others there: the join has an id.
     pub(crate) fn announces(&self, kind: u16) -> bool {
-        let Some(door) = self.doors.iter().find(|door| door.kind == kind) else { return false };
-        let join = door.place.and_then(|place| self.joins.get(usize::from(place)));
-        door.join.iter().filter_map(OpenStep::said).any(|say| say.body.has_id())
+        let Some(visited) = self.visited_rooms.iter().find(|visited| visited.kind == kind) else {
+            return false;
+        };
+        let join = visited.place.and_then(|place| self.joins.get(usize::from(place)));
+        visited.join.iter().filter_map(OpenStep::said).any(|say| say.body.has_id())
             || join.is_some_and(|join| join.params.has_id())
     }
 
@@ -264,7 +266,7 @@ pub struct Join {
 
 /// How clients join and leave their room of one kind, while they are connected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Door {
+pub struct VisitedRoom {
     /// The kind of rooms.
     pub kind: u16,
     /// Which of the [joins](AppFile::joins) it is, where the protocol carries rooms of its own. Else messages do it:
@@ -275,7 +277,7 @@ pub struct Door {
     pub leave: Vec<OpenStep>,
 }
 
-impl Door {
+impl VisitedRoom {
     fn says_kept(&self) -> bool {
         self.join.iter().chain(&self.leave).filter_map(OpenStep::said).any(|say| say.body.has_kept())
     }

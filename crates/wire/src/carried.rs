@@ -1,13 +1,13 @@
-//! What passes between an app and the protocol that carries it: utterances and letters on the way out, arrivals on the way in.
+//! What passes between an app and the protocol that carries it: app messages and their templates on the way out, arrivals on the way in.
 
 use std::borrow::Cow;
 
 use crate::event::{Event, Kind};
 use crate::stamp::Found;
-use crate::template::{Stencil, Template};
+use crate::template::{CompiledTemplate, Template};
 
 /// What an app has to say, to be carried under the name of an event.
-pub(crate) struct Utterance<'a> {
+pub(crate) struct AppMessage<'a> {
     /// The event's name: what a protocol with names puts there. Others have no use for it.
     pub(crate) event: &'a str,
     pub(crate) body: Template,
@@ -25,8 +25,8 @@ pub(crate) struct Utterance<'a> {
 
 /// A message with a protocol's envelope around it, ready to be filled in.
 #[derive(Debug, Default)]
-pub(crate) struct Letter {
-    pub(crate) text: Stencil,
+pub(crate) struct MessageTemplate {
+    pub(crate) text: CompiledTemplate,
     pub(crate) is_binary: bool,
     /// It is JSON that goes as MessagePack.
     pub(crate) is_packed: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Letter {
     /// The event's name, where that is not in the template.
     pub(crate) event: Vec<u8>,
     /// What a message of its own carries behind it (socketio).
-    pub(crate) attachment: Option<Stencil>,
+    pub(crate) attachment: Option<CompiledTemplate>,
 }
 
 /// How the payload of the seeds' benchmark stands in a body.
@@ -56,7 +56,7 @@ pub(crate) enum Shape {
 
 /// What a protocol tells of a connection.
 #[derive(Debug)]
-pub(crate) enum Carried<'a> {
+pub(crate) enum ProtocolEvent<'a> {
     /// The room is joined: the app may speak.
     Ready,
     /// A message for the app.
@@ -67,28 +67,35 @@ pub(crate) enum Carried<'a> {
 
 /// Who is told what a protocol carries. Not a closure but for the rare: what a message means is found out in the midst of
 /// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
-pub(crate) trait Hears {
+pub(crate) trait ProtocolHandler {
     /// Takes one thing that the protocol tells.
-    fn hear(&mut self, carried: Carried<'_>);
+    fn handle(&mut self, carried: ProtocolEvent<'_>);
 }
 
-impl<F: FnMut(Carried<'_>)> Hears for F {
-    fn hear(&mut self, carried: Carried<'_>) {
+impl<F: FnMut(ProtocolEvent<'_>)> ProtocolHandler for F {
+    fn handle(&mut self, carried: ProtocolEvent<'_>) {
         self(carried);
     }
 }
 
-impl<'a> Carried<'a> {
+impl<'a> ProtocolEvent<'a> {
     /// A message of text whose words stand in it as they are.
     #[inline(always)]
     pub(crate) fn text(
         text: &'a [u8],
         bytes: u32,
         found: Found,
-        says: Says<'a>,
+        says: MessageHint<'a>,
         open: fn(&'a [u8]) -> Option<Opened<'a>>,
-    ) -> Carried<'a> {
-        Carried::Arrival(Arrival { text, spelling: Spelling::Plain, found: Some(found), says, bytes, open })
+    ) -> ProtocolEvent<'a> {
+        ProtocolEvent::Arrival(Arrival {
+            text,
+            spelling: Spelling::Plain,
+            found: Some(found),
+            says,
+            bytes,
+            open,
+        })
     }
 }
 
@@ -102,7 +109,7 @@ pub(crate) struct Arrival<'a> {
     /// The stamp in it; `None`: where to look for it only the app knows.
     pub(crate) found: Option<Found>,
     /// What the protocol knows of its meaning.
-    pub(crate) says: Says<'a>,
+    pub(crate) says: MessageHint<'a>,
     /// Bytes on the wire.
     pub(crate) bytes: u32,
     /// Takes the envelope off; `None`: it is none of the protocol's messages.
@@ -127,7 +134,7 @@ pub(crate) enum Spelling {
 
 /// What a protocol knows of a message's meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Says<'a> {
+pub(crate) enum MessageHint<'a> {
     /// Nothing.
     Unknown,
     /// It came under this event's name.

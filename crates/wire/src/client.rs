@@ -27,14 +27,14 @@ use crate::login::Visit;
 use crate::opening::Opening;
 use crate::options::Carrier;
 use crate::pending::Pending;
-use crate::registry::clients::{ClientState, Through};
-use crate::registry::requesting::{HttpClientState, HttpThrough};
+use crate::registry::clients::{ClientState, LinkContext};
+use crate::registry::requesting::{HttpClientState, HttpLinkContext};
 use crate::resumption::Resumption;
 use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use question::Question;
-use socket::{Around, Ear, Session, split};
-use tunnel::{Inside, Speaks, Tunnel};
+use socket::{AppHandler, Session, SessionContext, split};
+use tunnel::{Inside, Tunnel, TunnelUser};
 
 /// One virtual user's connection.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Client {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream);
             }
             (State::LoggingIn(visit), Some(steps)) => {
-                if visit.handle_open(steps, &cfg.common.roll, now_ns, io) {
+                if visit.handle_open(steps, &cfg.common.identities, now_ns, io) {
                     self.ask(cfg, now_ns, io);
                 }
             }
@@ -143,8 +143,8 @@ impl Client {
         }
         let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
         let (_, _, kept) = split(&mut self.place);
-        let who = cfg.common.who(io, now_ns, kept);
-        self.state = State::Asking(Box::new(Question::ask(cfg, place, who, io)));
+        let context = cfg.common.context(io, now_ns, kept);
+        self.state = State::Asking(Box::new(Question::ask(cfg, place, context, io)));
     }
 
     /// Stream 0 is connected, and there is nothing to ask: the first request of the transport itself.
@@ -175,8 +175,8 @@ impl Client {
             }
             None => {
                 let write_place = |io: &mut _| cfg.parts.write_path(now_ns, io);
-                let who = cfg.common.who(io, now_ns, kept);
-                let asked = cfg.common.write_upgrade(io, who, write_place, &query);
+                let context = cfg.common.context(io, now_ns, kept);
+                let asked = cfg.common.write_upgrade(io, context, write_place, &query);
                 State::Opening(Box::new(Opening::new(asked)))
             }
         };
@@ -194,8 +194,8 @@ impl Client {
     ) -> Result<(), Failure> {
         // First what nearly all input is for, whose place is then never changed through a reference.
         if let State::Open(session) = &mut self.state {
-            let around = &mut Around { cfg, now_ns, place: &mut self.place };
-            let result = session.handle_input(around, bytes, io, on);
+            let context = &mut SessionContext { cfg, now_ns, place: &mut self.place };
+            let result = session.handle_input(context, bytes, io, on);
             return result.inspect_err(|_| self.state = State::Failed);
         }
         self.handle_rare_input(cfg, now_ns, stream, bytes, io, on)
@@ -219,11 +219,11 @@ impl Client {
                 now_ns,
                 bytes,
                 io,
-                &mut Insider { client: inside, cfg, now_ns, on },
+                &mut TunnelledClient { client: inside, cfg, now_ns, on },
             );
         }
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
-            let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.roll));
+            let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.identities));
             let went = visit.handle_input(steps, from, now_ns, &mut input, io);
             let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
             return result.inspect_err(|_| self.state = State::Failed);
@@ -237,9 +237,9 @@ impl Client {
         }
         if let State::Requesting(protocol) = &mut self.state {
             let (script, pending, kept) = split(&mut self.place);
-            let hear = &mut Ear { cfg, script, on };
-            let through = over_http(cfg, pending, kept, now_ns, io);
-            let result = protocol.handle_input(&cfg.parts, through, stream, bytes, hear);
+            let handler = &mut AppHandler { cfg, script, on };
+            let link_context = over_http(cfg, pending, kept, now_ns, io);
+            let result = protocol.handle_input(&cfg.parts, link_context, stream, bytes, handler);
             return self.conclude(result, cfg, now_ns, io, on);
         }
         let State::Opening(opening) = &mut self.state else { return Ok(()) };
@@ -256,7 +256,7 @@ impl Client {
                     }
                     self.place.take_if(|_| !cfg.app.has_places());
                 }
-                session.handle_upgraded(&mut Around { cfg, now_ns, place: &mut self.place }, io, on);
+                session.handle_upgraded(&mut SessionContext { cfg, now_ns, place: &mut self.place }, io, on);
                 self.state = State::Open(session);
                 self.handle_input(cfg, now_ns, stream, input, io, on)
             }
@@ -281,19 +281,19 @@ impl Client {
             State::Open(session) if session.receiver.is_closed() => Ok(()),
             State::Tunnelled(of) => {
                 let Tunnelled { tunnel, inside } = &mut **of;
-                tunnel.act(io, |io| Insider { client: inside, cfg, now_ns, on }.handle_eof(io))
+                tunnel.act(io, |io| TunnelledClient { client: inside, cfg, now_ns, on }.handle_eof(io))
             }
             State::LoggingIn(visit) => {
                 let Some(steps) = &cfg.login else { return Err(Failure::EofBeforeAnswer) };
-                let went = visit.handle_eof(steps, &cfg.common.roll, now_ns, io)?;
+                let went = visit.handle_eof(steps, &cfg.common.identities, now_ns, io)?;
                 self.handle_went(cfg, now_ns, went, b"", io, on)
             }
             State::Asking(question) => question.handle_eof(io),
             State::Requesting(protocol) => {
                 let (script, pending, kept) = split(&mut self.place);
-                let hear = &mut Ear { cfg, script, on };
-                let through = over_http(cfg, pending, kept, now_ns, io);
-                let result = protocol.handle_eof(&cfg.parts, through, stream, hear);
+                let handler = &mut AppHandler { cfg, script, on };
+                let link_context = over_http(cfg, pending, kept, now_ns, io);
+                let result = protocol.handle_eof(&cfg.parts, link_context, stream, handler);
                 self.conclude(result, cfg, now_ns, io, on)
             }
             State::Opening(_) => Err(Failure::EofBeforeAnswer),
@@ -322,15 +322,20 @@ impl Client {
 
     /// Says what the app's script has to say.
     fn speak(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(Event)) {
-        let around = &mut Around { cfg, now_ns, place: &mut self.place };
+        let context = &mut SessionContext { cfg, now_ns, place: &mut self.place };
         match &mut self.state {
-            State::Open(session) => session.speak(around, io, on),
+            State::Open(session) => session.speak(context, io, on),
             State::Requesting(protocol) => {
-                while let Some((letter, seq, announced)) = around.poll(on) {
-                    let (_, pending, kept) = split(around.place);
+                while let Some((message_template, seq, announced)) = context.poll(on) {
+                    let (_, pending, kept) = split(context.place);
                     let mark = Mark::of(announced.as_ref());
-                    let filling = cfg.filling(mark, seq, cfg.common.who(io, now_ns, kept));
-                    protocol.send(&cfg.parts, over_http(cfg, pending, kept, now_ns, io), letter, &filling);
+                    let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
+                    protocol.send(
+                        &cfg.parts,
+                        over_http(cfg, pending, kept, now_ns, io),
+                        message_template,
+                        &filling,
+                    );
                 }
             }
             _ => {}
@@ -367,9 +372,9 @@ impl Client {
                 Ok(())
             }
             State::Open(Session { sender, protocol, .. }) => {
-                let roll = &cfg.common.roll;
-                let through = Through { pending: None, roll, kept, now_ns, sender, io };
-                let result = protocol.handle_timeout(&cfg.parts, through);
+                let identities = &cfg.common.identities;
+                let link_context = LinkContext { pending: None, identities, kept, now_ns, sender, io };
+                let result = protocol.handle_timeout(&cfg.parts, link_context);
                 result.inspect_err(|&failure| sender.fail(io, failure))
             }
             _ => return Ok(()),
@@ -480,16 +485,17 @@ impl Client {
         match &mut self.state {
             State::Open(Session { sender, protocol, .. }) if protocol.is_ready() => {
                 let filling =
-                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
-                let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
-                protocol.send(&cfg.parts, through, cfg.letter(kind, &stamp), &filling);
+                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.context(io, now_ns, kept));
+                let link_context =
+                    LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
+                protocol.send(&cfg.parts, link_context, cfg.message_template(kind, &stamp), &filling);
                 Sending::Out
             }
             State::Requesting(protocol) if protocol.is_ready() => {
                 let filling =
-                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.who(io, now_ns, kept));
-                let through = over_http(cfg, pending, kept, now_ns, io);
-                protocol.send(&cfg.parts, through, cfg.letter(kind, &stamp), &filling)
+                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.context(io, now_ns, kept));
+                let link_context = over_http(cfg, pending, kept, now_ns, io);
+                protocol.send(&cfg.parts, link_context, cfg.message_template(kind, &stamp), &filling)
             }
             _ => Sending::Out,
         }
@@ -519,7 +525,9 @@ impl Client {
     ) {
         debug_assert!(self.series_bytes(cfg, Kind::Echo).is_some());
         match &mut self.state {
-            State::Open(Session { sender, .. }) if cfg.letter(Kind::Echo, &first).text.fits(unix_ns) => {
+            State::Open(Session { sender, .. })
+                if cfg.message_template(Kind::Echo, &first).text.fits(unix_ns) =>
+            {
                 series::send(sender, cfg, (now_ns, unix_ns), first, messages, io);
             }
             _ => (0..messages).for_each(|n| {
@@ -556,14 +564,14 @@ impl Client {
 }
 
 /// The client inside a tunnel, with what else it needs to be told.
-struct Insider<'a> {
+struct TunnelledClient<'a> {
     client: &'a mut Client,
     cfg: &'a Config,
     now_ns: u64,
     on: &'a mut dyn FnMut(Event),
 }
 
-impl Speaks for Insider<'_> {
+impl TunnelUser for TunnelledClient<'_> {
     fn begin(&mut self, io: &mut Inside<'_>) {
         self.client.begin(self.cfg, self.now_ns, io);
     }
@@ -588,6 +596,6 @@ fn over_http<'a, I: Io>(
     kept: &'a Kept,
     now_ns: u64,
     io: &'a mut I,
-) -> HttpThrough<'a, I> {
-    HttpThrough { pending, common: &cfg.common, kept, now_ns, io }
+) -> HttpLinkContext<'a, I> {
+    HttpLinkContext { pending, common: &cfg.common, kept, now_ns, io }
 }

@@ -9,7 +9,7 @@ use crate::app_file::{AppFile, Broadcast, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::Spoken;
-use crate::carried::Letter;
+use crate::carried::MessageTemplate;
 use crate::event::Kind;
 use crate::facts::Facts;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use crate::request::{self, Common};
 use crate::series::Spot;
 use crate::settings::Ack;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Mark, Who};
+use crate::template::{ClientContext, Filling, Mark};
 use crate::token;
 
 /// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
@@ -37,7 +37,7 @@ pub struct Config {
     /// What they were given there is still to be said once they are usable.
     pub(crate) keeps_login: bool,
     /// The measured messages.
-    letters: Letters,
+    templates: MessageTemplates,
     /// Where the stamp stands in echoes that come back as they went, and are alike but for it.
     series: Option<SeriesOf>,
     /// Which kind each broadcast is.
@@ -64,26 +64,26 @@ impl Config {
             options.subprotocols = facts.offered.iter().map(|&protocol| protocol.to_owned()).collect();
         }
         let app = match &options.of_dialect.app {
-            Some(app) => {
-                App::File(Box::new(Spoken::new(app.clone(), &options, &|message| parts.letter(message))?))
-            }
+            Some(app) => App::File(Box::new(Spoken::new(app.clone(), &options, &|message| {
+                parts.message_template(message)
+            })?)),
             None if facts.needs_app => {
                 let expected = "the TOML file that describes what is said";
                 return Err(BadOption::OfDialect { option: "app", expected });
             }
             None => App::Bench(Bench::new(facts.form, Parts::shape(&options), &options)?),
         };
-        let letters = letters(&app, &parts)?;
-        parts.handle_letters(&letters.all().collect::<Vec<_>>());
+        let templates = templates(&app, &parts)?;
+        parts.handle_templates(&templates.all().collect::<Vec<_>>());
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let is_over_requests = HttpClientState::new(&parts).is_some();
         let keeps_login = says_kept || is_over_requests;
         let keeps_cookies = is_over_requests || parts.question(&options.of_dialect.settings).is_some();
-        let series = letters.series(&app, facts);
+        let series = templates.series(&app, facts);
         let (common, mix) = (Common::new(options, keeps_cookies)?, app.mix());
-        let config = Config { common, parts, app, login, keeps_login, letters, series, mix };
+        let config = Config { common, parts, app, login, keeps_login, templates, series, mix };
         config.check_carrier()?;
         Ok(config)
     }
@@ -141,9 +141,9 @@ impl Config {
         };
         let tails = tails(&bench);
         let app = App::Bench(bench.with_tails(tails));
-        let letters = letters(&app, &self.parts)?;
-        let series = letters.series(&app, facts);
-        Ok(Config { app, letters, series, ..self })
+        let templates = templates(&app, &self.parts)?;
+        let series = templates.series(&app, facts);
+        Ok(Config { app, templates, series, ..self })
     }
 
     /// The same, of a run whose messages show the wall clock: a stamp's time of sending and this. One that shows another
@@ -154,7 +154,7 @@ impl Config {
             file => file,
         };
         let mut common = self.common;
-        common.roll.unix_minus_now_ns = unix_minus_now_ns;
+        common.identities.unix_minus_now_ns = unix_minus_now_ns;
         Config { app, common, ..self }
     }
 
@@ -235,14 +235,14 @@ impl Config {
     /// # Panics
     /// If there is none of this kind.
     #[inline]
-    pub(crate) fn letter(&self, kind: Kind, stamp: &Stamp) -> &Letter {
-        let letter = match kind {
-            Kind::Echo => self.letters.echo.as_ref(),
+    pub(crate) fn message_template(&self, kind: Kind, stamp: &Stamp) -> &MessageTemplate {
+        let message_template = match kind {
+            Kind::Echo => self.templates.echo.as_ref(),
             Kind::Broadcast => {
-                self.letters.broadcasts.get(self.mix.kind(stamp.worker, stamp.client, stamp.seq))
+                self.templates.broadcasts.get(self.mix.kind(stamp.worker, stamp.client, stamp.seq))
             }
         };
-        letter.expect("the app has this kind of message")
+        message_template.expect("the app has this kind of message")
     }
 
     /// Where the stamp stands in echoes that come back as they went, and are alike but for it: without an envelope, or
@@ -259,9 +259,9 @@ impl Config {
 
     /// What stands in the holes of a message.
     #[inline]
-    pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, who: Who<'a>) -> Filling<'a> {
+    pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, context: ClientContext<'a>) -> Filling<'a> {
         let tail = self.app.tail_of(mark.stamp);
-        Filling { mark, seq, who, tail }
+        Filling { mark, seq, context, tail }
     }
 }
 
@@ -285,14 +285,14 @@ fn check_transport(options: &Options, facts: &Facts) -> Result<(), BadOption> {
 
 /// The measured messages, with their protocol's envelope.
 #[derive(Debug)]
-struct Letters {
-    echo: Option<Letter>,
+struct MessageTemplates {
+    echo: Option<MessageTemplate>,
     /// By kind.
-    broadcasts: Vec<Letter>,
+    broadcasts: Vec<MessageTemplate>,
 }
 
-impl Letters {
-    fn all(&self) -> impl Iterator<Item = &Letter> {
+impl MessageTemplates {
+    fn all(&self) -> impl Iterator<Item = &MessageTemplate> {
         self.echo.iter().chain(&self.broadcasts)
     }
 
@@ -303,12 +303,13 @@ impl Letters {
     }
 }
 
-fn letters(app: &App, parts: &Parts) -> Result<Letters, BadOption> {
-    let letters = |kind| app.utterances(kind).iter().map(|message| parts.letter(message)).collect();
-    let echo: Result<Vec<Letter>, BadOption> = letters(Kind::Echo);
-    let mut broadcasts: Vec<Letter> = letters(Kind::Broadcast)?;
-    for (number, letter) in broadcasts.iter_mut().enumerate() {
-        letter.number = number;
+fn templates(app: &App, parts: &Parts) -> Result<MessageTemplates, BadOption> {
+    let templates =
+        |kind| app.utterances(kind).iter().map(|message| parts.message_template(message)).collect();
+    let echo: Result<Vec<MessageTemplate>, BadOption> = templates(Kind::Echo);
+    let mut broadcasts: Vec<MessageTemplate> = templates(Kind::Broadcast)?;
+    for (number, message_template) in broadcasts.iter_mut().enumerate() {
+        message_template.number = number;
     }
-    Ok(Letters { echo: echo?.pop(), broadcasts })
+    Ok(MessageTemplates { echo: echo?.pop(), broadcasts })
 }

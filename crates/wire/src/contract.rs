@@ -3,9 +3,9 @@
 //! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app says, and
 //! takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell ([`apps`](crate::apps)).
 
-use crate::carried::{Hears, Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, ProtocolHandler, Shape};
 use crate::dialect_id::DialectId;
-use crate::event::{Tells, Way};
+use crate::event::{Direction, OnServerEvent};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::http::request::Request;
@@ -73,10 +73,13 @@ pub(crate) trait Protocol {
     }
 
     /// Puts the envelope around a message.
-    fn letter(parts: &Self::Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption>;
+    fn message_template(
+        parts: &Self::Parts,
+        app_message: &AppMessage<'_>,
+    ) -> Result<MessageTemplate, BadOption>;
 
     /// Takes note of the messages that are measured, for what follows from their form.
-    fn handle_letters(_parts: &mut Self::Parts, _letters: &[&Letter]) {}
+    fn handle_templates(_parts: &mut Self::Parts, _templates: &[&MessageTemplate]) {}
 
     /// Whether a client goes on to need what it was given at its login, so that its messages or those of others can be named.
     fn names_kept(_parts: &Self::Parts) -> bool {
@@ -133,15 +136,15 @@ pub(crate) trait ClientProtocol {
     /// What is encoded once.
     type Parts;
 
-    /// The upgrade is done. Says what the protocol says first, and [`Carried::Ready`] if it is ready at once.
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, on: &mut impl Hears);
+    /// The upgrade is done. Says what the protocol says first, and [`ProtocolEvent::Ready`] if it is ready at once.
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, on: &mut impl ProtocolHandler);
 
     /// A message came in.
     fn handle_message<I: Io>(
         &mut self,
         link: &mut Link<'_, Self::Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure>;
 
     /// Before anything is said: goes on with this session, if the server lets it.
@@ -153,14 +156,19 @@ pub(crate) trait ClientProtocol {
     }
 
     /// Sends a message of the app's.
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, letter: &Letter, filling: &Filling<'_>);
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Self::Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    );
 
     /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what becomes of that, it
-    /// tells so ([`Event::Passed`](crate::Event::Passed)).
+    /// tells so ([`Event::RoomChange`](crate::Event::RoomChange)).
     fn pass<I: Io>(
         &mut self,
         _link: &mut Link<'_, Self::Parts, I>,
-        (_place, _way): (usize, Way),
+        (_place, _way): (usize, Direction),
         _announced: Mark<'_>,
     ) {
         unreachable!("its rooms are joined by messages")
@@ -199,7 +207,7 @@ pub(crate) trait HttpClientProtocol {
         link: &mut HttpLink<'_, Self::Parts, I>,
         stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure>;
 
     /// The server closed a stream, which is gone already.
@@ -207,7 +215,7 @@ pub(crate) trait HttpClientProtocol {
         &mut self,
         link: &mut HttpLink<'_, Self::Parts, I>,
         stream: StreamId,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure>;
 
     /// A stream is broken: whether the session goes on without it.
@@ -240,7 +248,7 @@ pub(crate) trait HttpClientProtocol {
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Self::Parts, I>,
-        letter: &Letter,
+        message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending;
 
@@ -271,7 +279,7 @@ pub(crate) trait ServerProtocol: Sized {
     fn open(cfg: &ServerConfig, request: &Request<'_>, subprotocol: Option<&str>) -> Result<Self, u16>;
 
     /// The 101 is written. Says what the protocol says first.
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells);
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl OnServerEvent);
 
     /// A message came in. It lies at the end of the output as the payload of an unsealed frame that starts at
     /// `start`, so that an echo needs no copy: seal it, or truncate the output and write something else.
@@ -280,7 +288,7 @@ pub(crate) trait ServerProtocol: Sized {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure>;
 
     /// When to be woken.
@@ -304,7 +312,7 @@ pub(crate) trait ServerProtocol: Sized {
         &mut self,
         _link: &mut ServerLink<'_, I>,
         _word: Option<<Self::Session as ServerSession>::Word>,
-        _on: &mut impl Tells,
+        _on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         Ok(())
     }
@@ -317,5 +325,5 @@ pub(crate) trait ServerProtocol: Sized {
     fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
 
     /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, _said: &Publication<'_>, _on: &mut impl Tells) {}
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, _said: &Publication<'_>, _on: &mut impl OnServerEvent) {}
 }

@@ -25,7 +25,7 @@ impl Kind {
 
 /// Which way somebody goes that visits a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Direction {
     /// They join it.
     In,
     /// They leave it.
@@ -34,7 +34,7 @@ pub enum Way {
 
 /// What became of somebody's way into a room, or out of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passed {
+pub enum RoomChange {
     /// They are there from now on.
     In,
     /// They are there no more.
@@ -147,31 +147,31 @@ fn lasting(name: &str) -> &'static str {
 
 /// What is wrong with an answer (http).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum WrongResponse {
     /// A status that was not expected.
     Status(u16),
     /// A body that was not expected.
     Body,
 }
 
-impl Wrong {
+impl WrongResponse {
     /// The name under which results count it.
     pub fn name(self) -> &'static str {
         match self {
-            Wrong::Status(..300) => "http_2xx",
-            Wrong::Status(..400) => "http_3xx",
-            Wrong::Status(..500) => "http_4xx",
-            Wrong::Status(_) => "http_5xx",
-            Wrong::Body => "http_body",
+            WrongResponse::Status(..300) => "http_2xx",
+            WrongResponse::Status(..400) => "http_3xx",
+            WrongResponse::Status(..500) => "http_4xx",
+            WrongResponse::Status(_) => "http_5xx",
+            WrongResponse::Body => "http_body",
         }
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for WrongResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Status(status) => write!(f, "the server answered with HTTP {status}"),
-            Wrong::Body => f.write_str("the answer's body is not the expected one"),
+            WrongResponse::Status(status) => write!(f, "the server answered with HTTP {status}"),
+            WrongResponse::Body => f.write_str("the answer's body is not the expected one"),
         }
     }
 }
@@ -255,16 +255,16 @@ pub enum Event {
         bytes: u32,
     },
     /// The server has answered a [visitor](crate::Client::pass) of its room.
-    Passed {
+    RoomChange {
         /// The kind of rooms.
         kind: u16,
         /// What it answered.
-        passed: Passed,
+        passed: RoomChange,
     },
     /// The dialect refused something.
     Rejected(Rejection),
     /// The next answer is not as expected (http). It is still an answer: its `Message` follows.
-    Wrong(Wrong),
+    WrongResponse(WrongResponse),
     /// The connection is of no further use, but the session goes on over another (http).
     Broken(Failure),
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.
@@ -289,9 +289,9 @@ impl Event {
 }
 
 /// Who is told what happens on a connection of a server.
-pub(crate) trait Tells: FnMut(ServerEvent<'_>) {}
+pub(crate) trait OnServerEvent: FnMut(ServerEvent<'_>) {}
 
-impl<F: FnMut(ServerEvent<'_>)> Tells for F {}
+impl<F: FnMut(ServerEvent<'_>)> OnServerEvent for F {}
 
 /// What happened on a connection of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

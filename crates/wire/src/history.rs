@@ -38,7 +38,7 @@ pub enum Keep {
 
 /// What is done wrong to one message that is sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mischief {
+pub struct ReplayFault {
     /// It is forgotten.
     pub forget: bool,
     /// It is sent twice.
@@ -48,12 +48,12 @@ pub struct Mischief {
 }
 
 /// What becomes of the k-th message that is sent again.
-type Meddler = Box<dyn Fn(u64) -> Mischief + Send + Sync>;
+type ReplayFaults = Box<dyn Fn(u64) -> ReplayFault + Send + Sync>;
 
 /// What a server keeps.
 pub struct History {
     keep: Keep,
-    meddler: Meddler,
+    meddler: ReplayFaults,
     own: RandomState,
     state: Mutex<State>,
     sessions: Mutex<Sessions>,
@@ -100,7 +100,7 @@ pub(crate) struct Missed {
 
 impl History {
     /// Nothing yet. Nothing goes wrong unless `meddler` says so.
-    pub fn new(keep: Keep, meddler: impl Fn(u64) -> Mischief + Send + Sync + 'static) -> History {
+    pub fn new(keep: Keep, meddler: impl Fn(u64) -> ReplayFault + Send + Sync + 'static) -> History {
         let (own, state, sessions) = (RandomState::new(), Mutex::default(), Mutex::default());
         History { keep, meddler: Box::new(meddler), own, state, sessions }
     }
@@ -284,7 +284,7 @@ mod tests {
         Room { dialect: DialectId::Socketio, topic }
     }
 
-    fn history(keep: Keep, meddler: fn(u64) -> Mischief) -> History {
+    fn history(keep: Keep, meddler: fn(u64) -> ReplayFault) -> History {
         let history = History::new(keep, meddler);
         for second in 1..=10 {
             history.add(room(if second == 5 { 1 } else { 0 }), second, |n| vec![vec![n as u8]]);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_room_keeps_its_latest_messages_or_those_of_a_time() {
-        let sound = |_| Mischief::default();
+        let sound = |_| ReplayFault::default();
         let few = history(Keep::Messages(3), sound);
         assert_eq!(after(&few, 2, 99), Some(vec![8, 9, 10]));
         assert_eq!(after(&few, 9, 99), Some(vec![10]));
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn it_is_said_whether_what_is_left_is_all() {
-        let sound = |_| Mischief::default();
+        let sound = |_| ReplayFault::default();
         let is_whole = |history: &History, number, now_ns| {
             history.after(room(0), number, now_ns).map(|missed| missed.is_whole)
         };
@@ -341,22 +341,22 @@ mod tests {
 
     #[test]
     fn what_was_told_from_a_time_on() {
-        let few = history(Keep::Messages(3), |_| Mischief::default());
+        let few = history(Keep::Messages(3), |_| ReplayFault::default());
         let since = |from_ns| numbers(&few.since(room(0), from_ns, 99));
         assert_eq!([since(0), since(9), since(11)], [vec![8, 9, 10], vec![9, 10], vec![]]);
     }
 
     #[test]
     fn what_is_sent_again_goes_wrong_as_it_is_told() {
-        let odd = |k| Mischief { forget: k == 0, again: k == 1, swap: k == 2 };
+        let odd = |k| ReplayFault { forget: k == 0, again: k == 1, swap: k == 2 };
         assert_eq!(after(&history(Keep::Messages(4), odd), 0, 0), Some(vec![8, 8, 10, 9]));
-        let last = |k| Mischief { swap: k == 3, ..Mischief::default() };
+        let last = |k| ReplayFault { swap: k == 3, ..ReplayFault::default() };
         assert_eq!(after(&history(Keep::Messages(4), last), 0, 0), Some(vec![7, 8, 9, 10]));
     }
 
     #[test]
     fn tokens_are_the_servers_own() {
-        let sound = |_| Mischief::default();
+        let sound = |_| ReplayFault::default();
         let (one, other) = (History::new(Keep::Messages(1), sound), History::new(Keep::Messages(1), sound));
         let token = one.token(b"abcdefghijklmnopqrst");
         assert!(one.knows(&token) && !other.knows(&token));
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_too_old_in_silent_rooms_makes_room_for_what_is_not() {
-        let history = History::new(Keep::Time(1_000), |_| Mischief::default());
+        let history = History::new(Keep::Time(1_000), |_| ReplayFault::default());
         let tell = |topic, at_ns| _ = history.add(room(topic), at_ns, |_| vec![vec![0; BYTES_MAX / 16]]);
         (0..14).for_each(|silent| tell(silent, silent));
         (0..8).for_each(|n| tell(99, 1_500 + n));
@@ -388,7 +388,7 @@ mod tests {
             let looks = Arc::clone(&looked_at);
             let history = History::new(Keep::Messages(u32::MAX), move |_| {
                 looks.fetch_add(1, Ordering::Relaxed);
-                Mischief::default()
+                ReplayFault::default()
             });
             for at in 0..messages {
                 history.add(room(0), at, |_| vec![vec![0; bytes]]);

@@ -1,15 +1,15 @@
 //! What the sides of a protocol act through.
 
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::cookies::Cookies;
+use crate::identities::Identities;
 use crate::io::{self, Io};
 use crate::pending::Pending;
 use crate::request::Common;
-use crate::roll::Roll;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::template::{Filling, Kept, Mark, Template, Who};
+use crate::template::{ClientContext, Filling, Kept, Mark, Template};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::sender::Sender;
 
@@ -20,7 +20,7 @@ pub(crate) struct Link<'a, P, I> {
     /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
     pub(crate) pending: Option<&'a mut Pending>,
     /// Who the clients are.
-    pub(crate) roll: &'a Roll,
+    pub(crate) identities: &'a Identities,
     /// What this client was given at its login.
     pub(crate) kept: &'a Kept,
     /// For protocols with heartbeats and deadlines.
@@ -32,7 +32,7 @@ pub(crate) struct Link<'a, P, I> {
 impl<'a, P, I: Io> Link<'a, P, I> {
     /// What stands in the holes of what this client says, and is no message of the app's.
     pub(crate) fn filling(&self) -> Filling<'a> {
-        Filling::of(self.roll.who(self.io.client(), self.now_ns, self.kept))
+        Filling::of(self.identities.context(self.io.client(), self.now_ns, self.kept))
     }
 
     /// Says what is no message of the app's.
@@ -62,16 +62,16 @@ pub(crate) struct HttpLink<'a, P, I> {
 
 impl<'a, P, I: Io> HttpLink<'a, P, I> {
     /// Who this client is, and when.
-    pub(crate) fn who(&self) -> Who<'a> {
-        self.common.who(self.io, self.now_ns, self.kept)
+    pub(crate) fn context(&self) -> ClientContext<'a> {
+        self.common.context(self.io, self.now_ns, self.kept)
     }
 
     /// The same, with the cookies that its transport has by now.
-    pub(crate) fn who_with<'b>(&self, cookies: &'b Cookies) -> Who<'b>
+    pub(crate) fn context_with<'b>(&self, cookies: &'b Cookies) -> ClientContext<'b>
     where
         'a: 'b,
     {
-        Who { cookies, ..self.who() }
+        ClientContext { cookies, ..self.context() }
     }
 }
 
@@ -105,7 +105,7 @@ impl<I: Io> ServerLink<'_, I> {
     }
 
     /// Has a text that is made of parts sent to everyone in a room.
-    pub(crate) fn broadcast(&mut self, room: Room, parts: &[&[u8]], on: &mut impl Tells) {
+    pub(crate) fn broadcast(&mut self, room: Room, parts: &[&[u8]], on: &mut impl OnServerEvent) {
         let out = self.io.out(0);
         let start = out.len();
         frame::put(out, Opcode::Text, |out| io::extend(out, parts));

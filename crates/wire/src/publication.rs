@@ -4,7 +4,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::io;
 use crate::json;
 use crate::room::Room;
@@ -49,7 +49,7 @@ impl<'a> Publication<'a> {
 }
 
 /// Has a text in a frame sent to everyone in a room. Whoever drives the server counts the message, once for all rooms.
-pub(crate) fn tell(room: Room, text: &[&[u8]], on: &mut impl Tells) {
+pub(crate) fn tell(room: Room, text: &[&[u8]], on: &mut impl OnServerEvent) {
     let mut frame = Vec::new();
     frame::put(&mut frame, Opcode::Text, |out| io::extend(out, text));
     on(ServerEvent::Rebroadcast { room, frame: &frame });

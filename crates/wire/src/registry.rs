@@ -9,7 +9,7 @@ pub(crate) mod sessions;
 
 use std::sync::LazyLock;
 
-use crate::carried::{Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::Protocol;
 use crate::dialect_id::{DialectId, GROUP};
 use crate::facts::Facts;
@@ -51,15 +51,15 @@ macro_rules! parts {
             }
 
             /// Puts the envelope around a message.
-            pub(crate) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
+            pub(crate) fn message_template(&self, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
                 match self {
-                    $(Parts::$id(parts) => protocols::$module::$id::letter(parts, utterance),)*
+                    $(Parts::$id(parts) => protocols::$module::$id::message_template(parts, app_message),)*
                 }
             }
 
-            pub(crate) fn handle_letters(&mut self, letters: &[&Letter]) {
+            pub(crate) fn handle_templates(&mut self, templates: &[&MessageTemplate]) {
                 match self {
-                    $(Parts::$id(parts) => protocols::$module::$id::handle_letters(parts, letters),)*
+                    $(Parts::$id(parts) => protocols::$module::$id::handle_templates(parts, templates),)*
                 }
             }
 

@@ -2,10 +2,10 @@
 
 use crate::http::fields;
 use crate::http::request::is_host;
+use crate::identities::Identities;
 use crate::io::{self, Io};
 use crate::options::{BadOption, Options};
-use crate::roll::Roll;
-use crate::template::{Filling, Kept, Quoting, Template, Who};
+use crate::template::{ClientContext, Filling, Kept, Quoting, Template};
 use crate::ws::extension;
 use crate::ws::upgrade::{self, Key};
 
@@ -69,7 +69,7 @@ pub(crate) struct Asked {
 pub(crate) struct Common {
     options: Options,
     /// Who the clients are.
-    pub(crate) roll: Roll,
+    pub(crate) identities: Identities,
     /// The path, to which a protocol may add; and the query.
     path: Template,
     query: Template,
@@ -88,12 +88,12 @@ impl Common {
     /// Encodes what never changes. The options are sound, and as the protocol completes them.
     /// `keeps_cookies`: a client's first answers may set some, which go with the requests behind them.
     pub(crate) fn new(options: Options, keeps_cookies: bool) -> Result<Common, BadOption> {
-        let roll = Roll::new(options.people.clone())?;
+        let identities = Identities::new(options.people.clone())?;
         let [path, query] = options.target()?;
         let fields =
             if keeps_cookies { options.encode_fields_with_cookies()? } else { options.encode_fields()? };
         let subprotocols = subprotocols(&options)?;
-        check_rows(&roll, &fields, &subprotocols)?;
+        check_rows(&identities, &fields, &subprotocols)?;
         let before = format!(
             " HTTP/1.1\r\nHost: {}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
@@ -107,7 +107,7 @@ impl Common {
             + before.len()
             + size_of::<Key>()
             + [&path, &query, &after].map(Template::bytes).iter().sum::<usize>();
-        Ok(Common { options, roll, path, query, before, after, upgrade_bytes, fields, offered })
+        Ok(Common { options, identities, path, query, before, after, upgrade_bytes, fields, offered })
     }
 
     /// What was asked for.
@@ -118,8 +118,8 @@ impl Common {
 
     /// Who says something now.
     #[inline]
-    pub(crate) fn who<'a>(&'a self, io: &impl Io, now_ns: u64, kept: &'a Kept) -> Who<'a> {
-        self.roll.who(io.client(), now_ns, kept)
+    pub(crate) fn context<'a>(&'a self, io: &impl Io, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
+        self.identities.context(io.client(), now_ns, kept)
     }
 
     /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path; `query` goes behind the
@@ -127,11 +127,11 @@ impl Common {
     pub(crate) fn write_upgrade<I: Io>(
         &self,
         io: &mut I,
-        who: Who<'_>,
+        context: ClientContext<'_>,
         write_place: impl FnOnce(&mut I),
         query: &str,
     ) -> Asked {
-        let filling = &Filling::of(who);
+        let filling = &Filling::of(context);
         io.out(0).reserve(self.upgrade_bytes);
         io.out(0).extend_from_slice(METHOD);
         self.path.write(io.out(0), filling, 0);
@@ -144,10 +144,10 @@ impl Common {
     pub(crate) fn write_upgrade_to(
         &self,
         io: &mut impl Io,
-        who: Who<'_>,
+        context: ClientContext<'_>,
         other: impl FnOnce(&str) -> String,
     ) -> Asked {
-        let filling = &Filling::of(who);
+        let filling = &Filling::of(context);
         let target = other(&(self.path.filled_text(filling) + &self.query.filled_text(filling)));
         io.out(0).extend_from_slice(METHOD);
         io.out(0).extend_from_slice(target.as_bytes());
@@ -175,8 +175,8 @@ impl Common {
     }
 
     /// Appends a plain request.
-    pub(crate) fn write_plain(&self, out: &mut Vec<u8>, who: Who<'_>, request: &Plain<'_>) {
-        let filling = &Filling::of(who);
+    pub(crate) fn write_plain(&self, out: &mut Vec<u8>, context: ClientContext<'_>, request: &Plain<'_>) {
+        let filling = &Filling::of(context);
         let &Plain { method, place, query, content } = request;
         out.extend_from_slice(method.as_bytes());
         out.push(b' ');
@@ -254,13 +254,17 @@ pub(crate) fn is_target(text: &[u8]) -> bool {
 }
 
 /// Whether every row of people's data fits into the head of a request, where it stands as it is.
-fn check_rows(roll: &Roll, fields: &Template, subprotocols: &[Template]) -> Result<(), BadOption> {
+fn check_rows(
+    identities: &Identities,
+    fields: &Template,
+    subprotocols: &[Template],
+) -> Result<(), BadOption> {
     let row = |row, expected| Err(BadOption::Row { row, expected });
     let is_visible = |cell: &[u8]| cell.iter().all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f));
-    if let Some(bad) = roll.misfit([fields].into_iter(), is_visible) {
+    if let Some(bad) = identities.misfit([fields].into_iter(), is_visible) {
         return row(bad, "no line breaks or other control characters in what goes into a header");
     }
-    match roll.misfit(subprotocols.iter(), fields::is_token) {
+    match identities.misfit(subprotocols.iter(), fields::is_token) {
         Some(bad) => row(bad, "letters, digits and !#$%&'*+-.^_`|~ in what goes into a subprotocol"),
         None => Ok(()),
     }

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::event::Tells;
+use crate::event::OnServerEvent;
 use crate::gate::Form;
 use crate::http::answer::AnswerHead;
 use crate::http::date::DateField;
@@ -146,26 +146,31 @@ pub(crate) trait ServerSession: fmt::Debug {
         link: &mut SessionLink<'_, I>,
         question: Self::Question,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Answer<Self::Word>;
 
     /// The connection that was held, or has taken the session, is gone.
-    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
+    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 
     /// Messages for everyone in a room, end to end as they were given to [`ServerEvent::Broadcast`].
-    fn handle_broadcast<I: Io>(&mut self, link: &mut SessionLink<'_, I>, frames: &[u8], on: &mut impl Tells);
+    fn handle_broadcast<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        frames: &[u8],
+        on: &mut impl OnServerEvent,
+    );
 
     /// When to be woken.
     fn poll_timeout(&self) -> Option<u64>;
 
     /// The time has come.
-    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 
     /// Bytes that wait for the client to ask for them.
     fn queued_bytes(&self) -> usize;
 
     /// They are too many: the session ends, and its client is told when it asks.
-    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells);
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 
     /// Whether it may be forgotten.
     fn is_over(&self) -> bool;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Client, Config, DialectId, Event, Failure, History, Keep, Mischief, Options, Resumption, Server,
+    Client, Config, DialectId, Event, Failure, History, Keep, Options, ReplayFault, Resumption, Server,
     ServerConfig, ServerEvent, Settings, Value,
 };
 
@@ -32,7 +32,7 @@ fn config(path: &str, settings: Settings) -> Config {
 }
 
 /// What a client asks for and says on a connection on which it hears this, and what it would go on with.
-fn hear(
+fn handle(
     cfg: &Config,
     before: Option<Resumption>,
     messages: &[&str],
@@ -52,32 +52,32 @@ fn hear(
 #[test]
 fn who_comes_back_names_its_session_and_asks_for_what_it_missed() {
     let cfg = config("/cable", Settings::default());
-    let (target, said, known) = hear(&cfg, None, &[WELCOME, &confirm(), &copy(1), &copy(2)]);
+    let (target, said, known) = handle(&cfg, None, &[WELCOME, &confirm(), &copy(1), &copy(2)]);
     let first = format!(r#"{{"command":"subscribe",{ROOM}}}"#);
     assert_eq!((target.as_str(), said), ("/cable", vec![first.clone()]), "there is nothing to miss yet");
     // As the recorded one asks, with the stream's position where that one had none.
     let asks = r#""history":{"since":7,"streams":{"room/1":{"epoch":"RFww","offset":2}}}}"#;
-    let (target, said, again) = hear(&cfg, known.clone(), &[WELCOME]);
+    let (target, said, again) = handle(&cfg, known.clone(), &[WELCOME]);
     assert_eq!(target, "/cable?sid=B0wzD_cTNvnFkdk4ur6tN");
     assert_eq!(said, [format!(r#"{{"command":"subscribe",{ROOM},{asks}"#)], "not restored");
     assert_eq!(again, known, "nothing has come since");
     let ids = r#"["{\"channel\":\"$pubsub\",\"stream_name\":\"room/1\"}"]"#;
     for ids in [format!(r#","restored_ids":{ids}"#), String::new()] {
         let restored = format!(r#"{{"type":"welcome","sid":"h542","restored":true{ids}}}"#);
-        let (_, said, next) = hear(&cfg, known.clone(), &[&restored, &copy(5)]);
+        let (_, said, next) = handle(&cfg, known.clone(), &[&restored, &copy(5)]);
         assert_eq!(said, [format!(r#"{{"command":"history",{ROOM},{asks}"#)]);
-        let (target, said, _) = hear(&cfg, next, &[WELCOME]);
+        let (target, said, _) = handle(&cfg, next, &[WELCOME]);
         assert_eq!(target, "/cable?sid=h542");
         assert!(said[0].contains(r#""offset":5}"#), "{said:?}");
     }
-    let (target, ..) = hear(&config("/cable?jid=x", Settings::default()), known, &[]);
+    let (target, ..) = handle(&config("/cable?jid=x", Settings::default()), known, &[]);
     assert_eq!(target, "/cable?jid=x&sid=B0wzD_cTNvnFkdk4ur6tN");
 }
 
 #[test]
 fn a_restored_client_is_usable_at_once_and_one_that_is_not_once_it_is_confirmed() {
     let cfg = config("/cable", Settings::default());
-    let (_, _, known) = hear(&cfg, None, &[WELCOME, &confirm()]);
+    let (_, _, known) = handle(&cfg, None, &[WELCOME, &confirm()]);
     for (welcome, is_usable) in [
         (r#"{"type":"welcome","sid":"h542","restored":true}"#, true),
         (r#"{"type":"welcome","sid":"h542","restored":true,"restored_ids":["{}"]}"#, false),
@@ -97,8 +97,8 @@ fn a_restored_client_is_usable_at_once_and_one_that_is_not_once_it_is_confirmed(
 fn a_session_that_the_server_ended_is_not_gone_on_with_but_its_history_is_asked_for() {
     let cfg = config("/cable", Settings::default());
     let goodbye = r#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#;
-    let (_, _, known) = hear(&cfg, None, &[WELCOME, &confirm(), &copy(3), goodbye]);
-    let (target, said, _) = hear(&cfg, known, &[WELCOME]);
+    let (_, _, known) = handle(&cfg, None, &[WELCOME, &confirm(), &copy(3), goodbye]);
+    let (target, said, _) = handle(&cfg, known, &[WELCOME]);
     assert_eq!(target, "/cable");
     assert!(said[0].contains(r#""room/1":{"epoch":"RFww","offset":3}"#), "{said:?}");
 }
@@ -109,8 +109,8 @@ fn what_a_hostile_server_names_is_neither_kept_nor_said() {
     let long = "x".repeat(10_000);
     for sid in ["a b", r"a\u0022", "a&b=c", "a\\r\\nX-Evil: 1", &long] {
         let welcome = format!(r#"{{"type":"welcome","sid":"{sid}"}}"#);
-        let (_, _, known) = hear(&cfg, None, &[&welcome, &confirm()]);
-        assert_eq!(hear(&cfg, known, &[]).0, "/cable", "{sid:.20}");
+        let (_, _, known) = handle(&cfg, None, &[&welcome, &confirm()]);
+        assert_eq!(handle(&cfg, known, &[]).0, "/cable", "{sid:.20}");
     }
     let many: Vec<String> =
         (0..1_000).map(|n| copy(1).replace("room/1\",\"epoch", &format!("{n}\",\"epoch"))).collect();
@@ -123,11 +123,11 @@ fn what_a_hostile_server_names_is_neither_kept_nor_said() {
     ];
     let mut heard = vec![WELCOME.to_owned(), confirm()];
     heard.extend(odd);
-    let all = |heard: &[String]| hear(&cfg, None, &heard.iter().map(String::as_str).collect::<Vec<_>>()).2;
-    let (_, said, _) = hear(&cfg, all(&heard), &[WELCOME]);
+    let all = |heard: &[String]| handle(&cfg, None, &heard.iter().map(String::as_str).collect::<Vec<_>>()).2;
+    let (_, said, _) = handle(&cfg, all(&heard), &[WELCOME]);
     assert!(said[0].ends_with(r#""streams":{}}}"#), "{said:?}");
     heard.extend(many);
-    let (_, said, _) = hear(&cfg, all(&heard), &[WELCOME]);
+    let (_, said, _) = handle(&cfg, all(&heard), &[WELCOME]);
     assert_eq!(said[0].matches("epoch").count(), 256, "as many as are kept");
 }
 
@@ -138,7 +138,7 @@ fn pings_are_answered_where_that_is_asked_for() {
         [(Settings::default(), 0), (Settings::default().with("cable-pongs", Value::On), 2)]
     {
         let cfg = config("/cable", settings);
-        let (_, said, _) = hear(&cfg, None, &[WELCOME, &confirm(), ping, ping]);
+        let (_, said, _) = handle(&cfg, None, &[WELCOME, &confirm(), ping, ping]);
         assert_eq!(said[1..], vec![r#"{"command":"pong"}"#.to_owned(); answers]);
     }
 }
@@ -160,7 +160,7 @@ struct Connection {
 
 impl Cable {
     fn keeping(keep: Keep) -> Cable {
-        let history = Some(Arc::new(History::new(keep, |_| Mischief::default())));
+        let history = Some(Arc::new(History::new(keep, |_| ReplayFault::default())));
         Cable { cfg: ServerConfig { history, ..ServerConfig::default() }, now_ns: 100 * S }
     }
 
@@ -174,7 +174,7 @@ impl Cable {
     }
 
     /// What a connection is answered to this.
-    fn hear(&self, connection: &mut Connection, commands: &[&str]) -> Vec<String> {
+    fn handle(&self, connection: &mut Connection, commands: &[&str]) -> Vec<String> {
         let Connection { server, io, told, joined } = connection;
         let on = &mut |event: ServerEvent<'_>| match event {
             ServerEvent::Broadcast { frame, .. } => told.extend(frame),
@@ -223,11 +223,11 @@ fn the_server_restores_a_session_once_and_sends_what_it_missed() {
     let mut listener = cable.connect(1, "", EXTENDED);
     let welcome = said(&std::mem::take(&mut listener.io.out)).remove(0);
     let sid = value(&welcome, "sid").to_owned();
-    assert_eq!(kinds(&cable.hear(&mut listener, &[&command("subscribe", "")])), ["confirm_subscription"]);
+    assert_eq!(kinds(&cable.handle(&mut listener, &[&command("subscribe", "")])), ["confirm_subscription"]);
     let mut speaker = cable.connect(2, "", "");
-    cable.hear(&mut speaker, &[&command("subscribe", ""), &broadcast(0)]);
+    cable.handle(&mut speaker, &[&command("subscribe", ""), &broadcast(0)]);
     let heard = said(&std::mem::take(&mut speaker.told)).remove(0);
-    cable.hear(&mut speaker, &[&broadcast(1), &broadcast(2)]);
+    cable.handle(&mut speaker, &[&broadcast(1), &broadcast(2)]);
     let missed = said(&std::mem::take(&mut speaker.told));
     let mut back = cable.connect(3, &format!("?a=1&sid={sid}"), EXTENDED);
     let welcome = said(&std::mem::take(&mut back.io.out)).remove(0);
@@ -235,16 +235,16 @@ fn the_server_restores_a_session_once_and_sends_what_it_missed() {
     let restored = r#","restored":true,"restored_ids":["{\"channel\":\"BenchmarkChannel\"}"]}"#;
     assert!(welcome.ends_with(restored), "{welcome}");
     assert_eq!(back.joined, 0, "it hears again once it has asked for its history");
-    let answers = cable.hear(&mut back, &[&command("history", &behind(&heard))]);
+    let answers = cable.handle(&mut back, &[&command("history", &behind(&heard))]);
     assert_eq!((&answers[..2], back.joined), (&missed[..], 1));
     assert_eq!(kinds(&answers[2..]), ["confirm_history"]);
-    cable.hear(&mut back, &[&command("history", "")]);
+    cable.handle(&mut back, &[&command("history", "")]);
     assert_eq!(back.joined, 1, "it joins once");
     // The session is taken: who names it again is somebody else.
     let mut stranger = cable.connect(4, &format!("?sid={sid}"), EXTENDED);
     assert!(!said(&std::mem::take(&mut stranger.io.out))[0].contains("restored"));
     let answers =
-        cable.hear(&mut stranger, &[&command("history", ""), &command("subscribe", &behind(&missed[0]))]);
+        cable.handle(&mut stranger, &[&command("history", ""), &command("subscribe", &behind(&missed[0]))]);
     assert_eq!(kinds(&answers), ["confirm_subscription", "message", "confirm_history"]);
     assert_eq!(answers[1], missed[1]);
 }
@@ -254,7 +254,7 @@ fn a_session_is_restored_as_it_was_and_only_in_the_extended_protocol() {
     let cable = Cable::keeping(Keep::Messages(100));
     let mut one = cable.connect(1, "", EXTENDED);
     let sid = value(&said(&std::mem::take(&mut one.io.out))[0], "sid").to_owned();
-    cable.hear(&mut one, &[&command("subscribe", ""), &command("unsubscribe", "")]);
+    cable.handle(&mut one, &[&command("subscribe", ""), &command("unsubscribe", "")]);
     let target = format!("?sid={sid}");
     assert_eq!(said(&cable.connect(2, &target, "").io.out), [r#"{"type":"welcome"}"#]);
     for (name, is_restored) in [("?sid=", false), ("?sid=B0wzD_cTNvnFkdk4ur6tN", false), (&target, true)] {
@@ -267,15 +267,15 @@ fn a_session_is_restored_as_it_was_and_only_in_the_extended_protocol() {
 fn a_history_comes_whole_or_not_at_all() {
     let cable = Cable::keeping(Keep::Messages(2));
     let mut one = cable.connect(1, "", EXTENDED);
-    cable.hear(&mut one, &[&command("subscribe", "")]);
+    cable.handle(&mut one, &[&command("subscribe", "")]);
     for n in 0..4 {
-        cable.hear(&mut one, &[&broadcast(n)]);
+        cable.handle(&mut one, &[&broadcast(n)]);
     }
     let copies = said(&one.told);
     let history = |more: &str| {
         let mut other = cable.connect(2, "", EXTENDED);
         other.io.out.clear();
-        let answers = cable.hear(&mut other, &[&command("subscribe", more)]);
+        let answers = cable.handle(&mut other, &[&command("subscribe", more)]);
         assert_eq!(kinds(&answers)[0], "confirm_subscription");
         (answers.len() - 1, answers.last().map(|last| value(last, "type").to_owned()).unwrap())
     };
@@ -298,16 +298,16 @@ fn who_was_restored_hears_what_came_since_though_the_rest_is_forgotten() {
     let cable = Cable::keeping(Keep::Messages(2));
     let mut listener = cable.connect(1, "", EXTENDED);
     let sid = value(&said(&std::mem::take(&mut listener.io.out))[0], "sid").to_owned();
-    cable.hear(&mut listener, &[&command("subscribe", "")]);
+    cable.handle(&mut listener, &[&command("subscribe", "")]);
     let mut speaker = cable.connect(2, "", "");
-    cable.hear(&mut speaker, &[&command("subscribe", ""), &broadcast(0)]);
+    cable.handle(&mut speaker, &[&command("subscribe", ""), &broadcast(0)]);
     let heard = said(&std::mem::take(&mut speaker.told)).remove(0);
-    cable.hear(&mut speaker, &[&broadcast(1), &broadcast(2), &broadcast(3)]);
+    cable.handle(&mut speaker, &[&broadcast(1), &broadcast(2), &broadcast(3)]);
     let mut back = cable.connect(3, &format!("?sid={sid}"), EXTENDED);
     assert!(said(&std::mem::take(&mut back.io.out))[0].contains("restored"));
     speaker.told.clear();
-    cable.hear(&mut speaker, &[&broadcast(4)]);
-    let answers = cable.hear(&mut back, &[&command("history", &behind(&heard))]);
+    cable.handle(&mut speaker, &[&broadcast(4)]);
+    let answers = cable.handle(&mut back, &[&command("history", &behind(&heard))]);
     assert_eq!((&answers[..1], back.joined), (&said(&speaker.told)[..], 1));
     assert_eq!(kinds(&answers[1..]), ["reject_history"]);
 }

@@ -5,7 +5,7 @@ use wire::people::Mix;
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
     BadOption, Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role,
-    Sending, Stamp, StreamId, Wrong,
+    Sending, Stamp, StreamId, WrongResponse,
 };
 
 use crate::common::{options, stamp};
@@ -193,7 +193,7 @@ fn answers_without_a_body() {
 
 #[test]
 fn a_wrong_answer_is_an_answer_and_said() {
-    let wrong = |answer: &str, wrong: Wrong| {
+    let wrong = |answer: &str, wrong: WrongResponse| {
         for step in [1, answer.len()] {
             let mut world =
                 World::new(HttpOptions { expect_body: Some(b"ok".to_vec()), ..HttpOptions::default() });
@@ -202,16 +202,19 @@ fn a_wrong_answer_is_an_answer_and_said() {
                 world.receive(std::str::from_utf8(portion).unwrap()).unwrap();
             }
             world.receive(OK).unwrap();
-            assert_eq!(world.answered(), (vec![0, 1], vec![Event::Wrong(wrong)]), "{answer}");
+            assert_eq!(world.answered(), (vec![0, 1], vec![Event::WrongResponse(wrong)]), "{answer}");
         }
     };
-    wrong("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nok", Wrong::Status(404));
-    wrong("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", Wrong::Status(503));
-    wrong("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", Wrong::Status(302));
+    wrong("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nok", WrongResponse::Status(404));
+    wrong("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", WrongResponse::Status(503));
+    wrong("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", WrongResponse::Status(302));
     for body in ["o", "ko", "okay", ""] {
-        wrong(&format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()), Wrong::Body);
+        wrong(
+            &format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()),
+            WrongResponse::Body,
+        );
     }
-    assert_eq!(Wrong::Status(404).name(), "http_4xx");
+    assert_eq!(WrongResponse::Status(404).name(), "http_4xx");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use wire::{
     BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Fate, Http2Reason, HttpOptions, Io,
-    Kind, Role, Sending, Stamp, StreamId, Wrong,
+    Kind, Role, Sending, Stamp, StreamId, WrongResponse,
 };
 
 use crate::common::http2::*;
@@ -206,9 +206,9 @@ fn wrong_answers_are_answers() {
         world.answered().1
     };
     assert_eq!(answer(1, OK, b"all"), []);
-    assert_eq!(answer(3, OK, b"alt"), [Event::Wrong(Wrong::Body)]);
-    assert_eq!(answer(5, b"\x8d", b"all"), [Event::Wrong(Wrong::Status(404))]);
-    assert_eq!(answer(7, OK, b""), [Event::Wrong(Wrong::Body)]);
+    assert_eq!(answer(3, OK, b"alt"), [Event::WrongResponse(WrongResponse::Body)]);
+    assert_eq!(answer(5, b"\x8d", b"all"), [Event::WrongResponse(WrongResponse::Status(404))]);
+    assert_eq!(answer(7, OK, b""), [Event::WrongResponse(WrongResponse::Body)]);
 }
 
 #[test]

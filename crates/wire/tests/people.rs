@@ -150,26 +150,26 @@ fn a_subscription_may_be_each_client_s_own() {
     let identifier = r#""identifier":"{\"channel\":\"BenchmarkChannel\",\"room\":\"b \\\"o/b\\\"\"}""#;
     let (mut client, mut io) = opened(&cfg, 1);
     let mut events = Vec::new();
-    let mut hear = |client: &mut Client, io: &mut Fake, text: &str| {
+    let mut handle = |client: &mut Client, io: &mut Fake, text: &str| {
         client.handle_input(&cfg, 0, 0, &texts(&[text]), io, &mut |event| events.push(event)).unwrap();
     };
-    hear(&mut client, &mut io, r#"{"type":"welcome"}"#);
+    handle(&mut client, &mut io, r#"{"type":"welcome"}"#);
     assert_eq!(said(&io.out), [format!(r#"{{"command":"subscribe",{identifier}}}"#)]);
     io.out.clear();
-    hear(
+    handle(
         &mut client,
         &mut io,
         r#"{"identifier":"{\"channel\":\"BenchmarkChannel\",\"room\":\"ann\"}","type":"confirm_subscription"}"#,
     );
     assert!(!client.is_usable(), "that is somebody else's");
-    hear(&mut client, &mut io, &format!(r#"{{{identifier},"type":"confirm_subscription"}}"#));
+    handle(&mut client, &mut io, &format!(r#"{{{identifier},"type":"confirm_subscription"}}"#));
     assert!(client.is_usable());
     client.send(&cfg, 0, 1_700_000_000_000_000_000, Kind::Broadcast, stamp(3), &mut io);
     let [sent] = &said(&io.out)[..] else { panic!("one message") };
     assert!(sent.starts_with(&format!(r#"{{"command":"message",{identifier},"data":"#)), "{sent}");
     let id = std::str::from_utf8(&stamp(3).to_text()).unwrap().to_owned();
     let copy = format!(r#"{{{identifier},"message":{{"action":"broadcast","payload":{{"id":"{id}"}}}}}}"#);
-    hear(&mut client, &mut io, &copy);
+    handle(&mut client, &mut io, &copy);
     let is_as_expected = matches!(events[..], [Event::Foreign { .. }, Event::Usable, Event::Message { .. }]);
     assert!(is_as_expected, "{events:?}");
 }

@@ -44,7 +44,7 @@ impl<'a> Opened<'a> {
     }
 
     /// What the client answers to some messages.
-    fn hear(&mut self, now_ns: u64, messages: &[&str]) -> Vec<String> {
+    fn handle(&mut self, now_ns: u64, messages: &[&str]) -> Vec<String> {
         self.hear_bytes(now_ns, &texts(messages)).unwrap();
         self.said()
     }
@@ -95,21 +95,21 @@ fn the_request_names_version_and_transport() {
 fn the_client_speaks_as_the_recorded_one() {
     let cfg = of(Settings::default().with("auth", Secret::from(r#" {"token":"123"} "#)).into());
     let mut opened = Opened::new(&cfg);
-    assert_eq!(opened.hear(0, &[OPEN]), [r#"40{"token":"123"}"#]);
+    assert_eq!(opened.handle(0, &[OPEN]), [r#"40{"token":"123"}"#]);
     assert_eq!(opened.events, []);
     assert!(!opened.client.is_usable() && opened.send(Kind::Echo, 1).is_empty(), "not before the answer");
-    assert_eq!(opened.hear(0, &[CONNECTED, AUTH]), [""; 0]);
+    assert_eq!(opened.handle(0, &[CONNECTED, AUTH]), [""; 0]);
     assert_eq!(opened.events, [Event::Usable], "what the server emits of its own accord is no news");
     assert_eq!(opened.send(Kind::Echo, 1), [format!(r#"42["echo",{}]"#, payload(1))]);
     assert_eq!(opened.send(Kind::Broadcast, 2), [format!(r#"42["broadcast",{}]"#, payload(2))]);
     assert_eq!(
-        opened.hear(0, &["2", "2probe", "6"]),
+        opened.handle(0, &["2", "2probe", "6"]),
         ["3", "3probe"],
         "pings are answered with their payload"
     );
-    assert_eq!(opened.hear(0, &[r#"421["what?"]"#]), ["431[]"], "what is to be acknowledged is");
+    assert_eq!(opened.handle(0, &[r#"421["what?"]"#]), ["431[]"], "what is to be acknowledged is");
     opened.events.clear();
-    assert_eq!(opened.hear(0, &["1"]), [""; 0]);
+    assert_eq!(opened.handle(0, &["1"]), [""; 0]);
     assert_eq!(opened.events, [Event::Closed { code: 1005 }]);
 }
 
@@ -162,15 +162,15 @@ fn acknowledgements_when_they_are_asked_for() {
     let cfg =
         of(DialectOptions { ack: Ack::Callback, ..Settings::default().with("namespace", "/admin").into() });
     let mut opened = Opened::new(&cfg);
-    assert_eq!(opened.hear(0, &[OPEN]), ["40/admin,"]);
-    opened.hear(0, &[r#"40/admin,{"sid":"x"}"#]);
+    assert_eq!(opened.handle(0, &[OPEN]), ["40/admin,"]);
+    opened.handle(0, &[r#"40/admin,{"sid":"x"}"#]);
     assert_eq!(opened.send(Kind::Echo, 3), [format!(r#"42/admin,6["echo",{}]"#, payload(3))]);
     assert_eq!(opened.send(Kind::Broadcast, 3), [format!(r#"42/admin,7["broadcast",{}]"#, payload(3))]);
     opened.events.clear();
     let (echo, ack) = (format!("43/admin,6[{}]", payload(3)), format!("43/admin,7[{}]", payload(3)));
     let copy = format!(r#"42/admin,["broadcast",{}]"#, payload(3));
     let elsewhere = format!(r#"42["broadcast",{}]"#, payload(3));
-    opened.hear(0, &[&echo, &copy, &ack, &elsewhere]);
+    opened.handle(0, &[&echo, &copy, &ack, &elsewhere]);
     let message = |role, text: &str| Event::Message { role, stamp: stamp(3), bytes: text.len() as u32 };
     assert_eq!(
         opened.events,
@@ -181,7 +181,7 @@ fn acknowledgements_when_they_are_asked_for() {
             Event::Beside { bytes: elsewhere.len() as u32 }
         ]
     );
-    assert_eq!(opened.hear(0, &[r#"42/admin,12["what?"]"#]), ["43/admin,12[]"]);
+    assert_eq!(opened.handle(0, &[r#"42/admin,12["what?"]"#]), ["43/admin,12[]"]);
 }
 
 /// As with a picture in a chat: what the server makes of a message has an attachment of its own, and its id where it was.
@@ -189,7 +189,7 @@ fn acknowledgements_when_they_are_asked_for() {
 fn messages_beside_attachments() {
     let cfg = of(DialectOptions { ack: Ack::Callback, ..DialectOptions::default() });
     let mut opened = Opened::new(&cfg);
-    opened.hear(0, &[OPEN, CONNECTED]);
+    opened.handle(0, &[OPEN, CONNECTED]);
     opened.send(Kind::Broadcast, 4);
     opened.events.clear();
     let copy = format!(r#"451-["broadcast",{{"_placeholder":true,"num":0}},{}]"#, payload(4));
@@ -209,7 +209,7 @@ fn payloads_as_attachments() {
         let payload = Payload { padding: Some(3), text: false };
         let cfg = Config::new(Options { of_dialect, payload, ..options(DialectId::Socketio) }).unwrap();
         let mut opened = Opened::new(&cfg);
-        opened.hear(0, &[if eio == 4 { OPEN } else { OPEN_V3 }, if eio == 4 { CONNECTED } else { "40" }]);
+        opened.handle(0, &[if eio == 4 { OPEN } else { OPEN_V3 }, if eio == 4 { CONNECTED } else { "40" }]);
         let attachment = [&stamp(9).to_binary()[..], b"123"].concat();
         let text = r#"451-["echo",{"_placeholder":true,"num":0}]"#;
         assert_eq!(opened.send(Kind::Echo, 9), [text.to_owned(), format!("{before}{}", hex(&attachment))]);
@@ -261,9 +261,9 @@ fn version_4_expects_pings_in_time() {
     let cfg = of(DialectOptions::default());
     let mut opened = Opened::new(&cfg);
     assert_eq!(opened.client.poll_timeout(), None);
-    opened.hear(S, &[OPEN, CONNECTED]);
+    opened.handle(S, &[OPEN, CONNECTED]);
     assert_eq!(opened.client.poll_timeout(), Some(46 * S), "interval and timeout after the handshake");
-    opened.hear(26 * S, &["2"]);
+    opened.handle(26 * S, &["2"]);
     assert_eq!(opened.wake(46 * S), Ok(vec![]));
     assert_eq!(opened.client.poll_timeout(), Some(71 * S));
     assert_eq!(opened.wake(71 * S), Err(Failure::HeartbeatTimeout));
@@ -273,20 +273,20 @@ fn version_4_expects_pings_in_time() {
 fn version_3_pings_and_connects_unasked() {
     let cfg = of(Settings::default().with("eio", 3).into());
     let mut opened = Opened::new(&cfg);
-    assert_eq!(opened.hear(0, &[OPEN_V3]), [""; 0]);
-    assert_eq!(opened.hear(0, &["40"]), [""; 0]);
+    assert_eq!(opened.handle(0, &[OPEN_V3]), [""; 0]);
+    assert_eq!(opened.handle(0, &["40"]), [""; 0]);
     assert_eq!(opened.events, [Event::Usable]);
     assert_eq!(opened.wake(25 * S), Ok(vec!["2".to_owned()]));
-    assert_eq!(opened.hear(26 * S, &["3"]), [""; 0]);
+    assert_eq!(opened.handle(26 * S, &["3"]), [""; 0]);
     assert_eq!(opened.wake(30 * S), Ok(vec![]));
     assert_eq!(opened.wake(51 * S), Ok(vec!["2".to_owned()]));
     assert_eq!(opened.wake(56 * S), Err(Failure::HeartbeatTimeout));
 
     let cfg = of(Settings::default().with("eio", 3).with("namespace", "/chat?user=1").into());
     let mut opened = Opened::new(&cfg);
-    assert_eq!(opened.hear(0, &[OPEN_V3, "40"]), ["40/chat?user=1,"]);
+    assert_eq!(opened.handle(0, &[OPEN_V3, "40"]), ["40/chat?user=1,"]);
     assert_eq!(opened.events, []);
-    opened.hear(0, &["40/chat?user=1,"]);
+    opened.handle(0, &["40/chat?user=1,"]);
     assert_eq!(opened.events, [Event::Usable]);
 }
 
@@ -358,9 +358,9 @@ fn options_that_cannot_be() {
     }
     let token = DialectOptions { token: token("a\"b"), ..default() };
     let cfg = of(token.clone());
-    assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), [r#"40{"token":"a\"b"}"#]);
+    assert_eq!(Opened::new(&cfg).handle(0, &[OPEN]), [r#"40{"token":"a\"b"}"#]);
     let cfg = of(DialectOptions { token_in: Some(TokenPlace::Query("t".into())), ..token });
     let path = cfg.options().path.reveal();
     assert!(path.ends_with("&t=a%22b"), "{path}");
-    assert_eq!(Opened::new(&cfg).hear(0, &[OPEN]), ["40"]);
+    assert_eq!(Opened::new(&cfg).handle(0, &[OPEN]), ["40"]);
 }

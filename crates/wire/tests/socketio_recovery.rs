@@ -16,7 +16,7 @@ fn config(auth: Option<&str>) -> Config {
 }
 
 /// What is said and what is known of the session after these messages, to a client that was told to go on with another.
-fn hear(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
+fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
     let mut client = before.map_or_else(Client::new, Client::resuming);
     let mut io = Fake::default();
     client.handle_open(cfg, 0, 0, &mut io);
@@ -31,18 +31,18 @@ fn hear(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<Str
 fn who_comes_back_names_the_session_and_the_last_offset() {
     let cfg = config(None);
     let event = r#"42["broadcast",{"sendTime":"1"},"o-7"]"#;
-    let (said, known) = hear(&cfg, None, &[OPEN, NAMED, event, r#"42["news",{"a":"b"}]"#]);
+    let (said, known) = handle(&cfg, None, &[OPEN, NAMED, event, r#"42["news",{"a":"b"}]"#]);
     assert_eq!(said, ["40"]);
     assert!(known.is_some());
-    let (said, again) = hear(&cfg, known.clone(), &[OPEN, NAMED]);
+    let (said, again) = handle(&cfg, known.clone(), &[OPEN, NAMED]);
     assert_eq!(said, [r#"40{"pid":"P-1","offset":"o-7"}"#]);
     assert_eq!(again, known, "nothing has come since");
     let with_auth = config(Some(r#"{"user":1}"#));
-    let (said, _) = hear(&with_auth, known.clone(), &[OPEN]);
+    let (said, _) = handle(&with_auth, known.clone(), &[OPEN]);
     assert_eq!(said, [r#"40{"pid":"P-1","offset":"o-7","user":1}"#]);
     // Another session, and what it goes on from: as socket.io-client, which forgets no offset.
-    let (_, other) = hear(&cfg, known, &[OPEN, &NAMED.replace("P-1", "P-2")]);
-    assert_eq!(hear(&cfg, other, &[OPEN]).0, [r#"40{"pid":"P-2","offset":"o-7"}"#]);
+    let (_, other) = handle(&cfg, known, &[OPEN, &NAMED.replace("P-1", "P-2")]);
+    assert_eq!(handle(&cfg, other, &[OPEN]).0, [r#"40{"pid":"P-2","offset":"o-7"}"#]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn who_has_nothing_to_go_on_from_begins_anew() {
         &[OPEN, &NAMED.replace("P-1", r#"P\"1"#), r#"42["broadcast","o-7"]"#],
         &[OPEN],
     ] {
-        let (_, known) = hear(&cfg, None, messages);
-        assert_eq!(hear(&cfg, known, &[OPEN]).0, ["40"], "{messages:?}");
+        let (_, known) = handle(&cfg, None, messages);
+        assert_eq!(handle(&cfg, known, &[OPEN]).0, ["40"], "{messages:?}");
     }
 }

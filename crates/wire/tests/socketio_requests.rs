@@ -39,7 +39,7 @@ fn answer(body: &str) -> String {
 
 impl User {
     fn answered(&mut self, stream: u8, body: &str) -> Result<(), Failure> {
-        self.hear(stream, answer(body).as_bytes())
+        self.handle(stream, answer(body).as_bytes())
     }
 
     /// The method, target and body of the one request that was made on a stream.
@@ -214,15 +214,15 @@ fn what_waits_when_a_websocket_takes_over_goes_by_it() {
     user.answered(MAIN, OPEN).unwrap();
     [POLLING, SENDING, MAIN].into_iter().for_each(|stream| user.open(stream));
     let upgrade = user.said(0);
-    user.hear(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
-    user.hear(MAIN, &texts(&["3probe"])).unwrap();
+    user.handle(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
+    user.handle(MAIN, &texts(&["3probe"])).unwrap();
     // A ping whose pong cannot go before the request under way is answered.
     user.answered(POLLING, "2").unwrap();
     user.io.out[0].clear();
     user.answered(SENDING, "ok").unwrap();
     assert_eq!(said(&std::mem::take(&mut user.io.out[0])), ["5", "3"]);
     assert_eq!(user.events(), [Event::Upgraded]);
-    user.hear(MAIN, &texts(&["40{\"sid\":\"x\"}"])).unwrap();
+    user.handle(MAIN, &texts(&["40{\"sid\":\"x\"}"])).unwrap();
     assert_eq!(user.events(), [Event::Usable]);
 }
 
@@ -230,13 +230,13 @@ fn what_waits_when_a_websocket_takes_over_goes_by_it() {
 fn connections_that_the_server_closes_are_opened_anew() {
     let mut user = user(options_of("polling"));
     let closing = answer(OPEN).replace("keep-alive\r\n", "close\r\n");
-    user.hear(MAIN, closing.as_bytes()).unwrap();
+    user.handle(MAIN, closing.as_bytes()).unwrap();
     assert_eq!(user.io.opened, [MAIN, SENDING]);
     user.said(0);
     user.open(MAIN);
     assert_eq!(user.asked(MAIN).0, format!("GET {PATH}"));
     // An answer that ends with its connection.
-    user.hear(MAIN, b"HTTP/1.0 200 OK\r\n\r\n2").unwrap();
+    user.handle(MAIN, b"HTTP/1.0 200 OK\r\n\r\n2").unwrap();
     user.eof(MAIN).unwrap();
     user.open(SENDING);
     assert_eq!(user.asked(SENDING).1, "40{\"token\":\"123\"}");
@@ -244,7 +244,7 @@ fn connections_that_the_server_closes_are_opened_anew() {
     assert_eq!(user.asked(SENDING).1, "3");
     user.open(MAIN);
     assert_eq!(user.asked(MAIN).0, format!("GET {PATH}"));
-    user.hear(MAIN, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n42").unwrap();
+    user.handle(MAIN, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n42").unwrap();
     assert_eq!(user.eof(MAIN), Err(Failure::EofBeforeAnswer), "in mid-answer");
 }
 
@@ -269,19 +269,19 @@ fn what_a_hostile_server_says_is_counted() {
     }
     let mut user = User::polling();
     let unknown = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.hear(MAIN, unknown), Err(Failure::SessionLost));
+    assert_eq!(user.handle(MAIN, unknown), Err(Failure::SessionLost));
     let mut new = self::user(options_of("polling"));
-    assert_eq!(new.hear(MAIN, unknown), Err(Failure::HttpStatus(400)), "it has no session yet");
+    assert_eq!(new.handle(MAIN, unknown), Err(Failure::HttpStatus(400)), "it has no session yet");
     let mut user = User::polling();
     user.send(1);
     let too_large = b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.hear(SENDING, too_large), Err(Failure::HttpStatus(413)));
+    assert_eq!(user.handle(SENDING, too_large), Err(Failure::HttpStatus(413)));
     let mut user = User::polling();
-    assert_eq!(user.hear(SENDING, b"what?"), Err(Failure::NotHttp));
+    assert_eq!(user.handle(SENDING, b"what?"), Err(Failure::NotHttp));
     let mut user = User::polling();
     let endless =
         format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(user.cfg.options().limits.message_bytes_max + 1));
-    assert_eq!(user.hear(MAIN, endless.as_bytes()), Err(Failure::MessageTooLarge));
+    assert_eq!(user.handle(MAIN, endless.as_bytes()), Err(Failure::MessageTooLarge));
 }
 
 #[test]
@@ -296,13 +296,13 @@ fn websockets_that_do_not_take_over() {
         user.answered(MAIN, OPEN).unwrap();
         [POLLING, MAIN].into_iter().for_each(|stream| user.open(stream));
         let upgrade = user.said(0);
-        user.hear(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
-        assert_eq!(user.hear(MAIN, told), Err(failure), "{}", told.escape_ascii());
+        user.handle(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
+        assert_eq!(user.handle(MAIN, told), Err(failure), "{}", told.escape_ascii());
     }
     let mut refused = user(options_of("upgrade"));
     refused.answered(MAIN, OPEN).unwrap();
     refused.open(MAIN);
-    assert_eq!(refused.hear(MAIN, b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::SessionLost));
+    assert_eq!(refused.handle(MAIN, b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::SessionLost));
     let mut gone = user(options_of("upgrade"));
     gone.answered(MAIN, OPEN).unwrap();
     gone.open(MAIN);

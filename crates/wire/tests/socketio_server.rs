@@ -69,7 +69,7 @@ impl Served {
         self.server.handle_input(&self.cfg, now_ns, 0, bytes, &mut self.io, &mut |_| {})
     }
 
-    fn hear(&mut self, now_ns: u64, message: &str) {
+    fn handle(&mut self, now_ns: u64, message: &str) {
         self.hear_bytes(now_ns, &masked_texts(&[message])).unwrap();
         self.io.out.clear();
     }
@@ -249,7 +249,7 @@ fn version_3() {
     let (said, _, result) = serve_io(path, &masked_texts(&["3"]));
     assert_eq!((said.last().unwrap().as_str(), result), ("close 1002", Err(Failure::BadMessage)));
     let mut served = Served::new(path);
-    served.hear(400 * MS, "2");
+    served.handle(400 * MS, "2");
     assert_eq!(served.wake(800 * MS), (vec![], Ok(())));
     assert_eq!(served.wake(900 * MS), (vec![], Err(Failure::Silent)));
 }
@@ -272,7 +272,7 @@ fn engine_io_alone_echoes() {
 #[test]
 fn the_server_pings_and_gives_up() {
     let mut served = Served::new(PATH);
-    served.hear(0, "40");
+    served.handle(0, "40");
     assert_eq!(served.server.poll_timeout(), Some(10 * MS));
     assert_eq!(
         served.wake(10 * MS),
@@ -282,7 +282,7 @@ fn the_server_pings_and_gives_up() {
     assert_eq!(served.server.poll_timeout(), Some(300 * MS));
     assert_eq!(served.wake(300 * MS), (vec!["2".to_owned()], Ok(())));
     assert_eq!(served.server.poll_timeout(), Some(500 * MS));
-    served.hear(400 * MS, "3");
+    served.handle(400 * MS, "3");
     assert_eq!(served.wake(500 * MS), (vec![], Ok(())));
     assert_eq!(served.wake(700 * MS), (vec!["2".to_owned()], Ok(())));
     assert_eq!(served.wake(899 * MS), (vec![], Ok(())));
@@ -294,14 +294,14 @@ fn who_does_not_connect_in_time_is_cut_off() {
     let mut served = Served::new(PATH);
     for k in 1..=3 {
         assert_eq!(served.wake(k * 300 * MS).0, ["2"]);
-        served.hear(k * 300 * MS, "3");
+        served.handle(k * 300 * MS, "3");
     }
-    served.hear(910 * MS, "40/nope");
+    served.handle(910 * MS, "40/nope");
     assert_eq!(served.server.poll_timeout(), Some(S));
     assert_eq!(served.wake(S), (vec![], Err(Failure::Silent)));
     let mut served = Served::new(PATH);
-    served.hear(0, "40/custom");
-    served.hear(0, "41/custom");
+    served.handle(0, "40/custom");
+    served.handle(0, "41/custom");
     assert_eq!(served.server.poll_timeout(), Some(300 * MS), "once is enough");
 }
 

@@ -84,7 +84,7 @@ fn requests_name_the_session_and_keep_the_query() {
             "{transport}"
         );
         let (said, _) = recorded(transport);
-        user.hear(0, said.as_bytes()).unwrap();
+        user.handle(0, said.as_bytes()).unwrap();
         user.said(0);
         user.send(1);
         assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1][..]), "not connected yet");
@@ -103,7 +103,7 @@ fn requests_name_the_session_and_keep_the_query() {
 #[test]
 fn messages_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
     let mut user = User::of("xhr-streaming");
-    user.hear(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
+    user.handle(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
     user.open(1);
     user.send(1);
     let one = user.said(1);
@@ -117,12 +117,12 @@ fn messages_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
         assert_eq!(body.matches("throng-").count(), count);
         assert!(body.starts_with("[\"") && body.ends_with("}}\"]"), "{body}");
     }
-    user.hear(1, NO_CONTENT.as_bytes()).unwrap();
+    user.handle(1, NO_CONTENT.as_bytes()).unwrap();
     assert_eq!(user.said(1), "", "nothing more to say");
     // What it sent comes back, both in one frame.
     let array = two.split("\r\n\r\n").nth(1).unwrap();
     user.events();
-    user.hear(0, chunked(&[&format!("a{array}\n")]).as_bytes()).unwrap();
+    user.handle(0, chunked(&[&format!("a{array}\n")]).as_bytes()).unwrap();
     let echoes: Vec<_> = user.events();
     for (event, seq) in echoes.iter().zip([2, 3]) {
         assert!(
@@ -138,25 +138,25 @@ fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
     let mut user = User::of("xhr-polling");
     user.said(0);
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\no\n";
-    user.hear(0, closing.as_bytes()).unwrap();
+    user.handle(0, closing.as_bytes()).unwrap();
     assert_eq!((&user.io.closed[..], &user.io.opened[..]), (&[0][..], &[0][..]));
     assert_eq!(user.said(0), "");
     user.open(0);
     assert!(user.said(0).starts_with("POST /echo/"), "the next poll");
     // An answer without length ends with the connection.
-    user.hear(0, b"HTTP/1.0 200 OK\r\n\r\na[\"x\"]\n").unwrap();
+    user.handle(0, b"HTTP/1.0 200 OK\r\n\r\na[\"x\"]\n").unwrap();
     user.eof(0).unwrap();
     assert_eq!(user.io.opened, [0, 0]);
     user.open(0);
     assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Foreign { bytes: 1 }]);
-    user.hear(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
+    user.handle(0, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na[").unwrap();
     assert_eq!(user.eof(0), Err(Failure::EofBeforeAnswer), "in the middle of one");
 
     let mut user = User::of("xhr-polling");
-    user.hear(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
     user.send(1);
     user.open(1);
-    user.hear(1, NO_CONTENT.as_bytes()).unwrap();
+    user.handle(1, NO_CONTENT.as_bytes()).unwrap();
     user.eof(1).unwrap();
     user.said(1);
     user.send(2);
@@ -173,16 +173,16 @@ fn ends_and_losses_are_events() {
         [(r#"c[3000,"Go\u0020away!"]"#, 3000, "Go away!"), ("c[1002]", 1002, ""), ("c[1002,7]", 1002, "")]
     {
         let mut user = User::of("xhr-polling");
-        user.hear(0, frames("o\n").as_bytes()).unwrap();
+        user.handle(0, frames("o\n").as_bytes()).unwrap();
         user.said(0);
-        user.hear(0, frames(&format!("{second}\n")).as_bytes()).unwrap();
+        user.handle(0, frames(&format!("{second}\n")).as_bytes()).unwrap();
         assert_eq!(user.events(), [Event::Upgraded, Event::Usable, Event::Closed { code }]);
         assert_eq!(user.io.reason, reason.as_bytes());
         assert!(!user.client.is_usable() && user.client.is_closed());
         assert_eq!(user.said(0), "", "nothing more is asked");
     }
     let mut user = User::of("xhr-streaming");
-    user.hear(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
+    user.handle(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
     user.client.close(&user.cfg, 0, 1000, &mut user.io);
     assert_eq!(user.io.closed, [0]);
     assert!(user.client.is_closed());
@@ -220,8 +220,12 @@ fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
         }
     }
     let mut user = User::of("xhr-polling");
-    assert_eq!(user.hear(0, ok("o\n").as_bytes()), Ok(()));
-    assert_eq!(user.hear(0, ok("o\n").as_bytes()), Err(Failure::SessionLost), "the next poll, another node");
+    assert_eq!(user.handle(0, ok("o\n").as_bytes()), Ok(()));
+    assert_eq!(
+        user.handle(0, ok("o\n").as_bytes()),
+        Err(Failure::SessionLost),
+        "the next poll, another node"
+    );
     assert_eq!(user.events()[1..], [Event::Usable]);
     // A frame without end is bounded.
     let mut options = options(DialectId::Sockjs);
@@ -230,10 +234,10 @@ fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
     let mut user = User { cfg: Config::new(options).unwrap(), ..User::of("xhr-streaming") };
     user.client = Client::new();
     user.open(0);
-    assert_eq!(user.hear(0, (HEAD.to_owned() + &chunked(&["o\n"])).as_bytes()), Ok(()));
+    assert_eq!(user.handle(0, (HEAD.to_owned() + &chunked(&["o\n"])).as_bytes()), Ok(()));
     let endless = chunked(&[&"a".repeat(600)]);
-    assert_eq!(user.hear(0, endless.as_bytes()), Ok(()));
-    assert_eq!(user.hear(0, endless.as_bytes()), Err(Failure::MessageTooLarge));
+    assert_eq!(user.handle(0, endless.as_bytes()), Ok(()));
+    assert_eq!(user.handle(0, endless.as_bytes()), Err(Failure::MessageTooLarge));
 }
 
 /// What comes of frames after a handshake, whole and byte by byte.
@@ -382,5 +386,5 @@ fn info_is_asked_for_first_when_it_is_wanted() {
     user.client = Client::new();
     user.open(0);
     let missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(user.hear(0, missing), Err(Failure::HttpStatus(404)));
+    assert_eq!(user.handle(0, missing), Err(Failure::HttpStatus(404)));
 }

@@ -49,7 +49,7 @@ impl Joined {
             said.chunks(step).for_each(|portion| world.send(at, portion).unwrap());
             let heard = world.take(at);
             moved |= !heard.is_empty();
-            heard.chunks(step).for_each(|portion| self.user.hear(stream, portion).unwrap());
+            heard.chunks(step).for_each(|portion| self.user.handle(stream, portion).unwrap());
         }
         moved
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use wire::app_file::{AppFile, Broadcast, Condition, Door, Join, OpenStep, Say};
+use wire::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, DialectOptions, Event, Options, Passed, People, Rejection, Stamp, Way,
+    Client, Config, DialectId, DialectOptions, Direction, Event, Options, People, Rejection, RoomChange,
+    Stamp,
 };
 
 use crate::common::*;
@@ -30,7 +31,7 @@ fn of_joins_with(dialect: DialectId, [own, hall]: [&str; 2], params: Template) -
         dialect,
         AppFile {
             joins: vec![join(own, None), join(hall, Some(1))],
-            doors: vec![Door { kind: 1, place: Some(1), join: none, leave: nothing }],
+            visited_rooms: vec![VisitedRoom { kind: 1, place: Some(1), join: none, leave: nothing }],
             broadcasts: vec![Broadcast::of(say("shout", r#"{"id":"{id}"}"#, Purpose::Measured))],
             ..AppFile::default()
         },
@@ -55,7 +56,7 @@ fn usable(cfg: &Config, fields: &str, messages: &[&str]) -> (Client, Fake) {
 fn pass(
     cfg: &Config,
     (client, io): &mut (Client, Fake),
-    way: Way,
+    way: Direction,
     answers: &[&str],
 ) -> (Vec<String>, Vec<Event>) {
     io.out.clear();
@@ -71,8 +72,8 @@ fn newcomer() -> Stamp {
     Stamp::new(2, 3, 4, 5, 5).announcing()
 }
 
-fn passed(passed: Passed) -> Vec<Event> {
-    vec![Event::Passed { kind: 1, passed }]
+fn passed(passed: RoomChange) -> Vec<Event> {
+    vec![Event::RoomChange { kind: 1, passed }]
 }
 
 #[test]
@@ -86,21 +87,27 @@ fn a_topic_is_joined_and_left_as_phoenix_has_it() {
     let left = r#"["2","leave-2","hall","phx_reply",{"status":"ok","response":{}}]"#;
     let closed = r#"["2","2","hall","phx_close",{}]"#;
     let (join, leave) = (r#"["2","2","hall","phx_join",{}]"#, r#"["2","leave-2","hall","phx_leave",{}]"#);
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]), (vec![join.into()], passed(Passed::In)));
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[left, closed]), (vec![leave.into()], passed(Passed::Out)));
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[refused]).1, passed(Passed::Refused));
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    assert_eq!(
+        pass(&cfg, &mut client, Direction::In, &[joined]),
+        (vec![join.into()], passed(RoomChange::In))
+    );
+    assert_eq!(
+        pass(&cfg, &mut client, Direction::Out, &[left, closed]),
+        (vec![leave.into()], passed(RoomChange::Out))
+    );
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[refused]).1, passed(RoomChange::Refused));
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
     // Who speaks the first version hears of the end of a channel without the number of its join.
     let unnumbered = r#"[null,null,"hall","phx_close",{}]"#;
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[left, unnumbered]).1, passed(Passed::Out));
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &[left, unnumbered]).1, passed(RoomChange::Out));
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
     // Who leaves before the answer to its join is there gets both, and the end of the channel.
-    let both = [passed(Passed::In), passed(Passed::Out)].concat();
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[joined, left, closed]).1, both);
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined]).1, passed(Passed::In));
+    let both = [passed(RoomChange::In), passed(RoomChange::Out)].concat();
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &[joined, left, closed]).1, both);
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
     // Who comes back before it has ended hears of its end after that.
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]).1, []);
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[joined, closed]).1, passed(Passed::In));
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &[]).1, []);
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined, closed]).1, passed(RoomChange::In));
     let mut events = vec![];
     let (client, io) = &mut client;
     client.handle_input(&cfg, 0, 0, &texts(&[closed]), io, &mut |e| events.push(e)).unwrap();
@@ -127,14 +134,14 @@ fn who_joins_with_an_id_is_announced_by_it() {
     let diff = format!(
         r#"[null,null,"hall","presence_diff",{{"joins":{{"x":{{"metas":[{{"id":"{id}"}}]}},"y":{{"metas":[{{"id":"{with}"}}]}}}},"leaves":{{}}}}]"#
     );
-    let (said, events) = pass(&cfg, &mut client, Way::In, &[&joined, &diff]);
+    let (said, events) = pass(&cfg, &mut client, Direction::In, &[&joined, &diff]);
     assert_eq!(said, [format!(r#"["2","2","hall","phx_join",{{"presence":{{"id":"{id}"}}}}]"#)]);
     // What several servers have put together is one message, and each of its newcomers is news.
     let news = |stamp: Stamp, bytes| Event::Announced { stamp: stamp.announced().unwrap(), bytes };
     let bytes = diff.len() as u32;
     assert_eq!(
         events,
-        [Event::Passed { kind: 1, passed: Passed::In }, news(newcomer(), bytes), news(other, 0)]
+        [Event::RoomChange { kind: 1, passed: RoomChange::In }, news(newcomer(), bytes), news(other, 0)]
     );
 }
 
@@ -148,18 +155,18 @@ fn a_channel_is_subscribed_to_and_left_as_action_cable_has_it() {
     let own = answer("confirm_subscription", "Own");
     let mut client = usable(&cfg, "", &[r#"{"type":"welcome"}"#, &own]);
     let [joined, refused] = ["confirm_subscription", "reject_subscription"].map(|kind| answer(kind, "Hall"));
-    let subscribed = pass(&cfg, &mut client, Way::In, &[&joined]);
-    assert_eq!(subscribed, (vec![command("subscribe")], passed(Passed::In)));
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]), (vec![command("unsubscribe")], vec![]));
-    assert_eq!(pass(&cfg, &mut client, Way::In, &[&refused]).1, passed(Passed::Refused));
+    let subscribed = pass(&cfg, &mut client, Direction::In, &[&joined]);
+    assert_eq!(subscribed, (vec![command("subscribe")], passed(RoomChange::In)));
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &[]), (vec![command("unsubscribe")], vec![]));
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &[&refused]).1, passed(RoomChange::Refused));
 }
 
 #[test]
 fn an_app_s_own_messages_join_and_leave_and_wait_for_their_answers() {
     let expect = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };
     let send = |text| OpenStep::Send(say("", text, Purpose::Other));
-    let door = |leave: Vec<OpenStep>| AppFile {
-        doors: vec![Door {
+    let visited = |leave: Vec<OpenStep>| AppFile {
+        visited_rooms: vec![VisitedRoom {
             kind: 1,
             place: None,
             join: vec![send("join"), OpenStep::Expect(expect("joined"))],
@@ -169,19 +176,19 @@ fn an_app_s_own_messages_join_and_leave_and_wait_for_their_answers() {
         ignore: vec![expect("hum")],
         ..AppFile::default()
     };
-    let cfg = config(DialectId::Custom, door(vec![send("leave"), OpenStep::Expect(expect("left"))]));
+    let cfg = config(DialectId::Custom, visited(vec![send("leave"), OpenStep::Expect(expect("left"))]));
     let mut client = usable(&cfg, "", &[]);
-    assert_eq!(pass(&cfg, &mut client, Way::In, &["hum"]), (vec!["join".into()], vec![]), "not yet");
+    assert_eq!(pass(&cfg, &mut client, Direction::In, &["hum"]), (vec!["join".into()], vec![]), "not yet");
     // It is to leave before it is in: one after the other.
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &["joined"]), (vec![], passed(Passed::In)));
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &["joined"]), (vec![], passed(RoomChange::In)));
     let (this, io) = &mut client;
     assert_eq!(said(&io.out), ["leave"]);
     let mut events = vec![];
     this.handle_input(&cfg, 0, 0, &texts(&["left"]), io, &mut |e| events.push(e)).unwrap();
-    assert_eq!(events, passed(Passed::Out));
+    assert_eq!(events, passed(RoomChange::Out));
     // Where nothing answers, nobody knows.
-    let cfg = config(DialectId::Custom, door(vec![send("leave")]));
+    let cfg = config(DialectId::Custom, visited(vec![send("leave")]));
     let mut client = usable(&cfg, "", &[]);
-    pass(&cfg, &mut client, Way::In, &["joined"]);
-    assert_eq!(pass(&cfg, &mut client, Way::Out, &[]), (vec!["leave".into()], vec![]));
+    pass(&cfg, &mut client, Direction::In, &["joined"]);
+    assert_eq!(pass(&cfg, &mut client, Direction::Out, &[]), (vec!["leave".into()], vec![]));
 }

@@ -1,7 +1,7 @@
 //! Any bytes as answers to pipelined requests: the same heads and bodies in any portions.
 
 use crate::support::{check_portions, limits, split};
-use wire::http::{Got, Responses};
+use wire::http::{ResponseEvent, Responses};
 
 /// Feeds one input.
 pub fn run(data: &[u8]) {
@@ -13,9 +13,9 @@ pub fn run(data: &[u8]) {
             loop {
                 match responses.next(&limits(), false, &mut input) {
                     Ok(None) => break,
-                    Ok(Some(Got::Head { status, keep_alive })) => heads.push((status, keep_alive)),
-                    Ok(Some(Got::Data(data))) => body.extend_from_slice(data),
-                    Ok(Some(Got::End)) => body.push(b'|'),
+                    Ok(Some(ResponseEvent::Head { status, keep_alive })) => heads.push((status, keep_alive)),
+                    Ok(Some(ResponseEvent::Data(data))) => body.extend_from_slice(data),
+                    Ok(Some(ResponseEvent::End)) => body.push(b'|'),
                     // How much of a body is out when it fails depends on the portions; that it fails does not.
                     Err(failure) => return (heads, Vec::new(), Err(failure)),
                 }

@@ -50,7 +50,7 @@ impl Checked<'_> {
         rooms: Option<&Rooms>,
     ) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
-        let Joining { joins, places, steps, doors } =
+        let Joining { joins, places, steps, visited_rooms } =
             rooms::joining(self.source, file, self.facts, (self.names, rooms), |passage, names| {
                 Checked { names, ..*self }.passage_steps(passage, keeper)
             })?;
@@ -67,7 +67,7 @@ impl Checked<'_> {
             open,
             echo,
             joins,
-            doors,
+            visited_rooms,
             broadcasts,
             errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
             answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,

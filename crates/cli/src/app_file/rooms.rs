@@ -6,7 +6,7 @@ use load::{RoomKind, Rooms};
 use results::format::count;
 use toml::Spanned;
 use wire::People;
-use wire::app_file::{Door, Join, OpenStep};
+use wire::app_file::{Join, OpenStep, VisitedRoom};
 use wire::people::Division;
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{Facts, Joins};
@@ -149,7 +149,7 @@ pub(super) struct Joining {
     /// By messages, at the end of the opening.
     pub(super) steps: Vec<OpenStep>,
     /// Or while people are connected, where they come and go.
-    pub(super) doors: Vec<Door>,
+    pub(super) visited_rooms: Vec<VisitedRoom>,
 }
 
 /// What people say on their way into a room, or out of it.
@@ -212,7 +212,12 @@ pub(super) fn joining(
             }
             let leave = room.get_ref().leave.as_ref();
             let leave = leave.map(|leave| step(Passage::Out(leave), &names)).transpose()?;
-            joining.doors.push(Door { kind, place: None, join, leave: leave.unwrap_or_default() });
+            joining.visited_rooms.push(VisitedRoom {
+                kind,
+                place: None,
+                join,
+                leave: leave.unwrap_or_default(),
+            });
             continue;
         };
         let template = |text: &Spanned<String>, quoting| {
@@ -235,7 +240,7 @@ pub(super) fn joining(
             joining.joins.push(Join { name: template(name, Quoting::Plain)?, params, visited });
             if is_visited {
                 let (join, leave) = Default::default();
-                joining.doors.push(Door { kind, place: Some(place), join, leave });
+                joining.visited_rooms.push(VisitedRoom { kind, place: Some(place), join, leave });
             }
         } else {
             return Err(source.error(join.span(), "expected `params` to be a JSON object, as text"));

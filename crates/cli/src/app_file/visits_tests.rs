@@ -79,8 +79,8 @@ fn who_visits_a_room_does_not_join_it_at_once() {
     assert_eq!((rooms.visited(), rooms.left()), (0b01, 0b01));
     let [OpenStep::Send(own)] = &described.app.open[..] else { panic!("{:?}", described.app.open) };
     assert_eq!(own.body.sample(), b"\"own 0\"");
-    let [door] = &described.app.doors[..] else { panic!("{:?}", described.app.doors) };
-    assert!(matches!((&door.join[..], &door.leave[..]), ([OpenStep::Ask(_)], [OpenStep::Send(_)])));
+    let [visited] = &described.app.visited_rooms[..] else { panic!("{:?}", described.app.visited_rooms) };
+    assert!(matches!((&visited.join[..], &visited.leave[..]), ([OpenStep::Ask(_)], [OpenStep::Send(_)])));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::access::Nats;
 use super::bus::{self, Bus, Content};
 use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
 use super::link::{Incoming, Link};
-use super::reception::{Doors, Reception};
+use super::reception::{Reception, VisitedRooms};
 use super::seal::AgentKey;
 use crate::look::Look;
 
@@ -141,7 +141,7 @@ struct Agent<'a, W, B> {
 }
 
 impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
-    async fn run(mut self, mut doors: Doors) {
+    async fn run(mut self, mut doors: VisitedRooms) {
         let mut ticks = tokio::time::interval(TICK);
         while !(self.options.is_interrupted)() {
             tokio::select! {
@@ -161,7 +161,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
 
     async fn handle_call(&mut self, message: &Message) {
         match Reception::read_call(message) {
-            Some(Call::Who) => {}
+            Some(Call::ClientContext) => {}
             Some(call) => {
                 let run = self.work.as_ref().map(W::run);
                 if run.is_some_and(|run| self.reception.is_ended(run, &call)) {

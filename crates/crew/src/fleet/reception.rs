@@ -25,7 +25,7 @@ pub(super) struct Reception {
 }
 
 /// What an agent hears.
-pub(super) struct Doors {
+pub(super) struct VisitedRooms {
     pub(super) calls: Subscriber,
     pub(super) claims: Subscriber,
     pub(super) downs: Subscriber,
@@ -38,9 +38,9 @@ impl Reception {
         nats: &Nats,
         hello: Hello,
         key: Option<AgentKey>,
-    ) -> Result<(Self, Doors), Error> {
+    ) -> Result<(Self, VisitedRooms), Error> {
         let bus = Bus::connect(nats).await?;
-        let doors = Doors {
+        let doors = VisitedRooms {
             calls: bus.subscribe(CALL.to_owned()).await?,
             claims: bus.subscribe(intro::claim_subject(&hello.id)).await?,
             downs: bus.subscribe(intro::down_subject(&hello.id)).await?,

@@ -109,7 +109,7 @@ impl Booking<'_> {
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
-            Event::Wrong(wrong) => {
+            Event::WrongResponse(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
             }
             Event::Broken(failure) => {
@@ -124,7 +124,7 @@ impl Booking<'_> {
                     self.note(Kind::Leaked, stamp, None, bytes);
                 }
             }
-            Event::Passed { kind, passed } => {
+            Event::RoomChange { kind, passed } => {
                 self.ledger.handle_passed(self.client, kind, passed, self.now_ns);
             }
             // A server that says why it closes says so before.

@@ -5,7 +5,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::{Sending, Stamp, StreamId, Way};
+use wire::{Direction, Sending, Stamp, StreamId};
 
 use crate::books::{self, Booking, Cause, LatencyRun, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
@@ -45,7 +45,7 @@ enum Input {
     /// That it is time.
     Wake,
     /// That it is to go into its room of this kind, or out of it, and what announces it there.
-    Pass(u16, Way, Option<Stamp>),
+    Pass(u16, Direction, Option<Stamp>),
 }
 
 /// Messages that did not go out.
@@ -397,7 +397,7 @@ impl LoadClient {
     pub(crate) fn pass(
         &mut self,
         token: Token,
-        (kind, way, announced): (u16, Way, Option<Stamp>),
+        (kind, way, announced): (u16, Direction, Option<Stamp>),
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {

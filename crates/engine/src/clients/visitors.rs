@@ -1,6 +1,6 @@
 //! Clients that visit rooms.
 
-use wire::Way;
+use wire::Direction;
 
 use super::{Clients, Token};
 use crate::books::Cause;
@@ -25,15 +25,15 @@ impl Clients {
     }
 
     /// A client goes into its room of this kind, or out of it. Who was not let in has nothing to leave.
-    pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Way, now_ns: u64) -> Result<(), Cause> {
+    pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Direction, now_ns: u64) -> Result<(), Cause> {
         let mut announced = None;
         match way {
-            Way::In => {
+            Direction::In => {
                 let is_announced = self.shared.wire.announces(kind);
                 announced = self.ledger.handle_asking(index, kind, is_announced, now_ns);
             }
-            Way::Out if !self.ledger.is_at(index, kind) => return Ok(()),
-            Way::Out => self.ledger.handle_leaving(index, kind, now_ns),
+            Direction::Out if !self.ledger.is_at(index, kind) => return Ok(()),
+            Direction::Out => self.ledger.handle_leaving(index, kind, now_ns),
         }
         self.shared.now_ns = now_ns;
         let client = &mut self.all[index as usize];

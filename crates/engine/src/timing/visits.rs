@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use load::{Casting, Rooms, Segment, Visit, VisitStep};
-use wire::Way;
+use wire::Direction;
 
 /// How soon somebody who waits for an answer to their own message looks again whether they can leave.
 const LOOK_NS: u64 = 20_000_000;
@@ -23,7 +23,7 @@ pub(crate) struct VisitAction {
     pub(crate) client: u32,
     /// The kind of its room.
     pub(crate) kind: u16,
-    pub(crate) way: Way,
+    pub(crate) way: Direction,
     /// When it was to be done.
     at_ns: u64,
 }
@@ -141,8 +141,12 @@ impl Visits {
                     let wait_ns = self.draw_wait(client, ns_min, ns_max);
                     self.go_on(client, at_ns + wait_ns);
                 }
-                VisitStep::Join(kind) => return Some(VisitAction { client, kind, way: Way::In, at_ns }),
-                VisitStep::Leave(kind) => return Some(VisitAction { client, kind, way: Way::Out, at_ns }),
+                VisitStep::Join(kind) => {
+                    return Some(VisitAction { client, kind, way: Direction::In, at_ns });
+                }
+                VisitStep::Leave(kind) => {
+                    return Some(VisitAction { client, kind, way: Direction::Out, at_ns });
+                }
             }
         }
         None
@@ -216,8 +220,8 @@ mod tests {
         for second in 10..30 {
             while let Some(action @ VisitAction { client, way, .. }) = visits.poll(second * S, |_| true) {
                 visits.handle_done(action);
-                assert_ne!(inside[client as usize], way == Way::In, "in and out by turns");
-                inside[client as usize] = way == Way::In;
+                assert_ne!(inside[client as usize], way == Direction::In, "in and out by turns");
+                inside[client as usize] = way == Direction::In;
             }
             let there = inside.iter().filter(|inside| **inside).count();
             assert!((680..820).contains(&there), "{there} of 1,000 for three of four seconds");
@@ -231,13 +235,13 @@ mod tests {
         visits.places[0] = Place::default();
         visits.start(&[0], 0);
         let action = visits.poll(0, |_| true).unwrap();
-        assert_eq!(action.way, Way::In);
+        assert_eq!(action.way, Direction::In);
         visits.handle_done(action);
         assert_eq!((visits.poll(S, |_| true), visits.poll_timeout()), (None, Some(3 * S)));
         for looks in 0..=LOOKS_MAX {
             let now_ns = 3 * S + u64::from(looks) * LOOK_NS;
             let action = visits.poll(now_ns, |_| true).unwrap();
-            assert_eq!(action.way, Way::Out);
+            assert_eq!(action.way, Direction::Out);
             assert_eq!(visits.postpone(action, now_ns), looks < LOOKS_MAX);
             assert_eq!(visits.are_on(), looks < LOOKS_MAX);
             if looks == LOOKS_MAX {
@@ -249,7 +253,7 @@ mod tests {
             None,
             "five seconds later than it was to leave, and a second outside"
         );
-        assert_eq!(visits.poll(9 * S, |_| true).unwrap().way, Way::In);
+        assert_eq!(visits.poll(9 * S, |_| true).unwrap().way, Direction::In);
     }
 
     #[test]

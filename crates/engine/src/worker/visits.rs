@@ -1,7 +1,7 @@
 //! A worker has its clients visit rooms.
 
 use net::clock;
-use wire::Way;
+use wire::Direction;
 
 use super::Worker;
 
@@ -10,7 +10,7 @@ impl Worker {
     pub(super) fn settle_in(&mut self, client: u32) {
         let Some(visits) = self.visits.as_mut().filter(|_| self.clients.is_visitor(client)) else { return };
         for kind in visits.handle_usable(client) {
-            self.pass(client, kind, Way::In);
+            self.pass(client, kind, Direction::In);
         }
     }
 
@@ -19,7 +19,8 @@ impl Worker {
         while let Some(visits) = &mut self.visits
             && let Some(action) = visits.poll(now_ns, |client| self.clients.is_visitor(client))
         {
-            let waits = action.way == Way::Out && self.clients.is_unanswered(action.client, action.kind);
+            let waits =
+                action.way == Direction::Out && self.clients.is_unanswered(action.client, action.kind);
             if !waits || !visits.postpone(action, now_ns) {
                 visits.handle_done(action);
                 self.pass(action.client, action.kind, action.way);
@@ -27,7 +28,7 @@ impl Worker {
         }
     }
 
-    fn pass(&mut self, client: u32, kind: u16, way: Way) {
+    fn pass(&mut self, client: u32, kind: u16, way: Direction) {
         let now_ns = clock::monotonic_ns();
         if let Err(cause) = self.clients.pass(client, kind, way, now_ns) {
             self.lose(client, cause, now_ns);

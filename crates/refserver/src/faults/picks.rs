@@ -57,10 +57,10 @@ impl Faults {
     }
 
     /// What becomes of message `k` of those that are sent again to clients that come back.
-    pub fn mischief(&self, k: u64) -> wire::Mischief {
+    pub fn mischief(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
         let mut holds = |which: Option<Pick>| which.is_some_and(|which| which.holds(k, &mut rng));
-        wire::Mischief { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
+        wire::ReplayFault { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
     }
 
     /// Whether any of those is to go wrong.

@@ -154,7 +154,7 @@ fn harmless(event: Event) -> Result<(), String> {
         Event::Corrupt { .. } => Err("a message was changed on its way".to_owned()),
         Event::Rejected(rejection) => Err(rejection.to_string()),
         Event::Broken(failure) => Err(failure.to_string()),
-        Event::Wrong(wrong) => Err(wrong.to_string()),
+        Event::WrongResponse(wrong) => Err(wrong.to_string()),
         Event::Closed { code } => Err(format!("the server closed with code {code}")),
         Event::LoggedIn
         | Event::Upgraded
@@ -165,7 +165,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::SameFrame
         | Event::Unmatched { .. }
         | Event::Announced { .. }
-        | Event::Passed { .. }
+        | Event::RoomChange { .. }
         | Event::Message { .. }
         | Event::Series { .. } => Ok(()),
     }

@@ -10,7 +10,7 @@ use bench::Bench;
 use file::Spoken;
 
 use crate::acks::Acks;
-use crate::carried::{Arrival, Utterance};
+use crate::carried::{AppMessage, Arrival};
 use crate::event::{Event, Kind};
 use crate::pending::Pending;
 use crate::people::Mix;
@@ -47,9 +47,9 @@ pub(crate) struct Given {
 
 impl App {
     /// The measured messages up to what varies: the echo, or each kind of broadcasts.
-    pub(crate) fn utterances(&self, kind: Kind) -> Vec<Utterance<'_>> {
+    pub(crate) fn utterances(&self, kind: Kind) -> Vec<AppMessage<'_>> {
         match self {
-            App::Bench(bench) => bench.utterance(kind).into_iter().collect(),
+            App::Bench(bench) => bench.app_message(kind).into_iter().collect(),
             App::File(app) => app.utterances(kind),
         }
     }

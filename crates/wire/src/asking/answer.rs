@@ -1,15 +1,15 @@
 //! An answer as it comes in, held against what was expected: whichever version of HTTP carries it.
 
 use super::options::HttpOptions;
-use crate::carried::{Carried, Hears};
-use crate::event::{Event, Role, Wrong};
+use crate::carried::{ProtocolEvent, ProtocolHandler};
+use crate::event::{Event, Role, WrongResponse};
 use crate::stamp::Stamp;
 
 /// The answer that is coming in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answer {
     status: u16,
-    wrong: Option<Wrong>,
+    wrong: Option<WrongResponse>,
     /// Bytes on the wire, head and body.
     wire_bytes: u32,
     /// Bytes of the body that were as expected.
@@ -27,7 +27,7 @@ impl Answer {
     pub(crate) fn handle_status(&mut self, http: &HttpOptions, status: u16) {
         self.status = status;
         if !http.is_expected(status) {
-            self.wrong = Some(Wrong::Status(status));
+            self.wrong = Some(WrongResponse::Status(status));
         }
     }
 
@@ -36,21 +36,21 @@ impl Answer {
         let rest = http.expect_body.as_ref().map(|body| &body[self.matched..]);
         match rest {
             Some(rest) if rest.starts_with(data) => self.matched += data.len(),
-            Some(_) => self.wrong = self.wrong.or(Some(Wrong::Body)),
+            Some(_) => self.wrong = self.wrong.or(Some(WrongResponse::Body)),
             None => {}
         }
     }
 
     /// It is whole: that of the request with this stamp.
-    pub(crate) fn finish(self, http: &HttpOptions, stamp: Stamp, on: &mut impl Hears) {
+    pub(crate) fn finish(self, http: &HttpOptions, stamp: Stamp, on: &mut impl ProtocolHandler) {
         let Answer { status, mut wrong, wire_bytes, matched } = self;
         if http.expect_body.as_ref().is_some_and(|body| matched < body.len()) {
-            wrong = wrong.or(Some(Wrong::Body));
+            wrong = wrong.or(Some(WrongResponse::Body));
         }
         if let Some(wrong) = wrong {
-            on.hear(Carried::Event(Event::Wrong(wrong)));
+            on.handle(ProtocolEvent::Event(Event::WrongResponse(wrong)));
         }
         let role = Role::Answer { status };
-        on.hear(Carried::Event(Event::Message { role, stamp, bytes: wire_bytes }));
+        on.handle(ProtocolEvent::Event(Event::Message { role, stamp, bytes: wire_bytes }));
     }
 }

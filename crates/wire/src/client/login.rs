@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
-use crate::login::Went;
+use crate::login::LoginProgress;
 
 impl Client {
     /// The server that stream 0 is to be connected to, now that it is to be: 0 is the run's, 1 the first of
@@ -24,16 +24,16 @@ impl Client {
         &mut self,
         cfg: &Config,
         now_ns: u64,
-        went: Went,
+        went: LoginProgress,
         input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        if went == Went::On {
+        if went == LoginProgress::On {
             return Ok(());
         }
         on(Event::LoggedIn);
-        if went == Went::ThroughAndOut {
+        if went == LoginProgress::ThroughAndOut {
             return Ok(());
         }
         self.ask(cfg, now_ns, io);

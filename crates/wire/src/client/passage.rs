@@ -3,20 +3,20 @@
 use super::{Client, Session, State, Tunnelled, split};
 use crate::apps::App;
 use crate::config::Config;
-use crate::event::{Event, Way};
+use crate::event::{Direction, Event};
 use crate::io::Io;
-use crate::registry::clients::Through;
+use crate::registry::clients::LinkContext;
 use crate::stamp::Stamp;
 use crate::template::Mark;
 
 impl Client {
     /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages. What becomes of
-    /// it [`Event::Passed`] tells, unless the server says nothing. Who is [announced](Config::announces) gives a stamp for that.
+    /// it [`Event::RoomChange`] tells, unless the server says nothing. Who is [announced](Config::announces) gives a stamp for that.
     pub fn pass(
         &mut self,
         cfg: &Config,
         now_ns: u64,
-        (kind, way, announced): (u16, Way, Option<Stamp>),
+        (kind, way, announced): (u16, Direction, Option<Stamp>),
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) {
@@ -25,15 +25,16 @@ impl Client {
             return tunnel.act(io, |io| inside.pass(cfg, now_ns, (kind, way, announced), io, &mut on));
         }
         let App::File(app) = &cfg.app else { return };
-        let Some((door, place)) = app.door(kind) else { return };
+        let Some((visited, place)) = app.visited(kind) else { return };
         match (&mut self.state, &mut self.place, place) {
             (State::Open(Session { sender, protocol, .. }), place, Some(at)) => {
                 let (_, pending, kept) = split(place);
-                let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
-                protocol.pass(&cfg.parts, through, (at, way), Mark::of(announced.as_ref()));
+                let link_context =
+                    LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
+                protocol.pass(&cfg.parts, link_context, (at, way), Mark::of(announced.as_ref()));
             }
             (State::Open(_) | State::Requesting(_), Some(place), None) => {
-                place.script.handle_passage(door, way, announced);
+                place.script.handle_passage(visited, way, announced);
                 self.speak(cfg, now_ns, io, on);
             }
             _ => {}

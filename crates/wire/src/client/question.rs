@@ -3,11 +3,11 @@
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::http::cookies::Cookies;
-use crate::http::{Exchange, Got};
+use crate::http::{Exchange, ResponseEvent};
 use crate::io::Io;
 use crate::limits::Limits;
 use crate::request::Plain;
-use crate::template::Who;
+use crate::template::ClientContext;
 
 /// The question, on stream 0.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Question {
 
 impl Question {
     /// Asks for what is at `place`, below the path.
-    pub(super) fn ask(cfg: &Config, place: &str, who: Who<'_>, io: &mut impl Io) -> Question {
+    pub(super) fn ask(cfg: &Config, place: &str, context: ClientContext<'_>, io: &mut impl Io) -> Question {
         let mut exchange = Exchange::connecting(0);
         exchange.handle_open(io);
-        exchange.request(io, |out| cfg.common.write_plain(out, who, &Plain::get(place, "")));
-        Question { exchange, cookies: who.cookies.clone() }
+        exchange.request(io, |out| cfg.common.write_plain(out, context, &Plain::get(place, "")));
+        Question { exchange, cookies: context.cookies.clone() }
     }
 
     /// The cookies that the client has by now: a balancer sets one to know it again.
@@ -39,10 +39,10 @@ impl Question {
     ) -> Result<bool, Failure> {
         while let Some(got) = self.exchange.next(limits, &mut input, &mut self.cookies, io)? {
             match got {
-                Got::Head { status: 200, .. } | Got::Data(_) => {}
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::End if self.exchange.is_open() => return Ok(true),
-                Got::End => io.open_stream(0),
+                ResponseEvent::Head { status: 200, .. } | ResponseEvent::Data(_) => {}
+                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::End if self.exchange.is_open() => return Ok(true),
+                ResponseEvent::End => io.open_stream(0),
             }
         }
         Ok(false)

@@ -10,13 +10,13 @@ use crate::ws::sender::{Differing, Sender};
 
 /// What a message of an open session came to, as far as what follows it depends on that.
 #[derive(Default)]
-pub(super) struct Meant {
+pub(super) struct SeriesOutcome {
     events: u32,
     messages: u32,
     echo: Option<(Stamp, u32)>,
 }
 
-impl Meant {
+impl SeriesOutcome {
     /// Takes note of an event. True: it is a message behind another.
     #[inline(always)]
     pub(super) fn handle(&mut self, event: Event) -> bool {
@@ -50,12 +50,12 @@ pub(super) fn send(
     io: &mut impl Io,
 ) {
     let Some(SeriesOf { spot, bytes }) = cfg.series() else { return };
-    let letter = cfg.letter(Kind::Echo, &first);
-    let who = cfg.common.who(io, now_ns, Kept::NOTHING);
-    let filling = cfg.filling(Mark { stamp: &first, unix_ns }, 0, who);
+    let message_template = cfg.message_template(Kind::Echo, &first);
+    let context = cfg.common.context(io, now_ns, Kept::NOTHING);
+    let filling = cfg.filling(Mark { stamp: &first, unix_ns }, 0, context);
     let numbers = first.numbers();
     let write = |n, there: &mut [u8]| spot.write(numbers, first.after(n).seq, there);
     let differing = Differing { at: spot.number(), bytes: bytes as usize, write };
-    let fill = |out: &mut Vec<u8>| letter.text.write(out, &filling, 0);
-    sender.messages(io, !letter.is_binary, messages, fill, differing);
+    let fill = |out: &mut Vec<u8>| message_template.text.write(out, &filling, 0);
+    sender.messages(io, !message_template.is_binary, messages, fill, differing);
 }

@@ -1,16 +1,16 @@
 //! A client's WebSocket with what is spoken on it, and its place in its app.
 
-use super::series::Meant;
+use super::series::SeriesOutcome;
 use crate::apps::file::Script;
 use crate::apps::{App, Place};
-use crate::carried::{Carried, Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::config::{Config, SeriesOf};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::opening::Socket;
 use crate::pending::Pending;
-use crate::registry::clients::{ClientState, Through};
+use crate::registry::clients::{ClientState, LinkContext};
 use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use crate::ws::receiver::{Incoming, Receiver};
@@ -25,29 +25,32 @@ pub(super) struct Session {
 }
 
 /// What a session needs to know of its client, and of the moment.
-pub(super) struct Around<'a> {
+pub(super) struct SessionContext<'a> {
     pub(super) cfg: &'a Config,
     pub(super) now_ns: u64,
     pub(super) place: &'a mut Option<Box<Place>>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> SessionContext<'a> {
     /// What the app's script has to say next, which message on its connection that is, and what announces the client in it. Once
     /// the client is usable, what it was given is freed, unless it has to be said again.
-    pub(super) fn poll(&mut self, on: &mut impl FnMut(Event)) -> Option<(&'a Letter, u32, Option<Stamp>)> {
+    pub(super) fn poll(
+        &mut self,
+        on: &mut impl FnMut(Event),
+    ) -> Option<(&'a MessageTemplate, u32, Option<Stamp>)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
         let Place { script, given, .. } = &mut **place;
         for (number, value) in script.take_kept() {
             given.get_or_insert_default().kept.values.set(number, &value);
         }
         let frees = !self.cfg.keeps_login;
-        let letter = app.poll(script, self.now_ns, &mut |event| {
+        let message_template = app.poll(script, self.now_ns, &mut |event| {
             if frees && event == Event::Usable {
                 *given = None;
             }
             on(event);
         })?;
-        Some((letter, script.next(), script.announced()))
+        Some((message_template, script.next(), script.announced()))
     }
 }
 
@@ -64,21 +67,21 @@ pub(super) fn split(place: &mut Option<Box<Place>>) -> (Option<&mut Script>, Opt
 }
 
 /// Understands what the protocol tells as the app does.
-pub(super) struct Ear<'a, F> {
+pub(super) struct AppHandler<'a, F> {
     pub(super) cfg: &'a Config,
     pub(super) script: Option<&'a mut Script>,
     pub(super) on: &'a mut F,
 }
 
-impl<F: FnMut(Event)> Hears for Ear<'_, F> {
+impl<F: FnMut(Event)> ProtocolHandler for AppHandler<'_, F> {
     #[inline(always)]
-    fn hear(&mut self, carried: Carried<'_>) {
+    fn handle(&mut self, carried: ProtocolEvent<'_>) {
         match carried {
-            Carried::Arrival(arrival) => {
+            ProtocolEvent::Arrival(arrival) => {
                 self.cfg.app.judge(&arrival, self.script.as_deref_mut(), self.on);
             }
-            Carried::Event(event) => (self.on)(event),
-            Carried::Ready => match &mut self.script {
+            ProtocolEvent::Event(event) => (self.on)(event),
+            ProtocolEvent::Ready => match &mut self.script {
                 None => (self.on)(Event::Usable),
                 Some(script) => script.handle_ready(),
             },
@@ -93,56 +96,76 @@ impl Session {
 
     pub(super) fn handle_upgraded(
         &mut self,
-        around: &mut Around<'_>,
+        context: &mut SessionContext<'_>,
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) {
-        let Around { cfg, now_ns, .. } = *around;
-        let (script, pending, kept) = split(around.place);
-        let hear = &mut Ear { cfg, script, on };
-        let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender: &mut self.sender, io };
-        self.protocol.handle_upgraded(&cfg.parts, through, hear);
-        self.speak(around, io, on);
+        let SessionContext { cfg, now_ns, .. } = *context;
+        let (script, pending, kept) = split(context.place);
+        let handler = &mut AppHandler { cfg, script, on };
+        let link_context = LinkContext {
+            pending,
+            identities: &cfg.common.identities,
+            kept,
+            now_ns,
+            sender: &mut self.sender,
+            io,
+        };
+        self.protocol.handle_upgraded(&cfg.parts, link_context, handler);
+        self.speak(context, io, on);
     }
 
     /// Says what the app's script has to say.
-    pub(super) fn speak(&mut self, around: &mut Around<'_>, io: &mut impl Io, on: &mut impl FnMut(Event)) {
-        let Around { cfg, now_ns, .. } = *around;
-        while let Some((letter, seq, announced)) = around.poll(on) {
-            let (_, pending, kept) = split(around.place);
-            let filling = cfg.filling(Mark::of(announced.as_ref()), seq, cfg.common.who(io, now_ns, kept));
-            let through =
-                Through { pending, roll: &cfg.common.roll, kept, now_ns, sender: &mut self.sender, io };
-            self.protocol.send(&cfg.parts, through, letter, &filling);
+    pub(super) fn speak(
+        &mut self,
+        context: &mut SessionContext<'_>,
+        io: &mut impl Io,
+        on: &mut impl FnMut(Event),
+    ) {
+        let SessionContext { cfg, now_ns, .. } = *context;
+        while let Some((message_template, seq, announced)) = context.poll(on) {
+            let (_, pending, kept) = split(context.place);
+            let filling =
+                cfg.filling(Mark::of(announced.as_ref()), seq, cfg.common.context(io, now_ns, kept));
+            let link_context = LinkContext {
+                pending,
+                identities: &cfg.common.identities,
+                kept,
+                now_ns,
+                sender: &mut self.sender,
+                io,
+            };
+            self.protocol.send(&cfg.parts, link_context, message_template, &filling);
         }
     }
 
     #[inline]
     pub(super) fn handle_input(
         &mut self,
-        around: &mut Around<'_>,
+        context: &mut SessionContext<'_>,
         mut input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let Around { cfg, now_ns, .. } = *around;
+        let SessionContext { cfg, now_ns, .. } = *context;
         let series = cfg.series();
         loop {
             let Session { receiver, sender, protocol } = self;
-            let (before, is_whole, mut meant) = (input, receiver.begins_plain(), Meant::default());
+            let (before, is_whole, mut meant) = (input, receiver.begins_plain(), SeriesOutcome::default());
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Incoming::Message(message))) => {
-                    let (script, pending, kept) = split(around.place);
+                    let (script, pending, kept) = split(context.place);
                     let on = &mut |event| {
                         if meant.handle(event) {
                             on(Event::SameFrame);
                         }
                         on(event);
                     };
-                    let hear = &mut Ear { cfg, script, on };
-                    let through = Through { pending, roll: &cfg.common.roll, kept, now_ns, sender, io };
-                    protocol.handle_message(&cfg.parts, through, &message, hear)
+                    let handler = &mut AppHandler { cfg, script, on };
+                    let link_context =
+                        LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
+                    protocol.handle_message(&cfg.parts, link_context, &message, handler)
                 }
                 Ok(Some(Incoming::Control)) => Ok(()),
                 Ok(Some(Incoming::Closed { code })) => {
@@ -158,8 +181,8 @@ impl Session {
                     on(series);
                 }
             }
-            if around.place.is_some() {
-                self.speak(around, io, on);
+            if context.place.is_some() {
+                self.speak(context, io, on);
             }
         }
     }

@@ -11,14 +11,14 @@
 //! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a CONNECT, and
 //! the answer is told to it as that of an upgrade, so that both are made and judged in one place.
 //!
-//! A tunnel knows it as [`Speaks`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
+//! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
 //! would have no end otherwise, as a module and as a type.
 
 use crate::config::Config;
 use crate::failure::{ErrorCode, Failure, Http2Reason};
 use crate::http::head::{Expect, HeadReader};
 use crate::http::request::Request;
-use crate::http2::connection::{self, CLIENT_WINDOW, Connection, Got, PREFACE, bad};
+use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE, bad};
 use crate::http2::credit::{Receiving, Sending};
 use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::{head, hpack};
@@ -40,7 +40,7 @@ const CALM_NS: u64 = 1_000_000_000;
 const OF_UPGRADES: [&str; 4] = ["host", "upgrade", "connection", "sec-websocket-key"];
 
 /// Who speaks over a tunnel.
-pub(super) trait Speaks {
+pub(super) trait TunnelUser {
     /// Asks for the upgrade.
     fn begin(&mut self, io: &mut Inside<'_>);
     /// Bytes came in.
@@ -192,7 +192,7 @@ impl Tunnel {
         now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
-        inside: &mut impl Speaks,
+        inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
         if self.has_failed() {
             return Ok(());
@@ -227,43 +227,52 @@ impl Tunnel {
         cfg: &Config,
         frame: Frame<'_>,
         io: &mut impl Io,
-        inside: &mut impl Speaks,
+        inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
         match self.connection.handle_frame(frame, &cfg.options().limits, io.out(STREAM))? {
-            Got::Settings { more } if self.state != State::Greeting => self.sending.grow(more).map_err(bad),
-            Got::Settings { .. } => self.ask(cfg, io, inside),
-            Got::Head { stream: TUNNEL, block, ends } => {
+            ConnectionEvent::Settings { more } if self.state != State::Greeting => {
+                self.sending.grow(more).map_err(bad)
+            }
+            ConnectionEvent::Settings { .. } => self.ask(cfg, io, inside),
+            ConnectionEvent::Head { stream: TUNNEL, block, ends } => {
                 self.handle_head(cfg, &block, io, inside)?;
                 if ends { self.handle_end(io, inside) } else { Ok(()) }
             }
-            Got::Data { stream: TUNNEL, data, taken, ends } if self.state == State::Open => {
+            ConnectionEvent::Data { stream: TUNNEL, data, taken, ends } if self.state == State::Open => {
                 if let Some(more) = self.receiving.take(taken).map_err(bad)? {
                     connection::put_room(TUNNEL, more, io.out(STREAM));
                 }
                 self.act(io, |io| inside.handle_input(data, io))?;
                 if ends { self.handle_end(io, inside) } else { Ok(()) }
             }
-            Got::Reset { stream: TUNNEL, .. } if self.state == State::Over => Ok(()),
-            Got::Reset { stream: TUNNEL, .. } if inside.is_closed() && self.state == State::Open => {
+            ConnectionEvent::Reset { stream: TUNNEL, .. } if self.state == State::Over => Ok(()),
+            ConnectionEvent::Reset { stream: TUNNEL, .. }
+                if inside.is_closed() && self.state == State::Open =>
+            {
                 self.handle_end(io, inside)
             }
-            Got::Reset { stream: TUNNEL, code } if self.state != State::Greeting => Err(Failure::Reset(code)),
-            Got::GoAway { last, code } if last < TUNNEL || code != ErrorCode::NoError => {
+            ConnectionEvent::Reset { stream: TUNNEL, code } if self.state != State::Greeting => {
+                Err(Failure::Reset(code))
+            }
+            ConnectionEvent::GoAway { last, code } if last < TUNNEL || code != ErrorCode::NoError => {
                 Err(Failure::GoAway(code))
             }
-            Got::Room { stream: TUNNEL, more } if self.state != State::Greeting => {
+            ConnectionEvent::Room { stream: TUNNEL, more } if self.state != State::Greeting => {
                 self.sending.grow(more).map_err(bad)
             }
-            Got::Room { stream: 0, .. } | Got::GoAway { .. } | Got::Nothing => Ok(()),
+            ConnectionEvent::Room { stream: 0, .. }
+            | ConnectionEvent::GoAway { .. }
+            | ConnectionEvent::Nothing => Ok(()),
             // Of a stream that nobody has opened, or behind its end.
-            Got::Data { .. } | Got::Reset { .. } | Got::Room { .. } | Got::Head { .. } => {
-                Err(bad(Http2Reason::Frame))
-            }
+            ConnectionEvent::Data { .. }
+            | ConnectionEvent::Reset { .. }
+            | ConnectionEvent::Room { .. }
+            | ConnectionEvent::Head { .. } => Err(bad(Http2Reason::Frame)),
         }
     }
 
     /// The server's settings are in: asks it for the tunnel, if it has any.
-    fn ask(&mut self, cfg: &Config, io: &mut impl Io, inside: &mut impl Speaks) -> Result<(), Failure> {
+    fn ask(&mut self, cfg: &Config, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
         if !self.connection.settings.has_tunnels {
             return Err(Failure::NoTunnel);
         }
@@ -295,7 +304,7 @@ impl Tunnel {
         cfg: &Config,
         block: &[u8],
         io: &mut impl Io,
-        inside: &mut impl Speaks,
+        inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
         let (limits, decoder) = (&cfg.options().limits, &mut self.connection.decoder);
         let State::Asking(key) = self.state else {
@@ -322,7 +331,7 @@ impl Tunnel {
     }
 
     /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing else.
-    fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl Speaks) -> Result<(), Failure> {
+    fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
         self.act(io, |io| inside.handle_eof(io))?;
         self.state = State::Over;
         frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");

@@ -10,7 +10,7 @@
 //! ```
 
 use super::cookies::Cookies;
-use super::response::{Got, Responses};
+use super::response::{ResponseEvent, Responses};
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
 use crate::limits::Limits;
@@ -100,7 +100,7 @@ impl Exchange {
         input: &mut &'a [u8],
         cookies: &mut Cookies,
         io: &mut impl Io,
-    ) -> Result<Option<Got<'a>>, Failure> {
+    ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.state {
             State::Busy => {}
             State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
@@ -109,9 +109,9 @@ impl Exchange {
         let limits = Limits { body_bytes_max: u64::MAX, ..limits.clone() };
         let got = self.responses.next_with(&limits, false, input, |fields| cookies.handle_all(fields))?;
         match got {
-            Some(Got::Head { keep_alive, .. }) => self.keep_alive = keep_alive,
-            Some(Got::End) if self.keep_alive => self.state = State::Idle,
-            Some(Got::End) => self.close(io),
+            Some(ResponseEvent::Head { keep_alive, .. }) => self.keep_alive = keep_alive,
+            Some(ResponseEvent::End) if self.keep_alive => self.state = State::Idle,
+            Some(ResponseEvent::End) => self.close(io),
             _ => {}
         }
         Ok(got)

@@ -18,4 +18,4 @@ pub use body::{Body, Framing, Piece};
 pub(crate) use exchange::Exchange;
 pub use head::HeadReader;
 pub use request::Request;
-pub use response::{Got, Response, Responses};
+pub use response::{Response, ResponseEvent, Responses};

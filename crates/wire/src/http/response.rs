@@ -48,7 +48,7 @@ pub(crate) fn keep_alive(fields: &Fields<'_>, minor: u8) -> bool {
 
 /// What came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Got<'a> {
+pub enum ResponseEvent<'a> {
     /// A final response's head; interim ones (RFC 9110 §15.2) are skipped.
     Head {
         /// Its status code.
@@ -106,7 +106,7 @@ impl Responses {
         limits: &Limits,
         to_head: bool,
         input: &mut &'a [u8],
-    ) -> Result<Option<Got<'a>>, Failure> {
+    ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         self.next_with(limits, to_head, input, |_| Ok(()))
     }
 
@@ -117,13 +117,13 @@ impl Responses {
         to_head: bool,
         input: &mut &'a [u8],
         look: impl FnOnce(&Fields<'_>) -> Result<(), Failure>,
-    ) -> Result<Option<Got<'a>>, Failure> {
+    ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         if let Some(body) = &mut self.body {
             return Ok(body.read(limits, input)?.map(|piece| match piece {
-                Piece::Data(data) => Got::Data(data),
+                Piece::Data(data) => ResponseEvent::Data(data),
                 Piece::End => {
                     self.body = None;
-                    Got::End
+                    ResponseEvent::End
                 }
             }));
         }
@@ -163,9 +163,9 @@ impl Responses {
     }
 
     /// A head is in: its body comes next.
-    fn begin<'a>(&mut self, Verdict { status, framing, keep_alive }: Verdict) -> Got<'a> {
+    fn begin<'a>(&mut self, Verdict { status, framing, keep_alive }: Verdict) -> ResponseEvent<'a> {
         self.body = Some(Body::new(framing));
-        Got::Head { status, keep_alive }
+        ResponseEvent::Head { status, keep_alive }
     }
 
     /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)` between
@@ -192,9 +192,11 @@ mod tests {
                 match responses.next(&Limits::default(), false, &mut input) {
                     Err(failure) => return (got, Err(failure)),
                     Ok(None) => break,
-                    Ok(Some(Got::Data(d))) => data.extend_from_slice(d),
-                    Ok(Some(Got::Head { status, keep_alive })) => got.push(format!("{status} {keep_alive}")),
-                    Ok(Some(Got::End)) => {
+                    Ok(Some(ResponseEvent::Data(d))) => data.extend_from_slice(d),
+                    Ok(Some(ResponseEvent::Head { status, keep_alive })) => {
+                        got.push(format!("{status} {keep_alive}"))
+                    }
+                    Ok(Some(ResponseEvent::End)) => {
                         got.push(String::from_utf8(std::mem::take(&mut data)).unwrap());
                     }
                 }
@@ -227,11 +229,11 @@ mod tests {
         for (to_head, bytes) in [(true, head), (true, head), (false, answer), (false, answer), (true, head)] {
             let mut input = bytes;
             let mut next = || responses.next(&Limits::default(), to_head, &mut input).unwrap();
-            assert_eq!(next(), Some(Got::Head { status: 200, keep_alive: true }));
+            assert_eq!(next(), Some(ResponseEvent::Head { status: 200, keep_alive: true }));
             if !to_head {
-                assert_eq!(next(), Some(Got::Data(body)));
+                assert_eq!(next(), Some(ResponseEvent::Data(body)));
             }
-            assert_eq!(next(), Some(Got::End));
+            assert_eq!(next(), Some(ResponseEvent::End));
             assert!(input.is_empty());
         }
         // In the middle of a head it is no head.

@@ -45,7 +45,7 @@ mod setting {
 
 /// What came in.
 #[derive(Debug)]
-pub(crate) enum Got<'a> {
+pub(crate) enum ConnectionEvent<'a> {
     /// The peer's settings: how much more may go out on each stream than before.
     Settings { more: i64 },
     /// A whole block of fields.
@@ -191,7 +191,7 @@ impl Connection {
         frame: Frame<'a>,
         limits: &Limits,
         out: &mut Vec<u8>,
-    ) -> Result<Got<'a>, Failure> {
+    ) -> Result<ConnectionEvent<'a>, Failure> {
         let Frame { kind, stream, payload, .. } = frame;
         if self.continued.is_some() != (kind == kind::CONTINUATION) {
             return Err(bad(Http2Reason::Frame));
@@ -206,11 +206,11 @@ impl Connection {
             kind::CONTINUATION => self.handle_continuation(frame, limits),
             kind::PRIORITY => {
                 exactly::<5>(payload)?;
-                self.tolerate(Got::Nothing)
+                self.tolerate(ConnectionEvent::Nothing)
             }
             kind::RST_STREAM => {
                 let code = u32::from_be_bytes(exactly(payload)?);
-                self.tolerate(Got::Reset { stream, code: ErrorCode::of(code) })
+                self.tolerate(ConnectionEvent::Reset { stream, code: ErrorCode::of(code) })
             }
             kind::SETTINGS => self.handle_settings(frame, out),
             // It is switched off (§8.4).
@@ -220,17 +220,20 @@ impl Connection {
                 if !frame.has(flag::ACK) {
                     frame::put(out, kind::PING, flag::ACK, 0, &opaque);
                 }
-                self.tolerate(Got::Nothing)
+                self.tolerate(ConnectionEvent::Nothing)
             }
             kind::GOAWAY => {
                 let (&[l0, l1, l2, l3, c0, c1, c2, c3], _) =
                     payload.split_first_chunk().ok_or(bad(Http2Reason::FrameSize))?;
                 let last = u32::from_be_bytes([l0, l1, l2, l3]) & STREAM_MAX;
-                Ok(Got::GoAway { last, code: ErrorCode::of(u32::from_be_bytes([c0, c1, c2, c3])) })
+                Ok(ConnectionEvent::GoAway {
+                    last,
+                    code: ErrorCode::of(u32::from_be_bytes([c0, c1, c2, c3])),
+                })
             }
             kind::WINDOW_UPDATE => self.handle_room(frame),
             // Extensions that were not asked for are ignored (§5.5).
-            _ => self.tolerate(Got::Nothing),
+            _ => self.tolerate(ConnectionEvent::Nothing),
         }
     }
 
@@ -240,18 +243,22 @@ impl Connection {
     }
 
     /// A frame that only makes work, if there are many of them in a row.
-    fn tolerate<'a>(&mut self, got: Got<'a>) -> Result<Got<'a>, Failure> {
+    fn tolerate<'a>(&mut self, got: ConnectionEvent<'a>) -> Result<ConnectionEvent<'a>, Failure> {
         self.idle_frames += 1;
         if self.idle_frames > IDLE_FRAMES_MAX { Err(bad(Http2Reason::Flood)) } else { Ok(got) }
     }
 
-    fn handle_data<'a>(&mut self, frame: Frame<'a>, out: &mut Vec<u8>) -> Result<Got<'a>, Failure> {
+    fn handle_data<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        out: &mut Vec<u8>,
+    ) -> Result<ConnectionEvent<'a>, Failure> {
         let (taken, ends) = (frame.payload.len(), frame.has(flag::END_STREAM));
         if let Some(more) = self.receiving.take(taken).map_err(bad)? {
             put_room(0, more, out);
         }
         let data = unpadded(frame, frame.payload)?;
-        let got = Got::Data { stream: frame.stream, data, taken, ends };
+        let got = ConnectionEvent::Data { stream: frame.stream, data, taken, ends };
         if data.is_empty() && !ends {
             return self.tolerate(got);
         }
@@ -259,7 +266,7 @@ impl Connection {
         Ok(got)
     }
 
-    fn handle_head<'a>(&mut self, frame: Frame<'a>, limits: &Limits) -> Result<Got<'a>, Failure> {
+    fn handle_head<'a>(&mut self, frame: Frame<'a>, limits: &Limits) -> Result<ConnectionEvent<'a>, Failure> {
         let (stream, ends) = (frame.stream, frame.has(flag::END_STREAM));
         let mut block = unpadded(frame, frame.payload)?;
         if frame.has(flag::PRIORITY) {
@@ -270,13 +277,17 @@ impl Connection {
         }
         if !frame.has(flag::END_HEADERS) {
             self.continued = Some(Continued { stream, ends, block: block.to_vec(), parts: 0 });
-            return Ok(Got::Nothing);
+            return Ok(ConnectionEvent::Nothing);
         }
         self.idle_frames = 0;
-        Ok(Got::Head { stream, block: Cow::Borrowed(block), ends })
+        Ok(ConnectionEvent::Head { stream, block: Cow::Borrowed(block), ends })
     }
 
-    fn handle_continuation<'a>(&mut self, frame: Frame<'a>, limits: &Limits) -> Result<Got<'a>, Failure> {
+    fn handle_continuation<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        limits: &Limits,
+    ) -> Result<ConnectionEvent<'a>, Failure> {
         let Some(mut whole) = self.continued.take().filter(|of| of.stream == frame.stream) else {
             return Err(bad(Http2Reason::Frame));
         };
@@ -290,19 +301,23 @@ impl Connection {
         whole.block.extend_from_slice(frame.payload);
         if !frame.has(flag::END_HEADERS) {
             self.continued = Some(whole);
-            return Ok(Got::Nothing);
+            return Ok(ConnectionEvent::Nothing);
         }
         self.idle_frames = 0;
-        Ok(Got::Head { stream: whole.stream, block: Cow::Owned(whole.block), ends: whole.ends })
+        Ok(ConnectionEvent::Head { stream: whole.stream, block: Cow::Owned(whole.block), ends: whole.ends })
     }
 
-    fn handle_settings<'a>(&mut self, frame: Frame<'a>, out: &mut Vec<u8>) -> Result<Got<'a>, Failure> {
+    fn handle_settings<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        out: &mut Vec<u8>,
+    ) -> Result<ConnectionEvent<'a>, Failure> {
         let (settings, rest) = frame.payload.as_chunks::<6>();
         if !rest.is_empty() || (frame.has(flag::ACK) && !settings.is_empty()) {
             return Err(bad(Http2Reason::FrameSize));
         }
         if frame.has(flag::ACK) {
-            return self.tolerate(Got::Nothing);
+            return self.tolerate(ConnectionEvent::Nothing);
         }
         let before = self.settings.window;
         for &[n0, n1, v0, v1, v2, v3] in settings {
@@ -329,10 +344,10 @@ impl Connection {
             }
         }
         frame::put(out, kind::SETTINGS, flag::ACK, 0, b"");
-        self.tolerate(Got::Settings { more: i64::from(self.settings.window) - i64::from(before) })
+        self.tolerate(ConnectionEvent::Settings { more: i64::from(self.settings.window) - i64::from(before) })
     }
 
-    fn handle_room<'a>(&mut self, frame: Frame<'a>) -> Result<Got<'a>, Failure> {
+    fn handle_room<'a>(&mut self, frame: Frame<'a>) -> Result<ConnectionEvent<'a>, Failure> {
         let more = i64::from(u32::from_be_bytes(exactly(frame.payload)?) & STREAM_MAX);
         if more == 0 {
             return Err(bad(Http2Reason::NoRoom));
@@ -340,7 +355,7 @@ impl Connection {
         if frame.stream == 0 {
             self.sending.grow(more).map_err(bad)?;
         }
-        Ok(Got::Room { stream: frame.stream, more })
+        Ok(ConnectionEvent::Room { stream: frame.stream, more })
     }
 }
 

@@ -16,22 +16,22 @@ pub(crate) fn is_foreign(name: &str, value: &[u8]) -> bool {
 
 /// What can be said of a field by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sort {
+enum FieldKind {
     /// Its name begins with a colon.
     Pseudo,
     Regular,
     Malformed,
 }
 
-fn sort_of(name: &[u8], value: &[u8]) -> Sort {
+fn sort_of(name: &[u8], value: &[u8]) -> FieldKind {
     let is_pseudo = name.first() == Some(&b':');
     let letters = &name[usize::from(is_pseudo)..];
     let is_name = fields::is_token(letters) && !letters.iter().any(u8::is_ascii_uppercase);
     let is_foreign = std::str::from_utf8(name).is_ok_and(|name| is_foreign(name, value));
     match (is_name && fields::is_value(value) && !is_foreign, is_pseudo) {
-        (false, _) => Sort::Malformed,
-        (true, true) => Sort::Pseudo,
-        (true, false) => Sort::Regular,
+        (false, _) => FieldKind::Malformed,
+        (true, true) => FieldKind::Pseudo,
+        (true, false) => FieldKind::Regular,
     }
 }
 
@@ -96,11 +96,11 @@ pub(crate) fn judge_answer(
 ) -> Result<Option<AnswerHead>, Failure> {
     let (mut status, mut length, mut is_bad, mut has_regular) = (None, None, false, false);
     decoder.decode(block, limits, &mut |name, value| match sort_of(name, value) {
-        Sort::Pseudo if name == b":status" && status.is_none() && !has_regular => {
+        FieldKind::Pseudo if name == b":status" && status.is_none() && !has_regular => {
             status = fields::number(value).ok().filter(|n| value.len() == 3 && (100..600).contains(n));
             is_bad |= status.is_none();
         }
-        Sort::Regular => {
+        FieldKind::Regular => {
             has_regular = true;
             on(name, value);
             if name == b"content-length" {
@@ -109,7 +109,7 @@ pub(crate) fn judge_answer(
                 length = number;
             }
         }
-        Sort::Pseudo | Sort::Malformed => is_bad = true,
+        FieldKind::Pseudo | FieldKind::Malformed => is_bad = true,
     })?;
     let head = status.map(|status| AnswerHead { status: status as u16, length });
     Ok(head.filter(|_| !is_bad))
@@ -118,7 +118,8 @@ pub(crate) fn judge_answer(
 /// Reads the fields behind a body: whether they keep the rules.
 pub(crate) fn judge_trailer(decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<bool, Failure> {
     let mut is_good = true;
-    decoder.decode(block, limits, &mut |name, value| is_good &= sort_of(name, value) == Sort::Regular)?;
+    decoder
+        .decode(block, limits, &mut |name, value| is_good &= sort_of(name, value) == FieldKind::Regular)?;
     Ok(is_good)
 }
 
@@ -176,18 +177,18 @@ impl RequestHead {
         let at = self.fields.len();
         let had_regular = self.fields.last().is_some_and(|_| !self.field(at - 1).0.starts_with(':'));
         let place = match (sort_of(name, value), name) {
-            (Sort::Regular, b"host") => Some(&mut self.host),
-            (Sort::Regular, b"content-length") => {
+            (FieldKind::Regular, b"host") => Some(&mut self.host),
+            (FieldKind::Regular, b"content-length") => {
                 let number = fields::number(value).ok();
                 self.is_bad |= number.is_none() || self.length.is_some_and(|other| Some(other) != number);
                 self.length = number;
                 None
             }
-            (Sort::Regular, _) => None,
-            (Sort::Pseudo, b":method") => Some(&mut self.method),
-            (Sort::Pseudo, b":path") => Some(&mut self.path),
-            (Sort::Pseudo, b":scheme") => Some(&mut self.scheme),
-            (Sort::Pseudo, b":authority") => Some(&mut self.authority),
+            (FieldKind::Regular, _) => None,
+            (FieldKind::Pseudo, b":method") => Some(&mut self.method),
+            (FieldKind::Pseudo, b":path") => Some(&mut self.path),
+            (FieldKind::Pseudo, b":scheme") => Some(&mut self.scheme),
+            (FieldKind::Pseudo, b":authority") => Some(&mut self.authority),
             _ => return self.is_bad = true,
         };
         if let Some(place) = place {

@@ -18,4 +18,4 @@ mod visit;
 
 pub use find::{BadFind, check};
 pub(crate) use steps::Steps;
-pub(crate) use visit::{Visit, Went};
+pub(crate) use visit::{LoginProgress, Visit};

@@ -91,7 +91,13 @@ impl Steps {
     }
 
     /// Appends a request: the one of that number, or where it led to.
-    pub(super) fn write(&self, out: &mut Vec<u8>, step: &Step, led: Option<&Led>, filling: &Filling<'_>) {
+    pub(super) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        step: &Step,
+        led: Option<&Redirect>,
+        filling: &Filling<'_>,
+    ) {
         let LoginRequest { is_post, server, target, content, .. } = &step.request;
         let is_post = *is_post && led.is_none_or(|led| led.keeps_method);
         out.extend_from_slice(if is_post { b"POST " } else { b"GET " });
@@ -122,7 +128,7 @@ impl Steps {
 
 /// Where a redirect leads to.
 #[derive(Debug)]
-pub(super) struct Led {
+pub(super) struct Redirect {
     pub(super) target: String,
     /// The method and the body stay what they were (RFC 9110 §15.4.8).
     pub(super) keeps_method: bool,

@@ -1,11 +1,11 @@
 //! One client's login.
 
 use super::answer::{Answer, Reader};
-use super::steps::{Led, Step, Steps};
+use super::steps::{Redirect, Step, Steps};
 use crate::failure::{Coding, Failure};
+use crate::identities::Identities;
 use crate::io::Io;
 use crate::limits::Limits;
-use crate::roll::Roll;
 use crate::template::{Filling, Kept};
 
 /// Most redirects of one request. Go's client follows ten, and no login that people use has as many.
@@ -18,7 +18,7 @@ pub(crate) struct Visit {
     at: usize,
     /// How often it was redirected, and where to.
     redirects: u8,
-    led: Option<Led>,
+    led: Option<Redirect>,
     is_connected: bool,
     reader: Reader,
     kept: Kept,
@@ -26,11 +26,11 @@ pub(crate) struct Visit {
 
 /// What became of what came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Went {
+pub(crate) enum LoginProgress {
     /// There is more to come.
     On,
     /// The login is done, and its connection stands.
-    Through,
+    LinkContext,
     /// The login is done, and its connection is over: another is asked for.
     ThroughAndOut,
 }
@@ -54,33 +54,41 @@ impl Visit {
     }
 
     /// Stream 0 is connected, the first time or again. True: the login is done.
-    pub(crate) fn handle_open(&mut self, steps: &Steps, roll: &Roll, now_ns: u64, io: &mut impl Io) -> bool {
+    pub(crate) fn handle_open(
+        &mut self,
+        steps: &Steps,
+        identities: &Identities,
+        now_ns: u64,
+        io: &mut impl Io,
+    ) -> bool {
         self.is_connected = true;
         self.reader = Reader::default();
-        self.ask(steps, roll, now_ns, io)
+        self.ask(steps, identities, now_ns, io)
     }
 
     /// Bytes came in, which are taken off as far as they are of the login.
     pub(crate) fn handle_input(
         &mut self,
         steps: &Steps,
-        (limits, roll): (&Limits, &Roll),
+        (limits, identities): (&Limits, &Identities),
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
-    ) -> Result<Went, Failure> {
+    ) -> Result<LoginProgress, Failure> {
         loop {
             // What comes behind an answer after which its server closes is nobody's.
-            let Some(step) = steps.get(self.at).filter(|_| self.is_connected) else { return Ok(Went::On) };
+            let Some(step) = steps.get(self.at).filter(|_| self.is_connected) else {
+                return Ok(LoginProgress::On);
+            };
             let request = self.at as u8;
             let read = self.reader.read(limits, step.keeps_body(), input).map_err(|failure| match failure {
                 Failure::BodyTooLarge | Failure::HeadTooLarge => Failure::LoginTooLarge { request },
                 other => other,
             });
-            let Some(answer) = read? else { return Ok(Went::On) };
+            let Some(answer) = read? else { return Ok(LoginProgress::On) };
             self.is_connected = answer.keep_alive;
-            match self.handle_answer(steps, step, &answer, roll, now_ns, io)? {
-                Went::On if self.is_connected => {}
+            match self.handle_answer(steps, step, &answer, identities, now_ns, io)? {
+                LoginProgress::On if self.is_connected => {}
                 went => return Ok(went),
             }
         }
@@ -90,18 +98,18 @@ impl Visit {
     pub(crate) fn handle_eof(
         &mut self,
         steps: &Steps,
-        roll: &Roll,
+        identities: &Identities,
         now_ns: u64,
         io: &mut impl Io,
-    ) -> Result<Went, Failure> {
+    ) -> Result<LoginProgress, Failure> {
         // Between an answer that announced it and the connection that was asked for since.
         if !self.is_connected {
-            return Ok(Went::On);
+            return Ok(LoginProgress::On);
         }
         let answer = self.reader.handle_eof()?;
         self.is_connected = false;
         let step = steps.get(self.at).ok_or(Failure::EofBeforeAnswer)?;
-        self.handle_answer(steps, step, &answer, roll, now_ns, io)
+        self.handle_answer(steps, step, &answer, identities, now_ns, io)
     }
 
     /// What was kept, once the login is done.
@@ -115,10 +123,10 @@ impl Visit {
         steps: &Steps,
         step: &Step,
         answer: &Answer,
-        roll: &Roll,
+        identities: &Identities,
         now_ns: u64,
         io: &mut impl Io,
-    ) -> Result<Went, Failure> {
+    ) -> Result<LoginProgress, Failure> {
         let request = self.at as u8;
         let response = answer.response()?;
         self.kept.cookies.handle_all(&response.fields).map_err(|_| Failure::LoginTooLarge { request })?;
@@ -126,12 +134,13 @@ impl Visit {
         let leads = matches!(status, 301..=303 | 307 | 308);
         if leads && step.request.follows && step.request.expect != Some(status) {
             let location = response.fields.all("location").next().and_then(|l| std::str::from_utf8(l).ok());
-            let target = location.and_then(|location| self.target(steps, step, location, roll, now_ns, io));
+            let target =
+                location.and_then(|location| self.target(steps, step, location, identities, now_ns, io));
             self.redirects += 1;
             let target = target.filter(|_| self.redirects <= REDIRECTS_MAX);
             let target = target.ok_or(Failure::LoginRedirects { request })?;
             let before = self.led.as_ref().is_none_or(|led| led.keeps_method);
-            self.led = Some(Led { target, keeps_method: before && matches!(status, 307 | 308) });
+            self.led = Some(Redirect { target, keeps_method: before && matches!(status, 307 | 308) });
         } else {
             let is_expected = match step.request.expect {
                 Some(expect) => status == expect,
@@ -156,15 +165,23 @@ impl Visit {
         }
         if !self.is_connected {
             io.open_stream(0);
-            return Ok(if steps.get(self.at).is_none() { Went::ThroughAndOut } else { Went::On });
+            return Ok(if steps.get(self.at).is_none() {
+                LoginProgress::ThroughAndOut
+            } else {
+                LoginProgress::On
+            });
         }
-        Ok(if self.ask(steps, roll, now_ns, io) { Went::Through } else { Went::On })
+        Ok(if self.ask(steps, identities, now_ns, io) {
+            LoginProgress::LinkContext
+        } else {
+            LoginProgress::On
+        })
     }
 
     /// Writes the request whose turn it is. True: there is none.
-    fn ask(&self, steps: &Steps, roll: &Roll, now_ns: u64, io: &mut impl Io) -> bool {
+    fn ask(&self, steps: &Steps, identities: &Identities, now_ns: u64, io: &mut impl Io) -> bool {
         let Some(step) = steps.get(self.at) else { return true };
-        let filling = &Filling::of(roll.who(io.client(), now_ns, &self.kept));
+        let filling = &Filling::of(identities.context(io.client(), now_ns, &self.kept));
         steps.write(io.out(0), step, self.led.as_ref(), filling);
         false
     }
@@ -175,7 +192,7 @@ impl Visit {
         steps: &Steps,
         step: &Step,
         location: &str,
-        roll: &Roll,
+        identities: &Identities,
         now_ns: u64,
         io: &impl Io,
     ) -> Option<String> {
@@ -188,7 +205,7 @@ impl Visit {
             }
             None if location.starts_with('/') => location.to_owned(),
             None => {
-                let filling = &Filling::of(roll.who(io.client(), now_ns, &self.kept));
+                let filling = &Filling::of(identities.context(io.client(), now_ns, &self.kept));
                 let asked = match &self.led {
                     Some(led) => led.target.clone(),
                     None => step.request.target.filled_text(filling),

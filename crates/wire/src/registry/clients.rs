@@ -1,35 +1,35 @@
 //! A client over a WebSocket, whichever protocol it speaks.
 
 use super::Parts;
-use crate::carried::{Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{ClientProtocol, Protocol, Side};
-use crate::event::Way;
+use crate::event::Direction;
 use crate::failure::Failure;
+use crate::identities::Identities;
 use crate::io::Io;
 use crate::link::Link;
 use crate::pending::Pending;
 use crate::protocols;
 use crate::resumption::Resumption;
-use crate::roll::Roll;
 use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
 /// What any protocol's side of a connection acts through, but for its parts.
-pub(crate) struct Through<'a, I> {
+pub(crate) struct LinkContext<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
-    pub(crate) roll: &'a Roll,
+    pub(crate) identities: &'a Identities,
     pub(crate) kept: &'a Kept,
     pub(crate) now_ns: u64,
     pub(crate) sender: &'a mut Sender,
     pub(crate) io: &'a mut I,
 }
 
-impl<'a, I> Through<'a, I> {
+impl<'a, I> LinkContext<'a, I> {
     #[inline]
     fn with<P>(self, parts: &'a P) -> Link<'a, P, I> {
-        let Through { pending, roll, kept, now_ns, sender, io } = self;
-        Link { parts, pending, roll, kept, now_ns, sender, io }
+        let LinkContext { pending, identities, kept, now_ns, sender, io } = self;
+        Link { parts, pending, identities, kept, now_ns, sender, io }
     }
 }
 
@@ -43,10 +43,10 @@ macro_rules! clients {
 
         /// Calls the protocol, whichever it is, with its own parts.
         macro_rules! of_any {
-            ($state:expr, $parts:expr, $through:expr, $client:ident, $link:ident => $call:expr) => {
+            ($state:expr, $parts:expr, $context:expr, $client:ident, $link:ident => $call:expr) => {
                 match ($state, $parts) {
                     $((ClientState::$id($client), Parts::$id(parts)) => {
-                        let $link = &mut $through.with(parts);
+                        let $link = &mut $context.with(parts);
                         $call
                     })*
                     _ => unreachable!("a client has the parts of its own protocol"),
@@ -72,42 +72,42 @@ macro_rules! clients {
             pub(crate) fn handle_upgraded<I: Io>(
                 &mut self,
                 parts: &Parts,
-                through: Through<'_, I>,
-                on: &mut impl Hears,
+                context: LinkContext<'_, I>,
+                on: &mut impl ProtocolHandler,
             ) {
-                of_any!(self, parts, through, client, link => client.handle_upgraded(link, on))
+                of_any!(self, parts, context, client, link => client.handle_upgraded(link, on))
             }
 
             #[inline]
             pub(crate) fn handle_message<I: Io>(
                 &mut self,
                 parts: &Parts,
-                through: Through<'_, I>,
+                context: LinkContext<'_, I>,
                 message: &Message<'_>,
-                on: &mut impl Hears,
+                on: &mut impl ProtocolHandler,
             ) -> Result<(), Failure> {
-                of_any!(self, parts, through, client, link => client.handle_message(link, message, on))
+                of_any!(self, parts, context, client, link => client.handle_message(link, message, on))
             }
 
             #[inline]
             pub(crate) fn send<I: Io>(
                 &mut self,
                 parts: &Parts,
-                through: Through<'_, I>,
-                letter: &Letter,
+                context: LinkContext<'_, I>,
+                message_template: &MessageTemplate,
                 filling: &Filling<'_>,
             ) {
-                of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+                of_any!(self, parts, context, client, link => client.send(link, message_template, filling))
             }
 
             pub(crate) fn pass<I: Io>(
                 &mut self,
                 parts: &Parts,
-                through: Through<'_, I>,
-                passage: (usize, Way),
+                context: LinkContext<'_, I>,
+                passage: (usize, Direction),
                 mark: Mark<'_>,
             ) {
-                of_any!(self, parts, through, client, link => client.pass(link, passage, mark))
+                of_any!(self, parts, context, client, link => client.pass(link, passage, mark))
             }
 
             pub(crate) fn resume(&mut self, resumption: &Resumption) {
@@ -129,9 +129,9 @@ macro_rules! clients {
             pub(crate) fn handle_timeout<I: Io>(
                 &mut self,
                 parts: &Parts,
-                through: Through<'_, I>,
+                context: LinkContext<'_, I>,
             ) -> Result<(), Failure> {
-                of_any!(self, parts, through, client, link => client.handle_timeout(link))
+                of_any!(self, parts, context, client, link => client.handle_timeout(link))
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use super::Parts;
 use super::clients::ClientState;
-use crate::carried::{Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, Protocol, Side};
 use crate::failure::Failure;
 use crate::io::{Io, Sending, StreamId};
@@ -15,7 +15,7 @@ use crate::resumption::Resumption;
 use crate::template::{Filling, Kept};
 
 /// What any of them acts through, but for its parts.
-pub(crate) struct HttpThrough<'a, I> {
+pub(crate) struct HttpLinkContext<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) common: &'a Common,
     pub(crate) kept: &'a Kept,
@@ -23,9 +23,9 @@ pub(crate) struct HttpThrough<'a, I> {
     pub(crate) io: &'a mut I,
 }
 
-impl<'a, I> HttpThrough<'a, I> {
+impl<'a, I> HttpLinkContext<'a, I> {
     fn with<P>(self, parts: &'a P) -> HttpLink<'a, P, I> {
-        let HttpThrough { pending, common, kept, now_ns, io } = self;
+        let HttpLinkContext { pending, common, kept, now_ns, io } = self;
         HttpLink { parts, pending, common, kept, now_ns, io }
     }
 }
@@ -43,10 +43,10 @@ macro_rules! requesting {
             ($state:expr, $client:ident => $call:expr) => {
                 match $state { $(HttpClientState::$id($client) => $call,)* }
             };
-            ($state:expr, $parts:expr, $through:expr, $client:ident, $link:ident => $call:expr) => {
+            ($state:expr, $parts:expr, $context:expr, $client:ident, $link:ident => $call:expr) => {
                 match ($state, $parts) {
                     $((HttpClientState::$id($client), Parts::$id(parts)) => {
-                        let $link = &mut $through.with(parts);
+                        let $link = &mut $context.with(parts);
                         $call
                     })*
                     _ => unreachable!("a client has the parts of its own protocol"),
@@ -83,40 +83,40 @@ impl HttpClientState {
     pub(crate) fn handle_open<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
+        context: HttpLinkContext<'_, I>,
         stream: StreamId,
     ) {
-        of_any!(self, parts, through, client, link => client.handle_open(link, stream));
+        of_any!(self, parts, context, client, link => client.handle_open(link, stream));
     }
 
     pub(crate) fn handle_input<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
+        context: HttpLinkContext<'_, I>,
         stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        of_any!(self, parts, through, client, link => client.handle_input(link, stream, bytes, on))
+        of_any!(self, parts, context, client, link => client.handle_input(link, stream, bytes, on))
     }
 
     pub(crate) fn handle_eof<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
+        context: HttpLinkContext<'_, I>,
         stream: StreamId,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        of_any!(self, parts, through, client, link => client.handle_eof(link, stream, on))
+        of_any!(self, parts, context, client, link => client.handle_eof(link, stream, on))
     }
 
     pub(crate) fn handle_lost<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
+        context: HttpLinkContext<'_, I>,
         stream: StreamId,
     ) -> bool {
-        of_any!(self, parts, through, client, link => client.handle_lost(link, stream))
+        of_any!(self, parts, context, client, link => client.handle_lost(link, stream))
     }
 
     pub(crate) fn resume(&mut self, resumption: &Resumption) {
@@ -138,15 +138,15 @@ impl HttpClientState {
     pub(crate) fn send<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
-        letter: &Letter,
+        context: HttpLinkContext<'_, I>,
+        message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
-        of_any!(self, parts, through, client, link => client.send(link, letter, filling))
+        of_any!(self, parts, context, client, link => client.send(link, message_template, filling))
     }
 
-    pub(crate) fn close<I: Io>(&mut self, parts: &Parts, through: HttpThrough<'_, I>) {
-        of_any!(self, parts, through, client, link => client.close(link));
+    pub(crate) fn close<I: Io>(&mut self, parts: &Parts, context: HttpLinkContext<'_, I>) {
+        of_any!(self, parts, context, client, link => client.close(link));
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -160,8 +160,8 @@ impl HttpClientState {
     pub(crate) fn handle_timeout<I: Io>(
         &mut self,
         parts: &Parts,
-        through: HttpThrough<'_, I>,
+        context: HttpLinkContext<'_, I>,
     ) -> Result<(), Failure> {
-        of_any!(self, parts, through, client, link => client.handle_timeout(link))
+        of_any!(self, parts, context, client, link => client.handle_timeout(link))
     }
 }

@@ -3,7 +3,7 @@
 use super::sessions::{SessionRequest, Word};
 use crate::contract::{Protocol, ServerProtocol};
 use crate::dialect_id::DialectId;
-use crate::event::Tells;
+use crate::event::OnServerEvent;
 use crate::failure::Failure;
 use crate::gate::Form;
 use crate::http::answer::AnswerHead;
@@ -54,7 +54,7 @@ macro_rules! servers {
                 &mut self,
                 link: &mut ServerLink<'_, I>,
                 word: Option<Word>,
-                on: &mut impl Tells,
+                on: &mut impl OnServerEvent,
             ) -> Result<(), Failure> {
                 match self {
                     $(ServerState::$id(server) => server.handle_answered(link, word.map(Word::$module), on),)*
@@ -82,7 +82,11 @@ macro_rules! servers {
 protocols!(servers);
 
 impl ServerState {
-    pub(crate) fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
+    pub(crate) fn handle_upgraded<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        on: &mut impl OnServerEvent,
+    ) {
         of_any!(self, server => server.handle_upgraded(link, on));
     }
 
@@ -92,7 +96,7 @@ impl ServerState {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         of_any!(self, server => server.handle_message(link, text, start, on))
     }

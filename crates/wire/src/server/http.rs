@@ -2,7 +2,7 @@
 
 use super::http2::{Http2, PREFACE_HEAD};
 use super::socket::{Session, Upgrade};
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::answer::OCTETS;
 use crate::http::body::{Body, Piece};
@@ -98,7 +98,7 @@ impl Http {
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<Option<Next>, Failure> {
         let next = self.try_input(cfg, now_ns, input, io, on);
         next.inspect_err(|&failure| {
@@ -118,7 +118,7 @@ impl Http {
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<Option<Next>, Failure> {
         loop {
             if let Some(asked) = &mut self.asked {

@@ -17,12 +17,12 @@ mod replies;
 use std::collections::VecDeque;
 
 use self::replies::Replies;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::{ErrorCode, Failure, Http2Reason};
 use crate::http::body::Framing;
 use crate::http::fields::Fields;
 use crate::http::request::Request;
-use crate::http2::connection::{self, Connection, Got, PREFACE, SERVER_WINDOW, bad};
+use crate::http2::connection::{self, Connection, ConnectionEvent, PREFACE, SERVER_WINDOW, bad};
 use crate::http2::credit::{Receiving, Sending};
 use crate::http2::frame::{Frame, FrameReader};
 use crate::http2::head::{self, RequestHead};
@@ -104,7 +104,7 @@ impl Http2 {
         now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         // Apart, because a frame that came in pieces lies in there while it is handled.
         let mut frames = std::mem::take(&mut self.frames);
@@ -139,13 +139,13 @@ impl Http2 {
         now_ns: u64,
         frame: Frame<'_>,
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         match self.connection.handle_frame(frame, &cfg.limits, io.out(0))? {
-            Got::Head { stream, block, ends } => {
+            ConnectionEvent::Head { stream, block, ends } => {
                 self.handle_head(cfg, now_ns, (stream, ends), &block, io, on)
             }
-            Got::Data { stream, data, taken, ends } => {
+            ConnectionEvent::Data { stream, data, taken, ends } => {
                 let Some(at) = self.find(stream)? else { return self.past.judge(stream).map_err(bad) };
                 let asked = &mut self.asked[at];
                 asked.bytes += data.len() as u64;
@@ -162,18 +162,18 @@ impl Http2 {
                 }
                 Ok(())
             }
-            Got::Reset { stream, .. } => {
+            ConnectionEvent::Reset { stream, .. } => {
                 match self.find(stream)? {
                     Some(at) => drop(self.asked.remove(at)),
                     None => self.replies.remove(stream),
                 }
                 Ok(())
             }
-            Got::Room { stream: 0, .. } => {
+            ConnectionEvent::Room { stream: 0, .. } => {
                 self.flush(io);
                 Ok(())
             }
-            Got::Room { stream, more } => {
+            ConnectionEvent::Room { stream, more } => {
                 let grown = match self.find(stream)? {
                     Some(at) => {
                         self.asked[at].sending.grow(more).inspect_err(|_| drop(self.asked.remove(at)))
@@ -187,14 +187,14 @@ impl Http2 {
                 }
                 Ok(())
             }
-            Got::Settings { more } => {
+            ConnectionEvent::Settings { more } => {
                 let mut windows = self.asked.iter_mut().map(|asked| &mut asked.sending);
                 let grown = windows.try_for_each(|window| window.grow(more));
                 grown.and_then(|()| self.replies.grow_all(more)).map_err(bad)?;
                 self.flush(io);
                 Ok(())
             }
-            Got::GoAway { .. } | Got::Nothing => Ok(()),
+            ConnectionEvent::GoAway { .. } | ConnectionEvent::Nothing => Ok(()),
         }
     }
 
@@ -220,7 +220,7 @@ impl Http2 {
         (stream, ends): (u32, bool),
         block: &[u8],
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let (decoder, limits) = (&mut self.connection.decoder, &cfg.limits);
         if stream <= self.last {
@@ -287,7 +287,7 @@ impl Http2 {
         now_ns: u64,
         at: usize,
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let Asked { bytes, length, .. } = self.asked[at];
         match length.is_none_or(|length| length == bytes) {
@@ -296,7 +296,14 @@ impl Http2 {
         }
     }
 
-    fn answer(&mut self, cfg: &ServerConfig, now_ns: u64, at: usize, io: &mut impl Io, on: &mut impl Tells) {
+    fn answer(
+        &mut self,
+        cfg: &ServerConfig,
+        now_ns: u64,
+        at: usize,
+        io: &mut impl Io,
+        on: &mut impl OnServerEvent,
+    ) {
         let Some(Asked { stream, answer, sending, .. }) = self.asked.remove(at) else { return };
         match answer {
             Answer::Bare(status, allow) => {

@@ -1,7 +1,7 @@
 //! A connection whose upgrade is asked for, and then granted.
 
 use crate::dialect_id::DialectId;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
@@ -61,7 +61,7 @@ impl Upgrade {
         cfg: &ServerConfig,
         now_ns: u64,
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Session {
         let Upgrade { opening, mut session } = self;
         io.out(0).extend_from_slice(&opening);
@@ -79,7 +79,7 @@ impl Session {
         now_ns: u64,
         mut input: &[u8],
         io: &mut impl Io,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let Session { receiver, sender, dialect } = self;
         loop {

@@ -256,7 +256,7 @@ impl<T> Function<T> {
 mod tests {
     use super::*;
     use crate::template::pieces::tests::nobody;
-    use crate::template::{BadTemplate, Filling, Mark, Names, Purpose, Table, Template, Who};
+    use crate::template::{BadTemplate, ClientContext, Filling, Mark, Names, Purpose, Table, Template};
 
     fn parsed(text: &str) -> Result<Template, BadTemplate> {
         let mut names = Names::default();
@@ -268,8 +268,8 @@ mod tests {
     fn written(text: &str, client: u32, seq: u32) -> String {
         let mut rows = Table::new(1);
         assert!(rows.push([r#"a"b"#].into_iter()));
-        let who = Who { client, ..nobody(&rows) };
-        let filling = Filling { mark: Mark::NONE, seq, who, tail: b"" };
+        let context = ClientContext { client, ..nobody(&rows) };
+        let filling = Filling { mark: Mark::NONE, seq, context, tail: b"" };
         let mut out = Vec::new();
         parsed(text).unwrap().write(&mut out, &filling, 0);
         String::from_utf8(out).unwrap()

@@ -4,6 +4,7 @@
 //! user's own text a hole is a lower-case name in braces, as `{id}`. Braces around anything else are text, so that JSON
 //! needs no escapes.
 
+mod compiled;
 mod fields;
 mod functions;
 mod kept;
@@ -11,15 +12,14 @@ mod names;
 mod parse;
 mod pieces;
 mod quoting;
-mod stencil;
 mod table;
 pub(crate) mod uuid;
 
+pub(crate) use compiled::CompiledTemplate;
 pub(crate) use kept::{Kept, Values};
 pub use names::Names;
 pub use parse::{BadTemplate, Purpose};
-pub(crate) use pieces::{Filling, Folk, Mark, Piece, Who};
+pub(crate) use pieces::{ClientContext, Filling, Mark, PersonData, Piece};
 pub use pieces::{KeyForm, Template};
 pub use quoting::Quoting;
-pub(crate) use stencil::Stencil;
 pub use table::Table;

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::stamp::Stamp;
     use crate::template::pieces::tests::nobody;
-    use crate::template::{Filling, Mark, Table, Who};
+    use crate::template::{ClientContext, Filling, Mark, Table};
 
     fn names() -> Names {
         let mut names = Names::default();
@@ -274,8 +274,8 @@ mod tests {
         let mut rows = Table::new(2);
         assert!(rows.push(["ann", "a@x"].into_iter()) && rows.push(["bob", "b@x"].into_iter()));
         let stamp = Stamp::new(1, 2, 3, 456, 789);
-        let who = Who { client, ..nobody(&rows) };
-        let filling = Filling { mark: Mark { stamp: &stamp, unix_ns: 5 }, seq: 9, who, tail: b"" };
+        let context = ClientContext { client, ..nobody(&rows) };
+        let filling = Filling { mark: Mark { stamp: &stamp, unix_ns: 5 }, seq: 9, context, tail: b"" };
         let mut out = Vec::new();
         template.padded(12).write(&mut out, &filling, 0);
         String::from_utf8(out).unwrap().replace(std::str::from_utf8(&stamp.to_text()).unwrap(), "ID")

@@ -351,7 +351,7 @@ impl Template {
 
 impl Piece {
     pub(super) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>, number: u64) {
-        let Filling { mark: Mark { stamp, unix_ns }, seq, who, tail } = filling;
+        let Filling { mark: Mark { stamp, unix_ns }, seq, context, tail } = filling;
         match self {
             Piece::Text(text) => out.extend_from_slice(text),
             Piece::Id => out.extend_from_slice(&stamp.to_text()),
@@ -360,26 +360,28 @@ impl Piece {
             Piece::UnixNs => extend_decimal(out, *unix_ns),
             Piece::UnixNsBytes => out.extend_from_slice(&unix_ns.to_be_bytes()),
             Piece::IntendedNs => extend_decimal(out, stamp.intended_ns),
-            Piece::Client => extend_decimal(out, u64::from(who.client)),
-            Piece::Room { kind } => extend_decimal(out, u64::from(who.people.room(*kind, who.client))),
+            Piece::Client => extend_decimal(out, u64::from(context.client)),
+            Piece::Room { kind } => {
+                extend_decimal(out, u64::from(context.people.room(*kind, context.client)))
+            }
             Piece::Seq => extend_decimal(out, u64::from(*seq)),
             Piece::Number => extend_decimal(out, number),
             Piece::Tail => out.extend_from_slice(tail),
             Piece::Cell { column, quoting } => {
-                quoting.write(out, who.people.rows().cell(who.client, *column).as_bytes());
+                quoting.write(out, context.people.rows().cell(context.client, *column).as_bytes());
             }
-            Piece::Token => who.people.write_token(out, filling),
+            Piece::Token => context.people.write_token(out, filling),
             Piece::Second { ahead_s } => {
                 extend_decimal(
                     out,
-                    (who.people.unix_ns(who.now_ns) / NS_PER_S).saturating_add_signed(*ahead_s),
+                    (context.people.unix_ns(context.now_ns) / NS_PER_S).saturating_add_signed(*ahead_s),
                 );
             }
             Piece::Kept { value, quoting } => {
                 // Where it is asked for before it is there, it is nothing.
-                quoting.write(out, who.kept.values.get(*value).as_bytes());
+                quoting.write(out, context.kept.values.get(*value).as_bytes());
             }
-            Piece::Cookies { but, is_behind } => who.cookies.write(out, but, *is_behind),
+            Piece::Cookies { but, is_behind } => context.cookies.write(out, but, *is_behind),
             Piece::Function(function) => {
                 let filled = |of: &Template| {
                     let mut text = Vec::new();
@@ -387,8 +389,8 @@ impl Piece {
                     text
                 };
                 // Values differ by client, message and time.
-                let sender = u64::from(who.client) << 32 | u64::from(*seq);
-                function.write(out, filled, [sender, who.now_ns, number]);
+                let sender = u64::from(context.client) << 32 | u64::from(*seq);
+                function.write(out, filled, [sender, context.now_ns, number]);
             }
             Piece::Padding => unreachable!("put in its place by padded()"),
         }
@@ -400,26 +402,26 @@ pub(crate) struct Filling<'a> {
     pub(crate) mark: Mark<'a>,
     /// The number of the message on its connection, from 1.
     pub(crate) seq: u32,
-    pub(crate) who: Who<'a>,
+    pub(crate) context: ClientContext<'a>,
     pub(crate) tail: &'a [u8],
 }
 
 impl<'a> Filling<'a> {
     /// What stands in the holes of what is no message of the app's.
-    pub(crate) fn of(who: Who<'a>) -> Filling<'a> {
-        Filling { mark: Mark::NONE, seq: 0, who, tail: b"" }
+    pub(crate) fn of(context: ClientContext<'a>) -> Filling<'a> {
+        Filling { mark: Mark::NONE, seq: 0, context, tail: b"" }
     }
 }
 
 /// Who says it, and when.
 #[derive(Clone, Copy)]
-pub(crate) struct Who<'a> {
+pub(crate) struct ClientContext<'a> {
     /// The client's number in the run.
     pub(crate) client: u32,
     /// When, on the sessions' clock.
     pub(crate) now_ns: u64,
     /// Those that it is one of.
-    pub(crate) people: &'a dyn Folk,
+    pub(crate) people: &'a dyn PersonData,
     /// What it was given at its login.
     pub(crate) kept: &'a Kept,
     /// Its cookies: those of its login, unless its transport has set others since.
@@ -427,7 +429,7 @@ pub(crate) struct Who<'a> {
 }
 
 /// What is known of people, for the holes that ask for it.
-pub(crate) trait Folk {
+pub(crate) trait PersonData {
     /// The rows that clients take in turn.
     fn rows(&self) -> &Table;
 

@@ -10,7 +10,7 @@ mod end;
 pub mod extension;
 pub mod frame;
 pub mod mask;
-mod plate;
+mod prepared;
 pub mod reader;
 pub mod receiver;
 pub mod sender;

@@ -12,7 +12,7 @@ use super::deflate::Deflater;
 use super::end::End;
 use super::frame::{self, CONTROL_BYTES_MAX, Opcode};
 use super::mask::{self, Key};
-use super::plate::Plate;
+use super::prepared::PreparedFrame;
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -78,14 +78,14 @@ impl Sender {
             return;
         }
         let opcode = if text { Opcode::Text } else { Opcode::Binary };
-        let plate = Plate::new(io.out(0), messages, opcode, differing.bytes, fill);
+        let prepared = PreparedFrame::new(io.out(0), messages, opcode, differing.bytes, fill);
         for number in 0..messages {
             let key = Self::new_key(io);
-            let there = &mut plate.copy(io.out(0), number, key)[differing.at.clone()];
+            let there = &mut prepared.copy(io.out(0), number, key)[differing.at.clone()];
             (differing.write)(number, there);
             mask::apply(there, key, differing.at.start);
         }
-        plate.finish(io.out(0));
+        prepared.finish(io.out(0));
     }
 
     /// Seals a message opened by [`frame::open`] at `start`, compressing it first if so negotiated.

@@ -65,13 +65,13 @@ impl User {
         self.client.handle_open(&self.cfg, 5, stream, &mut self.io);
     }
 
-    pub(crate) fn hear(&mut self, stream: StreamId, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn handle(&mut self, stream: StreamId, bytes: &[u8]) -> Result<(), Failure> {
         let Self { cfg, client, io, events } = self;
         client.handle_input(cfg, 5, stream, bytes, io, &mut |event| events.push(event))
     }
 
     pub(crate) fn hear_by(&mut self, stream: StreamId, bytes: &[u8], step: usize) -> Result<(), Failure> {
-        bytes.chunks(step).try_for_each(|portion| self.hear(stream, portion))
+        bytes.chunks(step).try_for_each(|portion| self.handle(stream, portion))
     }
 
     pub(crate) fn eof(&mut self, stream: StreamId) -> Result<(), Failure> {

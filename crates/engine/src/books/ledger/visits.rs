@@ -2,7 +2,7 @@
 
 use load::Segment;
 use stats::{Count, Timed};
-use wire::{Passed, Stamp};
+use wire::{RoomChange, Stamp};
 
 use super::Ledger;
 use super::attendance::note;
@@ -102,21 +102,21 @@ impl Ledger {
     }
 
     /// The server has answered a visitor.
-    pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, passed: Passed, now_ns: u64) {
+    pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, passed: RoomChange, now_ns: u64) {
         let Some(memberships) = &mut self.memberships else { return };
         match passed {
-            Passed::In => {
+            RoomChange::In => {
                 let Some(asked_ns) = memberships.enter(client, kind, now_ns) else { return };
                 self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));
                 self.meter.counts.visits += 1;
                 self.note_visit(client, kind, 1, now_ns);
             }
-            Passed::Out => {
+            RoomChange::Out => {
                 if let Some(left_ns) = memberships.confirm(client, kind, now_ns) {
                     self.meter.figures.leave.record_ns(now_ns.saturating_sub(left_ns));
                 }
             }
-            Passed::Refused => {
+            RoomChange::Refused => {
                 if let Some(announced) = memberships.turn_away(client, kind, now_ns) {
                     self.step.announcements.withdraw(announced);
                     self.meter.counts.join_failures += 1;

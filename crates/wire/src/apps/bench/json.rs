@@ -29,9 +29,9 @@ const AFTER_ROW: &[u8] = b"}}";
 /// The padding after the stamp, and the end.
 pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     let size = options.payload.padding.unwrap_or(0);
-    let around = BEFORE_TIME_BROADCAST.len() + TIME_DIGITS_MAX + BEFORE_STAMP.len() + stamp::TEXT_BYTES;
-    let around = around + BEFORE_PADDING.len() + END.len();
-    let max = options.limits.message_bytes_max.saturating_sub(around);
+    let context = BEFORE_TIME_BROADCAST.len() + TIME_DIGITS_MAX + BEFORE_STAMP.len() + stamp::TEXT_BYTES;
+    let context = context + BEFORE_PADDING.len() + END.len();
+    let max = options.limits.message_bytes_max.saturating_sub(context);
     let max = u32::try_from(max).unwrap_or(u32::MAX);
     if size > max {
         return Err(BadOption::PayloadSize { min: 0, max });

@@ -17,7 +17,7 @@ pub(crate) use expected::Expected;
 use json::{Escaped, Plain, is_padding_sound};
 use json_words::{BEFORE_STAMP, BEFORE_TIME};
 
-use crate::carried::{Arrival, Says, Shape, Spelling, Utterance};
+use crate::carried::{AppMessage, Arrival, MessageHint, Shape, Spelling};
 use crate::event::{Event, Kind, Role};
 use crate::facts::Form;
 use crate::options::{BadOption, Options};
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     /// A message up to what varies; `None`: there is none of this kind.
-    pub(crate) fn utterance(&self, kind: Kind) -> Option<Utterance<'static>> {
+    pub(crate) fn app_message(&self, kind: Kind) -> Option<AppMessage<'static>> {
         let event = match kind {
             Kind::Echo => "echo",
             Kind::Broadcast => "broadcast",
@@ -101,7 +101,7 @@ impl Bench {
             Shape::Typed => self.form == Form::Binary || self.form == Form::Raw && !self.is_text,
             _ => self.shape == Shape::Bytes,
         };
-        Some(Utterance {
+        Some(AppMessage {
             event,
             body,
             is_binary,
@@ -157,7 +157,7 @@ impl Bench {
     pub(crate) fn judge(&self, arrival: &Arrival<'_>) -> Option<Event> {
         let bytes = arrival.bytes;
         // An attachment does not say itself whose it is.
-        if let (Says::NamedAmongOthers(name), Spelling::Bytes) = (arrival.says, arrival.spelling) {
+        if let (MessageHint::NamedAmongOthers(name), Spelling::Bytes) = (arrival.says, arrival.spelling) {
             role_of_event(name)?;
         }
         let found = match (arrival.found, arrival.spelling) {
@@ -173,7 +173,7 @@ impl Bench {
             Found::Corrupt => Event::Corrupt { bytes },
             // What servers emit of their own accord is none of our business, unless they have taken our word for it.
             Found::None => match arrival.says {
-                Says::NamedAmongOthers(name) => {
+                MessageHint::NamedAmongOthers(name) => {
                     role_of_event(name)?;
                     Event::Foreign { bytes }
                 }
@@ -235,11 +235,11 @@ pub(crate) fn tail(form: Form, shape: Shape, options: &Options) -> Result<Vec<u8
 #[inline(always)]
 fn role_of<S: json::Spelled>(arrival: &Arrival<'_>) -> Option<Role> {
     match arrival.says {
-        Says::Unknown => json::role::<S>(arrival.text),
-        Says::Named(name) | Says::NamedAmongOthers(name) => role_of_event(name),
-        Says::Answer(Kind::Echo) => Some(Role::Echo),
-        Says::Answer(Kind::Broadcast) => Some(Role::Ack),
-        Says::Pushed => Some(Role::Copy),
+        MessageHint::Unknown => json::role::<S>(arrival.text),
+        MessageHint::Named(name) | MessageHint::NamedAmongOthers(name) => role_of_event(name),
+        MessageHint::Answer(Kind::Echo) => Some(Role::Echo),
+        MessageHint::Answer(Kind::Broadcast) => Some(Role::Ack),
+        MessageHint::Pushed => Some(Role::Copy),
     }
 }
 

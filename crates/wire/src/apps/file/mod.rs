@@ -4,14 +4,13 @@
 //! opening --a step's turn: said, come in, waited for--> its next step
 //! opening --no step is left--> usable
 //! usable --every so often, each by itself--> a heartbeat
-//! usable --is to visit a room--> the steps of its door, one by one, in or out
+//! usable --is to visit a room--> its steps, one by one, in or out
 //! ```
 //!
 //! A message that carries an id, or answers one that does, is classified by what the protocol knows of it and by the
 //! conditions given for answers and copies. Every other, and those that none of them fits, is in this order: a refusal,
 //! something to be answered, what the opening waits for, something to be ignored, and unrecognised.
 
-mod doors;
 mod find;
 mod keeps;
 mod matcher;
@@ -20,6 +19,7 @@ mod pushes;
 mod script;
 mod spoken;
 mod steps;
+mod visited_rooms;
 
 pub use matcher::{BadCondition, check};
 pub use pointer::POINTER_DEPTH_MAX;

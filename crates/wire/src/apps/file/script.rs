@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Kind, Way};
+use crate::event::{Direction, Kind};
 use crate::pending::Pending;
 use crate::stamp::Stamp;
 use crate::template::{Values, uuid};
@@ -37,8 +37,8 @@ struct Besides {
     heard: Values,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
-    /// The doors that it is to go through, by number, with what announces it there, and the step at the first of them.
-    passages: VecDeque<(u8, Way, Option<Stamp>)>,
+    /// The rooms that it is to join or leave, by number, with what announces it there, and the step at the first of them.
+    passages: VecDeque<(u8, Direction, Option<Stamp>)>,
     passage_step: u16,
     /// What it has kept of messages since it last said something, by number.
     kept: Vec<(u16, Box<str>)>,
@@ -76,21 +76,21 @@ impl Script {
         self.besides.as_mut()?.questions.pop_front()
     }
 
-    /// It is to go through this door, behind those that it is to go through already.
-    pub(crate) fn handle_passage(&mut self, door: u8, way: Way, announced: Option<Stamp>) {
-        self.besides.get_or_insert_default().passages.push_back((door, way, announced));
+    /// Queues a join or a leave, behind those that it is to do already.
+    pub(crate) fn handle_passage(&mut self, visited: u8, way: Direction, announced: Option<Stamp>) {
+        self.besides.get_or_insert_default().passages.push_back((visited, way, announced));
     }
 
-    /// What announces it at the door at which it is.
+    /// What announces it in the room that it is joining.
     pub(crate) fn announced(&self) -> Option<Stamp> {
         self.besides.as_ref()?.passages.front()?.2
     }
 
-    /// The door at which it is, and the step there; `None`: at none.
+    /// The room that it is joining or leaving, and the step there; `None`: at none.
     #[inline]
-    pub(super) fn passage(&self) -> Option<(u8, Way, u16)> {
+    pub(super) fn passage(&self) -> Option<(u8, Direction, u16)> {
         let besides = self.besides.as_ref()?;
-        besides.passages.front().map(|&(door, way, _)| (door, way, besides.passage_step))
+        besides.passages.front().map(|&(visited, way, _)| (visited, way, besides.passage_step))
     }
 
     /// One step further there.

@@ -4,18 +4,18 @@ mod judging;
 
 use std::sync::Arc;
 
-use super::doors::Doors;
 use super::keeps::Keeps;
 use super::matcher::{BadCondition, Matcher};
 use super::pointer::Pointer;
 use super::pushes::Push;
 use super::script::{Script, USABLE};
 use super::steps::Step;
+use super::visited_rooms::VisitedRooms;
 use crate::app_file::{
     AppFile, Broadcast, Condition, Exchange, Frames, OPEN_STEPS_MAX, OpenStep, Refusal, Resume, Resumed, Say,
     VALUES_MAX,
 };
-use crate::carried::{Letter, Opened, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Opened};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::options::{BadOption, Options};
 use crate::people::Mix;
@@ -32,10 +32,10 @@ pub(crate) struct Spoken {
     padding: usize,
     open: Vec<Step>,
     /// The rooms that clients visit.
-    doors: Doors,
-    answers: Vec<(Matcher, Letter)>,
+    visited_rooms: VisitedRooms,
+    answers: Vec<(Matcher, MessageTemplate)>,
     /// How long from one to the next of each, nanoseconds, and what is said then.
-    heartbeats: Vec<(u64, Letter)>,
+    heartbeats: Vec<(u64, MessageTemplate)>,
     /// What a message with an id may be, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
     /// Which kind that is.
@@ -44,7 +44,7 @@ pub(crate) struct Spoken {
     pushes: Vec<Push>,
     ignore: Vec<Matcher>,
     /// Where messages say how far their receiver has come, for each value of that, and what is said of it by who is back.
-    resume: Option<(Vec<Vec<Pointer>>, Option<Letter>)>,
+    resume: Option<(Vec<Vec<Pointer>>, Option<MessageTemplate>)>,
     /// What is kept of messages, which are answered or ignored besides.
     notes: Vec<(Matcher, Keeps)>,
     /// Where answers have the numbers of their messages.
@@ -102,11 +102,11 @@ impl Roles {
 }
 
 impl Spoken {
-    /// Compiles the description; `letter` puts the envelope around a message.
+    /// Compiles the description; `envelope` puts the envelope around a message.
     pub(crate) fn new(
         written: Arc<AppFile>,
         options: &Options,
-        letter: &dyn Fn(&Utterance<'_>) -> Result<Letter, BadOption>,
+        envelope: &dyn Fn(&AppMessage<'_>) -> Result<MessageTemplate, BadOption>,
     ) -> Result<Spoken, BadOption> {
         let bad = |expected| BadOption::OfDialect { option: "app", expected };
         if written.open.len() > OPEN_STEPS_MAX {
@@ -121,13 +121,12 @@ impl Spoken {
         let unusable = |_: BadCondition| bad("conditions that can be used");
         let matcher = |condition: &Condition| Matcher::new(condition).map_err(unusable);
         let refused = |refusal: &Refusal| {
-            Ok::<_, BadOption>((
-                matcher(&refusal.when)?,
-                Rejection::named(&format!("rejected_{}", refusal.kind)),
-            ))
+            let name = format!("rejected_{}", refusal.kind);
+            Ok::<_, BadOption>((matcher(&refusal.when)?, Rejection::named(&name)))
         };
-        let said = |say: &Say| letter(&utterance(&written, say, padding));
-        let asked = |say: &Say| letter(&Utterance { wants_reply: true, ..utterance(&written, say, padding) });
+        let said = |say: &Say| envelope(&message(&written, say, padding));
+        let asked =
+            |say: &Say| envelope(&AppMessage { wants_reply: true, ..message(&written, say, padding) });
         let steps = |written: &[OpenStep]| {
             let mut steps = Vec::with_capacity(written.len());
             for step in written {
@@ -141,7 +140,7 @@ impl Spoken {
             }
             Ok::<_, BadOption>(steps)
         };
-        let (open, doors) = (steps(&written.open)?, Doors::new(&written.doors, steps)?);
+        let visited_rooms = VisitedRooms::new(&written.visited_rooms, steps)?;
         let echo = written.echo.as_ref();
         let roles = match &written.broadcasts[..] {
             [] => vec![Roles::of(echo, None, &matcher)?],
@@ -152,8 +151,8 @@ impl Spoken {
         Ok(Spoken {
             has_script: !options.dialect.facts().is_plain_http,
             padding,
-            open,
-            doors,
+            open: steps(&written.open)?,
+            visited_rooms,
             answers: written
                 .answers
                 .iter()
@@ -196,13 +195,13 @@ impl Spoken {
     }
 
     /// The measured messages up to what varies: the echo, or each kind of broadcasts.
-    pub(crate) fn utterances(&self, kind: Kind) -> Vec<Utterance<'_>> {
+    pub(crate) fn utterances(&self, kind: Kind) -> Vec<AppMessage<'_>> {
         let written = &*self.written;
-        let of = |say, wants_reply, room| Utterance {
+        let of = |say, wants_reply, room| AppMessage {
             kind: Some(kind),
             wants_reply,
             room,
-            ..utterance(written, say, self.padding)
+            ..message(written, say, self.padding)
         };
         match kind {
             Kind::Echo => written.echo.iter().map(|echo| of(&echo.send, echo.is_replied, 0)).collect(),
@@ -242,7 +241,7 @@ impl Spoken {
         script: &mut Script,
         now_ns: u64,
         on: &mut impl FnMut(Event),
-    ) -> Option<&Letter> {
+    ) -> Option<&MessageTemplate> {
         if !script.is_ready {
             return None;
         }
@@ -251,9 +250,9 @@ impl Spoken {
         }
         while script.step != USABLE {
             match self.open.get(usize::from(script.step)) {
-                Some(Step::Send(letter)) => {
+                Some(Step::Send(message_template)) => {
                     script.step += 1;
-                    return Some(letter);
+                    return Some(message_template);
                 }
                 Some(Step::Wait(ns)) if script.wake_ns == 0 => {
                     script.wake_ns = now_ns + ns;
@@ -266,8 +265,8 @@ impl Spoken {
                 Some(Step::Wait(_) | Step::Expect(_) | Step::Reply | Step::Keep(_)) => return None,
                 None => {
                     let is_back = script.is_back();
-                    if let Some((_, Some(letter))) = self.resume.as_ref().filter(|_| is_back) {
-                        return Some(letter);
+                    if let Some((_, Some(message_template))) = self.resume.as_ref().filter(|_| is_back) {
+                        return Some(message_template);
                     }
                     script.step = USABLE;
                     script.start_heartbeats(now_ns, self.heartbeats.iter().map(|(every_ns, _)| *every_ns));
@@ -275,8 +274,8 @@ impl Spoken {
                 }
             }
         }
-        if let Some(letter) = self.doors.poll(script, on) {
-            return Some(letter);
+        if let Some(message_template) = self.visited_rooms.poll(script, on) {
+            return Some(message_template);
         }
         let due = script.next_heartbeat(now_ns, |heartbeat| self.heartbeats[heartbeat].0)?;
         Some(&self.heartbeats[due].1)
@@ -293,19 +292,19 @@ impl Spoken {
         self.written.announces(kind)
     }
 
-    /// The number of the door to the rooms of this kind, and which of the rooms they are that the protocol joins itself, if they
+    /// The number of the visited rooms of this kind, and which of the rooms they are that the protocol joins itself, if they
     /// are; `None`: nobody visits them.
-    pub(crate) fn door(&self, kind: u16) -> Option<(u8, Option<usize>)> {
-        let door = self.written.doors.iter().position(|door| door.kind == kind)?;
-        Some((door as u8, self.written.doors[door].place.map(usize::from)))
+    pub(crate) fn visited(&self, kind: u16) -> Option<(u8, Option<usize>)> {
+        let visited = self.written.visited_rooms.iter().position(|visited| visited.kind == kind)?;
+        Some((visited as u8, self.written.visited_rooms[visited].place.map(usize::from)))
     }
 }
 
 /// Where messages say how far their receiver has come, and what is said of it.
 fn resumed(
     Resume { keeps, send }: &Resume,
-    said: impl Fn(&Say) -> Result<Letter, BadOption>,
-) -> Result<(Vec<Vec<Pointer>>, Option<Letter>), BadOption> {
+    said: impl Fn(&Say) -> Result<MessageTemplate, BadOption>,
+) -> Result<(Vec<Vec<Pointer>>, Option<MessageTemplate>), BadOption> {
     let bad = |expected| BadOption::OfDialect { option: "app", expected };
     if keeps.iter().any(|keep| keep.value >= VALUES_MAX || !Values::can_hold(&keep.first)) {
         return Err(bad("values to go on from that can be said"));
@@ -316,9 +315,9 @@ fn resumed(
 }
 
 /// What is said, without being measured.
-fn utterance<'a>(written: &AppFile, say: &'a Say, padding: usize) -> Utterance<'a> {
+fn message<'a>(written: &AppFile, say: &'a Say, padding: usize) -> AppMessage<'a> {
     let is_packed = matches!(written.frames, Frames::MessagePack { .. }) && !say.as_text;
-    Utterance {
+    AppMessage {
         event: &say.event,
         body: say.body.padded(padding),
         is_binary: written.frames == Frames::Binary,

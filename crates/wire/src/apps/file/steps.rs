@@ -2,12 +2,12 @@
 
 use super::keeps::Keeps;
 use super::matcher::Matcher;
-use crate::carried::{Arrival, Letter, Says};
+use crate::carried::{Arrival, MessageHint, MessageTemplate};
 
 /// One step of an opening, or of a way into a room or out of it.
 #[derive(Debug)]
 pub(super) enum Step {
-    Send(Letter),
+    Send(MessageTemplate),
     /// The protocol's own reply to what was said last.
     Reply,
     Expect(Matcher),
@@ -18,5 +18,5 @@ pub(super) enum Step {
 
 /// Whether it can be the protocol's own reply to a message that is not measured.
 pub(super) fn is_reply(arrival: &Arrival<'_>) -> bool {
-    matches!(arrival.says, Says::Answer(_) | Says::Unknown)
+    matches!(arrival.says, MessageHint::Answer(_) | MessageHint::Unknown)
 }

@@ -22,12 +22,12 @@ const DATE: u32 = 33;
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) value: Template,
-    pub(crate) worth: Worth,
+    pub(crate) worth: Indexing,
 }
 
 /// What a field may leave in tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Worth {
+pub(crate) enum Indexing {
     /// An entry, where it is the same for all.
     Entry,
     /// Nothing. Others do so, too, where values are of many kinds: nghttp2 with `:path` and `content-length`.
@@ -38,7 +38,7 @@ pub(crate) enum Worth {
 
 /// What a block does with the peer's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Tabling {
+pub(crate) enum TableMode {
     /// Adds to it: the first block of a connection.
     Adds,
     /// Refers to what the first has added.
@@ -69,25 +69,25 @@ impl Blocks {
     pub(crate) fn new(fields: &[Field]) -> Blocks {
         let entries = || fields.iter().filter_map(Field::entry);
         Blocks {
-            adds: Block::new(fields, Tabling::Adds),
-            refers: Block::new(fields, Tabling::Refers),
-            avoids: Block::new(fields, Tabling::Avoids),
+            adds: Block::new(fields, TableMode::Adds),
+            refers: Block::new(fields, TableMode::Refers),
+            avoids: Block::new(fields, TableMode::Avoids),
             entries_bytes: entries().map(|(name, value)| name.len() + value.len() + ENTRY_BYTES).sum(),
         }
     }
 
     /// What the first block of a connection does whose peer has a table of this size.
-    pub(crate) fn first(&self, table_bytes: u32) -> Tabling {
+    pub(crate) fn first(&self, table_bytes: u32) -> TableMode {
         let has_room = table_bytes >= TABLE_BYTES && self.entries_bytes <= TABLE_BYTES as usize;
-        if has_room { Tabling::Adds } else { Tabling::Avoids }
+        if has_room { TableMode::Adds } else { TableMode::Avoids }
     }
 
     /// Appends a block.
-    pub(crate) fn write(&self, tabling: Tabling, filling: &Filling<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, tabling: TableMode, filling: &Filling<'_>, out: &mut Vec<u8>) {
         let Block { literals, last } = match tabling {
-            Tabling::Adds => &self.adds,
-            Tabling::Refers => &self.refers,
-            Tabling::Avoids => &self.avoids,
+            TableMode::Adds => &self.adds,
+            TableMode::Refers => &self.refers,
+            TableMode::Avoids => &self.avoids,
         };
         for (literal, value) in literals {
             out.extend_from_slice(literal);
@@ -97,12 +97,12 @@ impl Blocks {
     }
 }
 
-impl Tabling {
+impl TableMode {
     /// What the block behind one does that did this.
-    pub(crate) fn next(self) -> Tabling {
+    pub(crate) fn next(self) -> TableMode {
         match self {
-            Tabling::Adds | Tabling::Refers => Tabling::Refers,
-            Tabling::Avoids => Tabling::Avoids,
+            TableMode::Adds | TableMode::Refers => TableMode::Refers,
+            TableMode::Avoids => TableMode::Avoids,
         }
     }
 }
@@ -110,15 +110,15 @@ impl Tabling {
 impl Field {
     /// Name and value of the entry that it is worth; none where the standard has it already.
     fn entry(&self) -> Option<(&str, &[u8])> {
-        let value = self.value.as_literal().filter(|_| self.worth == Worth::Entry)?;
+        let value = self.value.as_literal().filter(|_| self.worth == Indexing::Entry)?;
         table::find(&self.name, Some(value)).0.is_none().then_some((&self.name, value))
     }
 }
 
 impl Block {
-    fn new(fields: &[Field], tabling: Tabling) -> Block {
+    fn new(fields: &[Field], tabling: TableMode) -> Block {
         let mut block = Block::default();
-        if tabling == Tabling::Avoids {
+        if tabling == TableMode::Avoids {
             write_emptying(&mut block.last);
         }
         let mut entries_left = fields.iter().filter_map(Field::entry).count() as u32;
@@ -128,11 +128,11 @@ impl Block {
             entries_left -= u32::from(is_entry);
             match (whole, tabling) {
                 (Some(index), _) => integer::write(0x80, 7, index, &mut block.last),
-                (None, Tabling::Adds) if is_entry => block.push(field, 0x40, 6, name),
-                (None, Tabling::Refers) if is_entry => {
+                (None, TableMode::Adds) if is_entry => block.push(field, 0x40, 6, name),
+                (None, TableMode::Refers) if is_entry => {
                     integer::write(0x80, 7, table::NEWEST + entries_left, &mut block.last);
                 }
-                _ => block.push(field, literal(field.worth == Worth::Secret), 4, name),
+                _ => block.push(field, literal(field.worth == Indexing::Secret), 4, name),
             }
         }
         block
@@ -234,23 +234,23 @@ mod tests {
     use super::*;
     use crate::http::cookies::Cookies;
     use crate::limits::Limits;
-    use crate::template::{Kept, Table, Who};
+    use crate::template::{ClientContext, Kept, Table};
 
-    fn nobody(rows: &Table) -> Who<'_> {
-        Who { client: 0, now_ns: 0, people: rows, kept: Kept::NOTHING, cookies: &Cookies::NONE }
+    fn nobody(rows: &Table) -> ClientContext<'_> {
+        ClientContext { client: 0, now_ns: 0, people: rows, kept: Kept::NOTHING, cookies: &Cookies::NONE }
     }
 
-    fn field(name: &str, value: &str, worth: Worth) -> Field {
+    fn field(name: &str, value: &str, worth: Indexing) -> Field {
         Field { name: name.into(), value: Template::literal(value), worth }
     }
 
     fn usual() -> Vec<Field> {
         vec![
-            field(":method", "GET", Worth::Entry),
-            field(":authority", "h:80", Worth::Entry),
-            field(":path", "/a", Worth::Nothing),
-            field("x-own", "one", Worth::Entry),
-            field("authorization", "it", Worth::Secret),
+            field(":method", "GET", Indexing::Entry),
+            field(":authority", "h:80", Indexing::Entry),
+            field(":path", "/a", Indexing::Nothing),
+            field("x-own", "one", Indexing::Entry),
+            field("authorization", "it", Indexing::Secret),
         ]
     }
 
@@ -285,15 +285,15 @@ mod tests {
     fn a_peer_without_a_table_gets_literals() {
         let blocks = Blocks::new(&usual());
         for table_bytes in [0, TABLE_BYTES - 1] {
-            assert_eq!(blocks.first(table_bytes), Tabling::Avoids);
+            assert_eq!(blocks.first(table_bytes), TableMode::Avoids);
         }
         let mut out = Vec::new();
-        blocks.write(Tabling::Avoids, &Filling::of(nobody(&Table::new(0))), &mut out);
+        blocks.write(TableMode::Avoids, &Filling::of(nobody(&Table::new(0))), &mut out);
         assert_eq!(out[..2], [0x20, 0x82], "the table is emptied first");
         let mut decoder = Decoder::default();
         assert!(decoded(&mut decoder, &out).ends_with(":path=/a x-own=one authorization=it "));
         let long = "x".repeat(TABLE_BYTES as usize);
-        assert_eq!(Blocks::new(&[field("a", &long, Worth::Entry)]).first(TABLE_BYTES), Tabling::Avoids);
+        assert_eq!(Blocks::new(&[field("a", &long, Indexing::Entry)]).first(TABLE_BYTES), TableMode::Avoids);
     }
 
     #[test]

@@ -13,4 +13,4 @@ mod integer;
 mod table;
 
 pub(crate) use decoder::Decoder;
-pub(crate) use encoder::{Blocks, Field, Tabling, Worth, write_answer, write_once};
+pub(crate) use encoder::{Blocks, Field, Indexing, TableMode, write_answer, write_once};

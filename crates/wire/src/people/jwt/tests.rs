@@ -1,8 +1,8 @@
 use ring::signature::{ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 
 use super::*;
+use crate::identities::Identities;
 use crate::people::People;
-use crate::roll::Roll;
 use crate::template::{Kept, Names, Purpose, Quoting, Table};
 
 fn jwt(algorithm: Algorithm, key: &str, claims: &str, names: &Names) -> Jwt {
@@ -12,8 +12,12 @@ fn jwt(algorithm: Algorithm, key: &str, claims: &str, names: &Names) -> Jwt {
 
 /// The token of a client, at a second of the wall clock.
 fn token(people: &People, client: u32, unix_s: u64) -> String {
-    let roll = Roll::new(people.clone().into()).unwrap();
-    Template::of_token().filled_text(&Filling::of(roll.who(client, unix_s * 1_000_000_000, Kept::NOTHING)))
+    let identities = Identities::new(people.clone().into()).unwrap();
+    Template::of_token().filled_text(&Filling::of(identities.context(
+        client,
+        unix_s * 1_000_000_000,
+        Kept::NOTHING,
+    )))
 }
 
 fn claims_of(token: &str) -> String {

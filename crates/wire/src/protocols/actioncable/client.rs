@@ -11,16 +11,16 @@ use memchr::memmem;
 
 use super::parts::Parts;
 use super::positions::{known_of, note, write_asking};
-use crate::carried::{Carried, Hears, Letter, Opened, Says};
+use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
 use crate::contract::ClientProtocol;
-use crate::event::{Event, Passed, Rejection, Way};
+use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::json::{array, members, string, unescape};
 use crate::link::Link;
 use crate::resumption::Resumption;
 use crate::stamp::{self, Found};
-use crate::template::{Filling, Folk as _, Mark};
+use crate::template::{Filling, Mark, PersonData as _};
 use crate::ws::receiver::Message;
 
 /// What answers a ping.
@@ -60,14 +60,14 @@ impl ClientProtocol for Client {
     type Parts = Parts;
 
     /// The server speaks first.
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {}
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, _on: &mut impl ProtocolHandler) {}
 
     #[inline]
     fn handle_message<I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (payload, bytes) = (message.bytes()?, message.wire_bytes);
         let parts = link.parts;
@@ -84,12 +84,18 @@ impl ClientProtocol for Client {
         let found = stamp::find(payload);
         let carried = match found {
             Found::At { .. } if action.is_none() && is_of_another_subscription(link, payload) => {
-                Carried::Event(Event::Beside { bytes })
+                ProtocolEvent::Event(Event::Beside { bytes })
             }
             Found::None if self.handle_control(link, payload, on) => return Ok(()),
-            _ => Carried::text(payload, bytes, found, action.map_or(Says::Unknown, Says::Named), open),
+            _ => ProtocolEvent::text(
+                payload,
+                bytes,
+                found,
+                action.map_or(MessageHint::Unknown, MessageHint::Named),
+                open,
+            ),
         };
-        on.hear(carried);
+        on.handle(carried);
         Ok(())
     }
 
@@ -105,14 +111,19 @@ impl ClientProtocol for Client {
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
+        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, 0));
     }
 
-    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, (place, way): (usize, Way), _: Mark<'_>) {
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, (place, way): (usize, Direction), _: Mark<'_>) {
         match way {
-            Way::In => link.say(&link.parts.subscribe[place]),
-            Way::Out => link.say(&link.parts.unsubscribe[place]),
+            Direction::In => link.say(&link.parts.subscribe[place]),
+            Direction::Out => link.say(&link.parts.unsubscribe[place]),
         }
     }
 
@@ -146,7 +157,7 @@ impl Client {
         &mut self,
         link: &mut Link<'_, Parts, I>,
         payload: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> bool {
         let words = members(payload, ["type", "reason", "identifier"]).map(|words| words.map(string));
         let Some([Some(kind), reason, identifier]) = words else { return false };
@@ -156,7 +167,9 @@ impl Client {
             b"confirm_subscription" => {
                 let Some(number) = place() else { return false };
                 match link.parts.visited[number] {
-                    Some(kind) => on.hear(Carried::Event(Event::Passed { kind, passed: Passed::In })),
+                    Some(kind) => {
+                        on.handle(ProtocolEvent::Event(Event::RoomChange { kind, passed: RoomChange::In }))
+                    }
                     None => self.handle_confirmed(link.parts, number, on),
                 }
             }
@@ -164,15 +177,17 @@ impl Client {
             b"reject_subscription"
                 if let Some(kind) = place().and_then(|number| link.parts.visited[number]) =>
             {
-                on.hear(Carried::Event(Event::Passed { kind, passed: Passed::Refused }));
+                on.handle(ProtocolEvent::Event(Event::RoomChange { kind, passed: RoomChange::Refused }));
             }
-            b"reject_subscription" => on.hear(Carried::Event(Event::Rejected(Rejection::Subscription))),
+            b"reject_subscription" => {
+                on.handle(ProtocolEvent::Event(Event::Rejected(Rejection::Subscription)))
+            }
             b"disconnect" => {
                 // As @anycable/core has it: such a session is not gone on with, but what was missed is asked for.
                 if let Some(known) = self.known() {
                     known.session.clear();
                 }
-                on.hear(Carried::Event(Event::Rejected(rejection_of(reason.unwrap_or_default()))))
+                on.handle(ProtocolEvent::Event(Event::Rejected(rejection_of(reason.unwrap_or_default()))))
             }
             b"ping" => self.handle_ping(link),
             b"confirm_history" | b"reject_history" => {}
@@ -189,7 +204,12 @@ impl Client {
     }
 
     /// The server is there: subscribes to whatever it has not restored, and asks for what was missed.
-    fn handle_welcome<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, payload: &[u8], on: &mut impl Hears) {
+    fn handle_welcome<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        payload: &[u8],
+        on: &mut impl ProtocolHandler,
+    ) {
         let Held { known: before, .. } = match std::mem::take(self) {
             Client::New => Held::default(),
             Client::Held(held) if held.stage == Stage::Greeting => *held,
@@ -220,7 +240,7 @@ impl Client {
     }
 
     /// One of its subscriptions is confirmed.
-    fn handle_confirmed(&mut self, parts: &Parts, at: usize, on: &mut impl Hears) {
+    fn handle_confirmed(&mut self, parts: &Parts, at: usize, on: &mut impl ProtocolHandler) {
         if let Client::Held(held) = self
             && let Stage::Subscribing(confirmed) = &mut held.stage
             && !confirmed.contains(&at)
@@ -231,7 +251,7 @@ impl Client {
     }
 
     /// Whether nothing is missing any more.
-    fn find_usable(&mut self, parts: &Parts, on: &mut impl Hears) {
+    fn find_usable(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let Client::Held(held) = self else { return };
         let Stage::Subscribing(confirmed) = &held.stage else { return };
         let standing = parts.visited.iter().filter(|visited| visited.is_none()).count();
@@ -240,7 +260,7 @@ impl Client {
             if held.known.is_none() {
                 *self = Client::Usable;
             }
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
     }
 
@@ -274,7 +294,7 @@ fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
 
 /// The second of the wall clock.
 fn now_s<I: Io>(link: &Link<'_, Parts, I>) -> u64 {
-    link.roll.unix_ns(link.now_ns) / NS_PER_S
+    link.identities.unix_ns(link.now_ns) / NS_PER_S
 }
 
 /// Which of the client's subscriptions is named by this.

@@ -38,7 +38,7 @@ use parts::Parts;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::carried::{Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -82,8 +82,8 @@ impl Protocol for Actioncable {
         Shape::Member("payload")
     }
 
-    fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        parts.letter(utterance)
+    fn message_template(parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        parts.message_template(app_message)
     }
 
     fn names_kept(parts: &Parts) -> bool {

@@ -2,7 +2,7 @@
 
 use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, EXTENDED, PONGS, SUBSCRIPTIONS};
 use crate::app_file::Join;
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::flag::Flag;
 use crate::options::{BadOption, Options};
 use crate::template::{Quoting, Template};
@@ -71,17 +71,20 @@ impl Parts {
     }
 
     /// The action is a member of the data like any other, as `perform` has it in Rails' own client.
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let members = utterance.body.members().ok_or(BadOption::OfDialect {
+    pub(super) fn message_template(
+        &self,
+        app_message: &AppMessage<'_>,
+    ) -> Result<MessageTemplate, BadOption> {
+        let members = app_message.body.members().ok_or(BadOption::OfDialect {
             option: "app",
             expected: "messages that are JSON objects, as Action Cable's data are",
         })?;
-        let own = self.identifiers.get(usize::from(utterance.room)).ok_or(NO_SUBSCRIPTION)?;
+        let own = self.identifiers.get(usize::from(app_message.room)).ok_or(NO_SUBSCRIPTION)?;
         let mut data = Template::literal("{");
-        if !utterance.event.is_empty() {
+        if !app_message.event.is_empty() {
             let comma = if members.is_empty() { "" } else { "," };
             data =
-                data.text(r#""action":""#).text(Quoting::JSON.of(utterance.event)).text(r#"""#).text(comma);
+                data.text(r#""action":""#).text(Quoting::JSON.of(app_message.event)).text(r#"""#).text(comma);
         }
         let data = data.then(&members).text("}");
         let template = Template::literal(br#"{"command":"message","identifier":""#)
@@ -89,7 +92,7 @@ impl Parts {
             .text(br#"","data":""#)
             .then(&data.escaped())
             .text(br#""}"#);
-        Ok(Letter { text: (&template).into(), kind: utterance.kind, ..Letter::default() })
+        Ok(MessageTemplate { text: (&template).into(), kind: app_message.kind, ..MessageTemplate::default() })
     }
 }
 

@@ -11,7 +11,7 @@ use super::histories::{self, Asked};
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
 use crate::http::query;
@@ -76,7 +76,7 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { interval_ns, is_extended, before, ..Connection::default() }))
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl OnServerEvent) {
         (self.next_ping_ns, self.heard_ns) = (link.now_ns + self.interval_ns, link.now_ns);
         if !self.is_extended {
             return link.say(&[br#"{"type":"welcome"}"#]);
@@ -100,7 +100,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let message = link.take(start);
         self.heard_ns = link.now_ns;
@@ -136,7 +136,7 @@ impl ServerProtocol for Server {
     }
 
     /// For those whose subscription has the room as its one parameter, written as clients do: without blanks.
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         for name in said.names() {
             let plain = [br#"{"channel":""#, CHANNEL.as_bytes(), br#"","room":"#, &name, b"}"].concat();
             let mut identifier = Vec::new();
@@ -193,7 +193,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         command: &Command<'_>,
         bytes: u32,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let Some(room) = room_of(command.identifier) else { return };
         let subscribed = self.subscriptions.iter().position(|other| other.room == room);
@@ -228,7 +228,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         command: &Command<'_>,
         room: Room,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
             return command.answer(link, b"reject_subscription");
@@ -284,7 +284,7 @@ fn perform<I: Io>(
     data: &[u8],
     room: Room,
     bytes: u32,
-    on: &mut impl Tells,
+    on: &mut impl OnServerEvent,
 ) {
     let Some(action) = json::members(data, ["action"]).and_then(|[action]| json::string(action)) else {
         return;

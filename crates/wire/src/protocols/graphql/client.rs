@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 
 use super::message::{Packet, pong};
 use super::parts::{PROBE_ID, PUSHED, Parts, SUBSCRIPTION_ID};
-use crate::carried::{Carried, Hears, Letter, Opened, Says};
+use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
 use crate::contract::ClientProtocol;
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(crate) struct Client {
 impl ClientProtocol for Client {
     type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, _on: &mut impl ProtocolHandler) {
         link.say(&link.parts.init);
     }
 
@@ -49,29 +49,34 @@ impl ClientProtocol for Client {
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (text, bytes) = (message.bytes()?, message.wire_bytes);
         if text.starts_with(PUSHED) {
             let found = stamp::find_before(text, link.parts.behind_id);
             if found != Found::None {
-                on.hear(Carried::text(text, bytes, found, Says::Pushed, open));
+                on.handle(ProtocolEvent::text(text, bytes, found, MessageHint::Pushed, open));
                 return Ok(());
             }
         }
         if let Some(carried) = self.handle_other(link, text, bytes) {
-            on.hear(carried);
+            on.handle(carried);
         }
         Ok(())
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
         let number = FIRST_NUMBER + self.said;
         self.said += 1;
-        self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
-        pending::push(&mut link.pending, number, letter.kind, *filling.mark.stamp);
-        link.sender.message(link.io, true, |out| letter.text.write(out, filling, number));
+        self.sent_broadcast = message_template.kind == Some(Kind::Broadcast);
+        pending::push(&mut link.pending, number, message_template.kind, *filling.mark.stamp);
+        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, number));
     }
 
     fn is_ready(&self) -> bool {
@@ -86,12 +91,12 @@ impl Client {
         link: &mut Link<'_, Parts, I>,
         text: &'a [u8],
         bytes: u32,
-    ) -> Option<Carried<'a>> {
-        let foreign = Carried::Event(Event::Foreign { bytes });
+    ) -> Option<ProtocolEvent<'a>> {
+        let foreign = ProtocolEvent::Event(Event::Foreign { bytes });
         let Some(packet) = Packet::parse(text).filter(Packet::is_valid) else { return Some(foreign) };
         let Packet { id, kind, payload, .. } = packet;
         let id = &*id;
-        let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
+        let rejected = |rejection| Some(ProtocolEvent::Event(Event::Rejected(rejection)));
         let of_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
         let refused = if of_opening { Rejection::Subscription } else { Rejection::Message };
         match &*kind {
@@ -101,16 +106,16 @@ impl Client {
                     link.say(operation);
                 }
                 (self.is_greeted, self.is_usable) = (true, opening.is_empty());
-                self.is_usable.then_some(Carried::Ready)
+                self.is_usable.then_some(ProtocolEvent::Ready)
             }
             b"error" => rejected(refused),
             b"next" if has_errors(payload) => rejected(refused),
             b"next" if id == PROBE_ID => {
                 let was_usable = std::mem::replace(&mut self.is_usable, true);
-                (!was_usable).then_some(Carried::Ready)
+                (!was_usable).then_some(ProtocolEvent::Ready)
             }
             b"next" if id == SUBSCRIPTION_ID => {
-                Some(Carried::text(text, bytes, stamp::find(text), Says::Pushed, open))
+                Some(ProtocolEvent::text(text, bytes, stamp::find(text), MessageHint::Pushed, open))
             }
             b"next" => {
                 let numbered = pending::take(&mut link.pending, id);
@@ -118,7 +123,7 @@ impl Client {
                 let kind = numbered.map_or(last, |(kind, _)| kind);
                 let found =
                     stamp::find_before(text, link.parts.behind_id).or(numbered.map(|(_, stamp)| stamp));
-                Some(Carried::text(text, bytes, found, Says::Answer(kind), open))
+                Some(ProtocolEvent::text(text, bytes, found, MessageHint::Answer(kind), open))
             }
             b"complete" if id == SUBSCRIPTION_ID => rejected(Rejection::ChannelClosed),
             b"complete" | b"pong" => None,

@@ -26,7 +26,7 @@ use parts::{Parts, operation};
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::carried::{Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -62,8 +62,8 @@ impl Protocol for Graphql {
     }
 
     /// An event's name is a document; the benchmark's is the name of a mutation's field.
-    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { event, ref body, kind, .. } = utterance;
+    fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        let &AppMessage { event, ref body, kind, .. } = app_message;
         json::object(&body.sample(), |_, _| {}).ok_or(BadOption::OfDialect {
             option: "app",
             expected: "messages that are JSON objects, as GraphQL's variables are",
@@ -72,11 +72,14 @@ impl Protocol for Graphql {
         let mutation = format!("mutation($payload:JSON!){{{event}(payload:$payload)}}");
         let document = if event.contains('{') { event } else { &mutation };
         let text = &operation(&id, document, body);
-        Ok(Letter { text: text.into(), kind, is_numbered: true, ..Letter::default() })
+        Ok(MessageTemplate { text: text.into(), kind, is_numbered: true, ..MessageTemplate::default() })
     }
 
-    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        parts.behind_id = letters.iter().find_map(|letter| letter.text.bytes_behind_id()).unwrap_or(0);
+    fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
+        parts.behind_id = templates
+            .iter()
+            .find_map(|message_template| message_template.text.bytes_behind_id())
+            .unwrap_or(0);
     }
 
     /// What is broadcast is any one JSON value, for each member to put into a text of its own.

@@ -8,7 +8,7 @@ use super::message::{Packet, pong, result};
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::{self, Io};
@@ -56,7 +56,7 @@ impl ServerProtocol for Server {
         subprotocol.map(|_| Box::default()).ok_or(400)
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl OnServerEvent) {
         self.deadline_ns = Some(link.now_ns + INIT_NS_MAX);
     }
 
@@ -65,7 +65,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let message = link.take(start);
         let packet = text.then(|| Packet::parse(&message)).flatten();
@@ -116,7 +116,7 @@ impl ServerProtocol for Server {
     }
 
     /// For those whose subscription has the room as its one variable.
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         for name in said.names() {
             let variables = [br#"{"room":"#, &name[..], b"}"].concat();
             publication::tell(room_of(&variables), &[said.payload], on);
@@ -140,7 +140,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         packet: &Packet<'_>,
         bytes: u32,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let [query, variables] = members(packet.payload, ["query", "variables"]).unwrap_or_default();
         let document = plain(string(query).unwrap_or_default());

@@ -12,14 +12,14 @@ use parts::Parts;
 use requests::Requests;
 
 use crate::absent::{NoClient, NoServer, NoSession};
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::event::Kind;
 use crate::facts::Facts;
 use crate::options::{BadOption, Options};
 use crate::settings::Settings;
-use crate::template::Stencil;
+use crate::template::CompiledTemplate;
 
 /// Plain HTTP.
 pub(crate) struct Http;
@@ -50,17 +50,18 @@ impl Protocol for Http {
     }
 
     /// Of an echo nothing is on the wire; a broadcast is the body of its request.
-    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let text = match utterance.kind {
-            Some(Kind::Broadcast) => Stencil::from(&utterance.body),
-            Some(Kind::Echo) | None => Stencil::default(),
+    fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        let text = match app_message.kind {
+            Some(Kind::Broadcast) => CompiledTemplate::from(&app_message.body),
+            Some(Kind::Echo) | None => CompiledTemplate::default(),
         };
-        Ok(Letter { text, kind: utterance.kind, ..Letter::default() })
+        Ok(MessageTemplate { text, kind: app_message.kind, ..MessageTemplate::default() })
     }
 
-    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        let broadcasts = letters.iter().filter(|letter| letter.kind == Some(Kind::Broadcast));
-        parts.messages = broadcasts.map(|letter| letter.text.clone()).collect();
+    fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
+        let broadcasts =
+            templates.iter().filter(|message_template| message_template.kind == Some(Kind::Broadcast));
+        parts.messages = broadcasts.map(|message_template| message_template.text.clone()).collect();
     }
 
     fn client(_parts: &Parts) -> Side<Self::Client, Requests> {

@@ -3,7 +3,7 @@
 use crate::asking::HttpOptions;
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{Filling, Stencil, Template};
+use crate::template::{CompiledTemplate, Filling, Template};
 
 /// What is encoded once.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Parts {
     rest: Vec<u8>,
     pub(super) http: HttpOptions,
     /// The body of each kind, where it is a message, which each request has another of.
-    pub(super) messages: Vec<Stencil>,
+    pub(super) messages: Vec<CompiledTemplate>,
 }
 
 impl Parts {

@@ -18,15 +18,15 @@ use std::collections::VecDeque;
 use super::parts::Parts;
 use crate::absent::NoClient;
 use crate::asking::{Answer, HttpOptions, REQUESTS_MAX};
-use crate::carried::{Carried, Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::http::response::{Got, Responses};
+use crate::http::response::{ResponseEvent, Responses};
 use crate::io::{Fate, Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::stamp::Stamp;
-use crate::template::{Filling, Folk, Mark};
+use crate::template::{Filling, Mark, PersonData};
 
 const STREAM: StreamId = 0;
 
@@ -104,9 +104,9 @@ impl Requests {
         let may = self.connection == Connection::Open && self.under_way < most;
         let Asking { stamp, client, kind } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
         *stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
-        let (stamp, roll) = (*stamp, &link.common.roll);
-        let mark = Mark { stamp: &stamp, unix_ns: roll.unix_ns(stamp.sent_ns()) };
-        let filling = Filling { mark, ..Filling::of(roll.who(*client, link.now_ns, link.kept)) };
+        let (stamp, identities) = (*stamp, &link.common.identities);
+        let mark = Mark { stamp: &stamp, unix_ns: identities.unix_ns(stamp.sent_ns()) };
+        let filling = Filling { mark, ..Filling::of(identities.context(*client, link.now_ns, link.kept)) };
         let out = link.io.out(STREAM);
         let before = out.len();
         link.parts.write(out, &filling, *kind);
@@ -137,17 +137,22 @@ impl Requests {
         self.flush(link);
     }
 
-    fn handle_got<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, got: Got<'_>, on: &mut impl Hears) {
+    fn handle_got<I: Io>(
+        &mut self,
+        link: &mut HttpLink<'_, Parts, I>,
+        got: ResponseEvent<'_>,
+        on: &mut impl ProtocolHandler,
+    ) {
         let http = &link.parts.http;
         match got {
-            Got::Head { status, keep_alive } => {
+            ResponseEvent::Head { status, keep_alive } => {
                 self.answer.handle_status(http, status);
                 if !(keep_alive && http.keep_alive) {
                     self.connection = Connection::Last;
                 }
             }
-            Got::Data(data) => self.answer.handle_data(http, data),
-            Got::End => {
+            ResponseEvent::Data(data) => self.answer.handle_data(http, data),
+            ResponseEvent::End => {
                 self.handle_end(http, on);
                 if self.connection == Connection::Last {
                     link.io.close_stream(STREAM);
@@ -158,7 +163,7 @@ impl Requests {
     }
 
     /// An answer is whole: it is that of the oldest request.
-    fn handle_end(&mut self, http: &HttpOptions, on: &mut impl Hears) {
+    fn handle_end(&mut self, http: &HttpOptions, on: &mut impl ProtocolHandler) {
         self.has_answered = true;
         self.under_way -= 1;
         self.sent -= 1;
@@ -171,12 +176,12 @@ impl Requests {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         failure: Failure,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         if !self.has_answered {
             return Err(failure);
         }
-        on.hear(Carried::Event(Event::Broken(failure)));
+        on.handle(ProtocolEvent::Event(Event::Broken(failure)));
         self.handle_cut_off(link);
         Ok(())
     }
@@ -185,7 +190,7 @@ impl Requests {
         &mut self,
         link: &HttpLink<'_, Parts, I>,
         input: &mut &'a [u8],
-    ) -> Result<Option<Got<'a>>, Failure> {
+    ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.under_way {
             0 if input.is_empty() => Ok(None),
             // Nobody asked for it.
@@ -214,7 +219,7 @@ impl HttpClientProtocol for Requests {
         link: &mut HttpLink<'_, Parts, I>,
         _stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let mut input = bytes;
         while matches!(self.connection, Connection::Open | Connection::Last) {
@@ -235,7 +240,7 @@ impl HttpClientProtocol for Requests {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         _stream: StreamId,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match self.responses.handle_eof() {
             Ok(true) => {
@@ -265,14 +270,14 @@ impl HttpClientProtocol for Requests {
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
-        letter: &Letter,
+        message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
         let before = self.waiting.len();
         let is_busy = before >= link.parts.http.pipelining as usize;
         if before < REQUESTS_MAX {
-            let (stamp, client) = (*filling.mark.stamp, filling.who.client);
-            self.waiting.push_back(Asking { stamp, client, kind: letter.number });
+            let (stamp, client) = (*filling.mark.stamp, filling.context.client);
+            self.waiting.push_back(Asking { stamp, client, kind: message_template.number });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
             if self.under_way == before && self.write_next(link).is_some() {
                 return Sending::Out;

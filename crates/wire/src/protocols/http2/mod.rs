@@ -12,7 +12,7 @@ use parts::Parts;
 use requests::Requests;
 
 use crate::absent::{NoClient, NoServer, NoSession};
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -42,8 +42,8 @@ impl Protocol for Http2 {
     }
 
     /// Of an echo nothing is on the wire.
-    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        Ok(Letter { kind: utterance.kind, ..Letter::default() })
+    fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        Ok(MessageTemplate { kind: app_message.kind, ..MessageTemplate::default() })
     }
 
     fn client(_parts: &Parts) -> Side<Self::Client, Requests> {

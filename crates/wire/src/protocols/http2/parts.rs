@@ -2,7 +2,7 @@
 
 use crate::asking::{HttpOptions, NO_KEEP_ALIVE};
 use crate::http2::head;
-use crate::http2::hpack::{Blocks, Field, Worth};
+use crate::http2::hpack::{Blocks, Field, Indexing};
 use crate::options::{BadOption, Options};
 use crate::template::Template;
 
@@ -36,21 +36,21 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
         worth,
     };
     let mut all = vec![
-        literal(":method", &http.method, Worth::Entry),
-        literal(":scheme", if http.is_secure { "https" } else { "http" }, Worth::Entry),
-        literal(":authority", &options.host, Worth::Entry),
-        Field { name: ":path".to_owned(), value: path.then(&query), worth: Worth::Nothing },
+        literal(":method", &http.method, Indexing::Entry),
+        literal(":scheme", if http.is_secure { "https" } else { "http" }, Indexing::Entry),
+        literal(":authority", &options.host, Indexing::Entry),
+        Field { name: ":path".to_owned(), value: path.then(&query), worth: Indexing::Nothing },
     ];
     for (name, value) in options.fields()? {
         let name = name.to_ascii_lowercase();
         if head::is_foreign(&name, &value.sample()) {
             return Err(BadOption::Header);
         }
-        let worth = if secret::is_secret(&name) { Worth::Secret } else { Worth::Entry };
+        let worth = if secret::is_secret(&name) { Indexing::Secret } else { Indexing::Entry };
         all.push(Field { name, value, worth });
     }
     if let Some(body) = &http.body {
-        all.push(literal("content-length", &body.len().to_string(), Worth::Nothing));
+        all.push(literal("content-length", &body.len().to_string(), Indexing::Nothing));
     }
     Ok(all)
 }

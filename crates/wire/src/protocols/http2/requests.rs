@@ -19,14 +19,14 @@ use super::parts::Parts;
 use super::streams::{Asking, Part, Streams};
 use crate::absent::NoClient;
 use crate::asking::REQUESTS_MAX;
-use crate::carried::{Carried, Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::{ErrorCode, Failure, Http2Reason};
-use crate::http2::connection::{self, CLIENT_WINDOW, Connection, Got, PREFACE, bad};
+use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE, bad};
 use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::head::{self, AnswerHeads};
-use crate::http2::hpack::Tabling;
+use crate::http2::hpack::TableMode;
 use crate::http2::past::PastStreams;
 use crate::io::{Fate, Io, Sending, StreamId};
 use crate::link::HttpLink;
@@ -47,7 +47,7 @@ pub(crate) struct Requests {
     frames: FrameReader,
     connection: Connection,
     heads: AnswerHeads,
-    tabling: Tabling,
+    tabling: TableMode,
     streams: Streams,
     past: PastStreams,
     /// Requests that are not under way, oldest first.
@@ -88,7 +88,7 @@ impl Default for Requests {
             frames: FrameReader::default(),
             connection: Connection::client(),
             heads: AnswerHeads::default(),
-            tabling: Tabling::Adds,
+            tabling: TableMode::Adds,
             streams: Streams::default(),
             past: PastStreams::default(),
             waiting: VecDeque::new(),
@@ -129,7 +129,7 @@ impl Requests {
         let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
         let asking = Asking { stamp, was_sent: true };
         let stream = self.streams.open(asking, self.connection.settings.window).id;
-        let (parts, filling) = (link.parts, Filling::of(link.who()));
+        let (parts, filling) = (link.parts, Filling::of(link.context()));
         let out = link.io.out(STREAM);
         let before = out.len();
         let tabling = self.tabling;
@@ -177,16 +177,16 @@ impl Requests {
         &mut self,
         link: &mut Link<'_, I>,
         frame: Frame<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let limits = &link.common.options().limits;
         match self.connection.handle_frame(frame, limits, link.io.out(STREAM))? {
-            Got::Settings { more } => self.handle_settings(link, more, on),
-            Got::Head { stream, block, ends } => self.handle_head(link, stream, &block, ends, on),
-            Got::Data { stream, data, taken, ends } => {
+            ConnectionEvent::Settings { more } => self.handle_settings(link, more, on),
+            ConnectionEvent::Head { stream, block, ends } => self.handle_head(link, stream, &block, ends, on),
+            ConnectionEvent::Data { stream, data, taken, ends } => {
                 self.handle_data(link, (stream, ends), data, taken, on)
             }
-            Got::Reset { stream, code } => {
+            ConnectionEvent::Reset { stream, code } => {
                 if let Some(at) = self.find(stream)? {
                     self.connection.welcome();
                     let asking = self.streams.close(at).asking;
@@ -195,19 +195,19 @@ impl Requests {
                 }
                 Ok(())
             }
-            Got::GoAway { last, code } => self.handle_goaway(link, last, code),
-            Got::Room { stream: 0, .. } => {
+            ConnectionEvent::GoAway { last, code } => self.handle_goaway(link, last, code),
+            ConnectionEvent::Room { stream: 0, .. } => {
                 self.write_bodies(link);
                 Ok(())
             }
-            Got::Room { stream, more } => {
+            ConnectionEvent::Room { stream, more } => {
                 if let Some(at) = self.find(stream)? {
                     self.streams.get_mut(at).sending.grow(more).map_err(bad)?;
                     self.write_body(at, &link.parts.body, link.io.out(STREAM));
                 }
                 Ok(())
             }
-            Got::Nothing => Ok(()),
+            ConnectionEvent::Nothing => Ok(()),
         }
     }
 
@@ -230,7 +230,7 @@ impl Requests {
         &mut self,
         link: &mut Link<'_, I>,
         more: i64,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         for stream in self.streams.iter_mut() {
             stream.sending.grow(more).map_err(bad)?;
@@ -239,12 +239,12 @@ impl Requests {
         if self.state == State::Greeting {
             self.state = State::Open;
             self.tabling = first;
-        } else if first == Tabling::Avoids {
+        } else if first == TableMode::Avoids {
             self.tabling = first;
         }
         // A limit of 0 is there for a while (RFC 9113 §5.1.2), and nothing may be sent under it.
         if self.connection.settings.streams_max > 0 && !std::mem::replace(&mut self.is_ready, true) {
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
         self.write_bodies(link);
         Ok(())
@@ -256,7 +256,7 @@ impl Requests {
         id: u32,
         block: &[u8],
         ends: bool,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (http, limits) = (&link.parts.http, &link.common.options().limits);
         let decoder = &mut self.connection.decoder;
@@ -285,7 +285,7 @@ impl Requests {
         (id, ends): (u32, bool),
         data: &[u8],
         taken: usize,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let Some(at) = self.streams.find(id) else { return self.judge_late(id) };
         let stream = self.streams.get_mut(at);
@@ -305,7 +305,7 @@ impl Requests {
         link: &mut Link<'_, I>,
         at: usize,
         part: Result<Part, Http2Reason>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) {
         let code = match part {
             Ok(Part::More) => return,
@@ -379,7 +379,7 @@ impl Requests {
         &mut self,
         link: &mut Link<'_, I>,
         failure: Failure,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         if let Some(code) = failure.goodbye_code() {
             connection::put_goodbye(0, code, link.io.out(STREAM));
@@ -388,7 +388,7 @@ impl Requests {
         if !self.has_answered {
             return Err(failure);
         }
-        on.hear(Carried::Event(Event::Broken(failure)));
+        on.handle(ProtocolEvent::Event(Event::Broken(failure)));
         self.handle_cut_off(link);
         Ok(())
     }
@@ -410,7 +410,7 @@ impl HttpClientProtocol for Requests {
         link: &mut Link<'_, I>,
         _stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let mut input = bytes;
         // Apart, because a frame that came in pieces lies in there while it is handled.
@@ -436,7 +436,7 @@ impl HttpClientProtocol for Requests {
         &mut self,
         link: &mut Link<'_, I>,
         _stream: StreamId,
-        _on: &mut impl Hears,
+        _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let owes = self.state == State::Greeting || !self.streams.is_empty();
         if owes && !self.has_answered {
@@ -466,7 +466,12 @@ impl HttpClientProtocol for Requests {
         self.streams.has_held_body().then_some(Failure::NoWindow)
     }
 
-    fn send<I: Io>(&mut self, link: &mut Link<'_, I>, _letter: &Letter, filling: &Filling<'_>) -> Sending {
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, I>,
+        _letter: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) -> Sending {
         let is_first = self.waiting.is_empty();
         let is_busy = self.streams.len() + self.waiting.len() >= self.streams_max(link);
         if self.waiting.len() < REQUESTS_MAX {

@@ -13,9 +13,11 @@ use memchr::memmem::Finder;
 
 use super::binary::{Push, Received};
 use super::parts::{ACCEPTED, HEARTBEAT_REF, LEAVE_REF, Parts, Topic};
-use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::carried::{
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+};
 use crate::contract::ClientProtocol;
-use crate::event::{Event, Kind, Passed, Rejection, Way};
+use crate::event::{Direction, Event, Kind, Rejection, RoomChange};
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::json::{items, members, string, unescape};
@@ -59,7 +61,7 @@ impl Default for Topics {
 impl ClientProtocol for Client {
     type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl ProtocolHandler) {
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
         for topic in &link.parts.topics {
             // Each has the number of its join, whenever that is.
@@ -70,20 +72,20 @@ impl ClientProtocol for Client {
         }
         if link.parts.standing() == 0 {
             self.topics = Topics::Joined { leaving: 0 };
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
     }
 
     fn pass<I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,
-        (place, way): (usize, Way),
+        (place, way): (usize, Direction),
         announced: Mark<'_>,
     ) {
         let topic = &link.parts.topics[place];
         match way {
-            Way::In => link.say_marked(&topic.join, announced),
-            Way::Out => {
+            Direction::In => link.say_marked(&topic.join, announced),
+            Direction::Out => {
                 if let Topics::Joined { leaving } = &mut self.topics {
                     *leaving = leaving.saturating_add(1);
                 }
@@ -97,56 +99,61 @@ impl ClientProtocol for Client {
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (text, bytes) = (message.bytes()?, message.wire_bytes);
         if !message.text {
-            on.hear(self.handle_binary(text, bytes));
+            on.handle(self.handle_binary(text, bytes));
             return Ok(());
         }
         let found = stamp::find_before(text, link.parts.bytes_behind_id(text));
         let says = match found {
             Found::None => {
                 if let Some(carried) = self.handle_control(link, text, bytes) {
-                    on.hear(carried);
+                    on.handle(carried);
                 }
                 return Ok(());
             }
             Found::At { stamp, .. } if stamp.announced().is_some() && is_reply(text) => {
                 // Who joins may be told what they have joined with.
                 if let Some(carried) = self.handle_control(link, text, bytes) {
-                    on.hear(carried);
+                    on.handle(carried);
                 }
                 return Ok(());
             }
-            _ if link.parts.is_pushed(text) => Says::Pushed,
+            _ if link.parts.is_pushed(text) => MessageHint::Pushed,
             _ => match self.says_of_unusual(&mut link.pending, text) {
                 Some(says) => says,
                 None => {
-                    on.hear(Carried::Event(Event::Rejected(Rejection::Message)));
+                    on.handle(ProtocolEvent::Event(Event::Rejected(Rejection::Message)));
                     return Ok(());
                 }
             },
         };
-        on.hear(Carried::text(text, bytes, found, says, open));
+        on.handle(ProtocolEvent::text(text, bytes, found, says, open));
         Ok(())
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
         self.number = self.number.wrapping_add(1);
-        self.sent_broadcast = letter.kind == Some(Kind::Broadcast);
+        self.sent_broadcast = message_template.kind == Some(Kind::Broadcast);
         let number = u64::from(self.number);
-        pending::push(&mut link.pending, number, letter.kind, *filling.mark.stamp);
+        pending::push(&mut link.pending, number, message_template.kind, *filling.mark.stamp);
         let topics = &link.parts.topics;
-        link.sender.message(link.io, !letter.is_binary, |out| {
-            if letter.is_binary {
+        link.sender.message(link.io, !message_template.is_binary, |out| {
+            if message_template.is_binary {
                 // The benchmark's, which has one topic.
                 let (number, topic) = (self.number.to_string(), topics[0].name.filled(filling));
-                let strings = [b"1", number.as_bytes(), &topic, &letter.event];
+                let strings = [b"1", number.as_bytes(), &topic, &message_template.event];
                 Push::write_head(out, strings);
             }
-            letter.text.write(out, filling, number);
+            message_template.text.write(out, filling, number);
         });
     }
 
@@ -187,16 +194,16 @@ impl Client {
         control: &Control<'_>,
         joins: Option<usize>,
         link: &Link<'_, Parts, I>,
-    ) -> Option<Carried<'a>> {
+    ) -> Option<ProtocolEvent<'a>> {
         let at =
             joins.or_else(|| control.left_topic(link.parts)).filter(|_| control.event == b"phx_reply")?;
         let kind = link.parts.topics[at].visited?;
         let passed = match (joins, control.status) {
-            (None, _) => Passed::Out,
-            (Some(_), b"ok") => Passed::In,
-            (Some(_), _) => Passed::Refused,
+            (None, _) => RoomChange::Out,
+            (Some(_), b"ok") => RoomChange::In,
+            (Some(_), _) => RoomChange::Refused,
         };
-        Some(Carried::Event(Event::Passed { kind, passed }))
+        Some(ProtocolEvent::Event(Event::RoomChange { kind, passed }))
     }
 
     /// What a reply answers that does not say so itself.
@@ -206,28 +213,41 @@ impl Client {
 
     /// What is known of a message with an id that does not start as those usually do that answer nothing; `None`: it is
     /// refused.
-    fn says_of_unusual(&self, pending: &mut Option<&mut Pending>, text: &[u8]) -> Option<Says<'static>> {
+    fn says_of_unusual(
+        &self,
+        pending: &mut Option<&mut Pending>,
+        text: &[u8],
+    ) -> Option<MessageHint<'static>> {
         static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""phx_reply""#));
         if !text.ends_with(ACCEPTED) && is_refusal(text) {
             return None;
         }
         if REPLY.find(text).is_none() {
-            return Some(Says::Pushed);
+            return Some(MessageHint::Pushed);
         }
         let numbered = pending.is_some().then(|| Control::parse(text)).flatten();
         let kind = numbered.and_then(|control| pending::take(pending, control.number)).map(|(kind, _)| kind);
-        Some(Says::Answer(kind.unwrap_or_else(|| self.last_sent())))
+        Some(MessageHint::Answer(kind.unwrap_or_else(|| self.last_sent())))
     }
 
-    fn handle_binary<'a>(&self, message: &'a [u8], bytes: u32) -> Carried<'a> {
+    fn handle_binary<'a>(&self, message: &'a [u8], bytes: u32) -> ProtocolEvent<'a> {
         let (says, data) = match Received::parse(message) {
-            Some(Received::Pushed { data }) => (Says::Pushed, data),
-            Some(Received::Replied { status: b"ok", data }) => (Says::Answer(self.last_sent()), data),
-            Some(Received::Replied { .. }) => return Carried::Event(Event::Rejected(Rejection::Message)),
-            None => return Carried::Event(Event::Foreign { bytes }),
+            Some(Received::Pushed { data }) => (MessageHint::Pushed, data),
+            Some(Received::Replied { status: b"ok", data }) => (MessageHint::Answer(self.last_sent()), data),
+            Some(Received::Replied { .. }) => {
+                return ProtocolEvent::Event(Event::Rejected(Rejection::Message));
+            }
+            None => return ProtocolEvent::Event(Event::Foreign { bytes }),
         };
         let found = Some(stamp::read_binary(data));
-        Carried::Arrival(Arrival { text: data, spelling: Spelling::Bytes, found, says, bytes, open: whole })
+        ProtocolEvent::Arrival(Arrival {
+            text: data,
+            spelling: Spelling::Bytes,
+            found,
+            says,
+            bytes,
+            open: whole,
+        })
     }
 
     /// A message without an id: `None` when it is the protocol's own, and needs no more.
@@ -237,11 +257,11 @@ impl Client {
         link: &mut Link<'_, Parts, I>,
         text: &'a [u8],
         bytes: u32,
-    ) -> Option<Carried<'a>> {
+    ) -> Option<ProtocolEvent<'a>> {
         let Some(control) = Control::parse(text) else {
-            return Some(Carried::Event(Event::Foreign { bytes }));
+            return Some(ProtocolEvent::Event(Event::Foreign { bytes }));
         };
-        let rejected = |rejection| Some(Carried::Event(Event::Rejected(rejection)));
+        let rejected = |rejection| Some(ProtocolEvent::Event(Event::Rejected(rejection)));
         let joins = control.joined_topic(link.parts);
         if let Some(passed) = self.passed(&control, joins, link) {
             return Some(passed);
@@ -249,10 +269,10 @@ impl Client {
         let of_channel = joins.is_some() || control.event != b"phx_reply";
         match (control.event, control.number) {
             (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(joins, link) => {
-                Some(Carried::Event(Event::Foreign { bytes }))
+                Some(ProtocolEvent::Event(Event::Foreign { bytes }))
             }
             (b"phx_reply", _) if let Some(topic) = joins => match control.status {
-                b"ok" if self.handle_joined(topic, link.parts) => Some(Carried::Ready),
+                b"ok" if self.handle_joined(topic, link.parts) => Some(ProtocolEvent::Ready),
                 b"ok" => None,
                 _ => rejected(Rejection::Subscription),
             },
@@ -262,10 +282,14 @@ impl Client {
             }
             (b"phx_reply", _) if control.status == b"error" => rejected(Rejection::Message),
             (b"phx_reply", number) => Some(match pending::take(&mut link.pending, number) {
-                Some((kind, stamp)) => {
-                    Carried::text(text, bytes, Found::At { stamp, offset: 0 }, Says::Answer(kind), open)
-                }
-                None => Carried::text(text, bytes, Found::None, Says::Unknown, open),
+                Some((kind, stamp)) => ProtocolEvent::text(
+                    text,
+                    bytes,
+                    Found::At { stamp, offset: 0 },
+                    MessageHint::Answer(kind),
+                    open,
+                ),
+                None => ProtocolEvent::text(text, bytes, Found::None, MessageHint::Unknown, open),
             }),
             (b"phx_error", _) => rejected(Rejection::Crashed),
             (b"phx_close", _) => match &mut self.topics {
@@ -277,7 +301,7 @@ impl Client {
             },
             // The framework's own news of who is there.
             (b"presence_state" | b"presence_diff", _) => None,
-            _ => Some(Carried::text(text, bytes, Found::None, Says::Pushed, open)),
+            _ => Some(ProtocolEvent::text(text, bytes, Found::None, MessageHint::Pushed, open)),
         }
     }
 }

@@ -30,7 +30,7 @@ use parts::Parts;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::carried::{Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -69,12 +69,12 @@ impl Protocol for Phoenix {
         if is_binary { Shape::Bytes } else { Shape::Member("body") }
     }
 
-    fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        parts.letter(utterance)
+    fn message_template(parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        parts.message_template(app_message)
     }
 
-    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        parts.handle_letters(letters);
+    fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
+        parts.handle_templates(templates);
     }
 
     fn names_kept(parts: &Parts) -> bool {

@@ -5,7 +5,7 @@ use secret::Secret;
 use super::binary;
 use super::facts::{BINARY, JOIN_PARAMS, TOPIC, TOPIC_NAME, VERSION, VSN};
 use crate::app_file::{JOINS_MAX, Join};
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::http::query;
 use crate::options::{BadOption, Options};
 use crate::template::{Piece, Quoting, Template};
@@ -172,18 +172,22 @@ impl Parts {
         if message.ends_with(ACCEPTED) { self.behind_id + ACCEPTED.len() - 1 } else { self.behind_id }
     }
 
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { event, ref body, kind, room, .. } = utterance;
+    pub(super) fn message_template(
+        &self,
+        app_message: &AppMessage<'_>,
+    ) -> Result<MessageTemplate, BadOption> {
+        let &AppMessage { event, ref body, kind, room, .. } = app_message;
         let quoted = &self.topics.get(usize::from(room)).ok_or(NO_TOPIC)?.quoted;
-        let letter = Letter { kind, is_numbered: kind.is_some(), ..Letter::default() };
-        if utterance.is_binary {
+        let message_template =
+            MessageTemplate { kind, is_numbered: kind.is_some(), ..MessageTemplate::default() };
+        if app_message.is_binary {
             let max = self.message_bytes_max.saturating_sub(binary::HEAD_BYTES_MAX);
             if body.bytes_max(0) > max || event.len() > usize::from(u8::MAX) {
                 let max = u32::try_from(max).unwrap_or(u32::MAX);
                 return Err(BadOption::PayloadSize { min: 0, max });
             }
             let event = event.as_bytes().to_vec();
-            return Ok(Letter { text: body.into(), is_binary: true, event, ..letter });
+            return Ok(MessageTemplate { text: body.into(), is_binary: true, event, ..message_template });
         }
         let name = Quoting::JSON.of(event);
         let template = match self.version {
@@ -206,12 +210,15 @@ impl Parts {
                 .then(body)
                 .text("}"),
         };
-        Ok(Letter { text: (&template).into(), ..letter })
+        Ok(MessageTemplate { text: (&template).into(), ..message_template })
     }
 
     /// Others are sent what was sent, after another start.
-    pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {
-        self.behind_id = letters.first().and_then(|letter| letter.text.bytes_behind_id()).unwrap_or(0);
+    pub(super) fn handle_templates(&mut self, templates: &[&MessageTemplate]) {
+        self.behind_id = templates
+            .first()
+            .and_then(|message_template| message_template.text.bytes_behind_id())
+            .unwrap_or(0);
     }
 }
 

@@ -12,7 +12,7 @@ use super::parts::Version;
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
@@ -76,7 +76,7 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { version, topics: Vec::new(), timeout_ns, deadline_ns: u64::MAX }))
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, _on: &mut impl OnServerEvent) {
         self.deadline_ns = link.now_ns + self.timeout_ns;
     }
 
@@ -85,7 +85,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         self.deadline_ns = link.now_ns + self.timeout_ns;
         let bytes = link.take(start);
@@ -113,7 +113,7 @@ impl ServerProtocol for Server {
         Err(Failure::Silent)
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         let topic = [b"room:", &said.room[..]].concat();
         let members = [br#""payload":"#, said.payload].concat();
         for version in [Version::V2, Version::V1] {
@@ -145,7 +145,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         message: &Message<'_>,
         bytes: u32,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let joined = self.topics.iter().position(|topic| topic.name == message.topic);
         match (message.event, joined) {
@@ -181,7 +181,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         push: &Push<'_>,
         bytes: u32,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Option<()> {
         let Some(at) = self.topics.iter().position(|topic| topic.name == push.topic) else {
             // The answer is text, which the client's strings may not be.
@@ -221,7 +221,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         message: &Message<'_>,
         joined: Option<usize>,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         if !message.topic.starts_with(b"room:") {
             return self.refuse(link, message, "unmatched topic");
@@ -252,14 +252,14 @@ impl Connection {
         }
     }
 
-    fn leave(&mut self, at: usize, on: &mut impl Tells) -> Topic {
+    fn leave(&mut self, at: usize, on: &mut impl OnServerEvent) -> Topic {
         let topic = self.topics.swap_remove(at);
         on(ServerEvent::Left { room: room_of(&topic.name, self.version) });
         topic
     }
 
     /// What a channel does with an event that it has no clause for.
-    fn crash<I: Io>(&mut self, link: &mut ServerLink<'_, I>, at: usize, on: &mut impl Tells) {
+    fn crash<I: Io>(&mut self, link: &mut ServerLink<'_, I>, at: usize, on: &mut impl OnServerEvent) {
         let topic = self.leave(at, on);
         self.end(link, &topic, "phx_error");
     }
@@ -317,7 +317,7 @@ fn tell_topic<I: Io>(
     link: &mut ServerLink<'_, I>,
     topic: &[u8],
     (event, payload): (&str, &[&[u8]]),
-    on: &mut impl Tells,
+    on: &mut impl OnServerEvent,
 ) {
     for version in [Version::V2, Version::V1] {
         let out = link.io.out(0);

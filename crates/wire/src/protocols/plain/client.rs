@@ -3,7 +3,9 @@
 use memchr::memmem::Finder;
 
 use super::parts::{Parts, Reading};
-use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::carried::{
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+};
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
@@ -19,8 +21,8 @@ pub(crate) struct Client;
 impl ClientProtocol for Client {
     type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
-        on.hear(Carried::Ready);
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, on: &mut impl ProtocolHandler) {
+        on.handle(ProtocolEvent::Ready);
     }
 
     #[inline]
@@ -28,11 +30,11 @@ impl ClientProtocol for Client {
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let bytes = message.bytes()?;
         if let Reading::Whole = link.parts.reading {
-            on.hear(arrival(bytes, message.text, message.wire_bytes));
+            on.handle(arrival(bytes, message.text, message.wire_bytes));
         } else {
             let frame = Frame { bytes, is_text: message.text, wire_bytes: message.wire_bytes };
             hear_several(&link.parts.reading, &frame, on);
@@ -41,22 +43,29 @@ impl ClientProtocol for Client {
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        if letter.is_packed
-            && let Some(packed) = packed(letter, filling, &link.parts.reading)
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
+        if message_template.is_packed
+            && let Some(packed) = packed(message_template, filling, &link.parts.reading)
         {
             return link.sender.message(link.io, false, |out| out.extend_from_slice(&packed));
         }
-        link.sender.message(link.io, !letter.is_binary, |out| letter.text.write(out, filling, 0));
+        link.sender.message(link.io, !message_template.is_binary, |out| {
+            message_template.text.write(out, filling, 0)
+        });
     }
 }
 
 /// A message in MessagePack. `None`: it is no JSON. The file was held to that when it was read, but a cell of the users' data may stand
 /// outside of quotes; the message then goes as the text that it is, for the server to refuse.
 #[inline(never)]
-fn packed(letter: &Letter, filling: &Filling<'_>, reading: &Reading) -> Option<Vec<u8>> {
+fn packed(message_template: &MessageTemplate, filling: &Filling<'_>, reading: &Reading) -> Option<Vec<u8>> {
     let (mut text, mut value) = (Vec::new(), Vec::new());
-    letter.text.write(&mut text, filling, 0);
+    message_template.text.write(&mut text, filling, 0);
     msgpack::encode(&mut value, &text)?;
     if !matches!(reading, Reading::MessagePack { delimited: true, .. }) {
         return Some(value);
@@ -77,7 +86,7 @@ struct Frame<'a> {
 
 /// Tells what stands in a frame that may hold several messages: apart, so that a frame that is one does not pay for it.
 #[inline(never)]
-fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl Hears) {
+fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     match reading {
         Reading::Whole => {}
         Reading::Records(separator) => hear_records(separator, frame, on),
@@ -87,7 +96,7 @@ fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl Hears) {
 
 /// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes on the wire, each
 /// record has its share.
-fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Hears) {
+fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     let &Frame { bytes, is_text, wire_bytes } = frame;
     let so_far = |end: usize| (u64::from(wire_bytes) * end as u64 / bytes.len().max(1) as u64) as u32;
     let (mut told, mut start) = (0, 0);
@@ -97,16 +106,16 @@ fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Hears) 
         start = length.map_or(bytes.len(), |length| start + length + separator.needle().len());
         if !record.is_empty() {
             let share = so_far(start) - std::mem::replace(&mut told, so_far(start));
-            on.hear(arrival(record, is_text, share));
+            on.handle(arrival(record, is_text, share));
         }
     }
 }
 
 /// Tells each value of a frame of MessagePack as JSON; a frame that is none as it is, as servers greet in text.
-fn hear_values(delimited: bool, line_end: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Hears) {
+fn hear_values(delimited: bool, line_end: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     match lines_of(delimited, frame) {
         Some(lines) => hear_records(line_end, &Frame { bytes: &lines, is_text: true, ..*frame }, on),
-        None => on.hear(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
+        None => on.handle(arrival(frame.bytes, frame.is_text, frame.wire_bytes)),
     }
 }
 
@@ -124,9 +133,9 @@ fn lines_of(delimited: bool, frame: &Frame<'_>) -> Option<Vec<u8>> {
 }
 
 #[inline(always)]
-fn arrival(text: &[u8], is_text: bool, bytes: u32) -> Carried<'_> {
+fn arrival(text: &[u8], is_text: bool, bytes: u32) -> ProtocolEvent<'_> {
     let spelling = Spelling::Whole { is_text };
-    Carried::Arrival(Arrival { text, spelling, found: None, says: Says::Unknown, bytes, open })
+    ProtocolEvent::Arrival(Arrival { text, spelling, found: None, says: MessageHint::Unknown, bytes, open })
 }
 
 /// There is no envelope.

@@ -10,7 +10,7 @@ use parts::Parts;
 use server::Server;
 
 use crate::absent::{NoRequests, NoSession};
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -40,9 +40,9 @@ impl Protocol for Plain {
         Side::Socket(Client)
     }
 
-    fn letter(_parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { ref body, is_binary, is_packed, kind, .. } = utterance;
-        Ok(Letter { text: body.into(), is_binary, is_packed, kind, ..Letter::default() })
+    fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        let &AppMessage { ref body, is_binary, is_packed, kind, .. } = app_message;
+        Ok(MessageTemplate { text: body.into(), is_binary, is_packed, kind, ..MessageTemplate::default() })
     }
 
     /// The rooms of raw, json and binary are one, in which any text may come.

@@ -15,7 +15,7 @@ use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
 use crate::contract::ServerProtocol;
 use crate::dialect_id::{DialectId, GROUP};
-use crate::event::{Kind, ServerEvent, Tells};
+use crate::event::{Kind, OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::query;
 use crate::http::request::Request;
@@ -62,7 +62,7 @@ impl ServerProtocol for Server {
         Ok(Server { topic: named.unwrap_or(Room::of_all(GROUP)).topic, joined: None })
     }
 
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, on: &mut impl OnServerEvent) {
         on(ServerEvent::Joined { room: self.own_room() });
     }
 
@@ -72,7 +72,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let out = link.io.out(0);
         let body = start + BODY;
@@ -107,7 +107,7 @@ impl ServerProtocol for Server {
         Ok(())
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         publication::tell(room_named(said.in_url), &[&said.message()], on);
     }
 }
@@ -132,7 +132,12 @@ impl Server {
 
     /// The connection joins a room, or leaves it: as often as it likes.
     #[cold]
-    fn handle_move<I: Io>(&mut self, link: &mut ServerLink<'_, I>, message: &[u8], on: &mut impl Tells) {
+    fn handle_move<I: Io>(
+        &mut self,
+        link: &mut ServerLink<'_, I>,
+        message: &[u8],
+        on: &mut impl OnServerEvent,
+    ) {
         let Some((joins, name)) = json::recognise_move(message) else { return };
         let room = room_named(name);
         let is_own = room == self.own_room();

@@ -21,7 +21,7 @@ use super::places::{Move, Places};
 use super::sid::SID_CHARS;
 use super::version::Version;
 use crate::dialect_id::DialectId;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::{History, Message};
 use crate::http::query;
@@ -104,12 +104,12 @@ impl App {
     }
 
     /// Joins the rooms of all namespaces that are connected.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl Tells) {
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
         self.rooms(out).for_each(|room| on(ServerEvent::Joined { room }));
     }
 
     /// Leaves them.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl Tells) {
+    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
         self.rooms(out).for_each(|room| on(ServerEvent::Left { room }));
     }
 
@@ -124,7 +124,7 @@ impl App {
     }
 
     /// Says which rooms the session leaves and joins.
-    fn tell(at: usize, moved: Move, out: &impl Outlet, on: &mut impl Tells) {
+    fn tell(at: usize, moved: Move, out: &impl Outlet, on: &mut impl OnServerEvent) {
         let within = |room| out.room(NAMESPACES[at]).within(room);
         if let Some(room) = moved.left.map(within) {
             on(ServerEvent::Left { room });
@@ -145,7 +145,7 @@ impl App {
     }
 
     /// The session begins. Before version 4, the main namespace needs no asking for.
-    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl Tells) {
+    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl OnServerEvent) {
         if self.version == Version::V3 {
             self.connect(0, b"", out, on);
         }
@@ -156,7 +156,7 @@ impl App {
         &mut self,
         text: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         if self.partial.is_some() {
             return Err(Failure::BadMessage);
@@ -177,7 +177,7 @@ impl App {
         &mut self,
         bytes: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let mut partial = self.partial.take().ok_or(Failure::BadMessage)?;
         partial.attachments.push(bytes.to_vec());
@@ -194,7 +194,7 @@ impl App {
         text: &[u8],
         attachments: &[Vec<u8>],
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let packet = Packet::parse(text)?;
         let name = packet.namespace.split(|&byte| byte == b'?').next().unwrap_or_default();
@@ -242,7 +242,7 @@ impl App {
         Ok(())
     }
 
-    fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl Outlet, on: &mut impl Tells) {
+    fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl Outlet, on: &mut impl OnServerEvent) {
         (self.connected[at], self.left[at]) = (true, false);
         let namespace = NAMESPACES[at];
         let [name, comma] = in_packet(namespace);
@@ -323,7 +323,7 @@ impl Reply<'_> {
         arguments: &[u8],
         id: Option<&[u8]>,
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let answer = match name {
             b"echo" => "echo",
@@ -368,7 +368,7 @@ impl Reply<'_> {
     }
 
     /// Sends an event to everyone in the room, in each of the encodings.
-    fn broadcast(&self, arguments: &[u8], history: Option<(Arc<History>, u64)>, on: &mut impl Tells) {
+    fn broadcast(&self, arguments: &[u8], history: Option<(Arc<History>, u64)>, on: &mut impl OnServerEvent) {
         let mut text = Vec::new();
         self.write(&mut text, [b'2', b'5'], &[br#"["broadcast""#, arguments]);
         let to = room(Version::V4, self.namespace).within(self.room);
@@ -415,7 +415,7 @@ pub(crate) fn publish(
     in_url: &str,
     payload: &[u8],
     history: Option<(Arc<History>, u64)>,
-    on: &mut impl Tells,
+    on: &mut impl OnServerEvent,
 ) {
     let arguments = [b",", payload, b"]"].concat();
     for namespace in NAMESPACES {

@@ -3,7 +3,7 @@
 use super::packed;
 use super::parts::Parts;
 use super::talk::{self, Phase, Said, Talk};
-use crate::carried::{Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
 use crate::io::Io;
@@ -30,17 +30,17 @@ impl ClientProtocol for Client {
     type Parts = Parts;
 
     /// The server speaks first.
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, _on: &mut impl Hears) {}
+    fn handle_upgraded<I: Io>(&mut self, _link: &mut Link<'_, Parts, I>, _on: &mut impl ProtocolHandler) {}
 
     #[inline]
     fn handle_message<I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (payload, bytes) = (message.bytes()?, message.wire_bytes);
-        let Link { parts, pending, roll, kept, now_ns, sender, io } = link;
+        let Link { parts, pending, identities, kept, now_ns, sender, io } = link;
         let unpacked = if message.text || !parts.is_packed {
             None
         } else {
@@ -49,7 +49,7 @@ impl ClientProtocol for Client {
         if message.text || unpacked.is_some() {
             let payload = unpacked.as_deref().unwrap_or(payload);
             let say = &mut |said: Said<'_>| {
-                let filling = Filling::of(roll.who(io.client(), *now_ns, kept));
+                let filling = Filling::of(identities.context(io.client(), *now_ns, kept));
                 put(sender, *io, parts, |out| match said {
                     Said::Connect(namespace) => namespace.write_connect(out, &filling),
                     Said::Resume(session) => parts.write_resume(out, &filling, session),
@@ -72,10 +72,15 @@ impl ClientProtocol for Client {
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        let number = talk::number(&mut link.pending, letter, filling);
-        put(link.sender, link.io, link.parts, |out| letter.text.write(out, filling, number));
-        if let Some(attachment) = &letter.attachment {
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
+        let number = talk::number(&mut link.pending, message_template, filling);
+        put(link.sender, link.io, link.parts, |out| message_template.text.write(out, filling, number));
+        if let Some(attachment) = &message_template.attachment {
             let before = self.talk.version.before_attachment();
             link.sender.message(link.io, false, |out| {
                 out.extend_from_slice(before);

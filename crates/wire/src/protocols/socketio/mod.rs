@@ -52,7 +52,7 @@ use server::Server;
 use session::Session;
 use transport::Transport;
 
-use crate::carried::{Letter, Shape, Utterance};
+use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -94,12 +94,12 @@ impl Protocol for Socketio {
         if options.of_dialect.settings.is_on(BINARY.name) { Shape::Bytes } else { Shape::Alone }
     }
 
-    fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        parts.letter(utterance)
+    fn message_template(parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        parts.message_template(app_message)
     }
 
-    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        parts.handle_letters(letters);
+    fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
+        parts.handle_templates(templates);
     }
 
     fn client(parts: &Parts) -> Side<Client, requests::Client> {

@@ -5,7 +5,7 @@ use super::packet::MAIN;
 use super::transport::Transport;
 use super::version::Version;
 use crate::app_file::{JOINS_MAX, Join};
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::http::query;
 use crate::io;
 use crate::options::{BadOption, Options};
@@ -111,8 +111,11 @@ impl Parts {
     }
 
     /// An event whose arguments are the body: JSON values with commas between them, or one attachment.
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        let &Utterance { event, ref body, is_binary, kind, wants_reply, room, .. } = utterance;
+    pub(super) fn message_template(
+        &self,
+        app_message: &AppMessage<'_>,
+    ) -> Result<MessageTemplate, BadOption> {
+        let &AppMessage { event, ref body, is_binary, kind, wants_reply, room, .. } = app_message;
         let name = Quoting::JSON.of(event);
         let namespace = self.namespaces.get(usize::from(room)).ok_or(NO_NAMESPACE)?;
         let mut template = Template::literal(&namespace.starts[usize::from(is_binary)]);
@@ -121,15 +124,19 @@ impl Parts {
             template = template.hole(Piece::Number);
         }
         template = template.text("[\"").text(name).text("\"");
-        let letter = Letter { kind, is_numbered, ..Letter::default() };
+        let message_template = MessageTemplate { kind, is_numbered, ..MessageTemplate::default() };
         if is_binary {
             template = template.text(r#",{"_placeholder":true,"num":0}]"#);
-            return Ok(Letter { text: (&template).into(), attachment: Some(body.into()), ..letter });
+            return Ok(MessageTemplate {
+                text: (&template).into(),
+                attachment: Some(body.into()),
+                ..message_template
+            });
         }
         if !body.is_empty() {
             template = template.text(",").then(body);
         }
-        Ok(Letter { text: (&template.text("]")).into(), ..letter })
+        Ok(MessageTemplate { text: (&template.text("]")).into(), ..message_template })
     }
 
     /// Writes the packet that connects to the namespace and goes on with a session, as socket.io-client does: `pid` and `offset`
@@ -144,8 +151,8 @@ impl Parts {
         io::extend(out, &[if members.starts_with(b"}") { b"" } else { b"," }, members]);
     }
 
-    pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {
-        self.behind_id = letters.iter().find_map(|l| l.text.bytes_behind_id()).unwrap_or(0);
+    pub(super) fn handle_templates(&mut self, templates: &[&MessageTemplate]) {
+        self.behind_id = templates.iter().find_map(|l| l.text.bytes_behind_id()).unwrap_or(0);
     }
 }
 

@@ -15,12 +15,12 @@ use super::takeover::Takeover;
 use super::talk::{self, Phase, Said, Talk};
 use super::transport::Transport;
 use super::version::Version;
-use crate::carried::{Carried, Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::cookies::Cookies;
-use crate::http::{Exchange, Got};
+use crate::http::{Exchange, ResponseEvent};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::opening::Socket;
@@ -102,9 +102,9 @@ impl Client {
             return self.receiving.close(link.io);
         }
         if !self.is_probed() {
-            let (query, who) = (self.query(), link.who_with(&self.cookies));
+            let (query, context) = (self.query(), link.context_with(&self.cookies));
             let request = Plain::get("", &query);
-            self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
+            self.receiving.request(link.io, |out| link.common.write_plain(out, context, &request));
         }
     }
 
@@ -122,30 +122,30 @@ impl Client {
     fn post<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, body: &[u8]) {
         let (query, content_type) = (self.query(), "text/plain;charset=UTF-8");
         let request = Plain::post("", &query, Content { content_type, bytes: body });
-        let who = link.who_with(&self.cookies);
-        self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
+        let context = link.context_with(&self.cookies);
+        self.sending.request(link.io, |out| link.common.write_plain(out, context, &request));
     }
 
     fn handle_receiving<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         mut input: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let limits = &link.common.options().limits;
         while let Some(got) = self.receiving.next(limits, &mut input, &mut self.cookies, link.io)? {
             match got {
-                Got::Head { status: 200, .. } => {
+                ResponseEvent::Head { status: 200, .. } => {
                     if !std::mem::replace(&mut self.upgraded, true) {
-                        on.hear(Carried::Event(Event::Upgraded));
+                        on.handle(ProtocolEvent::Event(Event::Upgraded));
                     }
                 }
-                Got::Head { status, .. } => return Err(self.refusal(status)),
-                Got::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
+                ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
+                ResponseEvent::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
                     return Err(Failure::MessageTooLarge);
                 }
-                Got::Data(bytes) => self.body.extend_from_slice(bytes),
-                Got::End => self.handle_polled(link, on)?,
+                ResponseEvent::Data(bytes) => self.body.extend_from_slice(bytes),
+                ResponseEvent::End => self.handle_polled(link, on)?,
             }
         }
         Ok(())
@@ -160,9 +160,9 @@ impl Client {
             self.sending.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
         {
             match got {
-                Got::Head { status: 200, .. } | Got::Data(_) => {}
-                Got::Head { status, .. } => return Err(self.refusal(status)),
-                Got::End => self.flush(link),
+                ResponseEvent::Head { status: 200, .. } | ResponseEvent::Data(_) => {}
+                ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
+                ResponseEvent::End => self.flush(link),
             }
         }
         Ok(())
@@ -172,7 +172,7 @@ impl Client {
     fn handle_polled<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let body = std::mem::take(&mut self.body);
         payload::read(self.version, &body, |unit| self.handle_unit(link, unit, on))?;
@@ -191,7 +191,7 @@ impl Client {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         unit: Unit<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let text = match unit {
             Unit::Text(text) => text,
@@ -204,11 +204,11 @@ impl Client {
         }
         // Usable is who has got the transport that was asked for.
         let transport = self.transport;
-        let mut on = |carried: Carried<'_>| match carried {
-            Carried::Ready if transport == Transport::Upgrade => {}
-            carried => on.hear(carried),
+        let mut on = |carried: ProtocolEvent<'_>| match carried {
+            ProtocolEvent::Ready if transport == Transport::Upgrade => {}
+            carried => on.handle(carried),
         };
-        let filling = Filling::of(link.who_with(&self.cookies));
+        let filling = Filling::of(link.context_with(&self.cookies));
         let say = &mut |said: Said<'_>| match said {
             Said::Connect(namespace) => {
                 payload::push(&mut self.queued, |out| namespace.write_connect(out, &filling))
@@ -240,7 +240,7 @@ impl Client {
     }
 
     /// Lets the WebSocket take over, if it has been probed and no request is under way.
-    fn conclude<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, on: &mut impl Hears) {
+    fn conclude<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, on: &mut impl ProtocolHandler) {
         let is_quiet = !self.receiving.is_busy() && !self.sending.is_busy();
         if !(self.is_probed() && is_quiet) {
             return;
@@ -252,7 +252,7 @@ impl Client {
         self.receiving.close(link.io);
         self.sending.close(link.io);
         if is_usable {
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
     }
 }
@@ -276,8 +276,8 @@ impl HttpClientProtocol for Client {
     fn handle_open<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) {
         match (stream, &mut self.takeover) {
             (MAIN, Some(takeover)) => {
-                let who = link.who_with(&self.cookies);
-                takeover.handle_open(link.common, &self.sid, who, link.io)
+                let context = link.context_with(&self.cookies);
+                takeover.handle_open(link.common, &self.sid, context, link.io)
             }
             (SENDING, _) => self.sending.handle_open(link.io),
             _ => {
@@ -297,11 +297,11 @@ impl HttpClientProtocol for Client {
         link: &mut HttpLink<'_, Parts, I>,
         stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match (stream, &mut self.takeover) {
             (MAIN, Some(takeover)) => {
-                let on = &mut |event| on.hear(Carried::Event(event));
+                let on = &mut |event| on.handle(ProtocolEvent::Event(event));
                 takeover.handle_input(link.common, bytes, link.io, on).map_err(of_session)?;
             }
             (SENDING, _) => self.handle_sending(link, bytes)?,
@@ -315,7 +315,7 @@ impl HttpClientProtocol for Client {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         stream: StreamId,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match (stream, &self.takeover) {
             (MAIN, Some(_)) => return Err(Failure::EofBeforeAnswer),
@@ -340,15 +340,15 @@ impl HttpClientProtocol for Client {
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
-        letter: &Letter,
+        message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
         if self.queued.len() > QUEUED_BYTES_MAX {
             return Sending::Out;
         }
-        let number = talk::number(&mut link.pending, letter, filling);
-        payload::push(&mut self.queued, |out| letter.text.write(out, filling, number));
-        if let Some(attachment) = &letter.attachment {
+        let number = talk::number(&mut link.pending, message_template, filling);
+        payload::push(&mut self.queued, |out| message_template.text.write(out, filling, number));
+        if let Some(attachment) = &message_template.attachment {
             let mut bytes = Vec::new();
             attachment.write(&mut bytes, filling, number);
             payload::push_attachment(&mut self.queued, &bytes);

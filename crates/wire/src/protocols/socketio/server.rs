@@ -13,7 +13,7 @@ use super::side::{Next, Opening, Side};
 use super::terms::Terms;
 use super::version::Version;
 use crate::contract::ServerProtocol;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::history::History;
 use crate::http::query;
@@ -61,7 +61,7 @@ impl ServerProtocol for Server {
         Ok(Box::new(Connection { terms: Terms::of(&cfg.settings), stage }))
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl OnServerEvent) {
         match &mut self.stage {
             &mut Stage::New(version, service, room) => {
                 let opening =
@@ -80,7 +80,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let out = link.io.out(0);
         let bytes = out.len() - start - BODY;
@@ -110,7 +110,7 @@ impl ServerProtocol for Server {
         &mut self,
         link: &mut ServerLink<'_, I>,
         word: Option<Told>,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let Stage::Candidate(candidate) = &mut self.stage else { return Ok(()) };
         match word {
@@ -156,7 +156,7 @@ impl ServerProtocol for Server {
         outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
     }
 
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         let history = cfg.history.as_ref().map(|history| (Arc::clone(history), now_ns));
         app::publish(said.in_url, said.payload, history, on);
     }
@@ -169,7 +169,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         text: bool,
         message: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         if link.sender.is_closed() {
             return Ok(());
@@ -205,7 +205,7 @@ impl Connection {
         link: &mut ServerLink<'_, I>,
         side: Box<Side>,
         packets: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let version = side.version;
         let mut frames = Frames { link, version };

@@ -20,7 +20,7 @@ use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
 use super::terms::Terms;
 use super::version::Version;
-use crate::event::Tells;
+use crate::event::OnServerEvent;
 use crate::failure::Failure;
 use crate::history::History;
 use crate::http::answer::{AnswerHead, TEXT};
@@ -104,7 +104,7 @@ impl<I: Io> Outlet for Queue<'_, I> {
 }
 
 impl Session {
-    fn open<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request, on: &mut impl Tells) {
+    fn open<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request, on: &mut impl OnServerEvent) {
         let opening = Opening {
             version: request.version,
             service: request.service,
@@ -164,12 +164,12 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         head: &AnswerHead,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         if body.len() > self.terms.payload_bytes_max {
             return head.write_whole(link.io.out(REQUEST), 413, None, b"");
         }
-        let outcome = self.hear(link, body, on);
+        let outcome = self.handle(link, body, on);
         match outcome {
             Ok(_) => head.write_whole(link.io.out(REQUEST), 200, Some("text/html"), b"ok"),
             Err(_) => complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST),
@@ -182,11 +182,11 @@ impl Session {
     }
 
     /// Takes the packets of a body, up to the one that ends the session, if there is one.
-    fn hear<I: Io>(
+    fn handle<I: Io>(
         &mut self,
         link: &mut SessionLink<'_, I>,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<Next, Failure> {
         let Some(side) = &mut self.side else { return Err(Failure::BadMessage) };
         let (now_ns, version, queued_bytes) = (link.now_ns, self.version, self.queued.len());
@@ -270,7 +270,7 @@ impl Session {
         Answer::Told(Told::Admitted)
     }
 
-    fn take<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) -> Answer<Told> {
+    fn take<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) -> Answer<Told> {
         if !matches!(self.phase, Phase::Entered { .. }) {
             return Answer::Whole;
         }
@@ -316,7 +316,7 @@ impl ServerSession for Session {
         link: &mut SessionLink<'_, I>,
         request: Request,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Answer<Told> {
         if self.phase == Phase::New {
             self.open(link, &request, on);
@@ -346,7 +346,7 @@ impl ServerSession for Session {
         }
     }
 
-    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_lost<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         self.held = None;
         self.phase = Phase::Over;
     }
@@ -355,7 +355,7 @@ impl ServerSession for Session {
         &mut self,
         link: &mut SessionLink<'_, I>,
         packets: &[u8],
-        _on: &mut impl Tells,
+        _on: &mut impl OnServerEvent,
     ) {
         self.queued.extend_from_slice(packets);
         self.flush(link);
@@ -370,7 +370,7 @@ impl ServerSession for Session {
         Some(until_ns.min(side_ns))
     }
 
-    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.phase {
             Phase::Entered { until_ns, .. } if until_ns <= link.now_ns => self.phase = Phase::Open,
             Phase::Left { until_ns } if until_ns <= link.now_ns => self.phase = Phase::Over,
@@ -390,7 +390,7 @@ impl ServerSession for Session {
         self.queued.len()
     }
 
-    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl Tells) {
+    fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         self.end(link);
     }
 

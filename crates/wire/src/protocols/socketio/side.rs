@@ -11,7 +11,7 @@ use super::heartbeat::Heartbeat;
 use super::service::Service;
 use super::terms::Terms;
 use super::version::Version;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::ws::End;
 
@@ -56,7 +56,7 @@ impl Side {
         terms: &Terms,
         now_ns: u64,
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Side {
         let &Opening { version, service, room, sid, has_upgrade } = opening;
         let pace = terms.pace;
@@ -94,7 +94,7 @@ impl Side {
         now_ns: u64,
         text: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<Next, Failure> {
         let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
         self.app.greet(out);
@@ -127,7 +127,7 @@ impl Side {
         &mut self,
         bytes: &[u8],
         out: &mut impl Outlet,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         match self.service {
             Service::Socket => self.app.handle_attachment(bytes, out, on),
@@ -140,12 +140,12 @@ impl Side {
     }
 
     /// Joins the rooms of all namespaces that are connected, where `out` gets their broadcasts.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl Tells) {
+    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
         self.app.join(out, on);
     }
 
     /// Leaves them, where `out` gets their broadcasts.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl Tells) {
+    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
         self.app.part(out, on);
     }
 

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 use crate::opening::{Opening, Socket};
 use crate::request::Common;
-use crate::template::Who;
+use crate::template::ClientContext;
 use crate::ws::receiver::Incoming;
 
 /// One such connection, which is stream 0 of its client.
@@ -25,10 +25,16 @@ pub(crate) enum Takeover {
 
 impl Takeover {
     /// The connection stands: asks for the WebSocket of the session.
-    pub(crate) fn handle_open(&mut self, common: &Common, sid: &str, who: Who<'_>, io: &mut impl Io) {
+    pub(crate) fn handle_open(
+        &mut self,
+        common: &Common,
+        sid: &str,
+        context: ClientContext<'_>,
+        io: &mut impl Io,
+    ) {
         let of_session =
             |target: &str| target.replacen("transport=polling", "transport=websocket", 1) + "&sid=" + sid;
-        *self = Takeover::Opening(Opening::new(common.write_upgrade_to(io, who, of_session)));
+        *self = Takeover::Opening(Opening::new(common.write_upgrade_to(io, context, of_session)));
     }
 
     /// Bytes came in.

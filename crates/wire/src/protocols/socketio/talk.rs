@@ -12,7 +12,9 @@ use super::heartbeat::Heartbeat;
 use super::packet::{self, Kind as PacketKind, MAIN, Packet};
 use super::parts::{Namespace, Parts};
 use super::version::Version;
-use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::carried::{
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+};
 use crate::event::{Event, Kind, Rejection};
 use crate::failure::Failure;
 use crate::json;
@@ -87,7 +89,7 @@ impl Talk {
         now_ns: u64,
         (text, bytes): (&[u8], u32),
         say: &mut impl FnMut(Said<'_>),
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         if self.phase == Phase::Usable
             && self.attachments == 0
@@ -98,7 +100,7 @@ impl Talk {
                 if let Some(resumption) = &mut self.resumption {
                     note_offset(resumption, text);
                 }
-                on.hear(Carried::text(text, bytes, found, Says::NamedAmongOthers(name), open));
+                on.handle(ProtocolEvent::text(text, bytes, found, MessageHint::NamedAmongOthers(name), open));
                 return Ok(());
             }
         }
@@ -112,7 +114,7 @@ impl Talk {
         now_ns: u64,
         (text, bytes): (&[u8], u32),
         say: &mut impl FnMut(Said<'_>),
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
         match (kind, self.phase) {
@@ -132,7 +134,7 @@ impl Talk {
             }
             (b'1', _) => {
                 self.phase = Phase::Over;
-                on.hear(Carried::Event(Event::Closed { code: NO_CODE }));
+                on.handle(ProtocolEvent::Event(Event::Closed { code: NO_CODE }));
             }
             (_, Phase::Opening) => return Err(Failure::BadMessage),
             (b'2', _) => {
@@ -155,14 +157,14 @@ impl Talk {
         packet: Packet<'_>,
         (text, bytes): (&[u8], u32),
         say: &mut impl FnMut(Said<'_>),
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         if self.attachments > 0 {
             return Err(Failure::BadMessage);
         }
         let place = parts.place_of(packet.namespace);
         let is_own = place.is_some();
-        let mut reject = |rejection| on.hear(Carried::Event(Event::Rejected(rejection)));
+        let mut reject = |rejection| on.handle(ProtocolEvent::Event(Event::Rejected(rejection)));
         match (packet.kind, self.phase) {
             // Version 4 tells its name for the client; version 3 tells nothing.
             (PacketKind::Connect, _) if !packet.payload.is_empty() && !is_object(packet.payload) => {
@@ -176,7 +178,7 @@ impl Talk {
                     if parts.namespaces.len() == 1 {
                         self.handle_session(packet.payload);
                     }
-                    on.hear(Carried::Ready);
+                    on.handle(ProtocolEvent::Ready);
                 }
             }
             (PacketKind::Connect, Phase::Connecting)
@@ -205,10 +207,10 @@ impl Talk {
                         held.awaited = Awaited::of(says).filter(|_| is_own);
                     }
                 } else if is_own {
-                    on.hear(Carried::text(text, bytes, found, says, open));
+                    on.handle(ProtocolEvent::text(text, bytes, found, says, open));
                 } else if found != Found::None {
                     // What other namespaces say is none of our business, unless it is a message of ours.
-                    on.hear(Carried::Event(Event::Beside { bytes }));
+                    on.handle(ProtocolEvent::Event(Event::Beside { bytes }));
                 }
             }
             _ => return Err(Failure::BadMessage),
@@ -254,18 +256,18 @@ impl Talk {
     pub(crate) fn handle_attachment(
         &mut self,
         (attachment, bytes): (&[u8], u32),
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         self.attachments = self.attachments.checked_sub(1).ok_or(Failure::BadMessage)?;
         let awaited = self.held.as_mut().and_then(|held| held.awaited.take());
         let says = match &awaited {
             None => return Ok(()),
-            Some(Awaited::Named(name)) => Says::NamedAmongOthers(name),
-            Some(Awaited::Answer(kind)) => Says::Answer(*kind),
+            Some(Awaited::Named(name)) => MessageHint::NamedAmongOthers(name),
+            Some(Awaited::Answer(kind)) => MessageHint::Answer(*kind),
         };
         let found = Some(stamp::read_binary(attachment));
         let (text, spelling) = (attachment, Spelling::Bytes);
-        on.hear(Carried::Arrival(Arrival { text, spelling, found, says, bytes, open: whole }));
+        on.handle(ProtocolEvent::Arrival(Arrival { text, spelling, found, says, bytes, open: whole }));
         Ok(())
     }
 }
@@ -292,19 +294,23 @@ fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]
 
 /// The number of a message that has one: that of a measured one says which it is.
 #[inline]
-pub(crate) fn number(pending: &mut Option<&mut Pending>, letter: &Letter, filling: &Filling<'_>) -> u64 {
-    let Some(kind) = letter.kind.filter(|_| letter.is_numbered) else { return 0 };
+pub(crate) fn number(
+    pending: &mut Option<&mut Pending>,
+    message_template: &MessageTemplate,
+    filling: &Filling<'_>,
+) -> u64 {
+    let Some(kind) = message_template.kind.filter(|_| message_template.is_numbered) else { return 0 };
     let &stamp = filling.mark.stamp;
     let number = u64::from(stamp.seq) << 1 | u64::from(kind == Kind::Broadcast);
-    pending::push(pending, number, letter.kind, stamp);
+    pending::push(pending, number, message_template.kind, stamp);
     number
 }
 
 impl Awaited {
-    fn of(says: Says<'_>) -> Option<Awaited> {
+    fn of(says: MessageHint<'_>) -> Option<Awaited> {
         match says {
-            Says::NamedAmongOthers(name) => Some(Awaited::Named(name.to_vec())),
-            Says::Answer(kind) => Some(Awaited::Answer(kind)),
+            MessageHint::NamedAmongOthers(name) => Some(Awaited::Named(name.to_vec())),
+            MessageHint::Answer(kind) => Some(Awaited::Answer(kind)),
             _ => None,
         }
     }
@@ -322,11 +328,11 @@ fn name_in(payload: &[u8]) -> Option<&[u8]> {
 }
 
 /// What a packet says of itself: an event by its name, an acknowledgement by what is acknowledged.
-fn says<'a>(packet: &Packet<'a>) -> Result<Says<'a>, Failure> {
+fn says<'a>(packet: &Packet<'a>) -> Result<MessageHint<'a>, Failure> {
     Ok(match (packet.kind, packet.id) {
-        (PacketKind::Event, _) => Says::NamedAmongOthers(packet::event(packet.payload)?.0),
-        (PacketKind::Ack, Some(id)) => Says::Answer(acknowledged(id)),
-        _ => Says::NamedAmongOthers(b""),
+        (PacketKind::Event, _) => MessageHint::NamedAmongOthers(packet::event(packet.payload)?.0),
+        (PacketKind::Ack, Some(id)) => MessageHint::Answer(acknowledged(id)),
+        _ => MessageHint::NamedAmongOthers(b""),
     })
 }
 

@@ -7,7 +7,7 @@ use super::frames::{self, Strings};
 use super::service::{App, Hall, Service};
 use crate::apps::bench::json;
 use crate::event::Kind;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::ws::frame::{self, Opcode};
 
@@ -20,7 +20,7 @@ pub(crate) fn answer_array(
     hall: Hall,
     out: &mut Vec<u8>,
     array: Range<usize>,
-    on: &mut impl Tells,
+    on: &mut impl OnServerEvent,
 ) -> Result<(), Failure> {
     let mut strings = Strings::default();
     while let Some(string) = strings.next(&out[array.clone()])? {
@@ -38,7 +38,7 @@ pub(crate) fn answer_array(
 }
 
 /// Appends the reply to the message whose string, well escaped, lies in `out`.
-pub(crate) fn answer(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
+pub(crate) fn answer(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl OnServerEvent) {
     match kind(hall.service, &out[string.clone()]) {
         Kind::Echo => {
             on(ServerEvent::Echoed { bytes: string.len() as u32 });
@@ -96,7 +96,7 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
 }
 
 /// Sends a message of nobody's to everyone in the hall.
-pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl Tells) {
+pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl OnServerEvent) {
     let mut string = Vec::new();
     frames::escape(&mut string, message);
     let whole = 0..string.len();
@@ -109,7 +109,7 @@ pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl Tells) {
 }
 
 /// Sends a message to everyone in the hall, in each of the three encodings.
-fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl Tells) {
+fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl OnServerEvent) {
     let start = out.len();
     out.push(b',');
     append_string(out, string.clone());

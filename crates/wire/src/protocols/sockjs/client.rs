@@ -8,7 +8,9 @@
 use super::frames::{self, Strings};
 use super::parts::Parts;
 use super::transport::Transport;
-use crate::carried::{Arrival, Carried, Hears, Letter, Opened, Says, Spelling};
+use crate::carried::{
+    Arrival, MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler, Spelling,
+};
 use crate::contract::ClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -37,10 +39,10 @@ pub(crate) struct Client {
 impl ClientProtocol for Client {
     type Parts = Parts;
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl Hears) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl ProtocolHandler) {
         if link.parts.transport == Transport::RawWebSocket {
             self.phase = Phase::Open;
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
     }
 
@@ -49,15 +51,15 @@ impl ClientProtocol for Client {
         &mut self,
         link: &mut Link<'_, Parts, I>,
         message: &Message<'_>,
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (frame, bytes) = (message.bytes()?, message.wire_bytes);
         let parts = link.parts;
         match parts.one_of_ours(frame) {
             _ if parts.transport == Transport::RawWebSocket => {
                 let spelling = Spelling::Whole { is_text: message.text };
-                let says = Says::Unknown;
-                on.hear(Carried::Arrival(Arrival {
+                let says = MessageHint::Unknown;
+                on.handle(ProtocolEvent::Arrival(Arrival {
                     text: frame,
                     spelling,
                     found: None,
@@ -66,7 +68,7 @@ impl ClientProtocol for Client {
                     open: whole,
                 }));
             }
-            Some(string) if self.phase == Phase::Open => on.hear(arrival(parts, string, bytes)),
+            Some(string) if self.phase == Phase::Open => on.handle(arrival(parts, string, bytes)),
             Some(_) => {}
             None => return handle_frame(&mut self.phase, frame, parts, link.io, on),
         }
@@ -74,8 +76,13 @@ impl ClientProtocol for Client {
     }
 
     #[inline]
-    fn send<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, letter: &Letter, filling: &Filling<'_>) {
-        link.sender.message(link.io, true, |out| letter.text.write(out, filling, 0));
+    fn send<I: Io>(
+        &mut self,
+        link: &mut Link<'_, Parts, I>,
+        message_template: &MessageTemplate,
+        filling: &Filling<'_>,
+    ) {
+        link.sender.message(link.io, true, |out| message_template.text.write(out, filling, 0));
     }
 
     fn is_ready(&self) -> bool {
@@ -85,13 +92,13 @@ impl ClientProtocol for Client {
 
 /// A message in its string.
 #[inline(always)]
-fn arrival<'a>(parts: &Parts, string: &'a [u8], bytes: u32) -> Carried<'a> {
+fn arrival<'a>(parts: &Parts, string: &'a [u8], bytes: u32) -> ProtocolEvent<'a> {
     let found = Some(stamp::find_before(string, parts.behind_id));
-    Carried::Arrival(Arrival {
+    ProtocolEvent::Arrival(Arrival {
         text: string,
         spelling: Spelling::Escaped,
         found,
-        says: Says::Unknown,
+        says: MessageHint::Unknown,
         bytes,
         open: unescape,
     })
@@ -115,14 +122,14 @@ pub(crate) fn handle_frame(
     frame: &[u8],
     parts: &Parts,
     io: &mut impl Io,
-    on: &mut impl Hears,
+    on: &mut impl ProtocolHandler,
 ) -> Result<(), Failure> {
     let (&kind, rest) = frame.split_first().ok_or(Failure::BadMessage)?;
     match (kind, *phase) {
         (b'h', _) | (_, Phase::Over) => {}
         (b'o', Phase::Waiting) => {
             *phase = Phase::Open;
-            on.hear(Carried::Ready);
+            on.handle(ProtocolEvent::Ready);
         }
         // A session that was open is there anew: the server has lost it, and all that was sent to it.
         (b'o', Phase::Open) => return Err(Failure::SessionLost),
@@ -130,7 +137,7 @@ pub(crate) fn handle_frame(
             let mut strings = Strings::default();
             while let Some(string) = strings.next(rest)? {
                 let string = &rest[string];
-                on.hear(arrival(parts, string, string.len() as u32));
+                on.handle(arrival(parts, string, string.len() as u32));
             }
         }
         (b'c', _) => {
@@ -138,7 +145,7 @@ pub(crate) fn handle_frame(
             let code = close_code(rest)?;
             let [_, reason] = items(rest).unwrap_or_default();
             io.handle_reason(&plain(string(reason).unwrap_or_default()));
-            on.hear(Carried::Event(Event::Closed { code }));
+            on.handle(ProtocolEvent::Event(Event::Closed { code }));
         }
         _ => return Err(Failure::BadMessage),
     }

@@ -37,7 +37,7 @@ use server::Server;
 use session::Session;
 use transport::Transport;
 
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::facts::Facts;
@@ -71,12 +71,12 @@ impl Protocol for Sockjs {
         Parts::new(options)
     }
 
-    fn letter(parts: &Parts, utterance: &Utterance<'_>) -> Result<Letter, BadOption> {
-        Ok(parts.letter(utterance))
+    fn message_template(parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
+        Ok(parts.message_template(app_message))
     }
 
-    fn handle_letters(parts: &mut Parts, letters: &[&Letter]) {
-        parts.handle_letters(letters);
+    fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
+        parts.handle_templates(templates);
     }
 
     fn question(settings: &Settings) -> Option<&'static str> {

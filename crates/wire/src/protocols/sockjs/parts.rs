@@ -1,7 +1,7 @@
 //! What is encoded once, and where below a service a session is.
 
 use super::transport::Transport;
-use crate::carried::{Letter, Utterance};
+use crate::carried::{AppMessage, MessageTemplate};
 use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::stamp;
@@ -41,21 +41,21 @@ impl Parts {
     }
 
     /// A string in an array; over requests the string alone, for messages that come up meanwhile join it there.
-    pub(super) fn letter(&self, utterance: &Utterance<'_>) -> Letter {
-        let body = &utterance.body;
+    pub(super) fn message_template(&self, app_message: &AppMessage<'_>) -> MessageTemplate {
+        let body = &app_message.body;
         let template = match self.transport {
             Transport::RawWebSocket => body.clone(),
             Transport::WebSocket => Template::literal("[\"").then(&body.escaped()).text("\"]"),
             _ => Template::literal("\"").then(&body.escaped()).text("\""),
         };
-        Letter { text: (&template).into(), kind: utterance.kind, ..Letter::default() }
+        MessageTemplate { text: (&template).into(), kind: app_message.kind, ..MessageTemplate::default() }
     }
 
-    pub(super) fn handle_letters(&mut self, letters: &[&Letter]) {
-        let Some((first, others)) = letters.split_first() else { return };
+    pub(super) fn handle_templates(&mut self, templates: &[&MessageTemplate]) {
+        let Some((first, others)) = templates.split_first() else { return };
         // Behind the marks that are around it in either way to send.
-        let inside = |letter: &&Letter| {
-            let start = letter.text.start();
+        let inside = |message_template: &&MessageTemplate| {
+            let start = message_template.text.start();
             let mark = start.iter().position(|&byte| byte == b'"').map_or(0, |at| at + 1);
             start[mark..].to_vec()
         };
@@ -63,9 +63,10 @@ impl Parts {
             let same = common.iter().zip(&other).take_while(|(a, b)| a == b).count();
             common[..same].to_vec()
         });
-        let around = if self.transport == Transport::WebSocket { ONE_AFTER.len() } else { 1 };
-        let behind = first.text.bytes_behind_id().unwrap_or(0).saturating_sub(around);
-        let before = letters.iter().map(|letter| inside(letter).len()).min().unwrap_or(0);
+        let context = if self.transport == Transport::WebSocket { ONE_AFTER.len() } else { 1 };
+        let behind = first.text.bytes_behind_id().unwrap_or(0).saturating_sub(context);
+        let before =
+            templates.iter().map(|message_template| inside(message_template).len()).min().unwrap_or(0);
         self.usual = [ONE_BEFORE, &common].concat();
         self.bytes_min = before + stamp::TEXT_BYTES + behind;
         self.behind_id = behind;

@@ -11,12 +11,12 @@ use super::client::{self, Phase};
 use super::lines::{self, Lines};
 use super::parts::{Parts, session_path};
 use super::transport::Transport;
-use crate::carried::{Carried, Hears, Letter};
+use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, QUEUED_BYTES_MAX};
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::cookies::Cookies;
-use crate::http::{Exchange, Got};
+use crate::http::{Exchange, ResponseEvent};
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::request::{Content, Plain};
@@ -68,8 +68,9 @@ impl Client {
         let (method, end, query) = self.transport.receive();
         let place = format!("{}{end}", self.session);
         let content = (method == "POST").then_some(Content { content_type: "text/plain", bytes: &[] });
-        let (who, request) = (link.who_with(&self.cookies), Plain { method, place: &place, query, content });
-        self.receiving.request(link.io, |out| link.common.write_plain(out, who, &request));
+        let (context, request) =
+            (link.context_with(&self.cookies), Plain { method, place: &place, query, content });
+        self.receiving.request(link.io, |out| link.common.write_plain(out, context, &request));
     }
 
     /// Sends what is queued, if nothing is under way.
@@ -94,15 +95,15 @@ impl Client {
         self.queued.clear();
         let place = format!("{}{end}", self.session);
         let request = Plain::post(&place, "", Content { content_type, bytes: &body });
-        let who = link.who_with(&self.cookies);
-        self.sending.request(link.io, |out| link.common.write_plain(out, who, &request));
+        let context = link.context_with(&self.cookies);
+        self.sending.request(link.io, |out| link.common.write_plain(out, context, &request));
     }
 
     fn handle_received<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let (phase, transport) = (&mut self.phase, self.transport);
         let bytes_max = link.common.options().limits.message_bytes_max;
@@ -117,20 +118,20 @@ impl Client {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         mut input: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         while let Some(got) =
             self.receiving.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
         {
             match got {
-                Got::Head { status: 200, .. } => {
+                ResponseEvent::Head { status: 200, .. } => {
                     if !std::mem::replace(&mut self.upgraded, true) {
-                        on.hear(Carried::Event(Event::Upgraded));
+                        on.handle(ProtocolEvent::Event(Event::Upgraded));
                     }
                 }
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::Data(bytes) => self.handle_received(link, bytes, on)?,
-                Got::End => self.receive(link),
+                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::Data(bytes) => self.handle_received(link, bytes, on)?,
+                ResponseEvent::End => self.receive(link),
             }
         }
         Ok(())
@@ -145,10 +146,10 @@ impl Client {
             self.sending.next(&link.common.options().limits, &mut input, &mut self.cookies, link.io)?
         {
             match got {
-                Got::Head { status: 200 | 204, .. } | Got::Data(_) => {}
-                Got::Head { status: 404, .. } => return Err(Failure::SessionLost),
-                Got::Head { status, .. } => return Err(Failure::HttpStatus(status)),
-                Got::End => self.flush(link),
+                ResponseEvent::Head { status: 200 | 204, .. } | ResponseEvent::Data(_) => {}
+                ResponseEvent::Head { status: 404, .. } => return Err(Failure::SessionLost),
+                ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
+                ResponseEvent::End => self.flush(link),
             }
         }
         Ok(())
@@ -178,7 +179,7 @@ impl HttpClientProtocol for Client {
         link: &mut HttpLink<'_, Parts, I>,
         stream: StreamId,
         bytes: &[u8],
-        on: &mut impl Hears,
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match stream {
             RECEIVING => self.handle_receiving(link, bytes, on),
@@ -190,7 +191,7 @@ impl HttpClientProtocol for Client {
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
         stream: StreamId,
-        _on: &mut impl Hears,
+        _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match stream {
             RECEIVING => {
@@ -212,7 +213,7 @@ impl HttpClientProtocol for Client {
     fn send<I: Io>(
         &mut self,
         link: &mut HttpLink<'_, Parts, I>,
-        letter: &Letter,
+        message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
         if self.queued.len() > QUEUED_BYTES_MAX {
@@ -221,7 +222,7 @@ impl HttpClientProtocol for Client {
         if !self.queued.is_empty() {
             self.queued.push(b',');
         }
-        letter.text.write(&mut self.queued, filling, 0);
+        message_template.text.write(&mut self.queued, filling, 0);
         self.flush(link);
         Sending::Out
     }

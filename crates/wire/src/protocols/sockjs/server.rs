@@ -13,7 +13,7 @@ use super::plain::Place;
 use super::service::{App, Hall, SERVICES, Service};
 use super::session::Session;
 use crate::contract::ServerProtocol;
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::request::Request;
 use crate::io::Io;
@@ -60,7 +60,7 @@ impl ServerProtocol for Server {
         })
     }
 
-    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl Tells) {
+    fn handle_upgraded<I: Io>(&mut self, link: &mut ServerLink<'_, I>, on: &mut impl OnServerEvent) {
         if self.framed {
             self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
             link.say(&[b"o"]);
@@ -82,7 +82,7 @@ impl ServerProtocol for Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         if !self.framed {
             self.handle_raw(link, text, start, on);
@@ -126,7 +126,7 @@ impl ServerProtocol for Server {
         Ok(())
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl Tells) {
+    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         for service in SERVICES.iter().filter(|service| service.app == App::Benchmark) {
             app::publish(Hall::named(service, said.in_url), &said.message(), on);
         }
@@ -144,7 +144,7 @@ impl Server {
         link: &mut ServerLink<'_, I>,
         text: bool,
         start: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let out = link.io.out(0);
         let body = start + BODY;

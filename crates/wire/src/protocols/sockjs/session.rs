@@ -15,7 +15,7 @@ use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
 use super::request::{Request, Verb};
 use super::service::{App, Hall};
-use crate::event::{ServerEvent, Tells};
+use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::answer::TEXT;
 use crate::io::Io;
@@ -68,7 +68,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         receiving: Receiving,
         request: Request,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Answer<Infallible> {
         let out = link.io.out(REQUEST);
         let mut receiver = Receiver::open(receiving, request.head, request.callback, out);
@@ -114,7 +114,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         request: &Request,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         let mut array = match request.messages(body) {
             Ok(array) => array,
@@ -143,7 +143,7 @@ impl Session {
         link: &mut SessionLink<'_, I>,
         strings: &[u8],
         own_bytes: usize,
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         if self.phase != Phase::Open {
             return;
@@ -175,7 +175,7 @@ impl Session {
         self.deadline_ns = link.now_ns + self.terms.disconnect_ns;
     }
 
-    fn leave(&mut self, on: &mut impl Tells) {
+    fn leave(&mut self, on: &mut impl OnServerEvent) {
         if self.phase == Phase::Open {
             on(ServerEvent::Left { room: self.hall.room_of_sessions() });
         }
@@ -215,7 +215,7 @@ impl ServerSession for Session {
         link: &mut SessionLink<'_, I>,
         request: Request,
         body: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) -> Answer<Infallible> {
         match request.verb {
             Verb::Receive(receiving) => self.receive(link, receiving, request, on),
@@ -226,7 +226,7 @@ impl ServerSession for Session {
         }
     }
 
-    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
+    fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) {
         self.held = None;
         self.leave(on);
         self.phase = Phase::Closed(INTERRUPTED);
@@ -237,7 +237,7 @@ impl ServerSession for Session {
         &mut self,
         link: &mut SessionLink<'_, I>,
         strings: &[u8],
-        on: &mut impl Tells,
+        on: &mut impl OnServerEvent,
     ) {
         self.deliver(link, strings, 0, on);
     }
@@ -246,7 +246,7 @@ impl ServerSession for Session {
         (self.deadline_ns != u64::MAX).then_some(self.deadline_ns)
     }
 
-    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
+    fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) {
         if link.now_ns < self.deadline_ns {
             return;
         }
@@ -263,7 +263,7 @@ impl ServerSession for Session {
         self.queued.len()
     }
 
-    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, on: &mut impl Tells) {
+    fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) {
         self.leave(on);
         self.phase = Phase::Closed(TOO_SLOW);
     }

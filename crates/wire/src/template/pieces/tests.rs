@@ -1,7 +1,7 @@
 use super::*;
-use crate::template::Stencil;
+use crate::template::CompiledTemplate;
 
-impl Folk for Table {
+impl PersonData for Table {
     fn rows(&self) -> &Table {
         self
     }
@@ -16,13 +16,13 @@ impl Folk for Table {
 
     /// Shows whose it is.
     fn write_token(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
-        out.extend_from_slice(format!("token-of-{}", filling.who.client).as_bytes());
+        out.extend_from_slice(format!("token-of-{}", filling.context.client).as_bytes());
     }
 }
 
 /// The first client of these.
-pub(in crate::template) fn nobody(rows: &Table) -> Who<'_> {
-    Who {
+pub(in crate::template) fn nobody(rows: &Table) -> ClientContext<'_> {
+    ClientContext {
         client: 0,
         now_ns: 1_700_000_000_999_999_999,
         people: rows,
@@ -33,7 +33,7 @@ pub(in crate::template) fn nobody(rows: &Table) -> Who<'_> {
 
 fn filled(template: &Template, data: &Table) -> String {
     let mark = Mark { stamp: &Stamp::new(1, 2, 3, 456, 789), unix_ns: 5 };
-    let filling = Filling { mark, seq: 9, who: nobody(data), tail: b"tail" };
+    let filling = Filling { mark, seq: 9, context: nobody(data), tail: b"tail" };
     let mut out = Vec::new();
     template.write(&mut out, &filling, 7);
     let id = mark.stamp.to_text();
@@ -59,12 +59,12 @@ fn a_stencil_writes_what_its_template_does() {
         Piece::Client,
     ];
     let template = holes.into_iter().fold(Template::literal("<"), |all, hole| all.hole(hole).text("|"));
-    let stencil = Stencil::from(&template);
+    let compiled = CompiledTemplate::from(&template);
     for unix_ns in [0, 5, 1_000_000_000_000_000_000, 1_800_000_000_123_456_789, u64::MAX] {
         let mark = Mark { stamp: &Stamp::new(1, 2, 3, 456, 789), unix_ns };
-        let filling = Filling { mark, seq: 9, who: nobody(&data), tail: b"tail" };
+        let filling = Filling { mark, seq: 9, context: nobody(&data), tail: b"tail" };
         let (mut laid_out, mut out) = (b"before".to_vec(), b"before".to_vec());
-        stencil.write(&mut laid_out, &filling, 7);
+        compiled.write(&mut laid_out, &filling, 7);
         template.write(&mut out, &filling, 7);
         assert_eq!(laid_out, out, "{unix_ns}");
     }
@@ -76,9 +76,9 @@ fn literals_that_meet_become_one() {
     let whole = Template::literal("a").then(&inner).text("d");
     assert_eq!(whole.pieces.len(), 3);
     assert_eq!(filled(&whole, &Table::default()), "abIDcd");
-    let behind_id = |template: &Template| Stencil::from(template).bytes_behind_id();
+    let behind_id = |template: &Template| CompiledTemplate::from(template).bytes_behind_id();
     assert_eq!((behind_id(&whole), behind_id(&inner.hole(Piece::Tail))), (Some(2), None));
-    assert_eq!(Stencil::from(&whole).start(), b"ab");
+    assert_eq!(CompiledTemplate::from(&whole).start(), b"ab");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_one_person_is_called_is_written_as_the_place_wants_it() {
         let template =
             Template::literal("<").then(&name.quoted(quoting)).text(">").then(&Template::of_token());
         let mut out = Vec::new();
-        template.write(&mut out, &Filling::of(Who { client, ..nobody(&rows) }), 0);
+        template.write(&mut out, &Filling::of(ClientContext { client, ..nobody(&rows) }), 0);
         String::from_utf8(out).unwrap()
     };
     assert_eq!(said(Quoting::Percent, 0), "<a%20b>token-of-0");

@@ -5,7 +5,7 @@
 //! the number of a measured message, and no refusal --> that message's answer or acknowledgement
 //! an id, and a condition of its kind              --> its answer, acknowledgement or copy
 //! a refusal; something to answer or to ignore     --> that
-//! what the opening or a door waits for            --> a step further; the ids in it are copies: the room's history
+//! what the opening or a visit waits for           --> a step further; the ids in it are copies: the room's history
 //! what the server says by itself                  --> pushed
 //! an id, where its kind has no condition          --> its answer or copy
 //! an id, and no condition of its kind fits        --> unmatched: the file does not look for what came
@@ -21,7 +21,7 @@ use super::Spoken;
 use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps::{Step, is_reply};
-use crate::carried::{Arrival, Opened, Says};
+use crate::carried::{Arrival, MessageHint, Opened};
 use crate::event::{Event, Kind, Rejection, Role};
 use crate::stamp::{self, Found, Stamp};
 use crate::template::Values;
@@ -33,7 +33,7 @@ enum Besides {
     Event(Event),
     /// Something to answer or to ignore, or told already.
     Nothing,
-    /// What the opening or a door waited for.
+    /// What the opening or a visit waited for.
     Awaited,
     /// None of these.
     Unknown,
@@ -57,7 +57,7 @@ impl Spoken {
         let bytes = arrival.bytes;
         let found = arrival.found.unwrap_or_else(|| stamp::find(arrival.text));
         let mut answered = None;
-        if let (Found::At { stamp, offset }, Says::Answer(kind)) = (found, arrival.says)
+        if let (Found::At { stamp, offset }, MessageHint::Answer(kind)) = (found, arrival.says)
             && stamp.announced().is_none()
             && let Some(role) = self.role_of_answer(kind, self.kind_of(stamp))
         {
@@ -153,8 +153,8 @@ impl Spoken {
                 Besides::Awaited => Role::Copy,
                 Besides::Unknown => match says {
                     // Nobody waits for it.
-                    Says::Answer(_) => return None,
-                    Says::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
+                    MessageHint::Answer(_) => return None,
+                    MessageHint::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
                     _ => match self.roles[kind].other {
                         Some(role) => role,
                         None => {
@@ -185,7 +185,7 @@ impl Spoken {
                 None
             }
             // Nobody waits for it, or it is the server's own affair.
-            (Besides::Unknown, Says::Answer(_) | Says::NamedAmongOthers(_)) => None,
+            (Besides::Unknown, MessageHint::Answer(_) | MessageHint::NamedAmongOthers(_)) => None,
             (Besides::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
         }
     }
@@ -228,7 +228,7 @@ impl Spoken {
         Besides::Unknown
     }
 
-    /// Whether the opening or a door waits for this message. Then it does no more, and what is to be kept of it is.
+    /// Whether the opening or a visit waits for this message. Then it does no more, and what is to be kept of it is.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.
@@ -244,7 +244,7 @@ impl Spoken {
             _ => false,
         };
         if !is_awaited {
-            return self.doors.opens(script, arrival, opened);
+            return self.visited_rooms.opens(script, arrival, opened);
         }
         if let Some(Step::Keep(keeps)) = self.open.get(usize::from(script.step) + 1) {
             keeps.keep(opened, script)?;

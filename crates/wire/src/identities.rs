@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::options::BadOption;
 use crate::people::{BadKey, Layout, People, Signer};
-use crate::template::{Filling, Folk, Kept, Table, Template, Who};
+use crate::template::{ClientContext, Filling, Kept, PersonData, Table, Template};
 
 /// People, with the key at hand that signs their tokens.
 #[derive(Debug)]
-pub(crate) struct Roll {
+pub(crate) struct Identities {
     people: Arc<People>,
     /// By kind of rooms.
     layouts: Vec<Layout>,
@@ -17,20 +17,20 @@ pub(crate) struct Roll {
     pub(crate) unix_minus_now_ns: u64,
 }
 
-impl Roll {
+impl Identities {
     /// Reads the key.
-    pub(crate) fn new(people: Arc<People>) -> Result<Roll, BadOption> {
+    pub(crate) fn new(people: Arc<People>) -> Result<Identities, BadOption> {
         let signer = people.token.as_ref().map(Signer::new).transpose();
         let signer =
             signer.map_err(|BadKey(expected)| BadOption::OfDialect { option: "jwt-secret", expected })?;
         let layouts = people.rooms.iter().map(Layout::new).collect();
-        Ok(Roll { people, layouts, signer, unix_minus_now_ns: 0 })
+        Ok(Identities { people, layouts, signer, unix_minus_now_ns: 0 })
     }
 
     /// Who says something now: client number `client` of the run, which was given this at its login.
     #[inline]
-    pub(crate) fn who<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> Who<'a> {
-        Who { client, now_ns, people: self, kept, cookies: &kept.cookies }
+    pub(crate) fn context<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
+        ClientContext { client, now_ns, people: self, kept, cookies: &kept.cookies }
     }
 
     /// The first row whose cells do not fit where these templates have them as they are, counted from 1.
@@ -47,7 +47,7 @@ impl Roll {
     }
 }
 
-impl Folk for Roll {
+impl PersonData for Identities {
     fn rows(&self) -> &Table {
         &self.people.rows
     }

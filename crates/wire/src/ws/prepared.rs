@@ -11,7 +11,7 @@ const HEAD_BYTES: usize = 16;
 
 /// Copies of a frame, at the end of what is to be sent; and behind them, until they are all written, the frame, whose mask
 /// changes nothing.
-pub(super) struct Plate {
+pub(super) struct PreparedFrame {
     /// Where the copies start, and the frame.
     copies: usize,
     frame: usize,
@@ -21,7 +21,7 @@ pub(super) struct Plate {
     body: usize,
 }
 
-impl Plate {
+impl PreparedFrame {
     /// The frame of the message that `fill` appends, of so many bytes, and room for its copies.
     pub(super) fn new(
         out: &mut Vec<u8>,
@@ -29,7 +29,7 @@ impl Plate {
         opcode: Opcode,
         payload_bytes: usize,
         fill: impl FnOnce(&mut Vec<u8>),
-    ) -> Plate {
+    ) -> PreparedFrame {
         let bytes = frame::client_bytes(payload_bytes);
         let (copies, copies_bytes) = (out.len(), count as usize * bytes + SLACK_BYTES);
         out.reserve(copies_bytes + bytes + SLACK_BYTES);
@@ -39,7 +39,7 @@ impl Plate {
         let body = frame::seal(out, start, opcode, false, Some(Key::NONE)) - start;
         assert_eq!(out.len(), start + bytes, "a message of a series has its size");
         out.resize(start + bytes + SLACK_BYTES, 0);
-        Plate { copies, frame: start, bytes, body }
+        PreparedFrame { copies, frame: start, bytes, body }
     }
 
     /// Writes the copy of this number under this mask, and what is of no meaning behind it, where the next is to be: its
@@ -70,16 +70,16 @@ mod tests {
             let payload: Vec<u8> = (0..len).map(|n: u32| n as u8).collect();
             let keys = [[1, 2, 3, 4], [9, 8, 7, 6], [0, 0, 0, 1]].map(Key::new);
             let (mut copied, mut sealed) = (b"before".to_vec(), b"before".to_vec());
-            let plate = Plate::new(&mut copied, 3, Opcode::Text, payload.len(), |out| {
+            let prepared = PreparedFrame::new(&mut copied, 3, Opcode::Text, payload.len(), |out| {
                 out.extend_from_slice(&payload);
             });
             for (number, key) in (0..).zip(keys) {
-                assert_eq!(plate.copy(&mut copied, number, key).len(), payload.len());
+                assert_eq!(prepared.copy(&mut copied, number, key).len(), payload.len());
                 let start = frame::open(&mut sealed, End::Client);
                 sealed.extend_from_slice(&payload);
                 frame::seal(&mut sealed, start, Opcode::Text, false, Some(key));
             }
-            plate.finish(&mut copied);
+            prepared.finish(&mut copied);
             assert!(copied == sealed, "{len} bytes");
         }
     }

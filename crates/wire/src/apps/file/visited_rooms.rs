@@ -2,14 +2,14 @@
 
 use super::script::Script;
 use super::steps::{Step, is_reply};
-use crate::app_file::{Door, OpenStep};
-use crate::carried::{Arrival, Letter, Opened};
-use crate::event::{Event, Passed, Rejection, Way};
+use crate::app_file::{OpenStep, VisitedRoom};
+use crate::carried::{Arrival, MessageTemplate, Opened};
+use crate::event::{Direction, Event, Rejection, RoomChange};
 use crate::options::BadOption;
 
-/// The doors of an app, in the order of its file.
+/// The rooms that an app's clients visit, in the order of its file.
 #[derive(Debug)]
-pub(super) struct Doors {
+pub(super) struct VisitedRooms {
     all: Vec<Ways>,
 }
 
@@ -22,26 +22,27 @@ struct Ways {
     leave: Vec<Step>,
 }
 
-impl Doors {
+impl VisitedRooms {
     /// `steps` compiles what is said and waited for.
     pub(super) fn new(
-        doors: &[Door],
+        visited_rooms: &[VisitedRoom],
         steps: impl Fn(&[OpenStep]) -> Result<Vec<Step>, BadOption>,
-    ) -> Result<Doors, BadOption> {
-        let ways =
-            |door: &Door| Ok(Ways { kind: door.kind, join: steps(&door.join)?, leave: steps(&door.leave)? });
-        Ok(Doors { all: doors.iter().map(ways).collect::<Result<_, _>>()? })
+    ) -> Result<VisitedRooms, BadOption> {
+        let ways = |visited: &VisitedRoom| {
+            Ok(Ways { kind: visited.kind, join: steps(&visited.join)?, leave: steps(&visited.leave)? })
+        };
+        Ok(VisitedRooms { all: visited_rooms.iter().map(ways).collect::<Result<_, _>>()? })
     }
 
-    fn steps(&self, door: u8, way: Way) -> &[Step] {
-        let ways = &self.all[usize::from(door)];
+    fn steps(&self, visited: u8, way: Direction) -> &[Step] {
+        let ways = &self.all[usize::from(visited)];
         match way {
-            Way::In => &ways.join,
-            Way::Out => &ways.leave,
+            Direction::In => &ways.join,
+            Direction::Out => &ways.leave,
         }
     }
 
-    /// Whether a message is what a client waits for at a door. What is to be kept of it is.
+    /// Whether a message is what a client waits for on its way in or out. What is to be kept of it is.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.
@@ -51,8 +52,8 @@ impl Doors {
         arrival: &Arrival<'_>,
         opened: &Opened<'_>,
     ) -> Result<bool, Rejection> {
-        let Some((door, way, at)) = script.passage() else { return Ok(false) };
-        let steps = self.steps(door, way);
+        let Some((visited, way, at)) = script.passage() else { return Ok(false) };
+        let steps = self.steps(visited, way);
         let is_awaited = match steps.get(usize::from(at)) {
             Some(Step::Expect(expected)) => expected.matches(opened),
             Some(Step::Reply) => is_reply(arrival),
@@ -69,22 +70,22 @@ impl Doors {
         Ok(true)
     }
 
-    /// What a usable client has to say at the doors that it is to go through. Who is through is told, unless there was nothing to
+    /// What a usable client has to say on its way in or out. Whoever is done is told, unless there was nothing to
     /// wait for: then nobody knows.
-    pub(super) fn poll(&self, script: &mut Script, on: &mut impl FnMut(Event)) -> Option<&Letter> {
-        while let Some((door, way, at)) = script.passage() {
-            let steps = self.steps(door, way);
+    pub(super) fn poll(&self, script: &mut Script, on: &mut impl FnMut(Event)) -> Option<&MessageTemplate> {
+        while let Some((visited, way, at)) = script.passage() {
+            let steps = self.steps(visited, way);
             match steps.get(usize::from(at)) {
-                Some(Step::Send(letter)) => {
+                Some(Step::Send(message_template)) => {
                     script.advance();
-                    return Some(letter);
+                    return Some(message_template);
                 }
                 Some(_) => return None,
                 None => {
                     script.pass();
                     if steps.iter().any(|step| !matches!(step, Step::Send(_))) {
-                        let passed = if way == Way::In { Passed::In } else { Passed::Out };
-                        on(Event::Passed { kind: self.all[usize::from(door)].kind, passed });
+                        let passed = if way == Direction::In { RoomChange::In } else { RoomChange::Out };
+                        on(Event::RoomChange { kind: self.all[usize::from(visited)].kind, passed });
                     }
                 }
             }

@@ -16,7 +16,7 @@ const UNIX_NS: Range<u64> = 1_000_000_000_000_000_000..10_000_000_000_000_000_00
 
 /// A template, laid out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stencil {
+pub(crate) struct CompiledTemplate {
     segments: Vec<Segment>,
 }
 
@@ -56,8 +56,8 @@ impl Fixed {
     }
 }
 
-impl From<&Template> for Stencil {
-    fn from(template: &Template) -> Stencil {
+impl From<&Template> for CompiledTemplate {
+    fn from(template: &Template) -> CompiledTemplate {
         let (mut segments, mut open) = (Vec::new(), Segment::default());
         for piece in &template.pieces {
             let fixed = match piece {
@@ -79,11 +79,11 @@ impl From<&Template> for Stencil {
             open.literal.resize(open.literal.len() + fixed.bytes(), b'0');
         }
         segments.push(open);
-        Stencil { segments }
+        CompiledTemplate { segments }
     }
 }
 
-impl Stencil {
+impl CompiledTemplate {
     /// What messages start with, up to the first hole.
     pub(crate) fn start(&self) -> &[u8] {
         let Some(Segment { literal, fixed, .. }) = self.segments.first() else { return b"" };
