@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 use url::form_urlencoded;
@@ -16,7 +16,7 @@ use crate::support::throng::{Outcome, Server, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-const PATIENCE: Patience = Patience { word: Duration::from_secs(10), answer: Duration::from_secs(10) };
+const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(10), answer: Duration::from_secs(10) };
 
 /// What listens at a port of its own until the test is over.
 struct Service {

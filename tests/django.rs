@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl Chat {
     fn seen(&self) -> Vec<(String, Vec<String>)> {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/seen/".into() }
-            .get(Patience { word: WITHIN, answer: WITHIN })
+            .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         let seen: serde_json::Map<String, Value> = serde_json::from_slice(&answer.body).expect("it is JSON");
         let rooms = |rooms: &Value| -> Vec<String> {

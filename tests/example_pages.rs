@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -96,7 +96,7 @@ impl Page {
         assert!(runs > 0, "{example}: nothing was run");
         for path in self.curls() {
             let (host, port) = (self.address.ip().to_string(), self.address.port());
-            let answer = Source { host, port, path }.get(Patience { word: WITHIN, answer: WITHIN }).unwrap();
+            let answer = Source { host, port, path }.get(Timeouts { word: WITHIN, answer: WITHIN }).unwrap();
             let seen: Value = serde_json::from_slice(&answer.body).expect("it is JSON");
             assert!(seen.as_object().is_some_and(|seen| !seen.is_empty()), "{example}: {seen}");
         }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::{Value, json};
 
 use crate::support;
@@ -58,7 +58,7 @@ impl Chat {
     fn users(&self) -> Value {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/".into() }
-            .get(Patience { word: WITHIN, answer: WITHIN })
+            .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         serde_json::from_slice::<Value>(&answer.body).unwrap()["users"].clone()
     }

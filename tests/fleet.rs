@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ fn nobody_has_to_wait_for_agents() {
 /// What this NATS has taken in so far.
 fn messages_taken_in(told_at: SocketAddr) -> u64 {
     let source = Source { host: told_at.ip().to_string(), port: told_at.port(), path: "/varz".into() };
-    let patience = Patience { word: RUN_MAX, answer: RUN_MAX };
+    let patience = Timeouts { word: RUN_MAX, answer: RUN_MAX };
     let told: Value = serde_json::from_slice(&source.get(patience).expect("NATS tells").body).unwrap();
     told["in_msgs"].as_u64().unwrap_or_else(|| panic!("no count in {told}"))
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ impl Chat {
     fn seen(&self) -> Seen {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/seen".into() }
-            .get(Patience { word: WITHIN, answer: WITHIN })
+            .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         let seen: Value = serde_json::from_slice(&answer.body).expect("it says who was there");
         let users = seen["users"].as_array().unwrap().iter().map(|user| user.as_str().unwrap().to_owned());

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -80,7 +80,7 @@ impl Gate {
     fn users(&self) -> Users {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/users".into() }
-            .get(Patience { word: WITHIN, answer: WITHIN })
+            .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         let seen: Value = serde_json::from_slice(&answer.body).expect("it says who was there");
         let array = |name: &str| seen[name].as_array().unwrap().clone();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::{Value, json};
 
 use crate::support::process::Process;
@@ -62,7 +62,7 @@ impl Chat {
     fn seen(&self) -> Value {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/seen".into() }
-            .get(Patience { word: WITHIN, answer: WITHIN })
+            .get(Timeouts { word: WITHIN, answer: WITHIN })
             .expect("the server is there");
         serde_json::from_slice(&answer.body).expect("it is JSON")
     }

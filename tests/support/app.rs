@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use crew::http::{Patience, Source};
+use crew::http::{Source, Timeouts};
 use serde_json::Value;
 
 use super::node::Scripts;
@@ -80,7 +80,7 @@ impl App {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let source = Source { host, port, path: "/".into() };
         let answer =
-            source.get(Patience { word: START_MAX, answer: START_MAX }).expect("the server is there");
+            source.get(Timeouts { word: START_MAX, answer: START_MAX }).expect("the server is there");
         let counts: Value = serde_json::from_slice(&answer.body).expect("it is JSON");
         counts[name].as_u64().unwrap_or_else(|| panic!("{name} in {counts}"))
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, ValueEnum};
-use crew::fleet::{Gathering, WORKERS_MAX};
+use crew::fleet::{AgentSelection, WORKERS_MAX};
 use crew::http::Source;
 use report::Words;
 use results::units;
@@ -216,7 +216,7 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// The agents of a fleet that are to run this; `None`: it runs here.
-    pub(crate) fn gathering(&self, clients: u64) -> Result<Option<Gathering>, Failure> {
+    pub(crate) fn gathering(&self, clients: u64) -> Result<Option<AgentSelection>, Failure> {
         let Some(gathering) = self.fleet.gathering(self.threads, Some(clients))? else { return Ok(None) };
         let own = "name a server that the agents can reach; throng's own server would be on this machine";
         let are_too_many = self.threads.is_some_and(|threads| threads > WORKERS_MAX);

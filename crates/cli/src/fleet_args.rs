@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use crew::OnLoss;
-use crew::fleet::{FleetKey, Gathering, Nats, label, name};
+use crew::fleet::{AgentSelection, FleetKey, Nats, label, name};
 use results::units;
 use secret::Secret;
 
@@ -126,9 +126,9 @@ impl FleetArgs {
         &self,
         threads: Option<u16>,
         clients_max: Option<u64>,
-    ) -> Result<Option<Gathering>, Failure> {
+    ) -> Result<Option<AgentSelection>, Failure> {
         let Some(url) = &self.fleet else { return Ok(None) };
-        Ok(Some(Gathering {
+        Ok(Some(AgentSelection {
             nats: self.access.at("--fleet", url)?,
             agents: self.agents.map(usize::from),
             labels: self.labels.iter().cloned().collect(),

@@ -1,6 +1,6 @@
 //! A run from its first step to its exit code.
 
-use crew::fleet::{FarEyes, Gathering};
+use crew::fleet::{AgentSelection, RemoteServerReader};
 use crew::{Broken, Crew, Scrape, ServerWatch};
 use net::proc::Service;
 use net::socket::Addr;
@@ -48,7 +48,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let mut judge = Judge::new(&request, limits);
     let mut desk = Desk::new(&request, earlier)?;
     desk.live.expect(restarts);
-    let mut crew = muster(&request, fleet.as_ref(), &desk)?;
+    let mut crew = start_crew(&request, fleet.as_ref(), &desk)?;
     let Request { args, plan, course, shape, target, .. } = request;
     let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
     desk.begin(&mut crew)?;
@@ -82,7 +82,11 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
 }
 
 /// Starts the workers, here or on the agents of a fleet, and connects the target's metrics.
-fn muster(request: &Request<'_>, fleet: Option<&Gathering>, desk: &Desk<'_>) -> Result<Crew, Failure> {
+fn start_crew(
+    request: &Request<'_>,
+    fleet: Option<&AgentSelection>,
+    desk: &Desk<'_>,
+) -> Result<Crew, Failure> {
     let Request { args, plan, shape, .. } = request;
     let watch = watch(request)?;
     let is_interrupted = || desk.live.was_interrupted();
@@ -155,11 +159,11 @@ fn measure(
 fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let (args, server) = (request.args, request.server_pid.as_ref());
     if let Some((agent, nats)) = args.fleet.host()? {
-        let eyes = FarEyes::open(&nats, agent).map_err(|error| {
+        let reader = RemoteServerReader::open(&nats, agent).map_err(|error| {
             let reason = variant(&error);
             Failure::of_generator("watch_server", "watch the server", error).because(reason)
         })?;
-        return Ok(ServerWatch::of_agent(eyes, server.is_some()));
+        return Ok(ServerWatch::of_agent(reader, server.is_some()));
     }
     let mut watch = ServerWatch::new(server);
     if server.is_some() && args.server_pid.is_none() {

@@ -8,10 +8,10 @@
 
 mod away;
 mod due;
-mod hall;
+mod membership;
 mod presence;
+mod room_index;
 mod said;
-mod turnout;
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,11 +22,11 @@ use stats::Histogram;
 use away::Away;
 pub(crate) use due::Due;
 use due::{apart_of_roles, apart_of_says};
-pub(crate) use hall::People;
-use hall::{Hall, Name};
+use membership::MembershipTimeline;
 use presence::presence;
+pub(crate) use room_index::People;
+use room_index::{Name, RoomIndex};
 use said::{Said, all_sent, arrived};
-use turnout::Turnout;
 
 /// What all workers' books together say of a step's broadcasts.
 #[derive(Debug, Default)]
@@ -58,30 +58,30 @@ impl Audience {
             .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
             .map(|(name, _)| name)
             .collect();
-        let hall = Hall::of(people, books);
+        let room_index = RoomIndex::of(people, books);
         let unheard_ns = all_sent(books)
             .filter(|(name, _)| unheard.contains(name))
             .map(|(_, sent)| sent.sent_ns)
             .collect();
-        let said = Said::of(&hall, books, &unheard);
+        let said = Said::of(&room_index, books, &unheard);
         let (lacking, away) = (lacking(&said, books), Away::of(&said, books, interrupted));
-        let mut of_says = apart_of_says(&hall, &lacking, &away, books);
-        let mut of_roles = apart_of_roles(&hall, &said, books, interrupted);
+        let mut of_says = apart_of_says(&room_index, &lacking, &away, books);
+        let mut of_roles = apart_of_roles(&room_index, &said, books, interrupted);
         let absent = absent(&people.rooms, books);
-        let turnout = Turnout::of(&hall, books);
-        let presence = presence(&turnout, books);
+        let membership = MembershipTimeline::of(&room_index, books);
+        let presence = presence(&membership, books);
         let mut audience = Self { away, unheard_ns, presence, ..Self::default() };
         for (name, sent) in all_sent(books).filter(|(name, _)| !unheard.contains(name)) {
-            let (kind, say) = (hall.kind_of(name), hall.say_of(name));
-            let present = turnout.at(say.room, sent.client, sent.sent_ns);
+            let (kind, say) = (room_index.kind_of(name), room_index.say_of(name));
+            let present = membership.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
             // A sender that has lost its connection since, or left the room, is not counted among those who are here.
             let counts_itself = !sent.is_outside && !absent.get(&sent.client).is_some_and(is_away);
             let due = if counts_itself { say.hearers(present) } else { present };
-            let of_roles_there = turnout.of_roles_at(say.room, sent.client, sent.sent_ns);
+            let of_roles_there = membership.of_roles_at(say.room, sent.client, sent.sent_ns);
             for (role, (of_role, there)) in of_roles.iter_mut().zip(of_roles_there).enumerate() {
-                let has_sender = counts_itself && role == hall.role_of(sent.client);
+                let has_sender = counts_itself && role == room_index.role_of(sent.client);
                 of_role.copies += u64::from(if has_sender { say.hearers(there) } else { there });
             }
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();

@@ -12,17 +12,17 @@ use net::clock;
 use results::{Interrupted, Step};
 
 use crate::agents::{Agents, OnLoss};
+use crate::deadlines::{DrainClock, PhaseDeadline, SILENCE_NS_MAX};
 use crate::drain::{Drain, Next};
 use crate::error::{Broken, Error};
-use crate::fleet::{Fleet, Gathering};
+use crate::fleet::{AgentSelection, Fleet};
 use crate::local::Local;
-use crate::merge::{Cast, Merge};
-use crate::muster::{Heard, Muster};
+use crate::merge::{Merge, Participants};
 use crate::observer::{Observer, Progress};
-use crate::patience::{Patience, SILENCE_NS_MAX, Term};
 use crate::rows::Seen;
 use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
+use crate::worker_set::{WorkerEvent, WorkerSet};
 
 /// The window of what is used opens at most this long before the load, because looking at a server takes time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
@@ -49,8 +49,8 @@ pub struct Shape {
 
 /// All workers of a run.
 pub struct Crew {
-    muster: Muster,
-    cast: Cast,
+    worker_set: WorkerSet,
+    participants: Participants,
     connecting: Connecting,
     draining: Draining,
     epoch_ns: u64,
@@ -97,7 +97,7 @@ impl Crew {
     /// When NATS cannot be reached, there are not enough agents, or the user does not want to wait for them.
     pub fn of_fleet(
         plan: &Plan,
-        wanted: &Gathering,
+        wanted: &AgentSelection,
         on_loss: OnLoss,
         watch: ServerWatch,
         is_interrupted: &dyn Fn() -> bool,
@@ -117,12 +117,12 @@ impl Crew {
     ) -> Self {
         let away_ns = plan.flap.map(|flap| flap.away_ns.unwrap_or(0));
         let (workload, rooms, workers_all) = (plan.workload, Arc::clone(&plan.rooms), workers.len() as u16);
-        let cast = Cast { workload, rooms, workers: workers_all, away_ns };
+        let participants = Participants { workload, rooms, workers: workers_all, away_ns };
         Self {
             rss_before: agents.rss_bytes(),
-            muster: Muster::new(plan, agents, workers, reports),
+            worker_set: WorkerSet::new(plan, agents, workers, reports),
             shown_ns: 0,
-            cast,
+            participants,
             connecting: plan.connecting.clone(),
             draining: plan.draining,
             epoch_ns: plan.epoch_ns,
@@ -138,13 +138,13 @@ impl Crew {
 
     /// The most clients that the agents of a fleet may have; `None`: there is no fleet.
     pub fn clients_max_of_fleet(&self) -> Option<u64> {
-        self.muster.agents.clients_max_of_fleet()
+        self.worker_set.agents.clients_max_of_fleet()
     }
 
     /// Hands the events that the plan had workers note to this queue. One that is full is not waited for: what does not
     /// fit is lost, and a later batch says how much that was.
     pub fn log_events(&mut self, queue: SyncSender<Batch>) {
-        self.muster.log_events(queue);
+        self.worker_set.log_events(queue);
     }
 
     /// Measures one step. When interrupted, what was measured so far is the step.
@@ -152,14 +152,14 @@ impl Crew {
     /// # Errors
     /// When a worker gives up; what went wrong with single clients is in the step.
     pub fn measure(&mut self, order: StepOrder, observer: &mut dyn Observer) -> Result<Step, Broken> {
-        let mut merge = Merge::new(self.cast.clone(), order, self.epoch_ns, clock::monotonic_ns());
-        merge.expect(self.muster.workers());
+        let mut merge = Merge::new(self.participants.clone(), order, self.epoch_ns, clock::monotonic_ns());
+        merge.expect(self.worker_set.workers());
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
-        self.muster.agents.send(&Command::Settle);
-        let settled = self.muster.gather_books(&mut merge, observer, silence_ns_max);
+        self.worker_set.agents.send(&Command::Settle);
+        let settled = self.worker_set.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
         let usable = merge.usable();
         let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
@@ -173,12 +173,12 @@ impl Crew {
             true => (None, Some(usable)),
             false => (Some(self.usable), Some(self.reached)),
         };
-        step.workers = self.muster.workers().len() as u32;
+        step.workers = self.worker_set.workers().len() as u32;
         step.server = server;
-        self.muster.agents.describe(&mut step, machine, self.kernel_grown);
+        self.worker_set.agents.describe(&mut step, machine, self.kernel_grown);
         let generator = step.generator.get_or_insert_default();
         generator.throttled_percent = throttled_percent;
-        generator.rss_bytes_peak = self.muster.agents.rss_bytes().max(self.rss_grown);
+        generator.rss_bytes_peak = self.worker_set.agents.rss_bytes().max(self.rss_grown);
         generator.bytes_per_client = self.bytes_per_client();
         if step.is_brief() {
             step.forget_cpu();
@@ -200,10 +200,10 @@ impl Crew {
         self.was_loaded = false;
         self.watch.start();
         let kernel_before = kernel_bytes();
-        self.muster.order(order);
-        let term = Term::growing(&self.connecting, self.muster.workers().len());
+        self.worker_set.order(order);
+        let deadline = PhaseDeadline::growing(&self.connecting, self.worker_set.workers().len());
         let grown =
-            self.gather(merge, observer, (GROWING, term), BTreeMap::new(), |report| match report {
+            self.gather(merge, observer, (GROWING, deadline), BTreeMap::new(), |report| match report {
                 Report::Grown { usable, slow, reached, .. } => {
                     Some([*usable, *slow, *reached].map(u64::from))
                 }
@@ -214,20 +214,20 @@ impl Crew {
         self.usable = grown.values().map(|[usable, ..]| usable).sum();
         self.reached = grown.values().map(|[.., reached]| reached).sum();
         let grown_ns = clock::monotonic_ns();
-        self.rss_grown = self.muster.agents.rss_bytes();
+        self.rss_grown = self.worker_set.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
-        let go_ns = grown_ns + self.muster.agents.start_ahead_ns();
+        let go_ns = grown_ns + self.worker_set.agents.start_ahead_ns();
         merge.start(grown_ns, go_ns);
         self.watch.start();
         if self.usable == 0 || observer.is_interrupted() {
             return Ok(());
         }
         self.was_loaded = true;
-        self.muster.agents.send(&Command::Go { at_ns: go_ns });
+        self.worker_set.agents.send(&Command::Go { at_ns: go_ns });
         observer.handle_start(go_ns);
         let idle = self.wait_for_start(merge, observer, go_ns)?;
-        let term = Term::loading(&order.load, self.draining, go_ns);
-        let loaded = self.gather(merge, observer, (LOADING, term), idle, loaded)?;
+        let deadline = PhaseDeadline::loading(&order.load, self.draining, go_ns);
+        let loaded = self.gather(merge, observer, (LOADING, deadline), idle, loaded)?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
@@ -235,10 +235,10 @@ impl Crew {
         let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
         merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
         let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
-        let mut drain = Drain::new(self.cast.clone(), self.draining, sent, receivers, now_ns);
-        let mut patience = Patience::new(now_ns);
+        let mut drain = Drain::new(self.participants.clone(), self.draining, sent, receivers, now_ns);
+        let mut clock = DrainClock::new(now_ns);
         while !observer.is_interrupted() {
-            let time_ns = patience.time_ns(merge.heard_ns(), clock::monotonic_ns());
+            let time_ns = clock.time_ns(merge.heard_ns(), clock::monotonic_ns());
             match drain.poll(merge, time_ns) {
                 Next::Wait => _ = self.next_report(merge, observer, "draining")?,
                 Next::CloseWindow => self.watch.close(),
@@ -273,7 +273,7 @@ impl Crew {
     /// What a client takes of the generator's memory. What lost agents had is part of it, and not known apart.
     fn bytes_per_client(&self) -> Option<f64> {
         let grown = self.rss_grown.zip(self.rss_before).map(|(is, was)| is.saturating_sub(was));
-        let is_known = self.usable > 0 && self.muster.agents.are_all_there();
+        let is_known = self.usable > 0 && self.worker_set.agents.are_all_there();
         grown.filter(|_| is_known).map(|bytes| bytes as f64 / self.usable as f64)
     }
 
@@ -294,16 +294,16 @@ impl Crew {
 
     /// Closes all connections and lets the workers end.
     pub fn finish(mut self, observer: &mut dyn Observer) {
-        self.muster.dismiss();
+        self.worker_set.dismiss();
         let nothing = StepOrder {
             index: 0,
             clients: 0,
             load: load::Load::Closed { concurrency: 0, per_client: 1, until: load::Until::Samples(0) },
             warmup: true,
         };
-        let mut merge = Merge::new(self.cast.clone(), nothing, self.epoch_ns, 0);
+        let mut merge = Merge::new(self.participants.clone(), nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
-        let phase = ("closing", Term::at_once());
+        let phase = ("closing", PhaseDeadline::at_once());
         let _ = self.gather(&mut merge, observer, phase, BTreeMap::new(), |report| {
             matches!(report, Report::Finished { .. }).then_some(())
         });
@@ -315,22 +315,22 @@ impl Crew {
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
-        (phase, term): (&'static str, Term),
+        (phase, deadline): (&'static str, PhaseDeadline),
         mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {
         let was_interrupted = observer.is_interrupted();
-        self.muster.start_phase();
-        while !self.muster.workers().iter().all(|worker| picked.contains_key(worker)) {
+        self.worker_set.start_phase();
+        while !self.worker_set.workers().iter().all(|worker| picked.contains_key(worker)) {
             if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
                 break;
             }
             if let Some(report) = self.next_report(merge, observer, phase)? {
                 picked.extend(report.worker().zip(pick(&report)));
             }
-            self.muster.part_with_idle(merge, term, |worker| picked.contains_key(&worker))?;
+            self.worker_set.part_with_idle(merge, deadline, |worker| picked.contains_key(&worker))?;
         }
-        picked.retain(|worker, _| self.muster.workers().contains(worker));
+        picked.retain(|worker, _| self.worker_set.workers().contains(worker));
         Ok(picked)
     }
 
@@ -342,16 +342,16 @@ impl Crew {
         phase: &'static str,
     ) -> Result<Option<Report>, Error> {
         self.watch.poll((phase == GROWING).then(|| merge.usable()));
-        match self.muster.hear(merge)? {
-            Heard::Delta { begins_second } => {
+        match self.worker_set.hear(merge)? {
+            WorkerEvent::Delta { begins_second } => {
                 if begins_second {
                     merge.handle_seen(self.seen());
                 }
                 self.show(merge, observer, phase);
                 Ok(None)
             }
-            Heard::Report(report) => Ok(Some(report)),
-            Heard::Nothing => Ok(None),
+            WorkerEvent::Report(report) => Ok(Some(report)),
+            WorkerEvent::Nothing => Ok(None),
         }
     }
 

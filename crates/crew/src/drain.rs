@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use load::{Draining, Workload};
 
-use crate::merge::{Cast, Merge};
+use crate::merge::{Merge, Participants};
 
 /// An arrival is known this long after it: deltas come every 10 ms, and the crew looks every 20.
 const HEARSAY_NS: u64 = 50_000_000;
@@ -37,7 +37,7 @@ pub(crate) enum Next {
 
 /// The drain of one step.
 pub(crate) struct Drain {
-    cast: Cast,
+    participants: Participants,
     draining: Draining,
     /// Messages that each worker sent.
     sent: BTreeMap<u16, u64>,
@@ -56,14 +56,14 @@ pub(crate) struct Drain {
 impl Drain {
     /// Everything is sent; draining begins now.
     pub(crate) fn new(
-        cast: Cast,
+        participants: Participants,
         draining: Draining,
         sent: BTreeMap<u16, u64>,
         receivers: BTreeMap<u16, u64>,
         now_ns: u64,
     ) -> Self {
         Self {
-            cast,
+            participants,
             draining,
             sent,
             receivers,
@@ -101,8 +101,8 @@ impl Drain {
         let quiet_ns = now_ns.saturating_sub(news_ns.max(self.began_ns).max(self.looked_ns));
         let is_quiet =
             self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));
-        let time_ns = self.draining.timeout_ns.saturating_add(self.cast.away_ns.unwrap_or(0));
-        let may_end = match self.cast.away_ns {
+        let time_ns = self.draining.timeout_ns.saturating_add(self.participants.away_ns.unwrap_or(0));
+        let may_end = match self.participants.away_ns {
             Some(_) => is_quiet && present >= of_present(merge, &self.receivers),
             None => is_quiet || self.is_all_in(merge),
         };
@@ -112,15 +112,15 @@ impl Drain {
     fn is_all_in(&self, merge: &Merge) -> bool {
         let sent = of_present(merge, &self.sent);
         let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
-        match self.cast.workload {
+        match self.participants.workload {
             Workload::Echo => arrived.saturating_add(gone.answers) >= sent,
             // To whom a message was due the books will tell.
-            Workload::Broadcast if !self.cast.rooms.visits().is_empty() => false,
+            Workload::Broadcast if !self.participants.rooms.visits().is_empty() => false,
             Workload::Broadcast => {
                 let receivers = of_present(merge, &self.receivers).saturating_sub(gone.receivers);
-                let due = if self.cast.rooms.is_one() {
-                    let hearers =
-                        receivers.saturating_sub(u64::from(!self.cast.rooms.says()[0].hears_itself()));
+                let due = if self.participants.rooms.is_one() {
+                    let hearers = receivers
+                        .saturating_sub(u64::from(!self.participants.rooms.says()[0].hears_itself()));
                     gone.copies.saturating_add(sent.saturating_mul(hearers))
                 } else if receivers == u64::from(merge.clients()) {
                     merge.totals().due
@@ -157,14 +157,14 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn cast(workload: Workload) -> Cast {
-        Cast { workload, rooms: Arc::default(), workers: 2, away_ns: None }
+    fn participants(workload: Workload) -> Participants {
+        Participants { workload, rooms: Arc::default(), workers: 2, away_ns: None }
     }
 
     fn merge(workload: Workload) -> Merge {
         let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(200) };
         let order = StepOrder { index: 0, clients: 4, load, warmup: false };
-        let mut merge = Merge::new(cast(workload), order, 0, 0);
+        let mut merge = Merge::new(participants(workload), order, 0, 0);
         merge.start(0, 100);
         merge
     }
@@ -172,7 +172,7 @@ mod tests {
     /// A step of this load whose last message was sent after a second.
     fn loaded(load: Load) -> Merge {
         let order = StepOrder { index: 0, clients: 4, load, warmup: false };
-        let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+        let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
         merge.start(0, 0);
         merge.end_load(1_000 * MS);
         merge
@@ -180,7 +180,13 @@ mod tests {
 
     fn drain(workload: Workload, sent: [(u16, u64); 2]) -> Drain {
         let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
-        Drain::new(cast(workload), draining, BTreeMap::from(sent), [(0, 2), (1, 2)].into(), 1_000 * MS)
+        Drain::new(
+            participants(workload),
+            draining,
+            BTreeMap::from(sent),
+            [(0, 2), (1, 2)].into(),
+            1_000 * MS,
+        )
     }
 
     fn delta(worker: u16, sent: u64, received: u64, acks: u64) -> Delta {
@@ -303,7 +309,7 @@ mod tests {
     fn nobody_waits_for_a_lost_agents_clients_to_come_back() {
         let workload = Workload::Broadcast;
         let (mut merge, mut drain) = (merge(workload), drain(workload, [(0, 10), (1, 10)]));
-        drain.cast.away_ns = Some(5_000 * MS);
+        drain.participants.away_ns = Some(5_000 * MS);
         merge.add(&Delta { usable: 2, ..delta(0, 10, 30, 10) });
         merge.add(&Delta { usable: 1, ..delta(1, 10, 30, 10) });
         assert_eq!(drain.poll(&merge, 1_000 * MS), Next::Wait);

@@ -7,7 +7,7 @@
 //! order. A worker that says what cannot be is believed nothing more: the report becomes that of a worker that failed.
 
 mod account;
-mod lie;
+mod fault;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
 
 use account::{Account, Bounds, NS_PER_S, at_most};
-use lie::Lie;
+use fault::Fault;
 
 /// No worker does anything more often: a hundred times what one core can.
 const EVENTS_PER_S_MAX: u64 = 100_000_000;
@@ -97,11 +97,11 @@ impl Examiner {
     pub(crate) fn examine(&mut self, mut report: Report, now_ns: u64) -> Report {
         let worker = report.worker().unwrap_or_else(|| self.worker_of_events(&report));
         let judged = match &mut report {
-            _ if worker >= self.workers => Err(Lie::Worker),
+            _ if worker >= self.workers => Err(Fault::Worker),
             Report::Grown { usable, slow, reached, .. } => {
                 let share = self.share(worker, self.order.map_or(0, |order| order.clients));
                 let is_sound = slow <= usable && *usable <= share && *reached <= self.share_max(worker);
-                is_sound.then_some(()).ok_or(Lie::Share)
+                is_sound.then_some(()).ok_or(Fault::Share)
             }
             Report::Delta(delta) => self.delta(delta, now_ns),
             Report::Loaded { sent, at_ns, .. } => self.loaded(worker, *sent, *at_ns, now_ns),
@@ -126,50 +126,50 @@ impl Examiner {
         }
     }
 
-    fn delta(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Lie> {
+    fn delta(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Fault> {
         if delta.at_ns.max(delta.last_arrival_ns) > now_ns + AHEAD_NS_MAX {
-            return Err(Lie::Time);
+            return Err(Fault::Time);
         }
         if delta.says.len() > self.rooms.says().len()
             || delta.roles.len() > self.rooms.roles().len()
             || !account::are_parts(delta)
         {
-            return Err(Lie::Kinds);
+            return Err(Fault::Kinds);
         }
         if delta.usable > self.share_max(delta.worker) {
-            return Err(Lie::Share);
+            return Err(Fault::Share);
         }
         if !delta.counts.is_plausible() {
-            return Err(Lie::Counts);
+            return Err(Fault::Counts);
         }
         self.errors(delta, now_ns)?;
         if !delta.statuses.keys().all(|status| (100..1_000).contains(status)) {
-            return Err(Lie::Statuses);
+            return Err(Fault::Statuses);
         }
         let account = self.accounts.entry(delta.worker).or_default();
         if account.has_settled {
-            return Err(Lie::Closed);
+            return Err(Fault::Closed);
         }
         account.add(delta);
         let bounds = self.bounds(delta.worker, now_ns);
         self.accounts[&delta.worker].check(self.workload, &bounds)
     }
 
-    fn errors(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Lie> {
+    fn errors(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Fault> {
         let since_ns = now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX;
         for (name, kind) in delta.errors.iter() {
             if !is_kind(name) {
-                return Err(Lie::ErrorWords);
+                return Err(Fault::ErrorWords);
             }
             if kind.first_ns > kind.last_ns || kind.last_ns > since_ns {
-                return Err(Lie::Time);
+                return Err(Fault::Time);
             }
             if !self.kinds.contains(name) {
                 self.kinds.insert(name.to_owned());
             }
         }
         if self.kinds.len() > KINDS_MAX {
-            return Err(Lie::ErrorKinds);
+            return Err(Fault::ErrorKinds);
         }
         let is_plain = |kind: &ErrorKind| {
             kind.example.len() <= EXAMPLE_BYTES_MAX && !kind.example.chars().any(char::is_control)
@@ -184,19 +184,19 @@ impl Examiner {
         Ok(())
     }
 
-    fn loaded(&self, worker: u16, sent: u64, at_ns: u64, now_ns: u64) -> Result<(), Lie> {
+    fn loaded(&self, worker: u16, sent: u64, at_ns: u64, now_ns: u64) -> Result<(), Fault> {
         if at_ns > now_ns + AHEAD_NS_MAX {
-            return Err(Lie::Time);
+            return Err(Fault::Time);
         }
         match sent <= self.sent_max(Some(worker), now_ns) {
             true => Ok(()),
-            false => Err(Lie::Sent),
+            false => Err(Fault::Sent),
         }
     }
 
-    fn events(&self, batch: &Batch, now_ns: u64) -> Result<(), Lie> {
+    fn events(&self, batch: &Batch, now_ns: u64) -> Result<(), Fault> {
         if !self.records_events {
-            return Err(Lie::Unasked);
+            return Err(Fault::Unasked);
         }
         let is_sound = |entry: &engine::events::Entry| {
             let client = entry.client() / u32::from(self.workers.max(1));
@@ -206,10 +206,10 @@ impl Examiner {
                 && entry.detail().is_none_or(|place| place < batch.names.len())
         };
         if batch.entries.len() > BATCH_ENTRIES || !batch.entries.iter().all(is_sound) {
-            return Err(Lie::Events);
+            return Err(Fault::Events);
         }
         if batch.names.len() > KINDS_MAX || !batch.names.iter().all(|name| is_kind(name)) {
-            return Err(Lie::EventWords);
+            return Err(Fault::EventWords);
         }
         Ok(())
     }
@@ -230,9 +230,9 @@ impl Examiner {
         lost
     }
 
-    fn books(&mut self, settled: &mut Settled, now_ns: u64) -> Result<(), Lie> {
+    fn books(&mut self, settled: &mut Settled, now_ns: u64) -> Result<(), Fault> {
         if settled.delta.worker != settled.worker {
-            return Err(Lie::Books);
+            return Err(Fault::Books);
         }
         self.delta(&mut settled.delta, now_ns)?;
         let latest_ns = now_ns + AHEAD_NS_MAX;
@@ -282,19 +282,19 @@ impl Examiner {
                 && announced.sent_ns <= latest_ns
         };
         if !are_tallies(&settled.tallies) || !are_tallies(&settled.heard) {
-            Err(Lie::Copies)
+            Err(Fault::Copies)
         } else if !settled.announced.iter().all(is_newcomer)
             || settled.announced.len() as u64 > visits.saturating_add(gone)
         {
-            Err(Lie::Newcomers)
+            Err(Fault::Newcomers)
         } else if !are_sent || !are_from_here || settled.sent.len() as u64 > sent {
-            Err(Lie::Broadcasts)
+            Err(Fault::Broadcasts)
         } else if !self.is_attended(settled, latest_ns) {
-            Err(Lie::Attendance)
+            Err(Fault::Attendance)
         } else if !departures.iter().all(is_way) || departures.len() as u64 > left {
-            Err(Lie::Departure)
+            Err(Fault::Departure)
         } else if !are_absences {
-            Err(Lie::Absence)
+            Err(Fault::Absence)
         } else {
             Ok(())
         }

@@ -25,7 +25,7 @@ pub struct Source {
 
 /// How long the other side is waited for.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For each of its words.
     pub word: Duration,
     /// For its whole answer, however slowly that drips.
@@ -57,21 +57,21 @@ impl Source {
     ///
     /// # Errors
     /// Why it cannot be reached, or why what it says is not an answer, in words for the user.
-    pub fn get(&self, patience: Patience) -> Result<Answer, String> {
-        self.send(Request { method: "GET", fields: &[], body: b"" }, patience)
+    pub fn get(&self, timeouts: Timeouts) -> Result<Answer, String> {
+        self.send(Request { method: "GET", fields: &[], body: b"" }, timeouts)
     }
 
     /// What it says to a request.
     ///
     /// # Errors
     /// As [`Source::get`].
-    pub fn send(&self, request: Request<'_>, patience: Patience) -> Result<Answer, String> {
+    pub fn send(&self, request: Request<'_>, timeouts: Timeouts) -> Result<Answer, String> {
         let Request { method, fields, body } = request;
         let failed = |error: io::Error| error.to_string();
         let Self { host, port, path } = self;
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
-        let mut stream = connect(addresses, patience.word)?;
-        be_patient(&stream, patience.word).map_err(failed)?;
+        let mut stream = connect(addresses, timeouts.word)?;
+        be_patient(&stream, timeouts.word).map_err(failed)?;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n");
         let length = body.len().to_string();
@@ -81,15 +81,15 @@ impl Source {
         }
         head += "\r\n";
         stream.write_all(&[head.as_bytes(), body].concat()).map_err(failed)?;
-        answer(&read(&mut stream, patience.answer).map_err(failed)?)
+        answer(&read(&mut stream, timeouts.answer).map_err(failed)?)
     }
 }
 
 /// Connects to the first of a name's addresses at which somebody listens.
-fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> Result<TcpStream, String> {
+fn connect(addresses: impl Iterator<Item = SocketAddr>, timeouts: Duration) -> Result<TcpStream, String> {
     let mut why = "the name has no address".to_owned();
     for address in addresses {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, timeouts) {
             Ok(stream) => return Ok(stream),
             Err(error) => why = error.to_string(),
         }
@@ -104,11 +104,11 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>, patience: Duration) -> R
 /// The client went away, or did not send its request in time.
 pub fn serve(
     mut stream: TcpStream,
-    patience: Duration,
+    timeouts: Duration,
     kind: &str,
     page: impl FnOnce(&str) -> Result<String, String>,
 ) -> io::Result<()> {
-    be_patient(&stream, patience)?;
+    be_patient(&stream, timeouts)?;
     let mut head = Vec::new();
     let mut chunk = [0; 1024];
     let path = loop {
@@ -136,19 +136,19 @@ pub fn serve(
     )
 }
 
-fn be_patient(stream: &TcpStream, patience: Duration) -> io::Result<()> {
-    stream.set_read_timeout(Some(patience))?;
-    stream.set_write_timeout(Some(patience))
+fn be_patient(stream: &TcpStream, timeouts: Duration) -> io::Result<()> {
+    stream.set_read_timeout(Some(timeouts))?;
+    stream.set_write_timeout(Some(timeouts))
 }
 
 /// All there is of an answer, or what came until the connection ended.
-fn read(stream: &mut impl Read, patience: Duration) -> io::Result<Vec<u8>> {
+fn read(stream: &mut impl Read, timeouts: Duration) -> io::Result<Vec<u8>> {
     let (start, mut answer) = (Instant::now(), Vec::new());
     let mut buffer = vec![0; READ_BYTES];
     while answer.len() < ANSWER_BYTES_MAX && !is_whole(&answer) {
         match stream.read(&mut buffer)? {
             0 => break,
-            _ if start.elapsed() > patience => return Err(io::ErrorKind::TimedOut.into()),
+            _ if start.elapsed() > timeouts => return Err(io::ErrorKind::TimedOut.into()),
             bytes => answer.extend_from_slice(&buffer[..bytes]),
         }
     }
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience { word: Duration::from_secs(5), answer: Duration::from_secs(5) };
+    const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(5), answer: Duration::from_secs(5) };
 
     #[test]
     fn bodies_in_each_framing() {

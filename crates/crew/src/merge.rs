@@ -32,14 +32,14 @@ struct Grown {
 
 /// What is known to have been due because it came.
 #[derive(Clone, Copy, Default)]
-struct Come {
+struct ArrivedDue {
     /// Copies.
     copies: u64,
     /// Copies that clients were sent again after they had been away.
     recovered: u64,
 }
 
-impl Come {
+impl ArrivedDue {
     fn add(&mut self, counts: &Counts) {
         self.copies += certain(counts);
         self.recovered += counts.recovered;
@@ -51,7 +51,7 @@ impl Come {
 struct Account {
     counts: Counts,
     /// Of each kind of messages, where there are several.
-    of_says: Vec<Come>,
+    of_says: Vec<ArrivedDue>,
     gone: Gone,
     held: Held,
 }
@@ -59,7 +59,7 @@ struct Account {
 impl Account {
     fn add(&mut self, delta: &Delta) {
         self.counts.merge(&delta.counts);
-        self.of_says.resize(self.of_says.len().max(delta.says.len()), Come::default());
+        self.of_says.resize(self.of_says.len().max(delta.says.len()), ArrivedDue::default());
         for (come, say) in self.of_says.iter_mut().zip(&delta.says) {
             come.add(&say.counts);
         }
@@ -70,7 +70,7 @@ impl Account {
 
 /// Who takes part in a run, and in what.
 #[derive(Clone, Debug)]
-pub(crate) struct Cast {
+pub(crate) struct Participants {
     pub(crate) workload: Workload,
     pub(crate) rooms: Arc<Rooms>,
     /// Lost ones included.
@@ -109,8 +109,8 @@ pub struct Merge {
 
 impl Merge {
     /// Nothing measured yet; connecting begins now.
-    pub(crate) fn new(cast: Cast, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
-        let Cast { workload, rooms, workers, .. } = cast;
+    pub(crate) fn new(participants: Participants, order: StepOrder, epoch_ns: u64, now_ns: u64) -> Self {
+        let Participants { workload, rooms, workers, .. } = participants;
         Self {
             workload,
             people: People { rooms, step: order.index, clients: order.clients, workers },
@@ -399,13 +399,13 @@ impl Merge {
 
     /// What the people of each role came to, where there are roles. What a lost agent's people were due, it alone knew.
     fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
-        let (rooms, casting) = (&self.people.rooms, self.people.rooms.casting());
+        let (rooms, role_assignment) = (&self.people.rooms, self.people.rooms.role_assignment());
         let figures = |(place, (role, delta)): (usize, (&RoleKind, &RoleDelta<Histogram>))| RoleFigures {
             name: role.name.clone(),
-            people: casting.people(place, self.people.clients).into(),
+            people: role_assignment.people(place, self.people.clients).into(),
             counts: {
                 let due = audience.of_roles.get(place).copied().unwrap_or_default();
-                accounted(delta.counts, due, Come::default(), interrupted)
+                accounted(delta.counts, due, ArrivedDue::default(), interrupted)
             },
             handshake: delta.handshake.clone(),
             rtt: delta.rtt.clone(),
@@ -428,8 +428,8 @@ impl Merge {
     }
 
     /// The same by kind of messages, and what came to lost agents again.
-    fn of_lost_by_say(&self) -> Vec<Come> {
-        let mut of_lost = vec![Come::default(); self.people.rooms.says().len()];
+    fn of_lost_by_say(&self) -> Vec<ArrivedDue> {
+        let mut of_lost = vec![ArrivedDue::default(); self.people.rooms.says().len()];
         for account in self.lost.iter().filter_map(|worker| self.accounts.get(worker)) {
             for (of_say, come) in of_lost.iter_mut().zip(&account.of_says) {
                 of_say.copies += come.copies;
@@ -468,7 +468,7 @@ fn certain(counts: &Counts) -> u64 {
 }
 
 /// What was counted of a part of the messages, with what was due of it, and what came to and from agents that were lost.
-fn accounted(counted: Counts, due: Due, of_lost: Come, interrupted: bool) -> Counts {
+fn accounted(counted: Counts, due: Due, of_lost: ArrivedDue, interrupted: bool) -> Counts {
     let mut counts = counted;
     counts.expected = (due.copies + counts.in_passing + of_lost.copies).max(counts.received);
     let outstanding = counts.expected - counts.received;

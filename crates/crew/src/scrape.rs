@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use results::finding::Caveat;
 
-use crate::http::{Answer, Patience, Source};
+use crate::http::{Answer, Source, Timeouts};
 
 mod exposition;
 
@@ -16,7 +16,7 @@ pub use exposition::Metrics;
 /// How often it is read: twice a second, so that every second of the timeline has a value of its own.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// An endpoint that takes longer is not worth asking every second.
-const PATIENCE: Patience = Patience { word: Duration::from_millis(900), answer: Duration::from_secs(2) };
+const PATIENCE: Timeouts = Timeouts { word: Duration::from_millis(900), answer: Duration::from_secs(2) };
 /// How often the thread looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The most metrics that are kept: a histogram alone has dozens.

@@ -8,8 +8,8 @@ use net::proc::Service;
 use results::{MachineUse, ServerUse, ThreadUse};
 use stats::fit::Before;
 
-use crate::fleet::FarEyes;
-use crate::look::{Eyes, Look, ThreadLook, Whole};
+use crate::fleet::RemoteServerReader;
+use crate::server_reading::{ServerReader, ServerReading, ThreadReading, WindowReading};
 
 use machine::MachineWatch;
 
@@ -56,20 +56,20 @@ pub(crate) struct Seen {
 
 /// Where the server runs.
 enum Sight {
-    Here(Box<Eyes>),
-    There(Box<FarEyes>),
+    Here(Box<ServerReader>),
+    There(Box<RemoteServerReader>),
 }
 
 /// One reading.
 #[derive(Clone)]
 struct Sample {
     at_ns: u64,
-    server: Option<Look>,
+    server: Option<ServerReading>,
 }
 
 impl Sample {
     /// What is seen of a server that has not ended.
-    fn alive(&self) -> Option<&Look> {
+    fn alive(&self) -> Option<&ServerReading> {
         self.server.as_ref().filter(|look| !look.has_ended)
     }
 }
@@ -87,12 +87,12 @@ struct Window {
 impl ServerWatch {
     /// Watches the server's processes and their descendants; `None`: only the machine.
     pub fn new(server: Option<&Service>) -> Self {
-        Self::with(server.map(|server| Sight::Here(Box::new(Eyes::on(server)))), server.is_some())
+        Self::with(server.map(|server| Sight::Here(Box::new(ServerReader::on(server)))), server.is_some())
     }
 
     /// Watches the server of a target agent, whose machine may be this one.
-    pub fn of_agent(eyes: FarEyes, is_here: bool) -> Self {
-        Self::with(Some(Sight::There(Box::new(eyes))), is_here)
+    pub fn of_agent(reader: RemoteServerReader, is_here: bool) -> Self {
+        Self::with(Some(Sight::There(Box::new(reader))), is_here)
     }
 
     /// From now on, a server that has ended is looked for again as each step begins.
@@ -140,7 +140,7 @@ impl ServerWatch {
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
-        self.server = found.map(|server| Sight::Here(Box::new(Eyes::on(&server))));
+        self.server = found.map(|server| Sight::Here(Box::new(ServerReader::on(&server))));
         (self.growth, self.own_bytes, self.before) = (Vec::new(), None, None);
     }
 
@@ -191,7 +191,7 @@ impl ServerWatch {
         let (first, last) = (self.first.as_ref().expect("started"), self.last.as_ref().expect("started"));
         let server = self.server_use(first, last);
         let pids = match &self.server {
-            Some(Sight::Here(eyes)) => eyes.pids(),
+            Some(Sight::Here(reader)) => reader.pids(),
             _ => Vec::new(),
         };
         let machine = self.machine.as_ref().expect("started");
@@ -225,8 +225,8 @@ impl ServerWatch {
     /// `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
         let server = match &mut self.server {
-            Some(Sight::Here(eyes)) => eyes.look(whole),
-            Some(Sight::There(eyes)) => eyes.look(whole),
+            Some(Sight::Here(reader)) => reader.look(whole),
+            Some(Sight::There(reader)) => reader.look(whole),
             None => None,
         };
         let at_ns = clock::monotonic_ns();
@@ -295,7 +295,7 @@ fn overflows() -> Option<u64> {
 }
 
 /// What is open at the start is no less in question: it may be about to be closed.
-fn before(look: &Look) -> Option<Before> {
+fn before(look: &ServerReading) -> Option<Before> {
     let whole = look.whole.as_ref()?;
     let bytes = whole.rss_bytes_peak.unwrap_or(0).saturating_sub(look.file_bytes);
     Some(Before { connections: whole.fds_peak.unwrap_or(0), bytes })
@@ -308,9 +308,9 @@ fn cpu_percent(was: &Sample, is: &Sample) -> Option<f64> {
 }
 
 /// How the threads that were there at both ends spent the window, the busiest first.
-fn thread_use(before: &Whole, after: &Whole, wall_ns: u64) -> Vec<ThreadUse> {
+fn thread_use(before: &WindowReading, after: &WindowReading, wall_ns: u64) -> Vec<ThreadUse> {
     let percent = |now: u64, then: u64| 100.0 * now.saturating_sub(then) as f64 / wall_ns.max(1) as f64;
-    let of = |now: &ThreadLook| {
+    let of = |now: &ThreadReading| {
         let then = before.threads.iter().find(|then| then.tid == now.tid && then.pid == now.pid)?;
         let user_percent = percent(now.user_ns, then.user_ns);
         let system_percent = percent(now.system_ns, then.system_ns);

@@ -26,7 +26,8 @@ pub use pacer::Pacer;
 pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};
 pub use publishing::Publishing;
 pub use rooms::{
-    Casting, Census, Floor, Mix, RoleKind, RoomKind, Rooms, SayKind, Seat, Seating, Visit, VisitStep,
+    Census, LocalMember, LocalRoomKind, LocalRooms, Mix, RoleAssignment, RoleKind, RoomKind, Rooms, SayKind,
+    Visit, VisitStep,
 };
 pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};

@@ -7,14 +7,14 @@
 mod census;
 mod crowd;
 mod even;
-mod floor;
 mod hearing;
-mod seating;
+mod local;
+mod local_kind;
 mod visit;
 
 pub use census::Census;
-pub use floor::{Floor, Seat};
 pub use hearing::{RoomKind, Rooms, SayKind};
-pub use seating::Seating;
+pub use local::LocalRooms;
+pub use local_kind::{LocalMember, LocalRoomKind};
 pub use visit::{Visit, VisitStep};
-pub use wire::people::{Casting, Mix, RoleKind};
+pub use wire::people::{Mix, RoleAssignment, RoleKind};

@@ -1,6 +1,6 @@
 //! Who sends, and whose share of the load that is.
 
-use wire::people::{Casting, RoleKind};
+use wire::people::{RoleAssignment, RoleKind};
 
 use crate::crowd::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
@@ -12,13 +12,13 @@ pub struct Senders {
     slow: f64,
     struck: f64,
     /// Where people have roles: which these are.
-    cast: Option<Cast>,
+    role_shares: Option<RoleShares>,
 }
 
 /// What share of an open load each role sends.
 #[derive(Clone, Debug)]
-struct Cast {
-    casting: Casting,
+struct RoleShares {
+    role_assignment: RoleAssignment,
     /// By role; 0: it only listens.
     shares: Vec<f64>,
 }
@@ -36,15 +36,18 @@ impl Senders {
     /// Who sends where there is no storm.
     pub fn new(speakers: Option<Speakers>, slow: Option<Slow>) -> Senders {
         let speakers = speakers.map_or(1.0, |speakers| speakers.share);
-        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0, cast: None }
+        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0, role_shares: None }
     }
 
     /// The same, of people with these roles, if they have any.
     pub fn of_roles(self, roles: &[RoleKind]) -> Senders {
         let whole: u64 = roles.iter().map(RoleKind::weight).sum();
         let share = |role: &RoleKind| role.weight() as f64 / whole as f64;
-        let cast = || Cast { casting: Casting::new(roles), shares: roles.iter().map(share).collect() };
-        Senders { cast: (!roles.is_empty()).then(cast), ..self }
+        let role_shares = || RoleShares {
+            role_assignment: RoleAssignment::new(roles),
+            shares: roles.iter().map(share).collect(),
+        };
+        Senders { role_shares: (!roles.is_empty()).then(role_shares), ..self }
     }
 
     /// The same without the share that drops its connections.
@@ -59,14 +62,14 @@ impl Senders {
 
     /// Who of them has a rate of their own: the people of each role that sends; without roles, all together.
     pub fn groups(&self) -> Vec<SenderGroup> {
-        let Some(Cast { casting, shares }) = &self.cast else {
+        let Some(RoleShares { role_assignment, shares }) = &self.role_shares else {
             return vec![self.all()];
         };
         let group = |(role, &share): (usize, &f64)| {
             let mut alone = vec![0.0; shares.len()];
             alone[role] = 1.0;
-            let cast = Some(Cast { casting: casting.clone(), shares: alone });
-            SenderGroup { senders: Senders { cast, ..self.clone() }, share }
+            let role_shares = Some(RoleShares { role_assignment: role_assignment.clone(), shares: alone });
+            SenderGroup { senders: Senders { role_shares, ..self.clone() }, share }
         };
         shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(group).collect()
     }
@@ -93,8 +96,10 @@ impl Senders {
 
     /// Whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
     pub fn sends(&self, client: u32) -> bool {
-        let is_silent = |cast: &Cast| cast.shares[cast.casting.role(client)] == 0.0;
-        let listens = is_picked(1.0 - self.speakers, client) || self.cast.as_ref().is_some_and(is_silent);
+        let is_silent =
+            |role_shares: &RoleShares| role_shares.shares[role_shares.role_assignment.role(client)] == 0.0;
+        let listens =
+            is_picked(1.0 - self.speakers, client) || self.role_shares.as_ref().is_some_and(is_silent);
         !listens && !is_picked(self.slow, client) && !is_picked(self.struck, client)
     }
 }
@@ -105,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0, cast: None };
+    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0, role_shares: None };
 
     #[test]
     fn a_share_speaks_and_client_0_is_of_it() {

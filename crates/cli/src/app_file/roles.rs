@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{Casting, RoleKind};
+use load::{RoleAssignment, RoleKind};
 use results::units;
 use toml::Spanned;
 
@@ -26,8 +26,8 @@ pub(super) fn kinds(
     usual: &mut Usual,
 ) -> Result<Vec<RoleKind>, Failure> {
     let (Some(first), Some(last)) = (roles.first(), roles.last()) else { return Ok(Vec::new()) };
-    if roles.len() > Casting::ROLES_MAX {
-        let problem = format!("at most {} roles, not {}", Casting::ROLES_MAX, roles.len());
+    if roles.len() > RoleAssignment::ROLES_MAX {
+        let problem = format!("at most {} roles, not {}", RoleAssignment::ROLES_MAX, roles.len());
         return Err(source.error(first.span(), problem));
     }
     if says.is_empty() {

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crew::http::{Patience, Request, Source};
+use crew::http::{Request, Source, Timeouts};
 use url::Url;
 
 use super::measures::Measures;
@@ -13,7 +13,7 @@ use crate::secrets;
 use crate::stderr;
 
 /// Who takes longer misses a second.
-const PATIENCE: Patience = Patience { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
+const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
 /// Seconds that wait for who is slow; further ones are left out, but not the last.
 const QUEUE_SECONDS: usize = 8;
 /// How often it is looked whether the user has had enough of waiting.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use crew::fleet::{
-    self, AgentKey, AgentOptions, HostHello, Means, Nats, Policy, Rule, WORKERS_MAX, host, label, name,
+    self, AgentKey, AgentOptions, AgentResources, HostHello, Nats, Policy, Rule, WORKERS_MAX, host, label,
+    name,
 };
 use net::machine::Machine;
 use secret::Secret;
@@ -110,7 +111,7 @@ impl Agent {
             (None, Some(cpus)) => processes::threads_on(cpus.len()),
             (None, None) => processes::threads_of_all_cpus()?,
         };
-        let means = Means {
+        let means = AgentResources {
             threads,
             cpus: cpus.unwrap_or_default(),
             clients_per_process: u32::try_from(processes::clients_per_process(threads)?).unwrap_or(u32::MAX),

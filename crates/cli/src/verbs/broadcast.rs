@@ -139,9 +139,10 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
 
 /// Whether each role that says something has somebody who says it, in the smallest step already.
 pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
-    let casting = rooms.casting();
+    let role_assignment = rooms.role_assignment();
     for (place, role) in rooms.roles().iter().enumerate().filter(|(_, role)| role.weight() > 0) {
-        let first = (0..).find(|&number| casting.role(number) == place).expect("each role has a place");
+        let first =
+            (0..).find(|&number| role_assignment.role(number) == place).expect("each role has a place");
         if u64::from(first) >= people {
             let whole: u32 = rooms.roles().iter().map(|role| role.share).sum();
             let percent = 100.0 * f64::from(role.share) / f64::from(whole);

@@ -171,7 +171,7 @@ fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use crew::fleet::Lock;
+    use crew::fleet::ClaimChallenge;
 
     use super::*;
 
@@ -206,7 +206,7 @@ mod tests {
             lock: None,
         };
         assert_eq!(list(std::slice::from_ref(&agent)), "a  throng 0.1.0/2  2 threads  run 77  zone=b\n");
-        let lock = Some(Lock { key: "UAB".into(), word: "w".into() });
+        let lock = Some(ClaimChallenge { key: "UAB".into(), word: "w".into() });
         assert!(list(&[Hello { lock, ..agent }]).ends_with("  run 77  zone=b  obeys UAB\n"));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use engine::Settled;
 
 use super::away::Away;
-use super::hall::{Hall, Name};
+use super::room_index::{Name, RoomIndex};
 use super::said::Said;
 
 /// What was due to clients.
@@ -21,14 +21,14 @@ pub(crate) struct Due {
 
 /// What is due of each kind of messages to clients that left in mid-step or were away: otherwise than to those who were there.
 pub(super) fn apart_of_says(
-    hall: &Hall<'_>,
+    room_index: &RoomIndex<'_>,
     lacking: &HashMap<Name, u32>,
     away: &Away,
     books: &[Settled],
 ) -> Vec<Due> {
-    let mut of_says = vec![Due::default(); hall.kinds()];
+    let mut of_says = vec![Due::default(); room_index.kinds()];
     for (&name, &copies) in lacking {
-        of_says[hall.kind_of(name)].left_behind += u64::from(copies);
+        of_says[room_index.kind_of(name)].left_behind += u64::from(copies);
     }
     for (of_say, &sent) in of_says.iter_mut().zip(&away.of_says) {
         of_say.offline = sent;
@@ -42,20 +42,20 @@ pub(super) fn apart_of_says(
 
 /// The same of each role, by those of its clients; nothing without roles. `interrupted`: as in [`Away::of`].
 pub(super) fn apart_of_roles(
-    hall: &Hall<'_>,
+    room_index: &RoomIndex<'_>,
     said: &Said<'_>,
     books: &[Settled],
     interrupted: bool,
 ) -> Vec<Due> {
-    let mut of_roles = vec![Due::default(); hall.roles()];
-    for settled in books.iter().filter(|_| hall.roles() > 0) {
+    let mut of_roles = vec![Due::default(); room_index.roles()];
+    for settled in books.iter().filter(|_| room_index.roles() > 0) {
         for departure in &settled.departures {
             let due = said.to(departure.client, departure.from_ns, departure.to_ns);
             let left_behind = due.skip(departure.received as usize).count() as u64;
-            of_roles[hall.role_of(departure.client)].left_behind += left_behind;
+            of_roles[room_index.role_of(departure.client)].left_behind += left_behind;
         }
         for absence in &settled.absences {
-            let (of_role, had) = (&mut of_roles[hall.role_of(absence.client)], u64::from(absence.had));
+            let (of_role, had) = (&mut of_roles[room_index.role_of(absence.client)], u64::from(absence.had));
             of_role.copies += had;
             if interrupted && absence.to_ns == u64::MAX {
                 continue;

@@ -2,12 +2,12 @@
 
 use engine::{Announced, Settled};
 
+use super::membership::MembershipTimeline;
 use super::said::arrived;
-use super::turnout::Turnout;
 
 /// How many were to hear of those who came into their rooms, and how many did. Newcomers are not there yet when they ask; and who
 /// has left before the slowest news of the step would have come has missed nothing.
-pub(super) fn presence(turnout: &Turnout<'_>, books: &[Settled]) -> (u64, u64) {
+pub(super) fn presence(membership: &MembershipTimeline<'_>, books: &[Settled]) -> (u64, u64) {
     let heard = arrived(books.iter().flat_map(|settled| &settled.heard));
     let mut news: Vec<(Announced, u32, u64)> = Vec::new();
     for Settled { worker, announced, .. } in books {
@@ -19,9 +19,9 @@ pub(super) fn presence(turnout: &Turnout<'_>, books: &[Settled]) -> (u64, u64) {
     let slowest_ns = news.iter().map(|&(.., late_ns)| late_ns).max().unwrap_or(0);
     let (mut due, mut seen) = (0, 0);
     for (Announced { client, kind, sent_ns, .. }, heard, _) in news {
-        let here = turnout.at(kind, client, sent_ns);
+        let here = membership.at(kind, client, sent_ns);
         let have_heard = heard.min(here);
-        let have_left = turnout.leavers(kind, client, sent_ns, sent_ns.saturating_add(slowest_ns));
+        let have_left = membership.leavers(kind, client, sent_ns, sent_ns.saturating_add(slowest_ns));
         due += u64::from(here - have_left.min(here - have_heard));
         seen += u64::from(have_heard);
     }

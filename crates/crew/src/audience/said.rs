@@ -4,53 +4,53 @@ use std::collections::{HashMap, HashSet};
 
 use engine::{BroadcastTally, SentBroadcast, Settled};
 
-use super::hall::{Hall, Name};
+use super::room_index::{Name, RoomIndex};
 
 /// Every broadcast of a step, by room and time.
 #[derive(Debug)]
 pub(super) struct Said<'a> {
-    hall: &'a Hall<'a>,
-    sent: Vec<Told>,
+    room_index: &'a RoomIndex<'a>,
+    sent: Vec<SentRow>,
 }
 
 /// One of them: its kind of rooms, room, moment, name and sender.
-type Told = (u16, u32, u64, Name, u32);
+type SentRow = (u16, u32, u64, Name, u32);
 
 impl<'a> Said<'a> {
     /// Of these books, but for what is as if it had never been said; nothing where no client was ever absent or left, since nobody asks then.
-    pub(super) fn of(hall: &'a Hall<'a>, books: &[Settled], unheard: &HashSet<Name>) -> Self {
+    pub(super) fn of(room_index: &'a RoomIndex<'a>, books: &[Settled], unheard: &HashSet<Name>) -> Self {
         let is_asked =
             books.iter().any(|settled| !settled.departures.is_empty() || !settled.absences.is_empty());
         let books = if is_asked { books } else { &[] };
         let row = |(name, sent): (Name, &SentBroadcast)| {
-            let kind = hall.say_of(name).room;
-            (kind, hall.census(kind).room(sent.client), sent.sent_ns, name, sent.client)
+            let kind = room_index.say_of(name).room;
+            (kind, room_index.census(kind).room(sent.client), sent.sent_ns, name, sent.client)
         };
         let mut sent: Vec<_> = all_sent(books).filter(|(name, _)| !unheard.contains(name)).map(row).collect();
         sent.sort_unstable();
-        Self { hall, sent }
+        Self { room_index, sent }
     }
 
     /// How many kinds of messages there are.
     pub(super) fn kinds(&self) -> usize {
-        self.hall.kinds()
+        self.room_index.kinds()
     }
 
     /// The kind of a message.
     pub(super) fn kind_of(&self, name: Name) -> usize {
-        self.hall.kind_of(name)
+        self.room_index.kind_of(name)
     }
 
     /// What was said to a client from one moment until another, in order: each message, and when it was sent.
     pub(super) fn to(&self, client: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (Name, u64)> {
         let mut said: Vec<(Name, u64)> = Vec::new();
-        for (kind, census) in (0..).zip(&self.hall.censuses) {
+        for (kind, census) in (0..).zip(&self.room_index.censuses) {
             let own = (kind, census.room(client));
             let before = |at_ns: u64| {
                 self.sent.partition_point(|&(kind, room, sent_ns, ..)| ((kind, room), sent_ns) < (own, at_ns))
             };
             let (first, behind) = (before(from_ns), before(to_ns));
-            let is_due = |name, sender| sender != client || self.hall.say_of(name).hears_itself();
+            let is_due = |name, sender| sender != client || self.room_index.say_of(name).hears_itself();
             let of_room = self.sent[first..behind.max(first)].iter();
             said.extend(
                 of_room
@@ -58,7 +58,7 @@ impl<'a> Said<'a> {
                     .map(|&(_, _, sent_ns, name, _)| (name, sent_ns)),
             );
         }
-        if self.hall.censuses.len() > 1 {
+        if self.room_index.censuses.len() > 1 {
             said.sort_unstable_by_key(|&(name, sent_ns)| (sent_ns, name));
         }
         said.into_iter()

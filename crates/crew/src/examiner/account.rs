@@ -4,7 +4,7 @@ use engine::Delta;
 use load::Workload;
 use stats::{Counts, Packed};
 
-use super::lie::Lie;
+use super::fault::Fault;
 
 pub(super) const NS_PER_S: u64 = 1_000_000_000;
 
@@ -63,23 +63,23 @@ impl Account {
         self.usage.merge(&delta.usage);
     }
 
-    pub(super) fn check(&self, workload: Workload, bounds: &Bounds) -> Result<(), Lie> {
+    pub(super) fn check(&self, workload: Workload, bounds: &Bounds) -> Result<(), Fault> {
         let Account { counts, tail, held, gone, usage, .. } = self;
         let ended = [counts.connected, counts.connect_timeouts, counts.connect_failures, counts.connecting];
         let ended = ended.into_iter().fold(0, u64::saturating_add);
         if counts.connects > bounds.connects || ended > counts.connects {
-            return Err(Lie::Connections);
+            return Err(Fault::Connections);
         }
         let present = bounds.share.saturating_add(counts.connected);
         let has_left = counts.disconnects.max(counts.left).max(counts.cut) > present;
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
-            return Err(Lie::Clients);
+            return Err(Fault::Clients);
         }
         // A message is sent, or waits for its connection, or had nobody to send it.
         let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
         let is_too_many = asked.max(counts.unacknowledged) > bounds.sent;
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {
-            return Err(Lie::Sent);
+            return Err(Fault::Sent);
         }
         let part = [counts.late, counts.in_passing, counts.batched, tail.received, self.answers, gone.copies];
         let due = match workload {
@@ -92,7 +92,7 @@ impl Account {
             || part.into_iter().any(|part| part > counts.received)
             || counts.reordered > counts.received.saturating_add(counts.recovered)
         {
-            return Err(Lie::Answers);
+            return Err(Fault::Answers);
         }
         let events = [
             counts.waited,
@@ -117,7 +117,7 @@ impl Account {
             || self.due > asked.saturating_mul(bounds.clients)
             || self.received_bytes > bounds.bytes
             || time_ns > bounds.time_ns;
-        if is_too_much { Err(Lie::Pace) } else { Ok(()) }
+        if is_too_much { Err(Fault::Pace) } else { Ok(()) }
     }
 }
 

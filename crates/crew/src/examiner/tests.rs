@@ -120,7 +120,7 @@ fn newcomers((client, kind): (u32, u16)) -> Change {
     Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))
 }
 
-fn lies() -> Vec<(Lie, Change)> {
+fn lies() -> Vec<(Fault, Change)> {
     let later_ns = || clock::monotonic_ns() + 2 * AHEAD_NS_MAX;
     let departure = |from_ns, to_ns| Departure { client: 1, from_ns, to_ns, received: 0 };
     let error = |kind: &str, count| {
@@ -130,7 +130,7 @@ fn lies() -> Vec<(Lie, Change)> {
         errors
     };
     let (odd, many) = (error("\u{1b}[2J", 1), error("reset", u64::MAX));
-    let mut lies: Vec<(Lie, Change)> = Vec::new();
+    let mut lies: Vec<(Fault, Change)> = Vec::new();
     let mut add = |lie, change: Change| lies.push((lie, change));
     let grown = |usable, slow, reached| -> Change {
         Box::new(move |report| {
@@ -139,51 +139,51 @@ fn lies() -> Vec<(Lie, Change)> {
             }
         })
     };
-    add(Lie::Share, grown(3, 0, 3));
-    add(Lie::Share, grown(1, 2, 2));
-    add(Lie::Share, grown(2, 0, u32::MAX));
-    add(Lie::Share, Box::new(in_load(|delta| delta.usable = 3)));
-    add(Lie::Connections, Box::new(in_load(|delta| delta.counts.connects = 1)));
-    add(Lie::Connections, Box::new(in_load(|delta| delta.counts.connected = 1 << 44)));
-    add(Lie::Counts, Box::new(in_load(|delta| delta.counts.received = u64::MAX)));
-    add(Lie::Clients, Box::new(in_load(|delta| delta.counts.disconnects = 5)));
-    add(Lie::Sent, Box::new(in_load(|delta| delta.counts.sent = SAMPLES + 1)));
-    add(Lie::Pace, Box::new(in_load(|delta| delta.counts.duplicate = 1 << 40)));
-    add(Lie::Pace, Box::new(in_load(|delta| delta.gone.receivers = u64::MAX)));
-    add(Lie::Pace, Box::new(in_load(|delta| delta.usage.wall_ns = u64::MAX)));
-    add(Lie::Pace, Box::new(in_load(|delta| delta.received_bytes = u64::MAX)));
-    add(Lie::Pace, Box::new(in_load(move |delta| delta.errors = many.clone())));
-    add(Lie::ErrorWords, Box::new(in_load(move |delta| delta.errors = odd.clone())));
-    add(Lie::Statuses, Box::new(in_load(|delta| _ = delta.statuses.insert(7, 1))));
-    add(Lie::Answers, Box::new(in_load(|delta| _ = delta.statuses.insert(200, 1 << 40))));
-    add(Lie::Time, Box::new(in_load(move |delta| delta.at_ns = later_ns())));
-    add(Lie::Time, Box::new(in_load(move |delta| delta.last_arrival_ns = u64::MAX)));
-    add(Lie::Departure, Box::new(in_books(move |settled| settled.departures = vec![departure(9, 3)])));
-    add(Lie::Departure, Box::new(in_books(move |settled| settled.departures = vec![departure(3, 9)])));
-    add(Lie::Books, Box::new(in_books(|settled| settled.delta.worker = 0)));
+    add(Fault::Share, grown(3, 0, 3));
+    add(Fault::Share, grown(1, 2, 2));
+    add(Fault::Share, grown(2, 0, u32::MAX));
+    add(Fault::Share, Box::new(in_load(|delta| delta.usable = 3)));
+    add(Fault::Connections, Box::new(in_load(|delta| delta.counts.connects = 1)));
+    add(Fault::Connections, Box::new(in_load(|delta| delta.counts.connected = 1 << 44)));
+    add(Fault::Counts, Box::new(in_load(|delta| delta.counts.received = u64::MAX)));
+    add(Fault::Clients, Box::new(in_load(|delta| delta.counts.disconnects = 5)));
+    add(Fault::Sent, Box::new(in_load(|delta| delta.counts.sent = SAMPLES + 1)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.counts.duplicate = 1 << 40)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.gone.receivers = u64::MAX)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.usage.wall_ns = u64::MAX)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.received_bytes = u64::MAX)));
+    add(Fault::Pace, Box::new(in_load(move |delta| delta.errors = many.clone())));
+    add(Fault::ErrorWords, Box::new(in_load(move |delta| delta.errors = odd.clone())));
+    add(Fault::Statuses, Box::new(in_load(|delta| _ = delta.statuses.insert(7, 1))));
+    add(Fault::Answers, Box::new(in_load(|delta| _ = delta.statuses.insert(200, 1 << 40))));
+    add(Fault::Time, Box::new(in_load(move |delta| delta.at_ns = later_ns())));
+    add(Fault::Time, Box::new(in_load(move |delta| delta.last_arrival_ns = u64::MAX)));
+    add(Fault::Departure, Box::new(in_books(move |settled| settled.departures = vec![departure(9, 3)])));
+    add(Fault::Departure, Box::new(in_books(move |settled| settled.departures = vec![departure(3, 9)])));
+    add(Fault::Books, Box::new(in_books(|settled| settled.delta.worker = 0)));
     add(
-        Lie::Broadcasts,
+        Fault::Broadcasts,
         Box::new(in_books(|settled| {
             let sent =
                 SentBroadcast { client: 1, intended_ns: 0, sent_ns: 0, is_cut_off: false, is_outside: false };
             settled.sent = vec![sent; SAMPLES as usize];
         })),
     );
-    add(Lie::Attendance, attendance(&[(9, 0, -1), (3, 0, 1)]));
-    add(Lie::Attendance, attendance(&[(0, 0, 1)]));
-    add(Lie::Attendance, attendance(&[(0, 0, -1), (3, 0, i32::MIN)]));
-    add(Lie::Attendance, attendance(&[(0, 1, -1)]));
-    add(Lie::Pace, Box::new(in_load(|delta| delta.due = u64::MAX)));
+    add(Fault::Attendance, attendance(&[(9, 0, -1), (3, 0, 1)]));
+    add(Fault::Attendance, attendance(&[(0, 0, 1)]));
+    add(Fault::Attendance, attendance(&[(0, 0, -1), (3, 0, i32::MIN)]));
+    add(Fault::Attendance, attendance(&[(0, 1, -1)]));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.due = u64::MAX)));
     for (worker, number, received) in [(2, 0, 1), (0, BROADCASTS_MAX, 1), (0, 0, u32::MAX)] {
         let tally = BroadcastTally { worker, client: 0, number, received, last_ns: 0 };
-        add(Lie::Copies, Box::new(in_books(move |settled| settled.tallies = vec![tally])));
-        add(Lie::Copies, Box::new(in_books(move |settled| settled.heard = vec![tally])));
+        add(Fault::Copies, Box::new(in_books(move |settled| settled.tallies = vec![tally])));
+        add(Fault::Copies, Box::new(in_books(move |settled| settled.heard = vec![tally])));
     }
-    [(1, 0), (0, 0), (1, 1)].into_iter().for_each(|newcomer| add(Lie::Newcomers, newcomers(newcomer)));
+    [(1, 0), (0, 0), (1, 1)].into_iter().for_each(|newcomer| add(Fault::Newcomers, newcomers(newcomer)));
     let twice = vec![BroadcastTally { worker: 0, client: 0, number: 0, received: 2, last_ns: 0 }; 2];
-    add(Lie::Copies, Box::new(in_books(move |settled| settled.tallies = twice.clone())));
+    add(Fault::Copies, Box::new(in_books(move |settled| settled.tallies = twice.clone())));
     add(
-        Lie::Sent,
+        Fault::Sent,
         Box::new(|report| {
             if let Report::Loaded { worker: 1, sent, .. } = report {
                 *sent = u64::MAX;
@@ -213,7 +213,7 @@ fn books_are_closed_once_and_many_small_lies_are_a_large_one() {
     twice.insert(twice.len() - 1, last.clone());
     twice.insert(twice.len() - 1, last);
     let error = replay(&plan, 2, order(), twice).map_err(|broken| broken.error.to_string()).err();
-    assert!(error.is_some_and(|error| error.ends_with(&Lie::Closed.to_string())));
+    assert!(error.is_some_and(|error| error.ends_with(&Fault::Closed.to_string())));
     let mut examiner = Examiner::new(&plan, 2);
     let began_ns = clock::monotonic_ns();
     examiner.begin(order(), began_ns);

@@ -18,9 +18,9 @@ use super::access::Nats;
 use super::bus::{self, Bus, Content};
 use super::intro::{self, Call, Hello, HostHello, Labels, VERSION};
 use super::link::{Incoming, Link};
-use super::reception::{Reception, VisitedRooms};
+use super::presence::{AgentPresence, Subscriptions};
 use super::seal::AgentKey;
-use crate::look::Look;
+use crate::server_reading::ServerReading;
 
 /// How often an agent looks around.
 const TICK: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ pub(super) enum Over {
     /// It needs the agent no more.
     Done,
     /// It asks for what cannot be meant.
-    Nonsense,
+    ProtocolViolation,
 }
 
 /// What every agent is.
@@ -97,7 +97,7 @@ pub(super) trait Work {
     }
 
     /// What its server uses, if it has one: the whole, or what is quick to find out.
-    fn look(&mut self, _is_whole: bool) -> Option<Look> {
+    fn look(&mut self, _is_whole: bool) -> Option<ServerReading> {
         None
     }
 }
@@ -126,55 +126,56 @@ pub(super) fn serve<W: Work>(
             sealed_to: String::new(),
             lock: None,
         };
-        let (reception, doors) = Reception::open(&options.nats, hello, options.key.clone()).await?;
+        let (presence, subscriptions) =
+            AgentPresence::open(&options.nats, hello, options.key.clone()).await?;
         (options.log)(&format!("agent {} waits for a {}", options.name, W::WHOLE));
-        Agent { options, reception, begin, work: None }.run(doors).await;
+        Agent { options, presence, begin, work: None }.run(subscriptions).await;
         Ok(())
     })
 }
 
 struct Agent<'a, W, B> {
     options: &'a AgentOptions<'a>,
-    reception: Reception,
+    presence: AgentPresence,
     begin: B,
     work: Option<W>,
 }
 
 impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
-    async fn run(mut self, mut doors: VisitedRooms) {
+    async fn run(mut self, mut subscriptions: Subscriptions) {
         let mut ticks = tokio::time::interval(TICK);
         while !(self.options.is_interrupted)() {
             tokio::select! {
-                Some(call) = doors.calls.next() => self.handle_call(&call).await,
-                Some(claim) = doors.claims.next() => self.handle_claim(&claim).await,
-                Some(down) = doors.downs.next() => self.handle_down(&down.payload).await,
-                Some(look) = doors.looks.next() => self.handle_look(&look).await,
+                Some(call) = subscriptions.calls.next() => self.handle_call(&call).await,
+                Some(claim) = subscriptions.claims.next() => self.handle_claim(&claim).await,
+                Some(down) = subscriptions.downs.next() => self.handle_down(&down.payload).await,
+                Some(look) = subscriptions.looks.next() => self.handle_look(&look).await,
                 Some(news) = next_news(&mut self.work) => self.handle_news(news),
                 _ = ticks.tick() => self.handle_tick(),
             }
             if let Some(work) = &mut self.work {
-                work.pump(&self.reception.bus, clock::own_monotonic_ns()).await;
+                work.pump(&self.presence.bus, clock::own_monotonic_ns()).await;
             }
         }
         self.leave("it was told to stop").await;
     }
 
     async fn handle_call(&mut self, message: &Message) {
-        match Reception::read_call(message) {
+        match AgentPresence::read_call(message) {
             Some(Call::ClientContext) => {}
             Some(call) => {
                 let run = self.work.as_ref().map(W::run);
-                if run.is_some_and(|run| self.reception.is_ended(run, &call)) {
+                if run.is_some_and(|run| self.presence.is_ended(run, &call)) {
                     self.leave("`throng fleet stop`").await;
                 }
             }
             None => return,
         }
-        self.reception.answer_call(message, self.work.as_ref().map(W::run)).await;
+        self.presence.answer_call(message, self.work.as_ref().map(W::run)).await;
     }
 
     async fn handle_claim(&mut self, message: &Message) {
-        let taken = self.reception.handle_claim(message, self.work.as_ref().map(W::run)).await;
+        let taken = self.presence.handle_claim(message, self.work.as_ref().map(W::run)).await;
         let Some((run, link)) = taken else { return };
         (self.options.log)(&format!("{} {run}: begins", W::WHOLE));
         match (self.begin)(run, link) {
@@ -191,13 +192,13 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
             Ok(Incoming::Beat(Content::Beat { sent_ns })) => {
                 let here_ns = clock::own_monotonic_ns();
                 let answer = Content::Answer { sent_ns, here_ns, rss_bytes: work.rss_bytes() };
-                work.link().put(&self.reception.bus, answer).await;
+                work.link().put(&self.presence.bus, answer).await;
             }
             Ok(Incoming::Beat(_)) => {}
             Ok(Incoming::Message(order)) => match work.handle_order(order) {
                 Ok(()) => {}
                 Err(Over::Done) => self.free("done"),
-                Err(Over::Nonsense) => self.leave(NONSENSE).await,
+                Err(Over::ProtocolViolation) => self.leave(NONSENSE).await,
             },
             Err(_) => self.leave(NONSENSE).await,
         }
@@ -207,7 +208,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     async fn handle_look(&mut self, question: &Message) {
         let look = self.work.as_mut().and_then(|work| work.look(!question.payload.is_empty()));
         let bytes = look.map(|look| postcard::to_stdvec(&look).expect("our looks can be encoded"));
-        self.reception.bus.answer(question, bytes.unwrap_or_default()).await;
+        self.presence.bus.answer(question, bytes.unwrap_or_default()).await;
     }
 
     fn handle_news(&mut self, news: W::News) {
@@ -229,8 +230,8 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     async fn leave(&mut self, why: &str) {
         if let Some(work) = &mut self.work {
             work.handle_leaving(why);
-            work.link().pump(&self.reception.bus, clock::own_monotonic_ns()).await;
-            let _ = self.reception.bus.flush().await;
+            work.link().pump(&self.presence.bus, clock::own_monotonic_ns()).await;
+            let _ = self.presence.bus.flush().await;
             self.free(why);
         }
     }

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::Error;
 use super::access::Nats;
-use super::courier::Part;
 use super::seal::SEAL_BYTES;
+use super::transport::Part;
 
 /// Time to connect, and to be answered.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -116,7 +116,7 @@ impl Bus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a courier.
+    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a transport.
     pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) -> bool {
         if !self.is_connected() {
             return false;

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::Error;
 use super::bus::runtime;
-use super::gather::Gathering;
+use super::gather::AgentSelection;
 use super::post::AgentState;
 use super::relay::{Order, Relay};
 
@@ -33,7 +33,7 @@ pub struct Fleet {
 impl Fleet {
     /// Finds and claims the agents, and waits until their workers stand. Gives also what these report.
     pub(crate) fn start(
-        wanted: &Gathering,
+        wanted: &AgentSelection,
         plan: &Plan,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<(Self, Receiver<Report>), Error> {
@@ -42,7 +42,7 @@ impl Fleet {
         let states = Arc::new(Mutex::new(Vec::new()));
         let (started, outcome) = mpsc::channel();
         let (wanted, plan, shared) = (wanted.clone(), plan.clone(), Arc::clone(&states));
-        let patience = wanted.wait + READY_TIMEOUT;
+        let deadlines = wanted.wait + READY_TIMEOUT;
         let work = move || {
             let began = runtime().and_then(|runtime| {
                 runtime.block_on(async {
@@ -67,7 +67,7 @@ impl Fleet {
                     fleet.thread = None;
                     return Err(Error::Agents("interrupted before the agents were there".into()));
                 }
-                Err(RecvTimeoutError::Timeout) if began.elapsed() < patience => {}
+                Err(RecvTimeoutError::Timeout) if began.elapsed() < deadlines => {}
                 Err(_) => return Err(Error::Agents("the agents did not get ready".into())),
             }
         }

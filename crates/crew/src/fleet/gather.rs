@@ -26,7 +26,7 @@ const CLAIM_TIME: Duration = Duration::from_secs(2);
 
 /// Which agents are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Gathering {
+pub struct AgentSelection {
     /// Where NATS is.
     pub nats: Nats,
     /// How many; `None`: all that there are.
@@ -101,7 +101,7 @@ async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
 }
 
 /// Finds the agents for a run, waiting for them as long as allowed.
-pub(super) async fn find(bus: &Bus, wanted: &Gathering) -> Result<Vec<Hello>, Error> {
+pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello>, Error> {
     let until = Instant::now() + wanted.wait;
     loop {
         let found = call(bus, &Call::ClientContext).await?;
@@ -171,7 +171,7 @@ pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<
 }
 
 /// Why an agent cannot work for the run; `None`: it can.
-fn why_not(hello: &Hello, wanted: &Gathering) -> Option<Unfit> {
+fn why_not(hello: &Hello, wanted: &AgentSelection) -> Option<Unfit> {
     if hello.version != VERSION {
         return Some(Unfit::Version(hello.version.clone()));
     }
@@ -191,7 +191,7 @@ pub(super) fn why_locked(hello: &Hello, key: Option<&FleetKey>) -> Option<Unfit>
     (own.as_ref() != Some(&wanted)).then_some(Unfit::Locked { wanted, own })
 }
 
-fn too_few(found: &[Hello], free: usize, wanted: &Gathering) -> Error {
+fn too_few(found: &[Hello], free: usize, wanted: &AgentSelection) -> Error {
     let unfit = found.iter().filter_map(|hello| Some((hello.name.clone(), why_not(hello, wanted)?)));
     Error::TooFew { free, needed: wanted.agents.unwrap_or(1), unfit: unfit.collect() }
 }
@@ -270,10 +270,10 @@ mod tests {
     fn agents_that_cannot_work_are_named() {
         let busy = Hello { run: Some("r7".into()), ..hello("busy") };
         let old = Hello { version: "0.0.9/1".into(), ..hello("old") };
-        let wanted = Gathering {
+        let wanted = AgentSelection {
             agents: Some(3),
             labels: [("zone".into(), "a".into())].into(),
-            ..Gathering::default()
+            ..AgentSelection::default()
         };
         let labelled = |hello: Hello| Hello { labels: wanted.labels.clone(), ..hello };
         let found = [labelled(busy), labelled(old), hello("elsewhere"), labelled(hello("free"))];

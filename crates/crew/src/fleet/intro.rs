@@ -1,7 +1,7 @@
 //! How agents and a coordinator meet: which agents are there, and which coordinator each works for.
 //!
 //! In JSON, because the two may be of different versions and must be able to find that out. Everything else goes over
-//! [couriers](super::courier), in a form that both sides share.
+//! [transports](super::transport), in a form that both sides share.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -96,12 +96,12 @@ pub struct Hello {
     pub sealed_to: String,
     /// The key that it obeys; `None`: it obeys any coordinator that reaches it.
     #[serde(default)]
-    pub lock: Option<Lock>,
+    pub lock: Option<ClaimChallenge>,
 }
 
 /// What opens an agent to a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lock {
+pub struct ClaimChallenge {
     /// The key that has to sign it.
     pub key: String,
     /// What has to be signed with it: good for one claim.
@@ -233,7 +233,7 @@ mod tests {
             run: None,
             host: Some(HostHello { address: Ipv4Addr::LOCALHOST, machine: "2 cores".into() }),
             sealed_to: "X".repeat(56),
-            lock: Some(Lock { key: "U".repeat(56), word: unique() }),
+            lock: Some(ClaimChallenge { key: "U".repeat(56), word: unique() }),
         }
     }
 

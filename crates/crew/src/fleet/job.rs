@@ -26,7 +26,7 @@ const ROW_NS: u64 = 1_000_000_000;
 const REPORTS_WAITING_MAX: usize = 64;
 
 /// What an agent that loads has to work with.
-pub struct Means<'a> {
+pub struct AgentResources<'a> {
     /// Worker threads.
     pub threads: u16,
     /// CPUs to pin them to; empty: not pinned.
@@ -43,7 +43,7 @@ pub struct Means<'a> {
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
-pub fn serve(options: &AgentOptions<'_>, means: &Means<'_>) -> Result<(), Error> {
+pub fn serve(options: &AgentOptions<'_>, means: &AgentResources<'_>) -> Result<(), Error> {
     if means.policy.allowed.is_empty() {
         (options.log)("it may load nothing: --allow names servers, e.g. --allow ws://10.0.0.0/8:*");
     }
@@ -53,7 +53,7 @@ pub fn serve(options: &AgentOptions<'_>, means: &Means<'_>) -> Result<(), Error>
 
 /// One run's work.
 struct Job<'a> {
-    means: &'a Means<'a>,
+    means: &'a AgentResources<'a>,
     log: &'a dyn Fn(&str),
     run: String,
     link: Link,
@@ -71,7 +71,7 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// The work is to come.
-    fn new(means: &'a Means<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
+    fn new(means: &'a AgentResources<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING_MAX);
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
         let (local, segments, clients_max) = (None, Vec::new(), 0);
@@ -92,9 +92,10 @@ impl<'a> Job<'a> {
     }
 
     fn handle_brief(&mut self, brief: &Brief) -> Result<(), Over> {
-        let first = brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(Over::Nonsense)?;
+        let first =
+            brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(Over::ProtocolViolation)?;
         if self.local.is_some() {
-            return Err(Over::Nonsense);
+            return Err(Over::ProtocolViolation);
         }
         let begun = match self.means.policy.refusal(&brief.plan) {
             Some(why) => {
@@ -117,7 +118,7 @@ impl<'a> Job<'a> {
     fn start(&mut self, brief: &Brief) -> io::Result<()> {
         net::clock::set_offset_ns(brief.offset_ns);
         let Brief { plan, segments, processes, .. } = brief;
-        let Means { cpus, child, .. } = self.means;
+        let AgentResources { cpus, child, .. } = self.means;
         let (local, outbox) = Local::start(plan, segments, (*processes).into(), cpus, child)?;
         let sender = self.sender.clone();
         thread::Builder::new()
@@ -155,7 +156,7 @@ impl Work for Job<'_> {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
                 if !sense::is_command(&command, &self.segments, self.clients_max) {
-                    return Err(Over::Nonsense);
+                    return Err(Over::ProtocolViolation);
                 }
                 if let Some(local) = &mut self.local {
                     local.send(&command);

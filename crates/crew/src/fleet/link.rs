@@ -1,13 +1,13 @@
-//! One end of the link between a coordinator and an agent: a courier, and when the other end was last heard.
+//! One end of the link between a coordinator and an agent: a transport, and when the other end was last heard.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::bus::{Bus, Content, PACKET_OVERHEAD, Packet};
-use super::courier::{Courier, Nonsense, Part};
 use super::envelope::Envelope;
 use super::seal::Seal;
 use super::talk::LEASE_NS;
+use super::transport::{Part, ProtocolViolation, Transport};
 
 /// After this many parts they are acknowledged at once, so that an end that sends much need not wait for the next beat.
 const ACK_PARTS: u32 = 8;
@@ -17,7 +17,7 @@ pub(crate) struct Link {
     /// Where the other end hears us.
     subject: String,
     session: u64,
-    courier: Courier,
+    transport: Transport,
     /// The part that the other end was last told to be expected.
     told: u32,
     heard_ns: u64,
@@ -40,18 +40,18 @@ pub(crate) enum Incoming<T> {
 impl Link {
     /// A link whose other end has just been heard.
     pub(crate) fn new(bus: &Bus, subject: String, session: u64, now_ns: u64) -> Self {
-        let courier = Courier::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
-        Self { subject, session, courier, told: 0, heard_ns: now_ns, signs: None, obeys: None }
+        let transport = Transport::new(bus.payload_bytes_max(), PACKET_OVERHEAD);
+        Self { subject, session, transport, told: 0, heard_ns: now_ns, signs: None, obeys: None }
     }
 
     /// The same, whose messages the other end alone can read.
     pub(super) fn sealing(self, envelope: Envelope) -> Self {
-        Self { courier: self.courier.sealing(envelope), ..self }
+        Self { transport: self.transport.sealing(envelope), ..self }
     }
 
     /// The same, to which the other end seals its messages.
     pub(super) fn opening(self, envelope: Envelope) -> Self {
-        Self { courier: self.courier.opening(envelope), ..self }
+        Self { transport: self.transport.opening(envelope), ..self }
     }
 
     /// The same, with what goes out signed, if there is something to sign it with.
@@ -66,22 +66,22 @@ impl Link {
 
     /// A message for the other end: goes out with the next [`pump`](Self::pump).
     pub(crate) fn send(&mut self, message: &impl Serialize) {
-        self.courier.send(message);
+        self.transport.send(message);
     }
 
     /// Sends what is due.
     pub(crate) async fn pump(&mut self, bus: &Bus, now_ns: u64) {
-        while let Some(part) = self.courier.poll_part(now_ns) {
+        while let Some(part) = self.transport.poll_part(now_ns) {
             self.put(bus, part.into()).await;
         }
-        if self.courier.expected() - self.told >= ACK_PARTS {
+        if self.transport.expected() - self.told >= ACK_PARTS {
             self.put(bus, Content::Ack).await;
         }
     }
 
     /// Sends this at once, and with it what has arrived here.
     pub(crate) async fn put(&mut self, bus: &Bus, content: Content) {
-        self.told = self.courier.expected();
+        self.told = self.transport.expected();
         let packet = Packet { session: self.session, ack: self.told, content }.write();
         let packet = self.signs.as_mut().map(|seal| seal.close(&packet)).unwrap_or(packet);
         bus.publish(&self.subject, packet).await;
@@ -92,7 +92,7 @@ impl Link {
         &mut self,
         bytes: &[u8],
         now_ns: u64,
-    ) -> Result<Incoming<T>, Nonsense> {
+    ) -> Result<Incoming<T>, ProtocolViolation> {
         self.handle_if(true, bytes, now_ns)
     }
 
@@ -102,16 +102,16 @@ impl Link {
         takes_messages: bool,
         bytes: &[u8],
         now_ns: u64,
-    ) -> Result<Incoming<T>, Nonsense> {
+    ) -> Result<Incoming<T>, ProtocolViolation> {
         let opened = self.obeys.as_mut().map_or(Some(bytes), |seal| seal.open(bytes));
         let packet = opened.and_then(|bytes| Packet::read(bytes, self.session));
         let Some(packet) = packet else { return Ok(Incoming::Nothing) };
         self.heard_ns = now_ns;
-        self.courier.handle_ack(packet.ack, now_ns);
+        self.transport.handle_ack(packet.ack, now_ns);
         match packet.content {
             Content::Part { .. } if !takes_messages => Ok(Incoming::Nothing),
             Content::Part { number, last, bytes } => {
-                let message = self.courier.handle_part(&Part { number, last, bytes })?;
+                let message = self.transport.handle_part(&Part { number, last, bytes })?;
                 Ok(message.map_or(Incoming::Nothing, Incoming::Message))
             }
             Content::Ack => Ok(Incoming::Nothing),
@@ -131,16 +131,16 @@ impl Link {
 
     /// Whether a message that can wait may go out.
     pub(crate) fn has_room(&self) -> bool {
-        self.courier.has_room()
+        self.transport.has_room()
     }
 
     /// Whether so much waits that nothing should be added.
     pub(crate) fn is_full(&self) -> bool {
-        self.courier.is_full()
+        self.transport.is_full()
     }
 
     /// Whether everything has arrived there.
     pub(crate) fn is_idle(&self) -> bool {
-        self.courier.is_idle()
+        self.transport.is_idle()
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has a
-//! courier at both ends. A coordinator sends a beat twice a second, which an agent answers with the time on its clock:
+//! transport at both ends. A coordinator sends a beat twice a second, which an agent answers with the time on its clock:
 //! that keeps the lease, acknowledges, and measures how far apart the clocks are ([`Offset`]). An end that hears
 //! nothing for three seconds acts on its own: an agent drops its clients and is free again, a coordinator goes on
 //! without the agent, or ends the run.
@@ -26,7 +26,6 @@ mod agent;
 mod backlog;
 pub(crate) mod bus;
 mod coordinator;
-mod courier;
 mod envelope;
 mod error;
 mod gather;
@@ -37,24 +36,25 @@ mod link;
 mod offset;
 mod policy;
 mod post;
-mod reception;
+mod presence;
 mod relay;
 mod seal;
 mod sense;
 #[cfg(test)]
 pub(crate) mod simulation;
-mod stillness;
+mod stall;
 mod talk;
+mod transport;
 mod unfit;
 
 pub use access::Nats;
 pub use agent::AgentOptions;
 pub use coordinator::Fleet;
 pub use error::Error;
-pub use gather::{Gathering, agents, stop};
-pub use host::FarEyes;
-pub use intro::{Hello, HostHello, Labels, Lock, VERSION, WORKERS_MAX, label, name};
-pub use job::{Means, serve};
+pub use gather::{AgentSelection, agents, stop};
+pub use host::RemoteServerReader;
+pub use intro::{ClaimChallenge, Hello, HostHello, Labels, VERSION, WORKERS_MAX, label, name};
+pub use job::{AgentResources, serve};
 pub use offset::Offset;
 pub use policy::{Policy, Rule};
 pub use post::AgentState;

@@ -41,7 +41,7 @@ pub(super) enum Phase {
 }
 
 /// One agent.
-pub(super) struct Post {
+pub(super) struct AgentLink {
     pub(super) hello: Hello,
     pub(super) link: Link,
     pub(super) phase: Phase,
@@ -86,7 +86,7 @@ pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Resu
     )))
 }
 
-impl Post {
+impl AgentLink {
     /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is known.
     pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
         let of_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());

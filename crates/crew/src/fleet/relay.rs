@@ -18,11 +18,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Error;
 use super::bus::{Bus, Content};
-use super::gather::{self, Gathering};
+use super::gather::{self, AgentSelection};
 use super::intro;
 use super::link::Incoming;
-use super::post::{self, AgentState, Phase, Post};
-use super::stillness::{Excuse, Stillness};
+use super::post::{self, AgentLink, AgentState, Phase};
+use super::stall::{StallCause, StallDetector};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay looks around, and how often it beats until it knows a clock.
@@ -46,7 +46,7 @@ pub(super) enum Order {
 pub(super) struct Relay {
     bus: Bus,
     plan: Plan,
-    posts: Vec<Post>,
+    posts: Vec<AgentLink>,
     workers: u16,
     reports: SyncSender<Report>,
     /// Reports that the crew had no room for: one, and that agents were lost.
@@ -55,13 +55,13 @@ pub(super) struct Relay {
     started: Option<Sender<Result<(), Error>>>,
     /// When to end, once all are to be released.
     until_ns: Option<u64>,
-    stillness: Stillness,
+    stall: StallDetector,
 }
 
 impl Relay {
     /// Finds the agents, and claims them once nothing speaks against the run.
     pub(super) async fn begin(
-        wanted: &Gathering,
+        wanted: &AgentSelection,
         plan: Plan,
         reports: SyncSender<Report>,
         states: Arc<Mutex<Vec<AgentState>>>,
@@ -90,14 +90,14 @@ impl Relay {
         }
         let posts = agents.into_iter().zip(claimed).zip(parts).map(|((hello, claimed), part)| {
             let link = claimed.expect("nobody refused").link(&bus, &hello, now_ns);
-            Post::new(hello, link, part, wanted.clients_max)
+            AgentLink::new(hello, link, part, wanted.clients_max)
         });
-        let posts: Vec<Post> = posts.collect();
-        *states.lock().expect("nobody panics with it") = posts.iter().map(Post::state).collect();
+        let posts: Vec<AgentLink> = posts.collect();
+        *states.lock().expect("nobody panics with it") = posts.iter().map(AgentLink::state).collect();
         let (waiting, started) = (VecDeque::new(), Some(started));
-        let stillness = Stillness::new(now_ns);
+        let stall = StallDetector::new(now_ns);
         let relay =
-            Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None, stillness };
+            Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None, stall };
         Ok((relay, ups))
     }
 
@@ -120,7 +120,7 @@ impl Relay {
     async fn handle_order(&mut self, order: Order) {
         let now_ns = clock::monotonic_ns();
         if let Order::Dismiss(worker) = order {
-            let is_dismissed = |post: &&mut Post| post.phase != Phase::Lost && post.is_own(worker);
+            let is_dismissed = |post: &&mut AgentLink| post.phase != Phase::Lost && post.is_own(worker);
             for post in self.posts.iter_mut().filter(is_dismissed) {
                 post.dismiss(&self.bus, now_ns).await;
             }
@@ -196,7 +196,7 @@ impl Relay {
     async fn handle_tick(&mut self) {
         self.tell_waiting();
         let now_ns = clock::monotonic_ns();
-        self.stillness.handle_tick(self.bus.is_connected(), now_ns);
+        self.stall.handle_tick(self.bus.is_connected(), now_ns);
         for index in 0..self.posts.len() {
             let post = &mut self.posts[index];
             if post.phase == Phase::Lost {
@@ -224,10 +224,10 @@ impl Relay {
     }
 
     /// Why an agent was not heard, where that is not its own doing.
-    fn excuse(&self, index: usize, now_ns: u64) -> Option<Excuse> {
+    fn excuse(&self, index: usize, now_ns: u64) -> Option<StallCause> {
         let others = self.posts.iter().enumerate().filter(|(at, _)| *at != index);
         let silent = others.filter(|(_, post)| post.link.is_silent(now_ns)).count();
-        self.stillness.excuse((self.posts.len() - 1, silent), now_ns)
+        self.stall.excuse((self.posts.len() - 1, silent), now_ns)
     }
 
     /// An agent is lost to the run.
@@ -263,7 +263,7 @@ impl Relay {
     }
 
     fn is_over(&self) -> bool {
-        let has_heard = |post: &Post| post.phase == Phase::Lost || post.link.is_idle();
+        let has_heard = |post: &AgentLink| post.phase == Phase::Lost || post.link.is_idle();
         self.until_ns.is_some_and(|ns| ns <= clock::monotonic_ns() || self.posts.iter().all(has_heard))
     }
 }

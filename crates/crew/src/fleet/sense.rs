@@ -5,7 +5,9 @@
 //! free for the next.
 
 use engine::Command;
-use load::{Casting, Connecting, Flap, Load, LoginServer, Plan, Publishing, Rooms, Segment, Speech, Storm};
+use load::{
+    Connecting, Flap, Load, LoginServer, Plan, Publishing, RoleAssignment, Rooms, Segment, Speech, Storm,
+};
 use net::clock;
 
 use super::intro::WORKERS_MAX;
@@ -63,7 +65,7 @@ fn is_plan(plan: &Plan) -> bool {
         && rooms.is_sound()
         && (1..=Rooms::KINDS_MAX).contains(&speech.people.rooms.len())
         && speech.people.rooms.iter().all(|division| division.is_sound())
-        && Casting::is_sound(&speech.people.roles, broadcasts(speech))
+        && RoleAssignment::is_sound(&speech.people.roles, broadcasts(speech))
         && (rooms.roles().is_empty() || rooms.roles() == speech.people.roles)
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))

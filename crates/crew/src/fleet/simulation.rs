@@ -25,9 +25,9 @@ use super::envelope::Envelope;
 use super::intro::{self, CALL, Claim, ClaimAnswer, Hello, VERSION};
 use super::link::{Incoming, Link};
 use super::talk::{Down, Up};
-use super::{Gathering, Nats};
+use super::{AgentSelection, Nats};
 use crate::crew::Crew;
-use crate::http::{Patience, Source};
+use crate::http::{Source, Timeouts};
 use crate::observer::{Observer, Progress};
 use crate::{OnLoss, ServerWatch};
 
@@ -37,7 +37,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Echoes that an agent reports each second: enough for every bucket that matters.
 const SAMPLES_PER_S: u64 = 1_000;
 /// How long NATS is waited for when it is asked for its figures.
-const PATIENCE: Patience = Patience { word: Duration::from_secs(1), answer: Duration::from_secs(2) };
+const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(1), answer: Duration::from_secs(2) };
 /// Processes that play the agents.
 const PROCESSES: usize = 4;
 /// What they are told: where NATS is, and which agents are theirs.
@@ -340,8 +340,12 @@ fn a_thousand_agents() {
     let part = |k: usize| k * agents / PROCESSES;
     let _players: Vec<Part> = (0..PROCESSES).map(|k| Part::players(&url, part(k)..part(k + 1))).collect();
     let nats = Nats { url: url.into(), ..Nats::default() };
-    let wanted =
-        Gathering { nats, agents: Some(agents), wait: Duration::from_secs(30), ..Gathering::default() };
+    let wanted = AgentSelection {
+        nats,
+        agents: Some(agents),
+        wait: Duration::from_secs(30),
+        ..AgentSelection::default()
+    };
     let began = Instant::now();
     let mut crew =
         Crew::of_fleet(&plan(), &wanted, OnLoss::Abort, ServerWatch::new(None), &|| false).expect("a fleet");

@@ -3,14 +3,14 @@ use engine::{Absence, BroadcastTally, SentBroadcast, Usage};
 use load::{Load, Schedule, Until};
 use stats::Packed;
 
-fn cast(workload: Workload) -> Cast {
-    Cast { workload, rooms: Arc::default(), workers: 2, away_ns: None }
+fn participants(workload: Workload) -> Participants {
+    Participants { workload, rooms: Arc::default(), workers: 2, away_ns: None }
 }
 
 fn merge(settled: Vec<Settled>) -> Merge {
     let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(cast(Workload::Broadcast), order, 0, 0);
+    let mut merge = Merge::new(participants(Workload::Broadcast), order, 0, 0);
     merge.start(0, 100);
     settled.into_iter().for_each(|s| merge.close_books(s));
     merge
@@ -43,7 +43,7 @@ fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
 fn what_left_with_a_lost_agents_clients_makes_up_for_no_loss_of_the_others() {
     let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+    let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
     merge.start(0, 100);
     let delta = |worker, sent, received, in_flight| {
         let counts = Counts { sent, received, in_flight, ..Counts::default() };
@@ -109,7 +109,7 @@ fn connections_that_were_under_way_at_a_worker_without_books_were_that() {
 fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     const MS: u64 = 1_000_000;
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+    let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
     merge.start(0, 100 * MS);
     let mut at = |at_ms: u64, wall_ms: u64, cpu_ms: u64| {
         let last_arrival_ns = arrivals_ms.iter().rfind(|ms| **ms <= at_ms).map_or(0, |ms| ms * MS);
@@ -156,7 +156,7 @@ fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
     const MS: u64 = 1_000_000;
     let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2_000 * MS };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(cast(Workload::Echo), order, 0, 0);
+    let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
     merge.start(0, 0);
     let (mut answers, mut rtt) = (Delta { at_ns: 20_000 * MS, ..Delta::default() }, Histogram::new());
     for k in 0..20 {
@@ -189,7 +189,7 @@ fn a_queue_achieves_what_the_server_does_whenever_the_last_answer_comes() {
     const S: u64 = 1_000_000_000;
     let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 8 * S };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
-    let mut merge = Merge::new(Cast { workers: 1, ..cast(Workload::Echo) }, order, 0, 0);
+    let mut merge = Merge::new(Participants { workers: 1, ..participants(Workload::Echo) }, order, 0, 0);
     merge.start(0, 0);
     let mut second = |t: u64, sent, received| {
         let is_late = t > 8;

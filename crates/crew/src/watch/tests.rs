@@ -123,8 +123,8 @@ fn a_server_whose_first_process_ends_goes_on_in_the_others() {
     server.stdin.as_mut().expect("piped").write_all(b"go\n").unwrap();
     assert!(server.wait().unwrap().success());
     watch_until_busy(&mut watch);
-    let Some(Sight::Here(eyes)) = &watch.server else { panic!("it is here") };
-    let left = eyes.pids();
+    let Some(Sight::Here(reader)) = &watch.server else { panic!("it is here") };
+    let left = reader.pids();
     let used = watch.finish(0).server.expect("it was seen");
     for pid in left {
         Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();

@@ -185,7 +185,7 @@ impl Booking<'_> {
 
     #[inline]
     fn kind_of(&self, stamp: Stamp) -> usize {
-        self.ledger.seating.kind_of(stamp.worker, stamp.client, stamp.seq)
+        self.ledger.local_rooms.kind_of(stamp.worker, stamp.client, stamp.seq)
     }
 
     fn unexpected(&mut self, stamp: Stamp, bytes: u32) {
@@ -297,9 +297,9 @@ impl Booking<'_> {
                 return self.note(Kind::Leaked, stamp, Some(number), bytes);
             }
         };
-        let seat = self.ledger.seating.floor_of(kind).seat(self.client, room);
-        let mut due = seat.members;
-        if !self.ledger.seating.say(kind).hears_itself() {
+        let member = self.ledger.local_rooms.floor_of(kind).member(self.client, room);
+        let mut due = member.members;
+        if !self.ledger.local_rooms.say(kind).hears_itself() {
             if self.is_own(stamp) {
                 return self.unexpected(stamp, bytes);
             }
@@ -308,12 +308,12 @@ impl Booking<'_> {
         let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());
         let is_away = absence.is_some() || is_passing;
         let origin = Origin { worker, client, kind: kind as u16, room, number, sent_ns, due, is_away };
-        let Ledger { seating, step, .. } = &mut *self.ledger;
-        let timed = || match seating.rooms().is_one() {
+        let Ledger { local_rooms, step, .. } = &mut *self.ledger;
+        let timed = || match local_rooms.rooms().is_one() {
             true => Timed::Delivery,
-            false => Timed::delivery_in(seating.floor_of(kind).members(room)),
+            false => Timed::delivery_in(local_rooms.floor_of(kind).members(room)),
         };
-        let (copy, timed) = step.broadcasts.handle(origin, seat, self.now_ns, timed);
+        let (copy, timed) = step.broadcasts.handle(origin, member, self.now_ns, timed);
         match copy {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
             Copy::Reordered => self.ledger.count(Count::Reordered, kind, self.client),
@@ -345,7 +345,7 @@ impl Booking<'_> {
         match &self.ledger.memberships {
             None => MembershipState::Inside,
             Some(memberships) => {
-                let room = self.ledger.seating.say(kind).room;
+                let room = self.ledger.local_rooms.say(kind).room;
                 memberships.membership_state(self.client, room, stamp.sent_ns(), self.now_ns)
             }
         }

@@ -17,7 +17,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use load::Seat;
+use load::LocalMember;
 use stats::Timed;
 
 use crate::messages::BroadcastTally;
@@ -105,24 +105,24 @@ impl Broadcasts {
     pub(crate) fn handle(
         &mut self,
         origin: Origin,
-        seat: Seat,
+        member: LocalMember,
         now_ns: u64,
         timed: impl FnOnce() -> Timed,
     ) -> (Copy, Timed) {
         let Origin { worker, number, due, is_away, .. } = origin;
         let chain = origin.chain();
-        debug_assert!(seat.place < seat.members && number < BROADCASTS_PER_WORKER_MAX);
+        debug_assert!(member.place < member.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
-            self.open(origin, seat.members, timed());
+            self.open(origin, member.members, timed());
         }
-        let reordered = self.saw_later(chain, number, seat.place);
+        let reordered = self.saw_later(chain, number, member.place);
         let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
-        if tally.has_come_to(seat.place) {
+        if tally.has_come_to(member.place) {
             return (Copy::Duplicate, tally.timed);
         }
-        tally.seen[seat.place as usize / 64] |= 1 << (seat.place % 64);
+        tally.seen[member.place as usize / 64] |= 1 << (member.place % 64);
         if !self.highest.is_empty()
-            && let Some(highest) = self.highest.get_mut(&(chain, seat.place))
+            && let Some(highest) = self.highest.get_mut(&(chain, member.place))
         {
             *highest = number.max(*highest);
         }
@@ -267,10 +267,10 @@ mod tests {
 
     impl Room {
         fn handle(&mut self, worker: u16, client: u32, number: u32, place: u32, now_ns: u64) -> Copy {
-            let seat = Seat { place, members: self.1 };
+            let member = LocalMember { place, members: self.1 };
             let (sent_ns, due) = (number.into(), self.1);
             let origin = Origin { worker, client, kind: 0, room: 0, number, sent_ns, due, is_away: false };
-            self.0.handle(origin, seat, now_ns, || Timed::Delivery).0
+            self.0.handle(origin, member, now_ns, || Timed::Delivery).0
         }
     }
 
@@ -321,7 +321,7 @@ mod tests {
         let mut handle = |kind, number, place, members| {
             let (worker, client, room, sent_ns, due, is_away) = (0, 5, 0, 1, members, false);
             let origin = Origin { worker, client, kind, room, number, sent_ns, due, is_away };
-            b.handle(origin, Seat { place, members }, 2, || Timed::Delivery).0
+            b.handle(origin, LocalMember { place, members }, 2, || Timed::Delivery).0
         };
         assert_eq!(handle(0, 0, 3, 400), Copy::InOrder);
         assert_eq!(handle(1, 1, 3, 4), Copy::InOrder);

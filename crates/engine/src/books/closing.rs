@@ -88,7 +88,7 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
-    if sent.len() < DEAF_TO_MIN || !ledger.seating.rooms().is_one() {
+    if sent.len() < DEAF_TO_MIN || !ledger.local_rooms.rooms().is_one() {
         return;
     }
     let (mut deaf, mut hearing) = (Vec::new(), 0);
@@ -252,8 +252,8 @@ pub(super) mod tests {
         let (mut ledger, mut records) = (ledger(2, None), records(2));
         let mut broadcast = |ledger: &mut Ledger| {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
-            let (seat, origin) = (
-                ledger.seating.floor_of(0).seat(1, 0),
+            let (member, origin) = (
+                ledger.local_rooms.floor_of(0).member(1, 0),
                 Origin {
                     worker: 0,
                     client: 0,
@@ -265,7 +265,7 @@ pub(super) mod tests {
                     is_away: false,
                 },
             );
-            ledger.step.broadcasts.handle(origin, seat, 2 * MS, || stats::Timed::Delivery);
+            ledger.step.broadcasts.handle(origin, member, 2 * MS, || stats::Timed::Delivery);
         };
         broadcast(&mut ledger);
         assert_eq!((ledger.unheeded(4 * S), ledger.unheeded(6 * S)), (None, Some(0)));

@@ -6,7 +6,7 @@ mod visits;
 use std::ops::Range;
 use std::sync::Arc;
 
-use load::{Rooms, Seating, Segment, StepOrder, Workload};
+use load::{LocalRooms, Rooms, Segment, StepOrder, Workload};
 use stats::{Count, Histogram};
 use wire::{Acks, Fate, Pushed, Stamp};
 
@@ -25,7 +25,7 @@ const UNHEEDED_NS: u64 = 5_000_000_000;
 /// What a worker knows of its clients together.
 pub(crate) struct Ledger {
     pub(crate) segment: Segment,
-    pub(crate) seating: Seating,
+    pub(crate) local_rooms: LocalRooms,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
     /// Who is in which room, where people come and go.
@@ -56,12 +56,13 @@ impl Ledger {
         let meter = meter.of_kinds(rooms.says().len(), rooms.roles().len());
         let memberships = Memberships::of(&rooms).map(Box::new);
         let has_leavers = memberships.is_some();
-        let (step, freed, seating) = (Step::new(idle, has_leavers), Vec::new(), Seating::new(rooms, segment));
+        let (step, freed, local_rooms) =
+            (Step::new(idle, has_leavers), Vec::new(), LocalRooms::new(rooms, segment));
         let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
         let acks = Acks::all(true);
         Self {
             segment,
-            seating,
+            local_rooms,
             step,
             meter,
             memberships,
@@ -107,7 +108,7 @@ impl Ledger {
     /// Whether the server answers the sender of a message of this kind: by an acknowledgement or its own copy.
     #[inline]
     pub(crate) fn is_answered(&self, kind: usize) -> bool {
-        self.acks.has(kind) || self.seating.say(kind).hears_itself()
+        self.acks.has(kind) || self.local_rooms.say(kind).hears_itself()
     }
 
     /// The same, of clients that say what is others': they are to be told what becomes of it.
@@ -141,7 +142,7 @@ impl Ledger {
         if let Some(memberships) = &mut self.memberships {
             memberships.start_step(clients);
         }
-        self.seating.start_step(order.clients, clients);
+        self.local_rooms.start_step(order.clients, clients);
     }
 
     /// The load of the step begins on these terms: due to these clients, and sent by those in turn.
@@ -157,13 +158,13 @@ impl Ledger {
     /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one kind there is.)
     #[inline]
     pub(crate) fn kind_of(&self, client: u32, number: u32) -> usize {
-        self.seating.kind_of(self.segment.worker, client, self.step.seq(number))
+        self.local_rooms.kind_of(self.segment.worker, client, self.step.seq(number))
     }
 
     /// What is told of the people of this client's role apart from the others, if there are roles.
     #[inline]
     pub(crate) fn role(&mut self, client: u32) -> Option<&mut RoleDelta<Histogram>> {
-        let role = self.seating.role_of(self.segment.number(client))?;
+        let role = self.local_rooms.role_of(self.segment.number(client))?;
         Some(self.meter.role(role))
     }
 
@@ -187,18 +188,18 @@ impl Ledger {
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
         let sender = Segment { worker: stamp.worker, ..self.segment }.number(stamp.client);
-        self.seating.floor_of(kind).shared(self.segment.number(client), sender)
+        self.local_rooms.floor_of(kind).shared(self.segment.number(client), sender)
     }
 
     /// A client has left: takes the copies of what was sent since then, of messages of this kind that it hears, out of those of
     /// clients that were here. How many they are.
     pub(super) fn excuse(&mut self, client: u32, kind: usize, from_ns: u64) -> u32 {
-        let Self { seating, segment, step, .. } = self;
-        let (floor, own) = (seating.floor_of(kind), (segment.worker, client));
-        let room = floor.room(segment.number(client));
-        let hears_itself = seating.say(kind).hears_itself();
+        let Self { local_rooms, segment, step, .. } = self;
+        let (local_kind, own) = (local_rooms.floor_of(kind), (segment.worker, client));
+        let room = local_kind.room(segment.number(client));
+        let hears_itself = local_rooms.say(kind).hears_itself();
         let is_heard = |worker, sender| hears_itself || (worker, sender) != own;
-        step.broadcasts.excuse(kind as u16, room, floor.seat(client, room).place, from_ns, is_heard)
+        step.broadcasts.excuse(kind as u16, room, local_kind.member(client, room).place, from_ns, is_heard)
     }
 
     /// A client's next message, due at `intended_ns`, is about to go out: its number and its stamp.
@@ -223,8 +224,8 @@ impl Ledger {
             let sent_ns = stamp.sent_ns();
             let times =
                 SentBroadcast { client: sender, intended_ns, sent_ns, is_cut_off: false, is_outside: false };
-            let kind = self.seating.kind_of(worker, client, stamp.seq);
-            self.meter.due += u64::from(self.seating.hearers_of(sender, kind));
+            let kind = self.local_rooms.kind_of(worker, client, stamp.seq);
+            self.meter.due += u64::from(self.local_rooms.hearers_of(sender, kind));
             is_answered = self.is_answered(kind);
             self.step.sent.push(Sent { client, acknowledged: !is_answered, is_excused: false, times });
             record.unacknowledged += u32::from(is_answered);
@@ -290,7 +291,7 @@ impl Ledger {
             Workload::Broadcast => {
                 self.step.sent.pop();
                 let kind = self.kind_of(client, self.step.sent.len() as u32);
-                self.meter.due -= u64::from(self.seating.hearers_of(self.segment.number(client), kind));
+                self.meter.due -= u64::from(self.local_rooms.hearers_of(self.segment.number(client), kind));
                 record.unacknowledged -= u32::from(self.is_answered(kind));
             }
         }
@@ -395,8 +396,8 @@ impl Ledger {
             return None;
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let floor = self.seating.floor_of(self.kind_of(client, 0));
-        let others = floor.members_here(floor.room(self.segment.number(client))) - 1;
+        let local_kind = self.local_rooms.floor_of(self.kind_of(client, 0));
+        let others = local_kind.members_here(local_kind.room(self.segment.number(client))) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)
     }
@@ -418,7 +419,7 @@ impl Ledger {
 
     /// The kind of the message that a client has awaited since then.
     fn kind_of_awaited(&self, client: u32, since_ns: u64) -> usize {
-        if self.seating.rooms().says().len() == 1 {
+        if self.local_rooms.rooms().says().len() == 1 {
             return 0;
         }
         let sent = &self.step.sent;

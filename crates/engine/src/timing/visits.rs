@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use load::{Casting, Rooms, Segment, Visit, VisitStep};
+use load::{RoleAssignment, Rooms, Segment, Visit, VisitStep};
 use wire::Direction;
 
 /// How soon somebody who waits for an answer to their own message looks again whether they can leave.
@@ -32,7 +32,7 @@ pub(crate) struct VisitAction {
 #[derive(Debug)]
 pub(crate) struct Visits {
     rooms: Arc<Rooms>,
-    casting: Casting,
+    role_assignment: RoleAssignment,
     segment: Segment,
     seed: u64,
     /// By client.
@@ -58,7 +58,7 @@ impl Visits {
     /// Nobody is there yet; `None`: nobody comes or goes.
     pub(crate) fn of(rooms: &Arc<Rooms>, segment: Segment, seed: u64) -> Option<Visits> {
         (!rooms.visits().is_empty()).then(|| Visits {
-            casting: rooms.casting(),
+            role_assignment: rooms.role_assignment(),
             rooms: Arc::clone(rooms),
             segment,
             seed,
@@ -178,8 +178,11 @@ impl Visits {
     }
 
     fn visit(&self, client: u32) -> &Visit {
-        let role =
-            if self.rooms.roles().is_empty() { 0 } else { self.casting.role(self.segment.number(client)) };
+        let role = if self.rooms.roles().is_empty() {
+            0
+        } else {
+            self.role_assignment.role(self.segment.number(client))
+        };
         &self.rooms.visits()[role]
     }
 

@@ -1,7 +1,7 @@
 //! Who hears whom, as the plan says it.
 
 use serde::{Deserialize, Serialize};
-use wire::people::{Casting, Division, Mix, RoleKind};
+use wire::people::{Division, Mix, RoleAssignment, RoleKind};
 
 use super::visit::Visit;
 
@@ -72,7 +72,7 @@ impl Rooms {
             && (1..=Mix::KINDS_MAX).contains(&says.len())
             && kinds.iter().all(|kind| kind.division.is_sound())
             && says.iter().all(|say| usize::from(say.room) < kinds.len() && say.share > 0)
-            && Casting::is_sound(roles, says.len())
+            && RoleAssignment::is_sound(roles, says.len())
             && (visits.is_empty() || visits.len() == roles.len().max(1))
             && visits.iter().all(|visit| visit.is_sound(kinds.len()))
     }
@@ -118,8 +118,8 @@ impl Rooms {
     }
 
     /// Who has which role.
-    pub fn casting(&self) -> Casting {
-        Casting::new(&self.roles)
+    pub fn role_assignment(&self) -> RoleAssignment {
+        RoleAssignment::new(&self.roles)
     }
 
     /// Which kind each message is, in a run of so many workers.

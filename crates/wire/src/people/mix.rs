@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::arcs::{Arcs, GOLDEN};
-use super::casting::{Casting, RoleKind};
+use super::role_assignment::{RoleAssignment, RoleKind};
 
 /// How many numbers are spread evenly by themselves, as a power of two.
 const BLOCK_BITS: u32 = 6;
@@ -25,7 +25,7 @@ pub struct Mix {
 /// What each role says.
 #[derive(Debug)]
 struct ByRole {
-    casting: Casting,
+    role_assignment: RoleAssignment,
     /// Of the run: what a worker's client is called in all of it follows from how many there are.
     workers: u32,
     /// By role: the kinds that it says, and the share of each.
@@ -51,7 +51,7 @@ impl Mix {
             (kinds, Arcs::new(&shares))
         };
         let by_role = || ByRole {
-            casting: Casting::new(roles),
+            role_assignment: RoleAssignment::new(roles),
             workers: workers.into(),
             says: roles.iter().map(says).collect(),
         };
@@ -72,7 +72,7 @@ impl Mix {
 impl ByRole {
     fn kind(&self, worker: u16, client: u32, seq: u32) -> usize {
         let sender = client.wrapping_mul(self.workers).wrapping_add(worker.into());
-        match &self.says[self.casting.role(sender)] {
+        match &self.says[self.role_assignment.role(sender)] {
             (kinds, arcs) if kinds.len() > 1 => kinds[arcs.at(position(worker, seq)) as usize],
             // Who says nothing is not heard either, whatever a server makes of that.
             (kinds, _) => kinds.first().copied().unwrap_or(0),
@@ -130,13 +130,13 @@ mod tests {
     fn each_role_says_its_own_as_often_as_it_is_to() {
         let role = |share, says: [u32; 3]| RoleKind { name: String::new(), share, says: says.into() };
         let roles = [role(1, [0, 3, 1]), role(2, [0, 0, 0]), role(1, [5, 0, 0])];
-        let casting = Casting::new(&roles);
+        let role_assignment = RoleAssignment::new(&roles);
         let mix = Mix::new([5, 3, 1]).of_roles(&roles, 3);
         for sender in 0..40 {
             let (worker, client) = ((sender % 3) as u16, sender / 3);
             let mut counts = [0; 3];
             (0..640).for_each(|turn| counts[mix.kind(worker, client, turn * 7)] += 1);
-            match casting.role(sender) {
+            match role_assignment.role(sender) {
                 0 => assert!(counts[0] == 0 && (470..=490).contains(&counts[1]), "{sender}: {counts:?}"),
                 _ => assert_eq!(counts, [640, 0, 0], "{sender}"),
             }

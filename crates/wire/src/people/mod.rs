@@ -4,10 +4,10 @@
 //! which somebody has to be told. Nothing is kept for it.
 
 mod arcs;
-mod casting;
 mod division;
 mod jwt;
 mod mix;
+mod role_assignment;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use secret::Secret;
 use serde::{Deserialize, Serialize};
 
-pub use casting::{Casting, RoleKind};
 pub use division::{Division, Layout};
 pub(crate) use jwt::Signer;
 pub use jwt::{Algorithm, BadKey, Jwt};
 pub use mix::Mix;
+pub use role_assignment::{RoleAssignment, RoleKind};
 
 use crate::template::{Names, Quoting, Table, Template};
 

@@ -38,8 +38,10 @@ impl Ledger {
     /// The rooms of a client, each with its kind and the client's role; it need not be in them.
     pub(super) fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
         let number = self.segment.number(client);
-        let role = self.seating.role_of(number).unwrap_or(0) as u8;
-        (0..).zip(self.seating.floors()).map(move |(kind, floor)| (kind, floor.room(number), role))
+        let role = self.local_rooms.role_of(number).unwrap_or(0) as u8;
+        (0..)
+            .zip(self.local_rooms.local_kinds())
+            .map(move |(kind, local_kind)| (kind, local_kind.room(number), role))
     }
 
     /// A client is usable from now on.
@@ -132,7 +134,7 @@ impl Ledger {
             return self.handle_unusable(client, record, now_ns);
         }
         let from_ns = Absences::from_ns(record);
-        let kinds = self.seating.rooms().says().len();
+        let kinds = self.local_rooms.rooms().says().len();
         self.step.had_of_says.resize(kinds, 0);
         let mut had = 0;
         for kind in 0..kinds {

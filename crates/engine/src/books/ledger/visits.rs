@@ -24,7 +24,7 @@ impl Ledger {
     /// Whether a usable client is in all rooms where it has something to say.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32) -> bool {
-        let role = || self.seating.role_of(self.segment.number(client)).unwrap_or(0);
+        let role = || self.local_rooms.role_of(self.segment.number(client)).unwrap_or(0);
         self.memberships.as_ref().is_none_or(|memberships| memberships.may_speak(client, role()))
     }
 
@@ -61,15 +61,15 @@ impl Ledger {
         let (kind, number) = announcements::split(number);
         let (own, newcomer) = (self.segment.number(client), Segment { worker: stamp.worker, ..self.segment });
         let newcomer = newcomer.number(stamp.client);
-        let (Some(memberships), Some(floor)) =
-            (&self.memberships, self.seating.floors().get(usize::from(kind)))
+        let (Some(memberships), Some(local_kind)) =
+            (&self.memberships, self.local_rooms.local_kinds().get(usize::from(kind)))
         else {
             return false;
         };
         if newcomer == own {
             return true;
         }
-        let (shared, sent_ns) = (floor.shared(own, newcomer), stamp.sent_ns());
+        let (shared, sent_ns) = (local_kind.shared(own, newcomer), stamp.sent_ns());
         let membership_state = match shared {
             Some(_) => memberships.membership_state(client, kind, sent_ns, now_ns),
             None => MembershipState::Outside,
@@ -79,11 +79,11 @@ impl Ledger {
             return membership_state != MembershipState::Outside;
         };
         let Some(number) = number else { return true };
-        let seat = floor.seat(client, room);
+        let member = local_kind.member(client, room);
         let Stamp { worker, client, .. } = stamp;
         let is_away = membership_state == MembershipState::Passing;
-        let origin = Origin { worker, client, kind, room, number, sent_ns, due: seat.members, is_away };
-        let heard = self.step.announcements.heard.handle(origin, seat, now_ns, || Timed::Delivery);
+        let origin = Origin { worker, client, kind, room, number, sent_ns, due: member.members, is_away };
+        let heard = self.step.announcements.heard.handle(origin, member, now_ns, || Timed::Delivery);
         // Who is there may be said again and again, and to who comes after them.
         if heard.0 != Copy::Duplicate && !is_away {
             self.meter.figures.presence.record_ns(now_ns.saturating_sub(stamp.intended_ns));
@@ -147,11 +147,11 @@ impl Ledger {
     /// When the newest message was sent in a client's room of this kind that has come to anybody here. Where nothing has, a server may
     /// have all of a young load under way; an old one it leaves out.
     fn newest_in_room(&self, client: u32, kind: u16, now_ns: u64) -> u64 {
-        let room = self.seating.floors()[usize::from(kind)].room(self.segment.number(client));
+        let room = self.local_rooms.local_kinds()[usize::from(kind)].room(self.segment.number(client));
         let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);
         let is_young = now_ns < begun_ns.saturating_add(YOUNG_NS);
         let of_none = if is_young { begun_ns } else { now_ns };
-        let says = (0..).zip(self.seating.rooms().says()).filter(|(_, said)| said.room == kind);
+        let says = (0..).zip(self.local_rooms.rooms().says()).filter(|(_, said)| said.room == kind);
         let newest = says.filter_map(|(say, _)| self.step.broadcasts.newest_ns(say, room));
         newest.max().unwrap_or(of_none)
     }
@@ -174,23 +174,23 @@ impl Ledger {
     /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due. Neither is the
     /// news of who has come into it.
     fn excuse_visitor(&mut self, client: u32, kind: u16, from_ns: u64) {
-        for say in 0..self.seating.rooms().says().len() {
-            if self.seating.say(say).room == kind {
+        for say in 0..self.local_rooms.rooms().says().len() {
+            if self.local_rooms.say(say).room == kind {
                 let had = self.excuse(client, say, from_ns);
                 (0..had).for_each(|_| self.count(Count::InPassing, say, client));
             }
         }
-        let Self { seating, segment, step, .. } = self;
-        let floor = &seating.floors()[usize::from(kind)];
-        let room = floor.room(segment.number(client));
-        let place = floor.seat(client, room).place;
+        let Self { local_rooms, segment, step, .. } = self;
+        let local_kind = &local_rooms.local_kinds()[usize::from(kind)];
+        let room = local_kind.room(segment.number(client));
+        let place = local_kind.member(client, room).place;
         step.announcements.heard.excuse(kind, room, place, from_ns, |_, _| true);
     }
 
     /// Whether the sender of a message was not in the room, as far as that is counted.
     pub(crate) fn is_outside(&self, number: u32, sent: &Sent) -> bool {
         let Some(memberships) = &self.memberships else { return false };
-        let room = self.seating.say(self.kind_of(sent.client, number)).room;
+        let room = self.local_rooms.say(self.kind_of(sent.client, number)).room;
         memberships.membership_state(sent.client, room, sent.times.sent_ns, u64::MAX)
             != MembershipState::Inside
     }
@@ -215,7 +215,7 @@ impl Ledger {
 mod tests {
     use std::sync::Arc;
 
-    use load::{RoomKind, Rooms, SayKind, Seat, Seating};
+    use load::{LocalMember, LocalRooms, RoomKind, Rooms, SayKind};
     use wire::people::Division;
 
     use super::*;
@@ -232,13 +232,16 @@ mod tests {
         let says = vec![say("note", 0), say("line", 1), say("typing", 1)];
         let rooms = Rooms::several(vec![kind("own"), kind("hall")], says, Vec::new()).unwrap();
         let mut ledger = ledger(4, None);
-        ledger.seating = Seating::new(Arc::new(rooms), ledger.segment);
-        ledger.seating.start_step(4, 4);
+        ledger.local_rooms = LocalRooms::new(Arc::new(rooms), ledger.segment);
+        ledger.local_rooms.start_step(4, 4);
         ledger.step.broadcasts = Broadcasts::new(true);
         let hear = |ledger: &mut Ledger, kind, number, sent_ns| {
             let origin =
                 Origin { worker: 0, client: 1, kind, room: 0, number, sent_ns, due: 4, is_away: false };
-            ledger.step.broadcasts.handle(origin, Seat { place: 2, members: 4 }, sent_ns, || Timed::Delivery);
+            ledger
+                .step
+                .broadcasts
+                .handle(origin, LocalMember { place: 2, members: 4 }, sent_ns, || Timed::Delivery);
         };
         hear(&mut ledger, 1, 0, 5 * S);
         assert_eq!(ledger.newest_in_room(3, 1, 20 * S), 5 * S);

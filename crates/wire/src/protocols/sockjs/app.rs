@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::frames::{self, Strings};
-use super::service::{App, Hall, Service};
+use super::service::{App, Service, ServiceRoom};
 use crate::apps::bench::json;
 use crate::event::Kind;
 use crate::event::{OnServerEvent, ServerEvent};
@@ -17,7 +17,7 @@ pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
 /// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between. An
 /// array that is none is a failure, before anything is done.
 pub(crate) fn answer_array(
-    hall: Hall,
+    service_room: ServiceRoom,
     out: &mut Vec<u8>,
     array: Range<usize>,
     on: &mut impl OnServerEvent,
@@ -32,20 +32,25 @@ pub(crate) fn answer_array(
         if out.len() > start {
             out.push(b',');
         }
-        answer(hall, out, array.start + string.start..array.start + string.end, on);
+        answer(service_room, out, array.start + string.start..array.start + string.end, on);
     }
     Ok(())
 }
 
 /// Appends the reply to the message whose string, well escaped, lies in `out`.
-pub(crate) fn answer(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl OnServerEvent) {
-    match kind(hall.service, &out[string.clone()]) {
+pub(crate) fn answer(
+    service_room: ServiceRoom,
+    out: &mut Vec<u8>,
+    string: Range<usize>,
+    on: &mut impl OnServerEvent,
+) {
+    match kind(service_room.service, &out[string.clone()]) {
         Kind::Echo => {
             on(ServerEvent::Echoed { bytes: string.len() as u32 });
             append_string(out, string);
         }
         Kind::Broadcast => {
-            broadcast(hall, out, string.clone(), on);
+            broadcast(service_room, out, string.clone(), on);
             out.push(b'"');
             append_result(out, string);
             out.push(b'"');
@@ -95,12 +100,12 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
     frames::escape(out, &plain);
 }
 
-/// Sends a message of nobody's to everyone in the hall.
-pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl OnServerEvent) {
+/// Sends a message of nobody's to everyone in the room.
+pub(crate) fn publish(service_room: ServiceRoom, message: &[u8], on: &mut impl OnServerEvent) {
     let mut string = Vec::new();
     frames::escape(&mut string, message);
     let whole = 0..string.len();
-    broadcast(hall, &mut string, whole, &mut |event| {
+    broadcast(service_room, &mut string, whole, &mut |event| {
         on(match event {
             ServerEvent::Broadcast { room, frame } => ServerEvent::Rebroadcast { room, frame },
             other => other,
@@ -108,12 +113,17 @@ pub(crate) fn publish(hall: Hall, message: &[u8], on: &mut impl OnServerEvent) {
     });
 }
 
-/// Sends a message to everyone in the hall, in each of the three encodings.
-fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl OnServerEvent) {
+/// Sends a message to everyone in the room, in each of the three encodings.
+fn broadcast(
+    service_room: ServiceRoom,
+    out: &mut Vec<u8>,
+    string: Range<usize>,
+    on: &mut impl OnServerEvent,
+) {
     let start = out.len();
     out.push(b',');
     append_string(out, string.clone());
-    on(ServerEvent::Broadcast { room: hall.room_of_sessions(), frame: &out[start..] });
+    on(ServerEvent::Broadcast { room: service_room.room_of_sessions(), frame: &out[start..] });
     let quoted = start + 1..out.len();
 
     let framed = out.len();
@@ -122,13 +132,13 @@ fn broadcast(hall: Hall, out: &mut Vec<u8>, string: Range<usize>, on: &mut impl 
         out.extend_from_within(quoted);
         out.push(b']');
     });
-    on(ServerEvent::Rebroadcast { room: hall.room(true), frame: &out[framed..] });
+    on(ServerEvent::Rebroadcast { room: service_room.room(true), frame: &out[framed..] });
 
     let mut plain = Vec::new();
     let unescaped = frames::unescape(&mut plain, &out[string]);
     debug_assert!(unescaped.is_ok(), "checked before");
     let raw = out.len();
     frame::put(out, Opcode::Text, |out| out.extend_from_slice(&plain));
-    on(ServerEvent::Rebroadcast { room: hall.room(false), frame: &out[raw..] });
+    on(ServerEvent::Rebroadcast { room: service_room.room(false), frame: &out[raw..] });
     out.truncate(start);
 }

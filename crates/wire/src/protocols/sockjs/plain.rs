@@ -2,7 +2,7 @@
 
 use super::receiver::Receiving;
 use super::request::{Request, Verb};
-use super::service::{Hall, Service};
+use super::service::{Service, ServiceRoom};
 use crate::http::answer::{AnswerHead, TEXT, cors};
 use crate::http::{query, request};
 use crate::io::Io;
@@ -193,7 +193,13 @@ fn session_answer(
         name: format!("{}/{session}", service.prefix),
         opens: matches!(verb, Verb::Receive(_)),
         keep_alive: head.keep_alive,
-        question: Request { hall: Hall::at(service, request.target), verb, head, callback, form },
+        question: Request {
+            service_room: ServiceRoom::at(service, request.target),
+            verb,
+            head,
+            callback,
+            form,
+        },
     }))
 }
 

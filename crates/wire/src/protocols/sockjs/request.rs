@@ -1,7 +1,7 @@
 //! What a request asks of the session that it names.
 
 use super::receiver::Receiving;
-use super::service::Hall;
+use super::service::ServiceRoom;
 use crate::http::answer::{AnswerHead, TEXT};
 use crate::http::query;
 use crate::io::Io;
@@ -36,7 +36,7 @@ impl Verb {
 /// A request, as its head has it.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) hall: Hall,
+    pub(crate) service_room: ServiceRoom,
     pub(crate) verb: Verb,
     pub(crate) head: AnswerHead,
     /// The function to call with frames, or nothing.

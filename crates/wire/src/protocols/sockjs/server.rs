@@ -10,7 +10,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::HEARTBEAT;
 use super::frames;
 use super::plain::Place;
-use super::service::{App, Hall, SERVICES, Service};
+use super::service::{App, SERVICES, Service, ServiceRoom};
 use super::session::Session;
 use crate::contract::ServerProtocol;
 use crate::event::{OnServerEvent, ServerEvent};
@@ -31,7 +31,7 @@ const BROKEN: (u16, &str) = (3000, "Broken framing.");
 #[derive(Debug)]
 pub(crate) struct Server {
     /// In a box: connections of other protocols need no room for it.
-    hall: Box<Hall>,
+    service_room: Box<ServiceRoom>,
     framed: bool,
     /// From one heartbeat to the next: in milliseconds, to be small.
     interval_ms: u32,
@@ -53,7 +53,7 @@ impl ServerProtocol for Server {
         }
         let interval_ms = (cfg.settings.amount(&HEARTBEAT) / NS_PER_MS).clamp(1, u32::MAX.into()) as u32;
         Ok(Server {
-            hall: Hall::at(service, request.target).into(),
+            service_room: ServiceRoom::at(service, request.target).into(),
             framed,
             interval_ms,
             heartbeat_at_ns: u64::MAX,
@@ -65,8 +65,8 @@ impl ServerProtocol for Server {
             self.heartbeat_at_ns = self.next_heartbeat_ns(link.now_ns);
             link.say(&[b"o"]);
         }
-        if self.hall.service.app != App::Close {
-            return on(ServerEvent::Joined { room: self.hall.room(self.framed) });
+        if self.service_room.service.app != App::Close {
+            return on(ServerEvent::Joined { room: self.service_room.room(self.framed) });
         }
         let (code, reason) = GO_AWAY;
         if self.framed {
@@ -98,8 +98,11 @@ impl ServerProtocol for Server {
         let reply = frame::open(out, crate::ws::End::Server);
         out.extend_from_slice(b"a[");
         let replies = out.len();
-        let answered =
-            if text { app::answer_array(*self.hall, out, message, on) } else { Err(Failure::BadMessage) };
+        let answered = if text {
+            app::answer_array(*self.service_room, out, message, on)
+        } else {
+            Err(Failure::BadMessage)
+        };
         if answered.is_err() {
             out.truncate(start);
             let (code, reason) = BROKEN;
@@ -128,7 +131,7 @@ impl ServerProtocol for Server {
 
     fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         for service in SERVICES.iter().filter(|service| service.app == App::Benchmark) {
-            app::publish(Hall::named(service, said.in_url), &said.message(), on);
+            app::publish(ServiceRoom::named(service, said.in_url), &said.message(), on);
         }
     }
 }
@@ -149,7 +152,7 @@ impl Server {
         let out = link.io.out(0);
         let body = start + BODY;
         let bytes = (out.len() - body) as u32;
-        if !text || app::is_echo(self.hall.service, &out[body..]) {
+        if !text || app::is_echo(self.service_room.service, &out[body..]) {
             on(ServerEvent::Echoed { bytes });
             return link.sender.seal(out, start, text, None);
         }
@@ -158,7 +161,7 @@ impl Server {
         out.truncate(body);
         out.extend_from_slice(&string);
         let reply = out.len();
-        app::answer(*self.hall, out, body..reply, &mut |event| {
+        app::answer(*self.service_room, out, body..reply, &mut |event| {
             on(match event {
                 ServerEvent::Echoed { .. } => ServerEvent::Echoed { bytes },
                 other => other,

@@ -38,7 +38,7 @@ pub(crate) static SERVICES: [Service; 5] = [
 
 /// Among whom a broadcast goes: those who came to a service by URLs that name the same room, as `?room=NAME`, or none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hall {
+pub(crate) struct ServiceRoom {
     pub(crate) service: &'static Service,
     /// What the room's name comes to; 0: none was named.
     room: u64,
@@ -47,16 +47,16 @@ pub(crate) struct Hall {
 /// The bit of a topic that says that its members get frames.
 const FRAMED: u64 = 1;
 
-impl Hall {
+impl ServiceRoom {
     /// The one that a request's target is for.
-    pub(crate) fn at(service: &'static Service, target: &str) -> Hall {
+    pub(crate) fn at(service: &'static Service, target: &str) -> ServiceRoom {
         let named = query::param(target, query::ROOM);
-        named.map_or(Hall { service, room: 0 }, |name| Hall::named(service, name))
+        named.map_or(ServiceRoom { service, room: 0 }, |name| ServiceRoom::named(service, name))
     }
 
     /// The one of a room, as a URL names it.
-    pub(crate) fn named(service: &'static Service, name: &str) -> Hall {
-        Hall { service, room: Room::of(DialectId::Sockjs, 0, name.as_bytes()).topic }
+    pub(crate) fn named(service: &'static Service, name: &str) -> ServiceRoom {
+        ServiceRoom { service, room: Room::of(DialectId::Sockjs, 0, name.as_bytes()).topic }
     }
 
     /// The room of those with a WebSocket. One for each way in which messages are encoded.

@@ -14,7 +14,7 @@ use super::app::{self, GO_AWAY};
 use super::facts::{DISCONNECT, HEARTBEAT, RESPONSE_LIMIT};
 use super::receiver::{Receiver, Receiving};
 use super::request::{Request, Verb};
-use super::service::{App, Hall};
+use super::service::{App, ServiceRoom};
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
 use crate::http::answer::TEXT;
@@ -31,7 +31,7 @@ const TOO_SLOW: Reason = (1008, "Too many messages waiting");
 /// One session.
 #[derive(Debug)]
 pub(crate) struct Session {
-    hall: Hall,
+    service_room: ServiceRoom,
     terms: Terms,
     phase: Phase,
     held: Option<Receiver>,
@@ -81,9 +81,9 @@ impl Session {
         if self.phase == Phase::New {
             self.phase = Phase::Open;
             is_whole = receiver.write_frame(out, [b"o", b"", b""], bytes_max);
-            match self.hall.service.app {
+            match self.service_room.service.app {
                 App::Close => self.phase = Phase::Closed(GO_AWAY),
-                _ => on(ServerEvent::Joined { room: self.hall.room_of_sessions() }),
+                _ => on(ServerEvent::Joined { room: self.service_room.room_of_sessions() }),
             }
         }
         if !is_whole {
@@ -123,7 +123,7 @@ impl Session {
         let end = array.len();
         // A comma before the first, as strings wait.
         array.push(b',');
-        if app::answer_array(self.hall, &mut array, 0..end, on) == Err(Failure::BadMessage) {
+        if app::answer_array(self.service_room, &mut array, 0..end, on) == Err(Failure::BadMessage) {
             return request.complain(link.io, "Broken JSON encoding.");
         }
         let out = link.io.out(REQUEST);
@@ -177,7 +177,7 @@ impl Session {
 
     fn leave(&mut self, on: &mut impl OnServerEvent) {
         if self.phase == Phase::Open {
-            on(ServerEvent::Left { room: self.hall.room_of_sessions() });
+            on(ServerEvent::Left { room: self.service_room.room_of_sessions() });
         }
         self.forget_queued();
     }
@@ -199,15 +199,15 @@ impl ServerSession for Session {
     type Word = Infallible;
 
     fn new(question: &Request, cfg: &ServerConfig) -> Session {
-        let (hall, settings) = (question.hall, &cfg.settings);
+        let (service_room, settings) = (question.service_room, &cfg.settings);
         let limit = usize::try_from(settings.amount(&RESPONSE_LIMIT)).unwrap_or(usize::MAX);
         let terms = Terms {
             heartbeat_ns: settings.amount(&HEARTBEAT).max(1),
             disconnect_ns: settings.amount(&DISCONNECT),
-            response_bytes_max: hall.service.response_bytes_max.unwrap_or(limit),
+            response_bytes_max: service_room.service.response_bytes_max.unwrap_or(limit),
         };
         let (held, queued, own_bytes) = (None, Vec::new(), 0);
-        Session { hall, terms, phase: Phase::New, held, queued, own_bytes, deadline_ns: u64::MAX }
+        Session { service_room, terms, phase: Phase::New, held, queued, own_bytes, deadline_ns: u64::MAX }
     }
 
     fn handle_request<I: Io>(

@@ -27,18 +27,18 @@ impl RoleKind {
 
 /// Who has which role.
 #[derive(Clone, Debug)]
-pub struct Casting {
+pub struct RoleAssignment {
     pattern: Arc<[u8]>,
 }
 
-impl Default for Casting {
+impl Default for RoleAssignment {
     /// Everybody has the same.
-    fn default() -> Casting {
-        Casting { pattern: Arc::new([0]) }
+    fn default() -> RoleAssignment {
+        RoleAssignment { pattern: Arc::new([0]) }
     }
 }
 
-impl Casting {
+impl RoleAssignment {
     /// The most roles there may be.
     pub const ROLES_MAX: usize = 16;
     /// The longest pattern: shares are counted in millionths.
@@ -57,7 +57,7 @@ impl Casting {
     }
 
     /// Gives out roles that [can be meant](Self::is_sound); without any, everybody has the same.
-    pub fn new(roles: &[RoleKind]) -> Casting {
+    pub fn new(roles: &[RoleKind]) -> RoleAssignment {
         let unit = roles.iter().fold(0, |unit, role| common_divisor(unit, role.share));
         let shares: Vec<i64> = roles.iter().map(|role| i64::from(role.share / unit)).collect();
         let whole: i64 = shares.iter().sum();
@@ -70,8 +70,8 @@ impl Casting {
             role as u8
         };
         match roles {
-            [] => Casting::default(),
-            _ => Casting { pattern: (0..whole).map(&mut place).collect() },
+            [] => RoleAssignment::default(),
+            _ => RoleAssignment { pattern: (0..whole).map(&mut place).collect() },
         }
     }
 
@@ -106,8 +106,8 @@ mod tests {
     }
 
     fn cast(shares: &[u32], people: u32) -> Vec<usize> {
-        let casting = Casting::new(&roles(shares));
-        (0..people).map(|number| casting.role(number)).collect()
+        let role_assignment = RoleAssignment::new(&roles(shares));
+        (0..people).map(|number| role_assignment.role(number)).collect()
     }
 
     #[test]
@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_told() {
-        assert!(Casting::is_sound(&[], 3) && Casting::is_sound(&roles(&[1, 1]), 1));
+        assert!(RoleAssignment::is_sound(&[], 3) && RoleAssignment::is_sound(&roles(&[1, 1]), 1));
         for (shares, kinds) in [(&[1, 0][..], 1), (&[1], 2), (&[u32::MAX], 1), (&[1; 17], 1)] {
-            assert!(!Casting::is_sound(&roles(shares), kinds), "{shares:?}");
+            assert!(!RoleAssignment::is_sound(&roles(shares), kinds), "{shares:?}");
         }
         let silent = RoleKind { name: String::new(), share: 1, says: vec![0] };
-        assert!(!Casting::is_sound(&[silent], 1), "a kind that nobody says");
+        assert!(!RoleAssignment::is_sound(&[silent], 1), "a kind that nobody says");
     }
 
     proptest! {
@@ -134,15 +134,15 @@ mod tests {
         fn each_role_is_spread_evenly(
             shares in proptest::collection::vec(1u32..100, 1..6), first in 0u32..1_000, people in 1u32..500,
         ) {
-            let casting = Casting::new(&roles(&shares));
+            let role_assignment = RoleAssignment::new(&roles(&shares));
             let whole: u32 = shares.iter().sum();
             for (role, &share) in shares.iter().enumerate() {
-                let counted = (first..first + people).filter(|&n| casting.role(n) == role).count() as f64;
+                let counted = (first..first + people).filter(|&n| role_assignment.role(n) == role).count() as f64;
                 let expected = f64::from(people) * f64::from(share) / f64::from(whole);
                 prop_assert!((counted - expected).abs() < 3.0, "{} of {}", counted, expected);
-                prop_assert_eq!(casting.people(role, whole), whole * share / whole);
-                let all = (0..people).filter(|&n| casting.role(n) == role).count() as u32;
-                prop_assert_eq!(casting.people(role, people), all);
+                prop_assert_eq!(role_assignment.people(role, whole), whole * share / whole);
+                let all = (0..people).filter(|&n| role_assignment.role(n) == role).count() as u32;
+                prop_assert_eq!(role_assignment.people(role, people), all);
             }
         }
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a server has used so far, and has now. Times are totals that never go backwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Look {
+pub(crate) struct ServerReading {
     /// On the clock of the server's machine.
     pub(crate) at_ns: u64,
     /// Cores it may use.
@@ -35,24 +35,24 @@ pub(crate) struct Look {
     /// Periods of its CPU quota, and those at whose end it had none left.
     pub(crate) quota_periods: Option<(u64, u64)>,
     /// The rest only with a whole look, which costs more.
-    pub(crate) whole: Option<Whole>,
+    pub(crate) whole: Option<WindowReading>,
 }
 
 /// What is wanted at the ends of a window alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Whole {
+pub(crate) struct WindowReading {
     /// The most proportional memory there has been.
     pub(crate) pss_bytes: Option<u64>,
     /// The most resident memory there has been.
     pub(crate) rss_bytes_peak: Option<u64>,
     /// How many descriptors may have been open at once, long ago; 0: only a few.
     pub(crate) fds_peak: Option<u64>,
-    pub(crate) threads: Vec<ThreadLook>,
+    pub(crate) threads: Vec<ThreadReading>,
 }
 
 /// A live thread's totals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ThreadLook {
+pub(crate) struct ThreadReading {
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     pub(crate) name: String,
@@ -62,17 +62,17 @@ pub(crate) struct ThreadLook {
 }
 
 /// Looks at a server of this machine.
-pub(crate) struct Eyes {
+pub(crate) struct ServerReader {
     tree: ProcessTree,
     pid: u32,
     name: Option<String>,
     fds_max: Option<u64>,
     quota: Option<CpuQuota>,
     cores: f64,
-    latest: Option<Look>,
+    latest: Option<ServerReading>,
 }
 
-impl Eyes {
+impl ServerReader {
     /// At the server's processes and their descendants. What it may use is what its head may.
     pub(crate) fn on(server: &Service) -> Self {
         let quota = CpuQuota::of(server.head());
@@ -90,29 +90,32 @@ impl Eyes {
     }
 
     /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there are none.
-    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
+    pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         let sampled = self.tree.sample();
         self.handle_sampled(sampled, whole)
     }
 
-    fn handle_sampled(&mut self, sampled: io::Result<Usage>, whole: bool) -> Option<Look> {
+    fn handle_sampled(&mut self, sampled: io::Result<Usage>, whole: bool) -> Option<ServerReading> {
         let latest = match sampled {
             Ok(usage) => self.look_of(&usage, whole),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let latest = self.latest.take().unwrap_or(Look { cores: self.cores, ..Look::default() });
-                Look { has_ended: true, whole: None, ..latest }
+                let latest = self
+                    .latest
+                    .take()
+                    .unwrap_or(ServerReading { cores: self.cores, ..ServerReading::default() });
+                ServerReading { has_ended: true, whole: None, ..latest }
             }
             // That we have no files left, say, is no end of the server's.
-            Err(_) => Look { whole: None, ..self.latest.take()? },
+            Err(_) => ServerReading { whole: None, ..self.latest.take()? },
         };
         self.latest = Some(latest);
         self.latest.clone()
     }
 
-    fn look_of(&mut self, usage: &Usage, whole: bool) -> Look {
+    fn look_of(&mut self, usage: &Usage, whole: bool) -> ServerReading {
         let past = if whole { self.tree.past() } else { None };
         let quota = self.quota.as_ref().and_then(CpuQuota::throttling);
-        Look {
+        ServerReading {
             at_ns: clock::own_monotonic_ns(),
             cores: self.cores,
             has_ended: false,
@@ -127,11 +130,11 @@ impl Eyes {
             name: self.name.clone(),
             fds_max: self.fds_max,
             quota_periods: quota.map(|seen| (seen.periods, seen.throttled)),
-            whole: whole.then(|| Whole {
+            whole: whole.then(|| WindowReading {
                 pss_bytes: self.tree.pss_bytes(),
                 rss_bytes_peak: past.map(|past| past.rss_bytes_peak),
                 fds_peak: past.map(|past| past.fds_peak),
-                threads: self.tree.threads().into_iter().map(ThreadLook::from).collect(),
+                threads: self.tree.threads().into_iter().map(ThreadReading::from).collect(),
             }),
         }
     }
@@ -142,7 +145,7 @@ impl Eyes {
     }
 }
 
-impl Look {
+impl ServerReading {
     /// Memory that is its own: what connections need is part of it, and the kernel takes back none of it.
     pub(crate) fn own_bytes(&self) -> u64 {
         self.rss_bytes.saturating_sub(self.file_bytes)
@@ -154,7 +157,7 @@ impl Look {
     }
 }
 
-impl From<ThreadTotals> for ThreadLook {
+impl From<ThreadTotals> for ThreadReading {
     fn from(totals: ThreadTotals) -> Self {
         let ThreadTotals { pid, tid, name, user_ns, system_ns, run_queue_wait_ns } = totals;
         Self { pid, tid, name, user_ns, system_ns, run_queue_wait_ns }
@@ -167,14 +170,14 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_be_looked_at_has_not_ended() {
-        let mut eyes = Eyes::on(&Service::of(std::process::id()));
+        let mut reader = ServerReader::on(&Service::of(std::process::id()));
         let no_files = || io::Error::other("too many open files");
-        assert_eq!(eyes.handle_sampled(Err(no_files()), true), None, "nothing was seen yet");
-        let seen = eyes.look(true).unwrap();
+        assert_eq!(reader.handle_sampled(Err(no_files()), true), None, "nothing was seen yet");
+        let seen = reader.look(true).unwrap();
         assert!(seen.rss_bytes > 0 && seen.whole.is_some());
-        let last = Look { whole: None, ..seen };
-        assert_eq!(eyes.handle_sampled(Err(no_files()), true), Some(last.clone()));
-        let ended = eyes.handle_sampled(Err(io::ErrorKind::NotFound.into()), true);
-        assert_eq!(ended, Some(Look { has_ended: true, ..last }));
+        let last = ServerReading { whole: None, ..seen };
+        assert_eq!(reader.handle_sampled(Err(no_files()), true), Some(last.clone()));
+        let ended = reader.handle_sampled(Err(io::ErrorKind::NotFound.into()), true);
+        assert_eq!(ended, Some(ServerReading { has_ended: true, ..last }));
     }
 }

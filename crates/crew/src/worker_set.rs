@@ -15,11 +15,11 @@ use net::{clock, reserve};
 use stats::Counts;
 
 use crate::agents::{Agents, OnLoss};
+use crate::deadlines::{PhaseDeadline, SILENCE_NS_MAX, StuckWorkers};
 use crate::error::Error;
 use crate::examiner::Examiner;
 use crate::merge::Merge;
 use crate::observer::Observer;
-use crate::patience::{SILENCE_NS_MAX, Silence, Term};
 
 /// How often the coordinator looks around when no worker reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -31,7 +31,7 @@ const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 const IDLE: &str = "it comes to no end of what it was asked, and tells of nothing that happens";
 
 /// All workers of a run, wherever they are.
-pub(crate) struct Muster {
+pub(crate) struct WorkerSet {
     /// Dropped before the agents, which have more to say.
     reports: Receiver<Report>,
     pub(crate) agents: Agents,
@@ -41,13 +41,13 @@ pub(crate) struct Muster {
     epoch_ns: u64,
     log: Log,
     /// Who does not report.
-    silence: Silence,
+    stuck: StuckWorkers,
     /// To whom nothing happens.
-    idleness: Silence,
+    idleness: StuckWorkers,
 }
 
 /// What was heard.
-pub(crate) enum Heard {
+pub(crate) enum WorkerEvent {
     /// What a worker measured, which is merged. Whether that began a new second.
     Delta { begins_second: bool },
     /// Something else that a worker reports.
@@ -56,7 +56,7 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-impl Muster {
+impl WorkerSet {
     /// These workers take part in a run.
     pub(crate) fn new(
         plan: &Plan,
@@ -71,8 +71,8 @@ impl Muster {
             workers,
             epoch_ns: plan.epoch_ns,
             log: Log::default(),
-            silence: Silence::default(),
-            idleness: Silence::default(),
+            stuck: StuckWorkers::default(),
+            idleness: StuckWorkers::default(),
         }
     }
 
@@ -89,7 +89,7 @@ impl Muster {
     /// Orders a step.
     pub(crate) fn order(&mut self, order: StepOrder) {
         let now_ns = clock::monotonic_ns();
-        self.silence = Silence::new(now_ns);
+        self.stuck = StuckWorkers::new(now_ns);
         self.examiner.begin(order, now_ns);
         self.agents.send(&Command::Step(order));
     }
@@ -97,41 +97,41 @@ impl Muster {
     /// Lets all workers end.
     pub(crate) fn dismiss(&mut self) {
         self.agents.send(&Command::Finish);
-        self.silence = Silence::new(clock::monotonic_ns());
+        self.stuck = StuckWorkers::new(clock::monotonic_ns());
     }
 
     /// From now on it counts who comes to no end.
     pub(crate) fn start_phase(&mut self) {
-        self.idleness = Silence::new(clock::monotonic_ns());
+        self.idleness = StuckWorkers::new(clock::monotonic_ns());
     }
 
     /// What is heard next, if there is anything soon. Deltas are merged on the way, and events logged.
-    pub(crate) fn hear(&mut self, merge: &mut Merge) -> Result<Heard, Error> {
+    pub(crate) fn hear(&mut self, merge: &mut Merge) -> Result<WorkerEvent, Error> {
         if reserve::is_given_up() {
             return Err(Error::Memory);
         }
         let heard = self.receive();
         if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
-            self.silence.handle_report(worker);
+            self.stuck.handle_report(worker);
         }
         // A worker that is stuck is lost, with whatever it still says.
         let workers = self.workers.iter().copied();
-        if let Some(worker) = self.silence.poll_stuck(workers, SILENCE_NS_MAX, clock::monotonic_ns()) {
+        if let Some(worker) = self.stuck.poll_stuck(workers, SILENCE_NS_MAX, clock::monotonic_ns()) {
             self.handle_failed(merge, worker, SILENT.to_owned())?;
         }
         match heard {
             Ok(Report::Delta(delta)) if self.workers.contains(&delta.worker) => {
-                Ok(Heard::Delta { begins_second: merge.add(&delta) })
+                Ok(WorkerEvent::Delta { begins_second: merge.add(&delta) })
             }
             Ok(Report::Events(batch)) => {
                 self.log.add(batch);
-                Ok(Heard::Nothing)
+                Ok(WorkerEvent::Nothing)
             }
             Ok(Report::Failed { worker, message }) => {
-                self.handle_failed(merge, worker, message).map(|()| Heard::Nothing)
+                self.handle_failed(merge, worker, message).map(|()| WorkerEvent::Nothing)
             }
-            Ok(report) => Ok(Heard::Report(report)),
-            Err(RecvTimeoutError::Timeout) => Ok(Heard::Nothing),
+            Ok(report) => Ok(WorkerEvent::Report(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(WorkerEvent::Nothing),
             Err(RecvTimeoutError::Disconnected) => Err(Error::Stuck),
         }
     }
@@ -141,15 +141,15 @@ impl Muster {
     pub(crate) fn part_with_idle(
         &mut self,
         merge: &mut Merge,
-        term: Term,
+        deadline: PhaseDeadline,
         ended: impl Fn(u16) -> bool,
     ) -> Result<(), Error> {
         let now_ns = clock::monotonic_ns();
-        if now_ns < term.from_ns || !self.agents.are_elsewhere() {
+        if now_ns < deadline.from_ns || !self.agents.are_elsewhere() {
             return Ok(());
         }
         let late = self.workers.iter().copied().filter(|&worker| !ended(worker));
-        match self.idleness.poll_stuck(late, term.idle_ns_max, now_ns) {
+        match self.idleness.poll_stuck(late, deadline.idle_ns_max, now_ns) {
             Some(worker) => self.handle_failed(merge, worker, IDLE.to_owned()),
             None => Ok(()),
         }
@@ -171,7 +171,7 @@ impl Muster {
                 return Ok(());
             }
             let heard = self.receive();
-            self.part_with_idle(merge, Term::at_once(), |worker| settled_workers.contains(&worker))?;
+            self.part_with_idle(merge, PhaseDeadline::at_once(), |worker| settled_workers.contains(&worker))?;
             // Counted by looks: a coordinator that was stopped has not listened.
             silent = if heard.is_ok() { Duration::ZERO } else { silent + LOOK_INTERVAL };
             let report = match heard {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::{SentBroadcast, Settled};
-use load::{Casting, Census, Mix, Rooms, SayKind};
+use load::{Census, Mix, RoleAssignment, Rooms, SayKind};
 
 /// A broadcast, by the worker that sent it and its number there.
 pub(super) type Name = (u16, u32);
@@ -23,24 +23,24 @@ pub(crate) struct People {
 
 /// The rooms of a step, with the people of the workers whose books are there.
 #[derive(Debug)]
-pub(super) struct Hall<'a> {
+pub(super) struct RoomIndex<'a> {
     people: &'a People,
     mix: Mix,
-    casting: Casting,
+    role_assignment: RoleAssignment,
     /// What each worker sent.
     sent: HashMap<u16, &'a [SentBroadcast]>,
     /// By kind of rooms.
     pub(super) censuses: Vec<Census>,
 }
 
-impl<'a> Hall<'a> {
+impl<'a> RoomIndex<'a> {
     pub(super) fn of(people: &'a People, books: &'a [Settled]) -> Self {
         let workers: Vec<u16> = books.iter().map(|settled| settled.worker).collect();
         let People { rooms, clients, workers: all, .. } = people;
         let census = |kind: &load::RoomKind| Census::of(&kind.division, *clients, *all, &workers);
         Self {
             mix: rooms.mix(*all),
-            casting: rooms.casting(),
+            role_assignment: rooms.role_assignment(),
             sent: books.iter().map(|settled| (settled.worker, &settled.sent[..])).collect(),
             censuses: rooms.kinds().iter().map(census).collect(),
             people,
@@ -66,7 +66,7 @@ impl<'a> Hall<'a> {
 
     /// The role of a client.
     pub(super) fn role_of(&self, client: u32) -> usize {
-        self.casting.role(client)
+        self.role_assignment.role(client)
     }
 
     /// The clients whose workers' books are there.

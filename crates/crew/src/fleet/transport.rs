@@ -1,7 +1,7 @@
 //! Messages of any size, whole, once and in order, over a bus that may lose or delay what it carries.
 //!
 //! NATS delivers at most once: what is under way when it restarts is gone. Both ends of a link therefore have a
-//! courier. Rules: a message goes out in numbered parts no larger than the bus takes; the receiver takes the part it
+//! transport. Rules: a message goes out in numbered parts no larger than the bus takes; the receiver takes the part it
 //! expects and drops any other; whatever either side sends says which part it expects next, which acknowledges all
 //! before; a part that stays unacknowledged for [`RESEND_NS`] goes out again, with all after it. Time is an argument.
 
@@ -32,12 +32,12 @@ pub(crate) struct Part {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The other end sends what no courier sends.
+/// The other end sends what no transport sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Nonsense;
+pub(crate) struct ProtocolViolation;
 
 /// One end of a link.
-pub(crate) struct Courier {
+pub(crate) struct Transport {
     part_bytes: usize,
     /// Parts that are not acknowledged, in order; those that went out first, with the time of that.
     parts: VecDeque<Part>,
@@ -53,8 +53,8 @@ pub(crate) struct Courier {
     opens: Option<Envelope>,
 }
 
-impl Courier {
-    /// A courier over a bus that takes payloads of `payload_bytes_max`; `overhead` of these are not the courier's.
+impl Transport {
+    /// A transport over a bus that takes payloads of `payload_bytes_max`; `overhead` of these are not the transport's.
     pub(crate) fn new(payload_bytes_max: usize, overhead: usize) -> Self {
         let part_bytes = payload_bytes_max.saturating_sub(overhead).clamp(1, PART_BYTES_MAX);
         Self {
@@ -135,24 +135,27 @@ impl Courier {
     }
 
     /// A part has come; with it, perhaps, a whole message.
-    pub(crate) fn handle_part<T: DeserializeOwned>(&mut self, part: &Part) -> Result<Option<T>, Nonsense> {
+    pub(crate) fn handle_part<T: DeserializeOwned>(
+        &mut self,
+        part: &Part,
+    ) -> Result<Option<T>, ProtocolViolation> {
         if part.number != self.expected {
             return Ok(None); // lost ones before it come again, and it with them; or it has come already
         }
         if self.message.len() + part.bytes.len() > MESSAGE_BYTES_MAX {
-            return Err(Nonsense);
+            return Err(ProtocolViolation);
         }
-        self.expected = self.expected.checked_add(1).ok_or(Nonsense)?;
+        self.expected = self.expected.checked_add(1).ok_or(ProtocolViolation)?;
         self.message.extend_from_slice(&part.bytes);
         if !part.last {
             return Ok(None);
         }
         let message = std::mem::take(&mut self.message);
         let message = match &self.opens {
-            Some(envelope) => envelope.open(&message).ok_or(Nonsense)?,
+            Some(envelope) => envelope.open(&message).ok_or(ProtocolViolation)?,
             None => message,
         };
-        postcard::from_bytes(&message).map(Some).map_err(|_| Nonsense)
+        postcard::from_bytes(&message).map(Some).map_err(|_| ProtocolViolation)
     }
 }
 
@@ -160,12 +163,12 @@ impl Courier {
 mod tests {
     use super::*;
 
-    fn pair() -> (Courier, Courier) {
-        (Courier::new(74, 64), Courier::new(74, 64))
+    fn pair() -> (Transport, Transport) {
+        (Transport::new(74, 64), Transport::new(74, 64))
     }
 
     /// Carries everything from one to the other, except the parts that `lose` names, until both have said all.
-    fn carry(from: &mut Courier, to: &mut Courier, mut lose: impl FnMut(u32) -> bool) -> Vec<String> {
+    fn carry(from: &mut Transport, to: &mut Transport, mut lose: impl FnMut(u32) -> bool) -> Vec<String> {
         let (mut now_ns, mut messages) = (0, Vec::new());
         while !from.is_idle() {
             assert!(now_ns < 1_000 * RESEND_NS, "a link that makes no progress");
@@ -242,6 +245,6 @@ mod tests {
     fn nonsense_is_an_error() {
         let (_, mut to) = pair();
         let part = Part { number: 0, last: true, bytes: vec![0xff; 9] };
-        assert_eq!(to.handle_part::<String>(&part), Err(Nonsense));
+        assert_eq!(to.handle_part::<String>(&part), Err(ProtocolViolation));
     }
 }

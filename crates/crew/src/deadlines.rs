@@ -6,7 +6,7 @@
 //! coordinator that had no CPU, or was stopped, has not heard what waits for it.
 //!
 //! One that speaks, but has nothing to tell and does not come to the end of a phase, is no better than a silent one: a
-//! [`Term`] says for how long it may.
+//! [`PhaseDeadline`] says for how long it may.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ const CHECK_INTERVAL_NS: u64 = 500_000_000;
 
 /// The clock of a drain.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct DrainClock {
     looked_ns: u64,
     /// The coordinator's clock, of which stands still what it did not listen.
     listened_ns: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Patience {
     silent_ns: u64,
 }
 
-impl Patience {
+impl DrainClock {
     /// Listening begins now.
     pub(crate) fn new(now_ns: u64) -> Self {
         Self { looked_ns: now_ns, listened_ns: now_ns, heard_ns: None, silent_ns: 0 }
@@ -62,14 +62,14 @@ impl Patience {
 
 /// Until when a phase may go on at a worker that tells of nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Term {
+pub(crate) struct PhaseDeadline {
     /// Before this moment there may be nothing to do.
     pub(crate) from_ns: u64,
     /// After it, something happens within this time of listening, or the phase is over.
     pub(crate) idle_ns_max: u64,
 }
 
-impl Term {
+impl PhaseDeadline {
     /// What is asked for is done at once.
     pub(crate) fn at_once() -> Self {
         Self { from_ns: 0, idle_ns_max: IDLENESS_NS_MAX }
@@ -105,7 +105,7 @@ impl Term {
 /// Which workers are stuck: those that are to report and have not for that much listening. Workers that stand say
 /// something every second, whatever they are at.
 #[derive(Debug, Default)]
-pub(crate) struct Silence {
+pub(crate) struct StuckWorkers {
     looked_ns: u64,
     listened_ns: u64,
     /// When all workers were looked at last, in time listened.
@@ -114,7 +114,7 @@ pub(crate) struct Silence {
     heard_ns: HashMap<u16, u64>,
 }
 
-impl Silence {
+impl StuckWorkers {
     /// Listening begins now.
     pub(crate) fn new(now_ns: u64) -> Self {
         Self { looked_ns: now_ns, ..Self::default() }
@@ -151,50 +151,50 @@ mod tests {
 
     #[test]
     fn time_is_what_all_have_told() {
-        let mut patience = Patience::new(0);
-        assert_eq!(patience.time_ns(Some(S), S + 5), S);
-        assert_eq!(patience.time_ns(Some(3 * S), 2 * S), 2 * S, "a clock ahead");
+        let mut clock = DrainClock::new(0);
+        assert_eq!(clock.time_ns(Some(S), S + 5), S);
+        assert_eq!(clock.time_ns(Some(3 * S), 2 * S), 2 * S, "a clock ahead");
     }
 
     #[test]
     fn a_coordinator_that_was_stopped_has_not_heard_silence() {
-        let mut patience = Patience::new(0);
-        assert_eq!(patience.time_ns(Some(S), S), S);
-        assert_eq!(patience.time_ns(Some(S), 100 * S), S, "stopped for 99 s");
+        let mut clock = DrainClock::new(0);
+        assert_eq!(clock.time_ns(Some(S), S), S);
+        assert_eq!(clock.time_ns(Some(S), 100 * S), S, "stopped for 99 s");
     }
 
     #[test]
     fn nobody_waits_for_a_worker_that_says_nothing() {
-        let mut patience = Patience::new(0);
+        let mut clock = DrainClock::new(0);
         let looks = (0..).map(|k| k * LISTENED_NS_MAX);
-        let own_ns = looks.take(1_000).find(|&now_ns| patience.time_ns(Some(1), now_ns) > 1);
+        let own_ns = looks.take(1_000).find(|&now_ns| clock.time_ns(Some(1), now_ns) > 1);
         assert_eq!(own_ns, Some(SILENCE_NS_MAX));
     }
 
     #[test]
     fn the_one_that_says_nothing_is_stuck() {
-        let mut silence = Silence::new(0);
+        let mut stuck = StuckWorkers::new(0);
         let looks = (0..).map(|k| k * LISTENED_NS_MAX);
         let stuck = looks.take(1_000).find_map(|now_ns| {
-            silence.handle_report(0);
-            silence.handle_report(2);
-            silence.poll_stuck(0..3, SILENCE_NS_MAX, now_ns).map(|worker| (worker, now_ns))
+            stuck.handle_report(0);
+            stuck.handle_report(2);
+            stuck.poll_stuck(0..3, SILENCE_NS_MAX, now_ns).map(|worker| (worker, now_ns))
         });
         assert_eq!(stuck, Some((1, SILENCE_NS_MAX)));
     }
 
     #[test]
     fn nobody_is_stuck_while_the_coordinator_does_not_listen() {
-        let mut silence = Silence::new(0);
-        assert_eq!(silence.poll_stuck([0], SILENCE_NS_MAX, 100 * S), None, "stopped for 100 s");
+        let mut stuck = StuckWorkers::new(0);
+        assert_eq!(stuck.poll_stuck([0], SILENCE_NS_MAX, 100 * S), None, "stopped for 100 s");
     }
 
     #[test]
     fn a_worker_that_tells_of_long_ago_is_not_waited_for() {
-        let mut patience = Patience::new(100 * S);
+        let mut clock = DrainClock::new(100 * S);
         let looks = (1..2_000).map(|k| (k, 100 * S + k * LISTENED_NS_MAX));
         // Each report is a nanosecond later than the one before.
-        let seen_ns = looks.map(|(k, now_ns)| (now_ns, patience.time_ns(Some(50 * S + k), now_ns)));
+        let seen_ns = looks.map(|(k, now_ns)| (now_ns, clock.time_ns(Some(50 * S + k), now_ns)));
         let (now_ns, seen_ns) = seen_ns.last().unwrap();
         assert_eq!(seen_ns, now_ns - SILENCE_NS_MAX);
     }
@@ -203,15 +203,15 @@ mod tests {
     fn a_phase_is_over_when_nothing_can_come_any_more() {
         let draining = Draining { quiet_ns: None, timeout_ns: 30 * S };
         let closed = |until| Load::Closed { concurrency: 1, per_client: 1, until };
-        let term = |load: Load| {
-            let Term { from_ns, idle_ns_max } = Term::loading(&load, draining, 7 * S);
+        let deadline = |load: Load| {
+            let PhaseDeadline { from_ns, idle_ns_max } = PhaseDeadline::loading(&load, draining, 7 * S);
             (from_ns / S, idle_ns_max / S)
         };
-        assert_eq!(term(Load::Hold { duration_ns: 5 * S }), (12, 15));
-        assert_eq!(term(closed(Until::Elapsed { duration_ns: 5 * S })), (12, 15));
-        assert_eq!(term(closed(Until::Samples(9))), (7, 105));
+        assert_eq!(deadline(Load::Hold { duration_ns: 5 * S }), (12, 15));
+        assert_eq!(deadline(closed(Until::Elapsed { duration_ns: 5 * S })), (12, 15));
+        assert_eq!(deadline(closed(Until::Samples(9))), (7, 105));
         let connecting =
             Connecting { timeout_ns: 2 * S, rate_per_s: Some(0.5), parallel: 1, local_addrs: Vec::new() };
-        assert_eq!(Term::growing(&connecting, 3).idle_ns_max / S, 15 + 6 + 12);
+        assert_eq!(PhaseDeadline::growing(&connecting, 3).idle_ns_max / S, 15 + 6 + 12);
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::super::access::Nats;
 use super::super::bus::{self, Bus};
 use super::super::{Error, gather, intro};
-use crate::look::Look;
+use crate::server_reading::ServerReading;
 
 /// An agent answers within this, or not at all.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
@@ -17,13 +17,13 @@ const ANSWER_TIME: Duration = Duration::from_secs(1);
 const THREADS_MAX: usize = 65_536;
 
 /// Looks at the server that a target agent runs.
-pub struct FarEyes {
+pub struct RemoteServerReader {
     questions: UnboundedSender<bool>,
-    answers: Receiver<Option<Look>>,
-    latest: Option<Look>,
+    answers: Receiver<Option<ServerReading>>,
+    latest: Option<ServerReading>,
 }
 
-impl FarEyes {
+impl RemoteServerReader {
     /// Finds the agent.
     ///
     /// # Errors
@@ -38,14 +38,14 @@ impl FarEyes {
         let (questions, asked) = unbounded_channel();
         let (answered, answers) = mpsc::channel();
         let work = move || runtime.block_on(ask(&bus, &subject, asked, &answered));
-        let thread = thread::Builder::new().name("far-eyes".into()).spawn(work);
+        let thread = thread::Builder::new().name("server-reader".into()).spawn(work);
         thread.map_err(|error| Error::Start(error.to_string()))?;
         Ok(Self { questions, answers, latest: None })
     }
 
     /// A whole look is current, and waited for. Any other is the answer to the question before, so that nothing waits.
     /// `None`: nothing runs there, or the agent does not answer.
-    pub(crate) fn look(&mut self, whole: bool) -> Option<Look> {
+    pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         for answer in self.answers.try_iter() {
             self.latest = answer;
         }
@@ -68,7 +68,7 @@ async fn ask(
     bus: &Bus,
     subject: &str,
     mut questions: UnboundedReceiver<bool>,
-    answers: &mpsc::Sender<Option<Look>>,
+    answers: &mpsc::Sender<Option<ServerReading>>,
 ) {
     while let Some(whole) = questions.recv().await {
         let mut look = None;
@@ -85,7 +85,7 @@ async fn ask(
 }
 
 /// Whether a look can be true: it came over a network. Names of threads and programs are shown.
-fn is_sound(look: &Look) -> bool {
+fn is_sound(look: &ServerReading) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
     look.cores > 0.0
         && look.name.as_deref().is_none_or(is_plain)
@@ -97,11 +97,11 @@ fn is_sound(look: &Look) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::look::{ThreadLook, Whole};
+    use crate::server_reading::{ThreadReading, WindowReading};
 
     #[test]
     fn what_nobody_sees_is_not_believed() {
-        let thread = |name: &str| ThreadLook {
+        let thread = |name: &str| ThreadReading {
             pid: 1,
             tid: 1,
             name: name.into(),
@@ -109,14 +109,14 @@ mod tests {
             system_ns: 0,
             run_queue_wait_ns: 0,
         };
-        let look = |name: &str| Look {
+        let look = |name: &str| ServerReading {
             cores: 1.0,
-            whole: Some(Whole { threads: vec![thread(name)], ..Whole::default() }),
-            ..Look::default()
+            whole: Some(WindowReading { threads: vec![thread(name)], ..WindowReading::default() }),
+            ..ServerReading::default()
         };
         assert!(is_sound(&look("worker-1")));
         assert!(!is_sound(&look("\u{1b}[2J")) && !is_sound(&look(&"x".repeat(99))));
-        assert!(!is_sound(&Look::default()), "no cores");
-        assert!(!is_sound(&Look { name: Some("\u{1b}[2J".into()), ..look("worker-1") }));
+        assert!(!is_sound(&ServerReading::default()), "no cores");
+        assert!(!is_sound(&ServerReading { name: Some("\u{1b}[2J".into()), ..look("worker-1") }));
     }
 }

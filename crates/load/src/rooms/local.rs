@@ -2,33 +2,39 @@
 
 use std::sync::Arc;
 
-use wire::people::{Casting, Mix};
+use wire::people::{Mix, RoleAssignment};
 
-use super::floor::Floor;
 use super::hearing::{Rooms, SayKind};
+use super::local_kind::LocalRoomKind;
 use crate::segment::Segment;
 
 /// The rooms of a run, as one worker sees them in the step under way.
 #[derive(Debug)]
-pub struct Seating {
+pub struct LocalRooms {
     rooms: Arc<Rooms>,
     mix: Mix,
-    casting: Casting,
+    role_assignment: RoleAssignment,
     /// By kind of rooms.
-    floors: Vec<Floor>,
+    local_kinds: Vec<LocalRoomKind>,
 }
 
-impl Seating {
+impl LocalRooms {
     /// The rooms before the first step, in which nobody is yet.
-    pub fn new(rooms: Arc<Rooms>, segment: Segment) -> Seating {
-        let floors = rooms.kinds().iter().map(|kind| Floor::new(&kind.division, segment)).collect();
-        Seating { mix: rooms.mix(segment.workers), casting: rooms.casting(), floors, rooms }
+    pub fn new(rooms: Arc<Rooms>, segment: Segment) -> LocalRooms {
+        let local_kinds =
+            rooms.kinds().iter().map(|kind| LocalRoomKind::new(&kind.division, segment)).collect();
+        LocalRooms {
+            mix: rooms.mix(segment.workers),
+            role_assignment: rooms.role_assignment(),
+            local_kinds,
+            rooms,
+        }
     }
 
     /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
     pub fn start_step(&mut self, clients: u32, here: u32) {
-        for floor in &mut self.floors {
-            floor.start_step(clients, here);
+        for local_kind in &mut self.local_kinds {
+            local_kind.start_step(clients, here);
         }
     }
 
@@ -47,7 +53,7 @@ impl Seating {
     /// The role of a client, by its number in the run; `None`: there are no roles.
     #[inline]
     pub fn role_of(&self, number: u32) -> Option<usize> {
-        (!self.rooms.roles().is_empty()).then(|| self.casting.role(number))
+        (!self.rooms.roles().is_empty()).then(|| self.role_assignment.role(number))
     }
 
     /// Messages of this kind.
@@ -58,20 +64,20 @@ impl Seating {
 
     /// The rooms in which messages of this kind are said.
     #[inline]
-    pub fn floor_of(&self, kind: usize) -> &Floor {
-        &self.floors[usize::from(self.say(kind).room)]
+    pub fn floor_of(&self, kind: usize) -> &LocalRoomKind {
+        &self.local_kinds[usize::from(self.say(kind).room)]
     }
 
     /// The rooms of each kind.
-    pub fn floors(&self) -> &[Floor] {
-        &self.floors
+    pub fn local_kinds(&self) -> &[LocalRoomKind] {
+        &self.local_kinds
     }
 
     /// To how many a message of this kind is due, by its sender's number in the run: the members of its room who hear it.
     #[inline]
     pub fn hearers_of(&self, sender: u32, kind: usize) -> u32 {
-        let floor = self.floor_of(kind);
-        self.say(kind).hearers(floor.members(floor.room(sender)))
+        let local_kind = self.floor_of(kind);
+        self.say(kind).hearers(local_kind.members(local_kind.room(sender)))
     }
 }
 
@@ -103,14 +109,14 @@ mod tests {
                 .collect();
             let rooms = Arc::new(Rooms::several(kinds, says.clone(), Vec::new()).unwrap());
             let segment = Segment { worker: workers - 1, workers };
-            let mut seating = Seating::new(Arc::clone(&rooms), segment);
-            seating.start_step(clients, segment.share(clients));
+            let mut local_rooms = LocalRooms::new(Arc::clone(&rooms), segment);
+            local_rooms.start_step(clients, segment.share(clients));
             for seq in 0..40 {
-                let (kind, sender) = (seating.kind_of(3, 0, seq), seq % clients);
+                let (kind, sender) = (local_rooms.kind_of(3, 0, seq), seq % clients);
                 let say = &says[kind];
                 let size = sizes[usize::from(say.room)];
                 let hears = |&n: &u32| n / size == sender / size && (!say.to_others || n != sender);
-                prop_assert_eq!(seating.hearers_of(sender, kind), (0..clients).filter(hears).count() as u32);
+                prop_assert_eq!(local_rooms.hearers_of(sender, kind), (0..clients).filter(hears).count() as u32);
             }
         }
     }

@@ -15,7 +15,7 @@ use super::super::agent::{self, AgentOptions, Over, Work};
 use super::super::intro::{HostHello, name};
 use super::super::link::Link;
 use super::talk::{Down, Running, Trouble, Up};
-use crate::look::{Eyes, Look};
+use crate::server_reading::{ServerReader, ServerReading};
 
 /// How often a server that runs is looked after.
 const POLL: Duration = Duration::from_millis(50);
@@ -55,23 +55,23 @@ pub type Hosts<'a> = &'a dyn Fn(Arc<AtomicBool>) -> Box<dyn Host>;
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
 pub fn serve(options: &AgentOptions<'_>, hello: HostHello, hosts: Hosts<'_>) -> Result<(), Error> {
     (options.log)(&format!("its servers are at {}", hello.address));
-    agent::serve(options, (1, 1), Some(hello), |run, link| Tenancy::begin(run, link, hosts))
+    agent::serve(options, (1, 1), Some(hello), |run, link| HostSession::begin(run, link, hosts))
 }
 
 /// One coordinator's claim. Dropped, it ends whatever was begun, and waits for that.
-struct Tenancy {
+struct HostSession {
     /// The coordinator's run.
     run: String,
     link: Link,
     answers: UnboundedReceiver<Up>,
     /// At the server that runs.
-    eyes: Option<Eyes>,
+    reader: Option<ServerReader>,
     orders: Option<mpsc::Sender<Down>>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Tenancy {
+impl HostSession {
     fn begin(run: String, link: Link, hosts: Hosts<'_>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
         let (outbox, answers) = unbounded_channel();
@@ -79,11 +79,11 @@ impl Tenancy {
         let host = hosts(Arc::clone(&is_over));
         let work = move || work(host, &inbox, &outbox);
         let thread = Some(thread::Builder::new().name("host".into()).spawn(work)?);
-        Ok(Self { run, link, answers, eyes: None, orders: Some(orders), is_over, thread })
+        Ok(Self { run, link, answers, reader: None, orders: Some(orders), is_over, thread })
     }
 }
 
-impl Work for Tenancy {
+impl Work for HostSession {
     const WHOLE: &'static str = "shootout";
     type Order = Down;
     type News = Up;
@@ -101,7 +101,7 @@ impl Work for Tenancy {
             return Err(Over::Done);
         }
         if !is_sound(&order) {
-            return Err(Over::Nonsense);
+            return Err(Over::ProtocolViolation);
         }
         if let Some(orders) = &self.orders {
             // A host that has ended hears nothing; its coordinator hears nothing either, and gives up.
@@ -117,9 +117,9 @@ impl Work for Tenancy {
     /// Sends an answer; looks from now on at the server that it tells of.
     fn handle_news(&mut self, answer: Up) {
         match &answer {
-            Up::Started(Ok(running)) => self.eyes = Some(Eyes::on(&Service::of(running.pid))),
+            Up::Started(Ok(running)) => self.reader = Some(ServerReader::on(&Service::of(running.pid))),
             // One that died is looked at on: that it has ended is news.
-            Up::Stopped => self.eyes = None,
+            Up::Stopped => self.reader = None,
             _ => {}
         }
         self.link.send(&answer);
@@ -129,12 +129,12 @@ impl Work for Tenancy {
         self.link.send(&Up::Leaving(why.to_owned()));
     }
 
-    fn look(&mut self, is_whole: bool) -> Option<Look> {
-        self.eyes.as_mut()?.look(is_whole)
+    fn look(&mut self, is_whole: bool) -> Option<ServerReading> {
+        self.reader.as_mut()?.look(is_whole)
     }
 }
 
-impl Drop for Tenancy {
+impl Drop for HostSession {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.orders = None;

@@ -8,7 +8,7 @@ use crate::segment::Segment;
 
 /// Where a client sits among those of its room that are at the same worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct LocalMember {
     /// Its place among them, from 0.
     pub place: u32,
     /// How many they are.
@@ -17,7 +17,7 @@ pub struct Seat {
 
 /// The rooms of one kind, as one worker sees them in the step under way.
 #[derive(Debug)]
-pub struct Floor {
+pub struct LocalRoomKind {
     segment: Segment,
     layout: Layout,
     kind: Kind,
@@ -35,9 +35,9 @@ enum Kind {
     Unequal(Crowd),
 }
 
-impl Floor {
+impl LocalRoomKind {
     /// The rooms before the first step, in which nobody is yet.
-    pub(super) fn new(division: &Division, segment: Segment) -> Floor {
+    pub(super) fn new(division: &Division, segment: Segment) -> LocalRoomKind {
         let kind = match division {
             division if *division == Division::ONE => Kind::One,
             Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
@@ -45,7 +45,7 @@ impl Floor {
                 Kind::Unequal(Crowd::new(rooms.get()))
             }
         };
-        Floor { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
+        LocalRoomKind { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
     }
 
     /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
@@ -95,15 +95,15 @@ impl Floor {
 
     /// The seat of a client, by its number at this worker, in its room.
     #[inline]
-    pub fn seat(&self, client: u32, room: u32) -> Seat {
+    pub fn member(&self, client: u32, room: u32) -> LocalMember {
         match &self.kind {
-            Kind::One => Seat { place: client, members: self.here },
+            Kind::One => LocalMember { place: client, members: self.here },
             Kind::Even(even) => {
                 let here = even.here(self.segment, room, self.here);
-                Seat { place: client - here.start, members: here.end - here.start }
+                LocalMember { place: client - here.start, members: here.end - here.start }
             }
             Kind::Unequal(crowd) => {
-                Seat { place: crowd.places[client as usize], members: crowd.here[room as usize] }
+                LocalMember { place: crowd.places[client as usize], members: crowd.here[room as usize] }
             }
         }
     }
@@ -128,23 +128,26 @@ mod tests {
 
     #[test]
     fn everybody_is_together_where_there_is_one_room() {
-        let mut floor = Floor::new(&Division::ONE, Segment { worker: 3, workers: 4 });
-        floor.start_step(36, 9);
-        assert_eq!(floor.shared(0, u32::MAX), Some(0));
-        assert_eq!((floor.members(0), floor.members_here(0)), (36, 9));
-        assert_eq!(floor.seat(5, 0), Seat { place: 5, members: 9 });
+        let mut local_kind = LocalRoomKind::new(&Division::ONE, Segment { worker: 3, workers: 4 });
+        local_kind.start_step(36, 9);
+        assert_eq!(local_kind.shared(0, u32::MAX), Some(0));
+        assert_eq!((local_kind.members(0), local_kind.members_here(0)), (36, 9));
+        assert_eq!(local_kind.member(5, 0), LocalMember { place: 5, members: 9 });
     }
 
     #[test]
     fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
-        let mut floor = Floor::new(&division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
-        floor.start_step(3_000, 1_000);
-        let before: Vec<Seat> = (0..1_000).map(|n| floor.seat(n, floor.room(n * 3 + 1))).collect();
-        floor.start_step(9_000, 3_000);
-        let places = |seats: &[Seat]| seats.iter().map(|seat| seat.place).collect::<Vec<_>>();
-        let after: Vec<Seat> = (0..1_000).map(|n| floor.seat(n, floor.room(n * 3 + 1))).collect();
+        let mut local_kind =
+            LocalRoomKind::new(&division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
+        local_kind.start_step(3_000, 1_000);
+        let before: Vec<LocalMember> =
+            (0..1_000).map(|n| local_kind.member(n, local_kind.room(n * 3 + 1))).collect();
+        local_kind.start_step(9_000, 3_000);
+        let places = |seats: &[LocalMember]| seats.iter().map(|member| member.place).collect::<Vec<_>>();
+        let after: Vec<LocalMember> =
+            (0..1_000).map(|n| local_kind.member(n, local_kind.room(n * 3 + 1))).collect();
         assert_eq!(places(&before), places(&after));
-        let Kind::Unequal(crowd) = &floor.kind else { panic!("rooms of unequal size") };
+        let Kind::Unequal(crowd) = &local_kind.kind else { panic!("rooms of unequal size") };
         assert_eq!(size_of_val(&crowd.places[..]), 4 * 3_000);
     }
 
@@ -159,25 +162,25 @@ mod tests {
             let layout = Layout::new(&division);
             for worker in 0..workers {
                 let segment = Segment { worker, workers };
-                let mut floor = Floor::new(&division, segment);
+                let mut local_kind = LocalRoomKind::new(&division, segment);
                 let mut here_max = 0;
                 for &clients in &steps {
                     here_max = here_max.max(segment.share(clients));
-                    floor.start_step(clients, here_max);
+                    local_kind.start_step(clients, here_max);
                     let here: Vec<u32> = (0..here_max).map(|client| segment.number(client)).collect();
                     let alone = Census::of(&division, clients, workers, &[worker]);
                     for room in 0..=layout.room(u32::from(workers) * 150) {
                         let of_room: Vec<u32> = here.iter().copied().filter(|&n| layout.room(n) == room).collect();
-                        prop_assert_eq!(floor.members_here(room), of_room.len() as u32);
+                        prop_assert_eq!(local_kind.members_here(room), of_room.len() as u32);
                         let in_step = of_room.iter().filter(|&&n| n < clients).count() as u32;
                         prop_assert_eq!(alone.members(room), in_step);
                         for (place, &number) in (0..).zip(&of_room) {
                             let client = here.iter().position(|&n| n == number).unwrap() as u32;
-                            let expected = Seat { place, members: of_room.len() as u32 };
-                            prop_assert_eq!(floor.seat(client, room), expected);
+                            let expected = LocalMember { place, members: of_room.len() as u32 };
+                            prop_assert_eq!(local_kind.member(client, room), expected);
                         }
                         let all = (0..clients).filter(|&n| layout.room(n) == room).count() as u32;
-                        prop_assert_eq!(floor.members(room), all);
+                        prop_assert_eq!(local_kind.members(room), all);
                     }
                 }
             }

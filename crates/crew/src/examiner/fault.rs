@@ -2,7 +2,7 @@
 
 /// What is wrong with a report.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum Fault {
     #[error("a worker that is not of the run")]
     Worker,
     #[error("more clients than its share")]

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use engine::{Attendance, Settled};
 
-use super::hall::Hall;
+use super::room_index::RoomIndex;
 
 /// A kind of rooms, and one of them.
 type Room = (u16, u32);
@@ -13,9 +13,9 @@ type Room = (u16, u32);
 type Changes = Vec<(u64, i64)>;
 
 /// Who turned up in the rooms of a step.
-pub(super) struct Turnout<'a> {
+pub(super) struct MembershipTimeline<'a> {
     /// Those whose workers are there.
-    hall: &'a Hall<'a>,
+    room_index: &'a RoomIndex<'a>,
     /// Of the rooms in which that changed; and when members left them.
     changes: HashMap<Room, Changes>,
     left_ns: HashMap<Room, Vec<u64>>,
@@ -24,47 +24,49 @@ pub(super) struct Turnout<'a> {
     changes_of_roles: HashMap<(Room, usize), Changes>,
 }
 
-impl<'a> Turnout<'a> {
-    pub(super) fn of(hall: &'a Hall<'a>, books: &[Settled]) -> Self {
+impl<'a> MembershipTimeline<'a> {
+    pub(super) fn of(room_index: &'a RoomIndex<'a>, books: &[Settled]) -> Self {
         let room = |change: &Attendance| (change.kind, change.room);
-        let mut turnout = Self {
-            hall,
+        let mut membership = Self {
+            room_index,
             changes: changes(books, room),
             left_ns: left_ns(books),
             members_of_roles: HashMap::new(),
             changes_of_roles: HashMap::new(),
         };
-        if hall.roles() > 0 {
-            turnout.changes_of_roles = changes(books, |change| (room(change), change.role.into()));
-            for client in hall.clients() {
-                let role = hall.role_of(client);
-                for (kind, census) in (0..).zip(&hall.censuses) {
-                    *turnout.members_of_roles.entry(((kind, census.room(client)), role)).or_default() += 1;
+        if room_index.roles() > 0 {
+            membership.changes_of_roles = changes(books, |change| (room(change), change.role.into()));
+            for client in room_index.clients() {
+                let role = room_index.role_of(client);
+                for (kind, census) in (0..).zip(&room_index.censuses) {
+                    *membership.members_of_roles.entry(((kind, census.room(client)), role)).or_default() += 1;
                 }
             }
         }
-        turnout
+        membership
     }
 
     /// How many of a client's room of this kind were there at that moment.
     pub(super) fn at(&self, kind: u16, client: u32, at_ns: u64) -> u32 {
-        let census = self.hall.census(kind);
+        let census = self.room_index.census(kind);
         let room = census.room(client);
         present(census.members(room), self.changes.get(&(kind, room)), at_ns)
     }
 
     /// How many members of a client's room of this kind left it after one moment, and not after another.
     pub(super) fn leavers(&self, kind: u16, client: u32, from_ns: u64, to_ns: u64) -> u32 {
-        let left_ns =
-            self.left_ns.get(&(kind, self.hall.census(kind).room(client))).map_or(&[][..], Vec::as_slice);
+        let left_ns = self
+            .left_ns
+            .get(&(kind, self.room_index.census(kind).room(client)))
+            .map_or(&[][..], Vec::as_slice);
         let until = |ns| left_ns.partition_point(|&left_ns| left_ns <= ns);
         (until(to_ns) - until(from_ns)) as u32
     }
 
     /// How many of them had each role; nothing without roles.
     pub(super) fn of_roles_at(&self, kind: u16, client: u32, at_ns: u64) -> impl Iterator<Item = u32> {
-        let room = (kind, self.hall.census(kind).room(client));
-        (0..self.hall.roles()).map(move |role| {
+        let room = (kind, self.room_index.census(kind).room(client));
+        (0..self.room_index.roles()).map(move |role| {
             let members = self.members_of_roles.get(&(room, role)).copied().unwrap_or(0);
             present(members, self.changes_of_roles.get(&(room, role)), at_ns)
         })

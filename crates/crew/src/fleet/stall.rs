@@ -10,20 +10,22 @@ const BLAMED_NS: u64 = 6_000_000_000;
 
 /// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Excuse {
+pub(super) enum StallCause {
     NatsIsAway(u64),
     NatsWasAway(u64),
     StoodStill(u64),
     NobodyIsHeard,
 }
 
-impl fmt::Display for Excuse {
+impl fmt::Display for StallCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, ns) = match self {
-            Excuse::NatsIsAway(ns) => ("NATS is out of reach", ns),
-            Excuse::NatsWasAway(ns) => ("NATS was out of reach", ns),
-            Excuse::StoodStill(ns) => ("the coordinator stood still", ns),
-            Excuse::NobodyIsHeard => return f.write_str("nothing came over NATS for 3 s, from any agent"),
+            StallCause::NatsIsAway(ns) => ("NATS is out of reach", ns),
+            StallCause::NatsWasAway(ns) => ("NATS was out of reach", ns),
+            StallCause::StoodStill(ns) => ("the coordinator stood still", ns),
+            StallCause::NobodyIsHeard => {
+                return f.write_str("nothing came over NATS for 3 s, from any agent");
+            }
         };
         write!(f, "{what} for {:.1} s", *ns as f64 / 1e9)
     }
@@ -31,15 +33,15 @@ impl fmt::Display for Excuse {
 
 /// Watches for what keeps the coordinator from hearing anything.
 #[derive(Debug)]
-pub(super) struct Stillness {
+pub(super) struct StallDetector {
     ticked_ns: u64,
     /// When NATS was first seen to be away, if it is.
     away_ns: Option<u64>,
     /// The latest that is over, and since when.
-    past: Option<(Excuse, u64)>,
+    past: Option<(StallCause, u64)>,
 }
 
-impl Stillness {
+impl StallDetector {
     pub(super) fn new(now_ns: u64) -> Self {
         Self { ticked_ns: now_ns, away_ns: None, past: None }
     }
@@ -48,25 +50,25 @@ impl Stillness {
     pub(super) fn handle_tick(&mut self, is_connected: bool, now_ns: u64) {
         let apart_ns = now_ns.saturating_sub(self.ticked_ns);
         if apart_ns >= LONG_NS {
-            self.past = Some((Excuse::StoodStill(apart_ns), now_ns));
+            self.past = Some((StallCause::StoodStill(apart_ns), now_ns));
         }
         if !is_connected {
             self.away_ns.get_or_insert(self.ticked_ns);
         } else if let Some(took_ns) = self.away_ns.take().map(|away_ns| now_ns.saturating_sub(away_ns))
             && took_ns >= LONG_NS
         {
-            self.past = Some((Excuse::NatsWasAway(took_ns), now_ns));
+            self.past = Some((StallCause::NatsWasAway(took_ns), now_ns));
         }
         self.ticked_ns = now_ns;
     }
 
     /// Why an agent has not been heard, where that is not its own doing. `others`: how many other agents there are, and how many of
     /// them are as silent.
-    pub(super) fn excuse(&self, others: (usize, usize), now_ns: u64) -> Option<Excuse> {
-        let is = self.away_ns.map(|away_ns| Excuse::NatsIsAway(now_ns.saturating_sub(away_ns)));
+    pub(super) fn excuse(&self, others: (usize, usize), now_ns: u64) -> Option<StallCause> {
+        let is = self.away_ns.map(|away_ns| StallCause::NatsIsAway(now_ns.saturating_sub(away_ns)));
         let was = self.past.filter(|(_, over_ns)| now_ns.saturating_sub(*over_ns) <= BLAMED_NS);
         let nobody = others.0 > 0 && others.0 == others.1;
-        is.or(was.map(|(excuse, _)| excuse)).or(nobody.then_some(Excuse::NobodyIsHeard))
+        is.or(was.map(|(excuse, _)| excuse)).or(nobody.then_some(StallCause::NobodyIsHeard))
     }
 }
 
@@ -77,12 +79,12 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const TICK_NS: u64 = 20_000_000;
 
-    fn ticking(until_ns: u64, is_connected: impl Fn(u64) -> bool) -> Stillness {
-        let mut stillness = Stillness::new(0);
+    fn ticking(until_ns: u64, is_connected: impl Fn(u64) -> bool) -> StallDetector {
+        let mut stall = StallDetector::new(0);
         for at_ns in (0..=until_ns).step_by(TICK_NS as usize) {
-            stillness.handle_tick(is_connected(at_ns), at_ns);
+            stall.handle_tick(is_connected(at_ns), at_ns);
         }
-        stillness
+        stall
     }
 
     #[test]
@@ -100,18 +102,18 @@ mod tests {
     fn nats_that_was_away_excuses_everybody() {
         let away = |at_ns: u64| !(2 * S..8 * S).contains(&at_ns);
         let during = ticking(6 * S, away).excuse((1, 1), 6 * S);
-        assert_eq!(during, Some(Excuse::NatsIsAway(4 * S + TICK_NS)));
+        assert_eq!(during, Some(StallCause::NatsIsAway(4 * S + TICK_NS)));
         let after = ticking(9 * S, away).excuse((1, 0), 9 * S);
-        assert_eq!(after, Some(Excuse::NatsWasAway(6 * S + TICK_NS)));
+        assert_eq!(after, Some(StallCause::NatsWasAway(6 * S + TICK_NS)));
         assert_eq!(ticking(20 * S, away).excuse((1, 0), 20 * S), None, "long ago");
         let stuck = ticking(9 * S, |_| true).excuse((2, 2), 9 * S);
-        assert_eq!(stuck, Some(Excuse::NobodyIsHeard));
+        assert_eq!(stuck, Some(StallCause::NobodyIsHeard));
     }
 
     #[test]
     fn a_coordinator_that_stood_still_blames_nobody() {
         let mut stopped = ticking(2 * S, |_| true);
         stopped.handle_tick(true, 12 * S);
-        assert_eq!(stopped.excuse((1, 0), 13 * S), Some(Excuse::StoodStill(10 * S)));
+        assert_eq!(stopped.excuse((1, 0), 13 * S), Some(StallCause::StoodStill(10 * S)));
     }
 }

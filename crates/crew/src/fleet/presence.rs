@@ -10,12 +10,12 @@ use super::Error;
 use super::access::Nats;
 use super::bus::Bus;
 use super::envelope::Envelope;
-use super::intro::{self, CALL, Call, Claim, ClaimAnswer, Hello, Lock, VERSION};
+use super::intro::{self, CALL, Call, Claim, ClaimAnswer, ClaimChallenge, Hello, VERSION};
 use super::link::Link;
 use super::seal::{AgentKey, Seal};
 
 /// An agent's presence at NATS.
-pub(super) struct Reception {
+pub(super) struct AgentPresence {
     pub(super) bus: Bus,
     hello: Hello,
     /// To which what it is told is sealed.
@@ -25,22 +25,22 @@ pub(super) struct Reception {
 }
 
 /// What an agent hears.
-pub(super) struct VisitedRooms {
+pub(super) struct Subscriptions {
     pub(super) calls: Subscriber,
     pub(super) claims: Subscriber,
     pub(super) downs: Subscriber,
     pub(super) looks: Subscriber,
 }
 
-impl Reception {
+impl AgentPresence {
     /// Connects, and listens from then on.
     pub(super) async fn open(
         nats: &Nats,
         hello: Hello,
         key: Option<AgentKey>,
-    ) -> Result<(Self, VisitedRooms), Error> {
+    ) -> Result<(Self, Subscriptions), Error> {
         let bus = Bus::connect(nats).await?;
-        let doors = VisitedRooms {
+        let subscriptions = Subscriptions {
             calls: bus.subscribe(CALL.to_owned()).await?,
             claims: bus.subscribe(intro::claim_subject(&hello.id)).await?,
             downs: bus.subscribe(intro::down_subject(&hello.id)).await?,
@@ -48,15 +48,15 @@ impl Reception {
         };
         let sealed_to = Arc::new(XKey::new());
         let hello = Hello { sealed_to: sealed_to.public_key(), ..hello };
-        let mut reception = Self { bus, hello, sealed_to, key };
-        reception.lock();
-        Ok((reception, doors))
+        let mut presence = Self { bus, hello, sealed_to, key };
+        presence.lock();
+        Ok((presence, subscriptions))
     }
 
     /// Wants the next claim to be signed with a word that cannot be known before it is said.
     fn lock(&mut self) {
         let word = || format!("{:032x}", u128::from_le_bytes(net::private::random_bytes()));
-        self.hello.lock = self.key.as_ref().map(|key| Lock { key: key.to_string(), word: word() });
+        self.hello.lock = self.key.as_ref().map(|key| ClaimChallenge { key: key.to_string(), word: word() });
     }
 
     /// What is called for; `None`: nothing that is understood.
