@@ -137,7 +137,7 @@ fn noise_on_the_subject_reaches_nobody() {
 }
 
 /// A broadcast as servers exchange it: whole, of somebody who was not heard before.
-fn parcel(sender: u64, dialect: u8, frames: &[u8]) -> Vec<u8> {
+fn room_batch(sender: u64, dialect: u8, frames: &[u8]) -> Vec<u8> {
     let head = [&[1], &sender.to_le_bytes()[..], &[0; 8], &[3]].concat();
     [&head, &1_u32.to_le_bytes()[..], &0_u64.to_le_bytes(), &[dialect], frames].concat()
 }
@@ -159,10 +159,10 @@ fn a_broadcast_that_nobody_could_read_ends_nobodys_connection() {
     // In whichever dialect: its number among them is the servers' own.
     for (sender, dialect) in (0..16).zip(0..16) {
         for (k, frames) in (0..).zip(mutated) {
-            bus.publish("throng.cluster.default", &parcel(sender * 16 + k, dialect, frames));
+            bus.publish("throng.cluster.default", &room_batch(sender * 16 + k, dialect, frames));
         }
         let whole = [&[0x81, broadcast_of("theirs").len() as u8], broadcast_of("theirs").as_bytes()].concat();
-        bus.publish("throng.cluster.default", &parcel(sender * 16 + 15, dialect, &whole));
+        bus.publish("throng.cluster.default", &room_batch(sender * 16 + 15, dialect, &whole));
     }
     assert_eq!(next(&mut client), broadcast_of("theirs"), "what is sound is heard");
     let behind = self::server(&bus, &[]);

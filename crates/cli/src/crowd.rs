@@ -69,7 +69,7 @@ pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
     if plan.workload == Workload::Echo || plan.publishing.is_some() {
         return Vec::new();
     }
-    let acks = plan.speech.wire_config().map_or(wire::Acks::all(true), |config| config.acks());
+    let acks = plan.client_spec.wire_config().map_or(wire::Acks::all(true), |config| config.acks());
     let says = plan.rooms.says().iter().enumerate();
     says.filter(|(kind, say)| say.to_others && !acks.has(*kind)).map(|(_, say)| say).collect()
 }

@@ -1,6 +1,8 @@
 //! `--fault` as text: clauses such as `drop=1/1000` or `delay=1s@99%100`, with commas between them; docs/FAULTS.md.
 
-use refserver::faults::{Delay, Ending, Faults, How, Pick, SlowAccept, Time, Wave, Which};
+use refserver::faults::{
+    CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave,
+};
 use results::units;
 
 /// What `throng serve --help` says about the clauses.
@@ -51,7 +53,7 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
         "corrupt" => set(&mut faults.corrupt, which(value)?),
         "stray" => set(&mut faults.stray, which(value)?),
         "leak" => set(&mut faults.leak, which(value)?),
-        "linger" => set(&mut faults.linger, pick(value)?),
+        "linger" => set(&mut faults.linger, selector(value)?),
         "delay" => {
             let (time, at) = value.split_once('@').unwrap_or((value, "all"));
             faults.delays.push(Delay { time: self::time(time)?, which: which(at)? });
@@ -61,17 +63,17 @@ fn add(faults: &mut Faults, name: &str, value: &str) -> Result<(), String> {
         "tick" => set(&mut faults.tick_ns, positive(value)?),
         "stall" => set(&mut faults.stall, wave(value)?),
         "deaf" => set(&mut faults.deaf, wave(value)?),
-        "close" => end(faults, How::Close, value),
-        "kill" => end(faults, How::Reset, value),
-        "mute" => end(faults, How::Mute, value),
+        "close" => end(faults, CloseMethod::Close, value),
+        "kill" => end(faults, CloseMethod::Reset, value),
+        "mute" => end(faults, CloseMethod::Mute, value),
         "accept" => {
             let (delay, who) = value.split_once('@').unwrap_or((value, "all"));
-            set(&mut faults.accept, SlowAccept { delay_ns: positive(delay)?, who: pick(who)? })
+            set(&mut faults.accept, SlowAccept { delay_ns: positive(delay)?, who: selector(who)? })
         }
-        "refuse" => set(&mut faults.refuse, pick(value)?),
-        "forget" => set(&mut faults.forget, pick(value)?),
-        "again" => set(&mut faults.again, pick(value)?),
-        "swap" => set(&mut faults.swap, pick(value)?),
+        "refuse" => set(&mut faults.refuse, selector(value)?),
+        "forget" => set(&mut faults.forget, selector(value)?),
+        "again" => set(&mut faults.again, selector(value)?),
+        "swap" => set(&mut faults.swap, selector(value)?),
         "seed" => {
             faults.seed = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
             Ok(())
@@ -88,25 +90,25 @@ fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
     if place.replace(value).is_some() { Err("given twice".into()) } else { Ok(()) }
 }
 
-fn end(faults: &mut Faults, how: How, text: &str) -> Result<(), String> {
+fn end(faults: &mut Faults, how: CloseMethod, text: &str) -> Result<(), String> {
     let problem =
         || format!("expected WHO@M, a client and the number of its message, such as 7@500, not {text:?}");
     let (who, at) = text.split_once('@').ok_or_else(problem)?;
     let at = at.parse().map_err(|_| problem())?;
-    faults.endings.push(Ending { how, who: pick(who)?, at });
+    faults.endings.push(Ending { how, who: selector(who)?, at });
     Ok(())
 }
 
-fn which(text: &str) -> Result<Which, String> {
+fn which(text: &str) -> Result<MessageSelector, String> {
     let of_each = text.strip_prefix("each:");
-    Ok(Which { pick: pick(of_each.unwrap_or(text))?, of_each_client: of_each.is_some() })
+    Ok(MessageSelector { selector: selector(of_each.unwrap_or(text))?, of_each_client: of_each.is_some() })
 }
 
-fn pick(text: &str) -> Result<Pick, String> {
+fn selector(text: &str) -> Result<Selector, String> {
     let problem = || format!("{text:?} is not all, 7, 99%100, 1/1000 or 0.1%");
     let number = |text: &str| text.parse::<u64>().map_err(|_| problem());
     if text == "all" {
-        Ok(Pick::All)
+        Ok(Selector::All)
     } else if let Some((part, whole)) = text.split_once('/') {
         share(number(part)? as f64 / number(whole)? as f64)
     } else if text.ends_with('%') {
@@ -114,17 +116,17 @@ fn pick(text: &str) -> Result<Pick, String> {
     } else if let Some((residue, modulus)) = text.split_once('%') {
         let (residue, modulus) = (number(residue)?, number(modulus)?);
         if residue < modulus {
-            Ok(Pick::Residue { residue, modulus })
+            Ok(Selector::Residue { residue, modulus })
         } else {
             Err(format!("nothing leaves {residue} when divided by {modulus}"))
         }
     } else {
-        number(text).map(Pick::One)
+        number(text).map(Selector::One)
     }
 }
 
-fn share(share: f64) -> Result<Pick, String> {
-    if (0.0..=1.0).contains(&share) { Ok(Pick::Share(share)) } else { Err(" 1".into()) }
+fn share(share: f64) -> Result<Selector, String> {
+    if (0.0..=1.0).contains(&share) { Ok(Selector::Share(share)) } else { Err(" 1".into()) }
 }
 
 fn time(text: &str) -> Result<Time, String> {
@@ -170,19 +172,19 @@ mod tests {
     fn every_clause_says_what_it_means() {
         let text = "drop=1/1000,delay=5ms,stall=1s/100s,dup=99%100,reorder=each:48%50,close=7@500,kill=all@3,\
                     delay=1s..2s@0.5%,accept=2s@4%5,refuse=3,service=10ms,tick=100ms,deaf=1s/10s,seed=9";
-        let all = Which { pick: Pick::All, of_each_client: false };
-        let residue = |residue, modulus| Pick::Residue { residue, modulus };
-        let of = |pick, of_each_client| Some(Which { pick, of_each_client });
+        let all = MessageSelector { selector: Selector::All, of_each_client: false };
+        let residue = |residue, modulus| Selector::Residue { residue, modulus };
+        let of = |selector, of_each_client| Some(MessageSelector { selector, of_each_client });
         let expected = Faults {
             seed: 9,
-            drop: of(Pick::Share(0.001), false),
+            drop: of(Selector::Share(0.001), false),
             duplicate: of(residue(99, 100), false),
             reorder: of(residue(48, 50), true),
             delays: vec![
                 Delay { time: Time::Fixed(5_000_000), which: all },
                 Delay {
                     time: Time::Uniform(1_000_000_000, 2_000_000_000),
-                    which: Which { pick: Pick::Share(0.005), of_each_client: false },
+                    which: MessageSelector { selector: Selector::Share(0.005), of_each_client: false },
                 },
             ],
             service_ns: Some(10_000_000),
@@ -190,11 +192,11 @@ mod tests {
             stall: Some(Wave { length_ns: 1_000_000_000, period_ns: 100_000_000_000 }),
             deaf: Some(Wave { length_ns: 1_000_000_000, period_ns: 10_000_000_000 }),
             endings: vec![
-                Ending { how: How::Close, who: Pick::One(7), at: 500 },
-                Ending { how: How::Reset, who: Pick::All, at: 3 },
+                Ending { how: CloseMethod::Close, who: Selector::One(7), at: 500 },
+                Ending { how: CloseMethod::Reset, who: Selector::All, at: 3 },
             ],
             accept: Some(SlowAccept { delay_ns: 2_000_000_000, who: residue(4, 5) }),
-            refuse: Some(Pick::One(3)),
+            refuse: Some(Selector::One(3)),
             ..Faults::default()
         };
         assert_eq!(parse(text), Ok(expected));

@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use load::{Connecting, Draining, LoadRule, LoginServer, Plan, Rooms, Speech, Workload};
+use load::{ClientSpec, Connecting, Draining, LoadRule, LoginServer, Plan, Rooms, Workload};
 use net::clock;
 use wire::app_file::OpenStep;
 use wire::people::Division;
 use wire::{BadOption, Carrier, DialectId};
 
-use crate::app_file::{self, Publish, TellArgs};
+use crate::app_file::{self, BroadcastArgs, Publish};
 use crate::args::RunArgs;
 use crate::exit::Failure;
 use crate::flap::FlapArgs;
@@ -37,7 +37,7 @@ pub(crate) fn plan(
     dialect: &str,
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
-    telling(args, &TellArgs::default(), target, workload, dialect, clients_max)
+    telling(args, &BroadcastArgs::default(), target, workload, dialect, clients_max)
 }
 
 /// How clients lose their connections by these flags, and where they say nothing by the app's file.
@@ -55,7 +55,7 @@ fn app_of(args: &RunArgs) -> Option<&Path> {
 /// The same, of clients that say what these flags say.
 pub(crate) fn telling(
     args: &RunArgs,
-    tells: &TellArgs,
+    tells: &BroadcastArgs,
     target: &Target,
     workload: Workload,
     dialect: &str,
@@ -64,19 +64,20 @@ pub(crate) fn telling(
     check_connecting(args)?;
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
-    let (mut speech, described) = speech(args, (tells, workload), target, dialect, (&division, clients_max))?;
-    check_waits(args, &speech)?;
+    let (mut client_spec, described) =
+        client_spec(args, (tells, workload), target, dialect, (&division, clients_max))?;
+    check_waits(args, &client_spec)?;
     let Spoken { publish, rooms, to_others, tells_apart } = described;
     let is_divided = workload == Workload::Broadcast && division != Division::ONE;
-    if is_divided && !tells_apart && !people::tells_apart(&speech) {
-        if target.built_in_pid().is_none() || speech.of_dialect.app.is_some() {
+    if is_divided && !tells_apart && !people::tells_apart(&client_spec) {
+        if target.built_in_pid().is_none() || client_spec.of_dialect.app.is_some() {
             let problem = format!(
                 "all clients join with the same words, and nothing tells the server who is in which room; {}",
-                people::room_places(&speech)
+                people::room_places(&client_spec)
             );
             return Err(Failure::usage("--room-size", problem));
         }
-        speech = people::in_own_rooms(speech);
+        client_spec = people::in_own_rooms(client_spec);
     }
     let local_addrs = match args.local_addr.as_slice() {
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
@@ -89,14 +90,15 @@ pub(crate) fn telling(
         return Err(Failure::usage("--publish-url", "is for broadcasts: an echo is for its sender alone"));
     }
     let publish = published.or(publish).filter(|_| workload == Workload::Broadcast);
-    let publishing =
-        publish.map(|publish| publishing::publishing(publish, target, &security, &speech)).transpose()?;
-    let timeout_ns = connect_timeout_ns(args, &speech);
+    let publishing = publish
+        .map(|publish| publishing::publishing(publish, target, &security, &client_spec))
+        .transpose()?;
+    let timeout_ns = connect_timeout_ns(args, &client_spec);
     Ok(Plan {
         endpoints: target.endpoints.clone(),
-        login_servers: login_servers(&speech, &security)?,
+        login_servers: login_servers(&client_spec, &security)?,
         tls,
-        speech,
+        client_spec,
         workload,
         speakers: None,
         slow: None,
@@ -130,8 +132,8 @@ pub(crate) fn telling(
 }
 
 /// Resolves the servers at which clients log in, beside their own.
-fn login_servers(speech: &Speech, security: &Security) -> Result<Vec<LoginServer>, Failure> {
-    let urls = speech.of_dialect.app.iter().flat_map(|app| &app.login_servers);
+fn login_servers(client_spec: &ClientSpec, security: &Security) -> Result<Vec<LoginServer>, Failure> {
+    let urls = client_spec.of_dialect.app.iter().flat_map(|app| &app.login_servers);
     let server = |url: &String| {
         let Target { endpoints, tls_name, .. } = target::resolve(url, None)?;
         Ok(LoginServer { endpoints, tls: tls_name.as_deref().map(|name| security.to(name)) })
@@ -141,10 +143,10 @@ fn login_servers(speech: &Speech, security: &Security) -> Result<Vec<LoginServer
 
 /// How long a client may take to become usable. Servers make the hash of a password slow on purpose, so that clients that log in
 /// have more time.
-fn connect_timeout_ns(args: &RunArgs, speech: &Speech) -> u64 {
+fn connect_timeout_ns(args: &RunArgs, client_spec: &ClientSpec) -> u64 {
     const USUAL_NS: u64 = 2_000_000_000;
     const WITH_LOGIN_NS: u64 = 30_000_000_000;
-    let logs_in = speech.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
+    let logs_in = client_spec.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty());
     args.connect_timeout.unwrap_or(if logs_in { WITH_LOGIN_NS } else { USUAL_NS })
 }
 
@@ -190,25 +192,25 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
     Ok(written.unwrap_or_else(|| Rooms::of(division)))
 }
 
-fn speech(
+fn client_spec(
     args: &RunArgs,
-    (tells, workload): (&TellArgs, Workload),
+    (tells, workload): (&BroadcastArgs, Workload),
     target: &Target,
     dialect: &str,
     (division, clients_max): (&Division, Option<u64>),
-) -> Result<(Speech, Spoken), Failure> {
+) -> Result<(ClientSpec, Spoken), Failure> {
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || tells.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
     let spoken = spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?;
-    let mut speech = of_flags(args, target, spoken)?;
+    let mut client_spec = of_flags(args, target, spoken)?;
     check_text(args, known, dialect)?;
     let people = people::of_flags(&args.people_args, division.clone())?;
     if !has_app {
-        args.dialect_args.check(speech.dialect)?;
-        speech.people = people.into();
-        return Ok((introduced(speech, false)?, Spoken::default()));
+        args.dialect_args.check(client_spec.dialect)?;
+        client_spec.people = people.into();
+        return Ok((introduced(client_spec, false)?, Spoken::default()));
     }
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
     let of_protocol = |name| {
@@ -235,31 +237,31 @@ fn speech(
     }
     let flags = args.dialect_args.clone().or(described.flags);
     flags.check(protocol)?;
-    speech.dialect = protocol;
-    speech.of_dialect = wire::DialectOptions { app: Some(Arc::new(described.app)), ..flags.options() };
-    if speech.subprotocols.is_empty() {
-        speech.subprotocols = described.subprotocols;
+    client_spec.dialect = protocol;
+    client_spec.of_dialect = wire::DialectOptions { app: Some(Arc::new(described.app)), ..flags.options() };
+    if client_spec.subprotocols.is_empty() {
+        client_spec.subprotocols = described.subprotocols;
     }
     if let Some(path) = described.connect.path.as_deref() {
-        speech.path = opened(path, &target.path)?.into();
+        client_spec.path = opened(path, &target.path)?.into();
     }
-    speech.origin = speech.origin.or(described.connect.origin);
+    client_spec.origin = client_spec.origin.or(described.connect.origin);
     let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
-    speech.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
-    speech.people = described.people.into();
+    client_spec.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
+    client_spec.people = described.people.into();
     let spoken = Spoken {
         publish: described.publish,
         rooms: described.rooms,
         to_others: described.to_others,
         tells_apart: described.tells_apart,
     };
-    Ok((introduced(speech, described.says_token)?, spoken))
+    Ok((introduced(client_spec, described.says_token)?, spoken))
 }
 
 /// How clients speak by the flags alone.
-fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Speech, Failure> {
+fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<ClientSpec, Failure> {
     let bytes = |flag, n: u64| u32::try_from(n).map_err(|_| Failure::usage(flag, "at most 4 GiB"));
-    Ok(Speech {
+    Ok(ClientSpec {
         dialect: spoken,
         carrier: carrier(args, target, spoken)?,
         host: target.host.clone(),
@@ -317,23 +319,23 @@ fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result
 }
 
 /// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.
-fn introduced(mut speech: Speech, says_token: bool) -> Result<Speech, Failure> {
-    people::place_token(&mut speech, says_token);
-    people::check(&speech)?;
-    if speech.of_dialect.token_in.is_some() && speech.of_dialect.token.is_none() {
+fn introduced(mut client_spec: ClientSpec, says_token: bool) -> Result<ClientSpec, Failure> {
+    people::place_token(&mut client_spec, says_token);
+    people::check(&client_spec)?;
+    if client_spec.of_dialect.token_in.is_some() && client_spec.of_dialect.token.is_none() {
         let problem = "there is no token to put there; --token and --jwt-secret give one";
         return Err(Failure::usage("--token-in", problem));
     }
-    check(&speech)?;
-    Ok(speech)
+    check(&client_spec)?;
+    Ok(client_spec)
 }
 
 /// Whether clients have more time to become usable than the opening of their app waits by itself.
-fn check_waits(args: &RunArgs, speech: &Speech) -> Result<(), Failure> {
-    let Some(app) = &speech.of_dialect.app else { return Ok(()) };
+fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> {
+    let Some(app) = &client_spec.of_dialect.app else { return Ok(()) };
     let waits = app.open.iter().map(|step| if let OpenStep::Wait(ns) = step { *ns } else { 0 });
     let waits_ns = waits.fold(0, u64::saturating_add);
-    let timeout_ns = connect_timeout_ns(args, speech);
+    let timeout_ns = connect_timeout_ns(args, client_spec);
     if waits_ns < timeout_ns {
         return Ok(());
     }
@@ -344,8 +346,8 @@ fn check_waits(args: &RunArgs, speech: &Speech) -> Result<(), Failure> {
 }
 
 /// Whether clients can speak like this.
-pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
-    speech.wire_config().map(drop).map_err(|bad| Failure::usage(&bad_flag(bad), bad))
+pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
+    client_spec.wire_config().map(drop).map_err(|bad| Failure::usage(&bad_flag(bad), bad))
 }
 
 fn no_dialect(name: &str) -> String {
@@ -356,7 +358,7 @@ fn no_dialect(name: &str) -> String {
     )
 }
 
-fn bad_flag(load::BadSpeech(bad): load::BadSpeech) -> String {
+fn bad_flag(load::BadClientSpec(bad): load::BadClientSpec) -> String {
     match bad {
         BadOption::Host | BadOption::Path => "URL".to_owned(),
         BadOption::Header => "--header or --origin".to_owned(),

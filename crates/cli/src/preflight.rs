@@ -31,8 +31,8 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     if args.no_preflight || target.built_in_pid().is_some() || args.fleet.fleet.is_some() {
         return Ok(());
     }
-    let is_http = plan.speech.dialect.facts().is_plain_http;
-    let http = HttpOptions::from(&plan.speech.of_dialect.settings);
+    let is_http = plan.client_spec.dialect.facts().is_plain_http;
+    let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
@@ -77,8 +77,8 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     }
     let heard = met.excerpt();
     if let Some(other) = other_dialect(plan, met, &heard) {
-        let dialect = plan.speech.dialect.name();
-        let remedy = match &plan.speech.of_dialect.app {
+        let dialect = plan.client_spec.dialect.name();
+        let remedy = match &plan.client_spec.of_dialect.app {
             None => format!("pass --dialect {other}"),
             Some(_) => {
                 format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")
@@ -89,7 +89,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     }
     let (kind, why) = met.failure.as_ref()?;
     // Frames of HTTP/2 are nothing to be read.
-    let is_text = plan.speech.alpn().is_none() || kind == "not_http2";
+    let is_text = plan.client_spec.alpn().is_none() || kind == "not_http2";
     let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
     let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
     let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard));
@@ -98,7 +98,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
 
 /// What is said of an answer's status, unless that is one to be measured.
 fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
-    let http = HttpOptions::from(&plan.speech.of_dialect.settings);
+    let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
     let answer = Answer::read(&met.said);
     match &met.failure {
@@ -106,7 +106,7 @@ fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
         None => Some(format!(
             "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
             http.method,
-            secrets::place(plan.speech.path.reveal()),
+            secrets::place(plan.client_spec.path.reveal()),
             answer.told(status),
             remedy(plan, status, true)
         )),
@@ -120,7 +120,7 @@ fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.
 fn other_dialect(plan: &Plan, met: &ProbeResult, heard: &str) -> Option<&'static str> {
-    let spoken = plan.speech.dialect;
+    let spoken = plan.client_spec.dialect;
     let shown = DialectId::opening_with(heard)?;
     let has_gone_on = heard.contains("} {");
     let is_other = if spoken.facts().needs_app { met.failure.is_some() && !has_gone_on } else { true };
@@ -152,21 +152,21 @@ fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
 
 /// The usual path of the protocol's servers, in words, if the URL leads elsewhere.
 fn usual_place(plan: &Plan) -> Option<String> {
-    let Facts { name, paths, .. } = plan.speech.dialect.facts();
-    let usual = paths.first().filter(|usual| !plan.speech.path.reveal().starts_with(**usual))?;
+    let Facts { name, paths, .. } = plan.client_spec.dialect.facts();
+    let usual = paths.first().filter(|usual| !plan.client_spec.path.reveal().starts_with(**usual))?;
     Some(format!("{name} is usually at {usual}"))
 }
 
 /// What else is behind such a status where the protocol's servers refuse an origin with it.
 fn unwelcome(plan: &Plan, status: u16) -> String {
-    let Facts { name, origin_refusal, .. } = plan.speech.dialect.facts();
+    let Facts { name, origin_refusal, .. } = plan.client_spec.dialect.facts();
     if status != *origin_refusal {
         return String::new();
     }
     let scheme = if plan.tls.is_some() { "https" } else { "http" };
     format!(
         "; servers of {name} also answer {status} to an origin that they do not allow: --origin {scheme}://{}",
-        plan.speech.host
+        plan.client_spec.host
     )
 }
 
@@ -177,10 +177,10 @@ fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
         "no_http2_websocket" => {
             "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"
         }
-        "eof" | "reset" if plan.speech.alpn().is_some() && plan.tls.is_none() && heard.is_empty() => {
+        "eof" | "reset" if plan.client_spec.alpn().is_some() && plan.tls.is_none() && heard.is_empty() => {
             "; a server that does not speak HTTP/2 here may do so: leave out --http2, or try wss:// or https://"
         }
-        "eof" | "reset" if plan.speech.alpn().is_some() => "",
+        "eof" | "reset" if plan.client_spec.alpn().is_some() => "",
         "eof" | "reset" if plan.tls.is_none() && heard.is_empty() => {
             let tls = "; a server that expects TLS does so: try wss:// or https://";
             return match usual_place(plan) {

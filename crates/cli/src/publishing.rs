@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use load::{Publishing, Speech};
+use load::{ClientSpec, Publishing};
 use wire::app_file::AppFile;
 use wire::{Carrier, DialectId, DialectOptions, HttpOptions};
 
@@ -21,7 +21,7 @@ pub(crate) fn publishing(
     publish: Publish,
     target: &Target,
     security: &Security,
-    speech: &Speech,
+    client_spec: &ClientSpec,
 ) -> Result<Publishing, Failure> {
     let Publish { url, mut headers, expect, connections } = publish;
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE)) {
@@ -39,7 +39,7 @@ pub(crate) fn publishing(
     let publishing = Publishing {
         endpoints: to.endpoints.clone(),
         tls: to.tls_name.as_deref().map(|name| security.to(name)),
-        speech: Speech {
+        client_spec: ClientSpec {
             dialect: DialectId::Http,
             carrier: Carrier::Http1,
             host: to.host.clone(),
@@ -49,13 +49,13 @@ pub(crate) fn publishing(
             headers,
             userinfo: to.userinfo.clone(),
             deflate: None,
-            payload_bytes: speech.payload_bytes,
+            payload_bytes: client_spec.payload_bytes,
             payload_bytes_max: None,
             rows: Arc::default(),
             text: false,
-            message_bytes_max: speech.message_bytes_max,
+            message_bytes_max: client_spec.message_bytes_max,
             of_dialect: DialectOptions {
-                app: Some(Arc::new(app_of(speech)?)),
+                app: Some(Arc::new(app_of(client_spec)?)),
                 settings: http.into(),
                 ..DialectOptions::default()
             },
@@ -63,14 +63,14 @@ pub(crate) fn publishing(
         },
         connections: connections.unwrap_or(CONNECTIONS),
     };
-    let people = Arc::clone(&speech.people);
-    let checked = Speech { people, ..publishing.speech.clone() }.wire_config();
+    let people = Arc::clone(&client_spec.people);
+    let checked = ClientSpec { people, ..publishing.client_spec.clone() }.wire_config();
     checked.map(|_| publishing).map_err(|bad| Failure::usage(FLAG, bad))
 }
 
 /// The app that says in requests what clients with this speech would say.
-fn app_of(speech: &Speech) -> Result<AppFile, Failure> {
-    let config = speech.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
+fn app_of(client_spec: &ClientSpec) -> Result<AppFile, Failure> {
+    let config = client_spec.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
     let broadcasts = config.broadcasts();
     if broadcasts.is_empty() {
         let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";

@@ -86,7 +86,7 @@ impl Request<'_> {
             throng: env!("CARGO_PKG_VERSION").into(),
             command: secrets::own_command(),
             scenario: *scenario,
-            dialect: plan.speech.dialect_name(),
+            dialect: plan.client_spec.dialect_name(),
             seed: Some(plan.seed),
             target: results::Target {
                 name: target.name.clone(),

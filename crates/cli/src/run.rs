@@ -9,7 +9,6 @@ use results::Scenario;
 use crate::agenda::{Agenda, Next};
 use crate::app_file;
 use crate::compression;
-use crate::desk::Desk;
 use crate::exit::{Exit, Failure, variant};
 use crate::flap;
 use crate::hidden;
@@ -18,6 +17,7 @@ use crate::preflight;
 use crate::request::Request;
 use crate::restarts::Restarts;
 use crate::resume;
+use crate::run_recorder::RunRecorder;
 use crate::scrape;
 use crate::stderr;
 use crate::weight;
@@ -37,7 +37,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let limits = request.limits()?;
     let keeps_windows = request.args.compression.keeps_windows();
     let clients_max = request.plan.clients_max.map(u64::from);
-    let windows = compression::cost(request.plan.speech.deflate, clients_max);
+    let windows = compression::cost(request.plan.client_spec.deflate, clients_max);
     if let Some(cost) = windows.filter(|_| !request.args.quiet) {
         stderr::line(format_args!("throng: {cost}"));
     }
@@ -46,33 +46,34 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let earlier = resume::earlier(&mut request)?;
 
     let mut judge = Judge::new(&request, limits);
-    let mut desk = Desk::new(&request, earlier)?;
-    desk.live.expect(restarts);
-    let mut crew = start_crew(&request, fleet.as_ref(), &desk)?;
+    let mut recorder = RunRecorder::new(&request, earlier)?;
+    recorder.live.expect(restarts);
+    let mut crew = start_crew(&request, fleet.as_ref(), &recorder)?;
     let Request { args, plan, course, shape, target, .. } = request;
     let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
-    desk.begin(&mut crew)?;
+    recorder.begin(&mut crew)?;
 
-    let measured = measure(&mut agenda, &mut crew, &mut judge, &mut desk);
+    let measured = measure(&mut agenda, &mut crew, &mut judge, &mut recorder);
 
     let held =
-        desk.run.steps.last().and_then(|step| Some(step.usable?.saturating_sub(step.counts.disconnects)));
-    if desk.run.scenario == Scenario::Idle && desk.run.steps.iter().any(|step| step.usable > Some(0)) {
-        weight::weigh(crew.watch(), held.unwrap_or(0), keeps_windows, &mut desk.run.verdict);
+        recorder.run.steps.last().and_then(|step| Some(step.usable?.saturating_sub(step.counts.disconnects)));
+    if recorder.run.scenario == Scenario::Idle && recorder.run.steps.iter().any(|step| step.usable > Some(0))
+    {
+        weight::weigh(crew.watch(), held.unwrap_or(0), keeps_windows, &mut recorder.run.verdict);
     }
     if plan.flap.is_some() {
-        desk.run.verdict.trust.extend(flap::why_nothing_is_said(&desk.run.steps).map(Into::into));
+        recorder.run.verdict.trust.extend(flap::why_nothing_is_said(&recorder.run.steps).map(Into::into));
     }
-    desk.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
+    recorder.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
     match &measured {
-        Ok(()) => crew.finish(&mut desk.live),
+        Ok(()) => crew.finish(&mut recorder.live),
         Err(_) => drop(crew),
     }
     drop(target); // the built-in server may go now
-    desk.live.clear();
-    judge::conclude(&mut desk.run, agenda.course());
-    let exit = Exit::of(&desk.run, args.strict);
-    let was_interrupted = desk.finish()?;
+    recorder.live.clear();
+    judge::conclude(&mut recorder.run, agenda.course());
+    let exit = Exit::of(&recorder.run, args.strict);
+    let was_interrupted = recorder.finish()?;
     match measured {
         // A user who interrupts gets the end, with what there is.
         Err(failure) if was_interrupted => _ = failure.report(),
@@ -85,11 +86,11 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
 fn start_crew(
     request: &Request<'_>,
     fleet: Option<&AgentSelection>,
-    desk: &Desk<'_>,
+    recorder: &RunRecorder<'_>,
 ) -> Result<Crew, Failure> {
     let Request { args, plan, shape, .. } = request;
     let watch = watch(request)?;
-    let is_interrupted = || desk.live.was_interrupted();
+    let is_interrupted = || recorder.live.was_interrupted();
     let crew = match fleet {
         Some(wanted) => Crew::of_fleet(plan, wanted, args.fleet.on_loss(), watch, &is_interrupted),
         None => Crew::start(plan, shape, watch, hidden::child),
@@ -120,30 +121,30 @@ fn measure(
     agenda: &mut Agenda,
     crew: &mut Crew,
     judge: &mut Judge,
-    desk: &mut Desk<'_>,
+    recorder: &mut RunRecorder<'_>,
 ) -> Result<(), Failure> {
     loop {
-        let order = match agenda.poll(desk.live.is_stopping()) {
+        let order = match agenda.poll(recorder.live.is_stopping()) {
             Next::Step(order) => order,
             Next::Over(note) => {
-                desk.handle_over(note);
+                recorder.handle_over(note);
                 return Ok(());
             }
             Next::Interrupted => return Ok(()),
         };
-        let (step, error) = match crew.measure(order, &mut desk.live) {
+        let (step, error) = match crew.measure(order, &mut recorder.live) {
             Ok(step) => (step, None),
             Err(Broken { error, step }) => (*step, Some(error)),
         };
-        desk.handle_measured(&step);
+        recorder.handle_measured(&step);
         if error.is_none() && order.warmup {
             judge.handle_warmup(&step);
             agenda.handle_warmup(&order);
             continue;
         }
-        let step = judge.judge(step, &order, desk.run.steps.last());
+        let step = judge.judge(step, &order, recorder.run.steps.last());
         if let Some(error) = error {
-            desk.keep_cut_short(judge::cut_short(step, &error));
+            recorder.keep_cut_short(judge::cut_short(step, &error));
             let reason = reason(&error);
             return Err(Failure::of_generator("go_on", "go on", error).because(reason));
         }
@@ -151,7 +152,7 @@ fn measure(
         if !step.was_interrupted() {
             agenda.handle(&order, &step);
         }
-        desk.keep(step)?;
+        recorder.keep(step)?;
     }
 }
 

@@ -12,9 +12,9 @@ use results::{Run, Scenario, Step};
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
+use crate::buffered_output::BufferedOutput;
 use crate::exit::Failure;
 use crate::exports;
-use crate::outlet::Outlet;
 use crate::pages::Pages;
 use crate::results_file::ResultsFile;
 use crate::{output, stand_in, stderr};
@@ -35,7 +35,7 @@ pub(crate) struct Sink {
     is_quiet: bool,
     /// The summary of a GitHub job.
     github: Option<PathBuf>,
-    stdout: Outlet,
+    stdout: BufferedOutput,
     /// Standard output is the stream's.
     streams_instead: bool,
     /// Standard output is no longer read (`| head`).
@@ -72,7 +72,7 @@ impl Sink {
             pages,
             is_quiet,
             github,
-            stdout: Outlet::stdout().map_err(output::not_written)?,
+            stdout: BufferedOutput::stdout().map_err(output::not_written)?,
             streams_instead,
             closed: false,
             is_kept,

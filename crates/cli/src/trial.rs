@@ -45,17 +45,17 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let watch = ServerWatch::new(Some(&Service::of(server.pid())));
     let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
-    let mut step = crew.measure(order, &mut Unseen).map_err(|broken| cannot(broken.error))?;
+    let mut step = crew.measure(order, &mut NullObserver).map_err(|broken| cannot(broken.error))?;
     while_open();
-    crew.finish(&mut Unseen);
+    crew.finish(&mut NullObserver);
     step.bottleneck = Some(verdict::bottleneck(&step, None));
     Ok(step)
 }
 
 /// An observer that ignores everything and never interrupts.
-struct Unseen;
+struct NullObserver;
 
-impl Observer for Unseen {
+impl Observer for NullObserver {
     fn handle_progress(&mut self, _: &Progress) {}
 
     fn is_interrupted(&self) -> bool {

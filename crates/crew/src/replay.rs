@@ -14,9 +14,9 @@ use crate::observer::{Observer, Progress};
 use crate::watch::ServerWatch;
 
 /// An observer that ignores everything.
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn handle_progress(&mut self, _: &Progress) {}
 
     fn is_interrupted(&self) -> bool {
@@ -37,5 +37,5 @@ pub fn replay(plan: &Plan, workers: u16, order: StepOrder, reports: Vec<Report>)
     drop(sender);
     let agents = Agents::Local(Local::Children(Vec::new()));
     let mut crew = Crew::new(plan, agents, (0..workers).collect(), inbox, ServerWatch::new(None));
-    crew.measure(order, &mut Nobody)
+    crew.measure(order, &mut NullObserver)
 }

@@ -198,7 +198,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use load::{Connecting, Draining, Endpoint, Speech, Workload};
+    use load::{ClientSpec, Connecting, Draining, Endpoint, Workload};
     use wire::{Carrier, Io, StreamId};
 
     use super::*;
@@ -246,7 +246,7 @@ mod tests {
         Plan {
             endpoints: vec![endpoint],
             tls: None,
-            speech: Speech {
+            client_spec: ClientSpec {
                 dialect: wire::DialectId::Raw,
                 carrier: Carrier::Http1,
                 host: "localhost".into(),

@@ -7,6 +7,7 @@
 //!
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
+mod client_spec;
 mod crowd;
 mod flap;
 mod pacer;
@@ -18,8 +19,8 @@ mod schedule;
 mod segment;
 mod senders;
 mod sizes;
-mod speech;
 
+pub use client_spec::{BadClientSpec, ClientSpec, Endpoint, LoginServer, TlsIdentity, TlsPlan};
 pub use crowd::{Churn, Slow, Speakers};
 pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
@@ -33,4 +34,3 @@ pub use rule::LoadRule;
 pub use schedule::{PIECES_MAX, Piece, Schedule};
 pub use segment::Segment;
 pub use senders::{SenderGroup, Senders};
-pub use speech::{BadSpeech, Endpoint, LoginServer, Speech, TlsIdentity, TlsPlan};

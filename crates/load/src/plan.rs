@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client_spec::{ClientSpec, Endpoint, LoginServer, TlsPlan};
 use crate::crowd::{Churn, Slow, Speakers, is_picked};
 use crate::flap::Flap;
 use crate::publishing::Publishing;
@@ -13,7 +14,6 @@ use crate::rooms::Rooms;
 use crate::schedule::Schedule;
 use crate::segment::Segment;
 use crate::senders::Senders;
-use crate::speech::{Endpoint, LoginServer, Speech, TlsPlan};
 
 /// What every worker of a run is told once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Plan {
     /// Those that clients log in at, where it is not there: as the app's file numbers them, from 1.
     pub login_servers: Vec<LoginServer>,
     /// How to speak once connected.
-    pub speech: Speech,
+    pub client_spec: ClientSpec,
     /// What the clients do.
     pub workload: Workload,
     /// Who hears whom.
@@ -75,13 +75,13 @@ impl Plan {
     /// The plan of the connections over which rooms are told something from outside, if they are. With the clients they have
     /// people and addresses in common.
     pub fn of_publishers(&self) -> Option<Plan> {
-        let Publishing { endpoints, tls, speech, .. } = &**self.publishing.as_ref()?;
-        let people = Arc::clone(&self.speech.people);
+        let Publishing { endpoints, tls, client_spec, .. } = &**self.publishing.as_ref()?;
+        let people = Arc::clone(&self.client_spec.people);
         Some(Plan {
             endpoints: endpoints.clone(),
             tls: tls.clone(),
             login_servers: Vec::new(),
-            speech: Speech { people, ..speech.clone() },
+            client_spec: ClientSpec { people, ..client_spec.clone() },
             rooms: Arc::default(),
             slow: None,
             flap: None,
@@ -100,9 +100,9 @@ impl Plan {
             return self.clone();
         };
         let own = first.worker..last.worker.saturating_add(1);
-        let rows = self.speech.people.rows.share(own, first.workers, clients_max);
-        let people = Arc::new(self.speech.people.with_rows(rows));
-        Plan { speech: Speech { people, ..self.speech.clone() }, ..self.clone() }
+        let rows = self.client_spec.people.rows.share(own, first.workers, clients_max);
+        let people = Arc::new(self.client_spec.people.with_rows(rows));
+        Plan { client_spec: ClientSpec { people, ..self.client_spec.clone() }, ..self.clone() }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::client_spec::{ClientSpec, Endpoint, TlsPlan};
 use crate::segment::Segment;
-use crate::speech::{Endpoint, Speech, TlsPlan};
 
 /// Requests by which an application is asked to tell a room something. Each stands for a message of one of the room's
 /// people, who says nothing over its own connection.
@@ -14,7 +14,7 @@ pub struct Publishing {
     /// Present for `https://`.
     pub tls: Option<TlsPlan>,
     /// The request: plain HTTP, whose body is the app's broadcast. Its people are those of the plan.
-    pub speech: Speech,
+    pub client_spec: ClientSpec,
     /// Connections over all workers, each of which has one at least.
     pub connections: u32,
 }

@@ -33,12 +33,12 @@ pub struct Tls<S> {
 struct State<S> {
     side: S,
     /// Absent while there is nothing on it: nearly always.
-    desk: Option<Box<Desk>>,
+    buffers: Option<Box<RecordBuffers>>,
 }
 
 /// What lies between a connection and its caller.
 #[derive(Default, PartialEq)]
-struct Desk {
+struct RecordBuffers {
     /// The beginning of a record whose rest has not arrived.
     partial: Vec<u8>,
     /// What was written before it could be encrypted.
@@ -126,13 +126,13 @@ impl Tls<ServerSide> {
 
 impl<S: Side> Tls<S> {
     fn new(side: S) -> Self {
-        Self { state: Box::new(State { side, desk: None }) }
+        Self { state: Box::new(State { side, buffers: None }) }
     }
 
     /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`. Afterwards, also
     /// after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
     pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.state.at_desk(|side, desk| desk.handle_input(side, ciphertext, plain))
+        self.state.at_desk(|side, buffers| buffers.handle_input(side, ciphertext, plain))
     }
 
     /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
@@ -149,7 +149,7 @@ impl<S: Side> Tls<S> {
     /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
     /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
     pub fn peer_closed(&self) -> bool {
-        self.state.desk.as_ref().is_some_and(|desk| desk.peer_closed)
+        self.state.buffers.as_ref().is_some_and(|buffers| buffers.peer_closed)
     }
 
     /// Whether application data cannot flow yet.
@@ -182,15 +182,15 @@ impl<S: Side> Tls<S> {
 impl<S: Side> State<S> {
     /// Appends what there is to be sent, and then what the caller says.
     fn say(&mut self, saying: Saying<'_>, out: &mut Vec<u8>) {
-        self.at_desk(|side, desk| desk.say(side, saying, out));
+        self.at_desk(|side, buffers| buffers.say(side, saying, out));
     }
 
     /// Does something at the desk, which is there for as long as something lies on it.
-    fn at_desk<T>(&mut self, work: impl FnOnce(&mut S, &mut Desk) -> T) -> T {
-        let mut desk = self.desk.take().map(|desk| *desk).unwrap_or_default();
-        let outcome = work(&mut self.side, &mut desk);
-        if desk != Desk::default() {
-            self.desk = Some(Box::new(desk));
+    fn at_desk<T>(&mut self, work: impl FnOnce(&mut S, &mut RecordBuffers) -> T) -> T {
+        let mut buffers = self.buffers.take().map(|buffers| *buffers).unwrap_or_default();
+        let outcome = work(&mut self.side, &mut buffers);
+        if buffers != RecordBuffers::default() {
+            self.buffers = Some(Box::new(buffers));
         }
         outcome
     }
@@ -204,7 +204,7 @@ enum Next {
     Wait,
 }
 
-impl Desk {
+impl RecordBuffers {
     fn handle_input<S: Side>(
         &mut self,
         side: &mut S,

@@ -12,5 +12,5 @@ mod line;
 mod picks;
 mod spec;
 
-pub(crate) use line::{ClientFaults, Line, Shared, Trick};
-pub use spec::{Delay, Ending, Faults, How, Pick, SlowAccept, Time, Wave, Which};
+pub(crate) use line::{ClientFaults, DeferredFault, Line, Shared};
+pub use spec::{CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use slab::Slab;
 use wire::Room;
 
-use crate::roster::Roster;
+use crate::room_counts::RoomCounts;
 
 /// The broadcasts of one turn of one worker, for the members of all others.
 #[derive(Debug, Clone)]
-pub(crate) struct Parcel {
+pub(crate) struct RoomBatch {
     pub(crate) room: Room,
     /// Frames in `frames`.
     pub(crate) messages: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Groups {
     /// Bytes in all batches.
     batched_bytes: usize,
     /// The members at all workers, if there are others.
-    roster: Option<Arc<Roster>>,
+    room_counts: Option<Arc<RoomCounts>>,
 }
 
 /// A group's batch and members, taken out while the one is sent to the others.
@@ -67,22 +67,22 @@ pub(crate) struct Moved {
 
 impl Groups {
     /// Those of a worker that is one of several.
-    pub(crate) fn of_one_worker(roster: Option<Arc<Roster>>) -> Groups {
-        Groups { roster, ..Groups::default() }
+    pub(crate) fn of_one_worker(room_counts: Option<Arc<RoomCounts>>) -> Groups {
+        Groups { room_counts, ..Groups::default() }
     }
 
     /// How many members the room has, at all workers of the process.
     pub(crate) fn members(&self, room: Room) -> u64 {
-        match (&self.roster, self.by_room.get(&room)) {
-            (Some(roster), _) => roster.members(room).into(),
+        match (&self.room_counts, self.by_room.get(&room)) {
+            (Some(room_counts), _) => room_counts.members(room).into(),
             (None, group) => group.map_or(0, |&group| self.list[group].members.len() as u64),
         }
     }
 
     /// Makes the connection or session `key` a member.
     pub(crate) fn join(&mut self, room: Room, key: u32) -> Membership {
-        if let Some(roster) = &self.roster {
-            roster.join(room);
+        if let Some(room_counts) = &self.room_counts {
+            room_counts.join(room);
         }
         let group = self.find_or_add(room);
         let members = &mut self.list[group].members;
@@ -93,8 +93,8 @@ impl Groups {
     /// Ends a membership. Another member may be given its place.
     pub(crate) fn leave(&mut self, place: Membership) -> Option<Moved> {
         let Group { room, members, .. } = &mut self.list[place.group as usize];
-        if let Some(roster) = &self.roster {
-            roster.leave(*room);
+        if let Some(room_counts) = &self.room_counts {
+            room_counts.leave(*room);
         }
         members.swap_remove(place.slot as usize);
         let is_session = room.is_of_sessions();
@@ -182,12 +182,12 @@ impl Groups {
     }
 
     /// The batches, for other workers to deliver too.
-    pub(crate) fn parcels(&self) -> Vec<Parcel> {
-        let parcel = |&group: &usize| {
+    pub(crate) fn room_batches(&self) -> Vec<RoomBatch> {
+        let room_batch = |&group: &usize| {
             let Group { room, ref batch, messages, .. } = self.list[group];
-            Parcel { room, messages, frames: batch.as_slice().into() }
+            RoomBatch { room, messages, frames: batch.as_slice().into() }
         };
-        self.pending.iter().map(parcel).collect()
+        self.pending.iter().map(room_batch).collect()
     }
 
     fn find_or_add(&mut self, room: Room) -> usize {
@@ -230,9 +230,9 @@ mod tests {
         groups.push(room(1), 1, b"a");
         groups.push(room(2), 2, b"bc");
         groups.push(room(1), 1, b"d");
-        let parcels = groups.parcels();
+        let room_batches = groups.room_batches();
         let batches: Vec<(&[u8], u32)> =
-            parcels.iter().map(|parcel| (&*parcel.frames, parcel.messages)).collect();
+            room_batches.iter().map(|room_batch| (&*room_batch.frames, room_batch.messages)).collect();
         assert_eq!(batches, [(&b"ad"[..], 2), (&b"bc"[..], 2)]);
         assert_eq!(groups.batched_bytes(), 4);
         while let Some(group) = groups.poll_pending() {

@@ -16,7 +16,7 @@ mod mailbox;
 mod memberships;
 mod mesh;
 mod options;
-mod roster;
+mod room_counts;
 mod server;
 mod sessions;
 mod stats;

@@ -10,7 +10,7 @@ use net::poll::Waker;
 use wire::SessionRequest;
 
 use crate::connection::Connection;
-use crate::group::Parcel;
+use crate::group::RoomBatch;
 
 /// Bytes that may wait for one worker or process. A receiver that is this far behind loses broadcasts; the sender's
 /// memory does not grow.
@@ -32,7 +32,7 @@ struct Shared {
 /// A worker's own end.
 pub(crate) struct Inbox {
     shared: Arc<Shared>,
-    receiver: Receiver<Parcel>,
+    receiver: Receiver<RoomBatch>,
     arrivals: Receiver<Arrival>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Inbox {
 #[derive(Clone)]
 pub(crate) struct Outbox {
     shared: Arc<Shared>,
-    sender: Sender<Parcel>,
+    sender: Sender<RoomBatch>,
     transfers: Sender<Arrival>,
 }
 
@@ -68,10 +68,10 @@ impl Inbox {
     }
 
     /// The next parcel.
-    pub(crate) fn poll_parcel(&self) -> Option<Parcel> {
-        let parcel = self.receiver.try_recv().ok()?;
-        self.shared.queued_bytes.fetch_sub(parcel.frames.len(), Ordering::Relaxed);
-        Some(parcel)
+    pub(crate) fn poll_parcel(&self) -> Option<RoomBatch> {
+        let room_batch = self.receiver.try_recv().ok()?;
+        self.shared.queued_bytes.fetch_sub(room_batch.frames.len(), Ordering::Relaxed);
+        Some(room_batch)
     }
 
     /// The next connection that has moved here.
@@ -82,10 +82,10 @@ impl Inbox {
 
 impl Outbox {
     /// Hands a parcel over, and says whether it was taken: not by a worker that is far behind, or gone.
-    pub(crate) fn send(&self, parcel: Parcel) -> bool {
-        let bytes = parcel.frames.len();
+    pub(crate) fn send(&self, room_batch: RoomBatch) -> bool {
+        let bytes = room_batch.frames.len();
         let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if queued + bytes > QUEUED_BYTES_MAX || self.sender.send(parcel).is_err() {
+        if queued + bytes > QUEUED_BYTES_MAX || self.sender.send(room_batch).is_err() {
             self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }
@@ -113,19 +113,19 @@ mod tests {
 
     use super::*;
 
-    fn parcel(bytes: usize) -> Parcel {
-        Parcel { room: Room::of_all(wire::DialectId::Raw), messages: 1, frames: vec![0; bytes].into() }
+    fn room_batch(bytes: usize) -> RoomBatch {
+        RoomBatch { room: Room::of_all(wire::DialectId::Raw), messages: 1, frames: vec![0; bytes].into() }
     }
 
     #[test]
     fn parcels_arrive_in_order_until_the_queue_is_full() {
         let (inbox, outbox) = mailbox().unwrap();
-        assert!(outbox.send(parcel(1)));
-        assert!(outbox.send(parcel(QUEUED_BYTES_MAX - 1)));
-        assert!(!outbox.send(parcel(1)), "full");
+        assert!(outbox.send(room_batch(1)));
+        assert!(outbox.send(room_batch(QUEUED_BYTES_MAX - 1)));
+        assert!(!outbox.send(room_batch(1)), "full");
         inbox.handle_wake();
         assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
-        assert!(outbox.send(parcel(1)), "room again");
+        assert!(outbox.send(room_batch(1)), "room again");
         assert_eq!(inbox.poll_parcel().unwrap().frames.len(), QUEUED_BYTES_MAX - 1);
         assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
         assert!(inbox.poll_parcel().is_none());
@@ -135,6 +135,6 @@ mod tests {
     fn a_worker_that_is_gone_takes_nothing() {
         let (inbox, outbox) = mailbox().unwrap();
         drop(inbox);
-        assert!(!outbox.send(parcel(1)));
+        assert!(!outbox.send(room_batch(1)));
     }
 }

@@ -11,7 +11,7 @@ use net::poll::{Event, Interest, Poller};
 use net::socket::Socket;
 use wire::{DialectId, Room};
 
-use crate::group::Parcel;
+use crate::group::RoomBatch;
 use crate::held::Held;
 use crate::link::{Link, Way};
 use crate::mailbox::QUEUED_BYTES_MAX;
@@ -52,11 +52,11 @@ impl Mesh {
     }
 
     /// Sends a parcel to every sibling; says how many did not take it, being too far behind, or gone.
-    pub(crate) fn send(&mut self, parcel: &Parcel, poller: &Poller) -> u64 {
+    pub(crate) fn send(&mut self, room_batch: &RoomBatch, poller: &Poller) -> u64 {
         if self.is_empty() {
             return 0;
         }
-        let bytes = encode(parcel);
+        let bytes = encode(room_batch);
         let mut refused = 0;
         for (token, slot) in (self.first_token..).zip(&mut self.peers) {
             let Some(peer) = slot else { continue };
@@ -77,7 +77,7 @@ impl Mesh {
         event: Event,
         poller: &Poller,
         buffer: &mut [u8],
-        arrived: &mut Vec<Parcel>,
+        arrived: &mut Vec<RoomBatch>,
     ) -> u64 {
         let slot = &mut self.peers[(event.token - self.first_token) as usize];
         let Some(peer) = slot else { return 0 };
@@ -91,7 +91,7 @@ impl Mesh {
 }
 
 impl Peer {
-    fn read(&mut self, buffer: &mut [u8], arrived: &mut Vec<Parcel>, refused: &mut u64) -> io::Result<()> {
+    fn read(&mut self, buffer: &mut [u8], arrived: &mut Vec<RoomBatch>, refused: &mut u64) -> io::Result<()> {
         loop {
             match self.link.socket.recv(buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -102,7 +102,7 @@ impl Peer {
             let mut rest = &self.partial[..];
             while let Some((bytes, behind)) = split(rest)? {
                 match decode(bytes) {
-                    Some(parcel) => arrived.push(parcel),
+                    Some(room_batch) => arrived.push(room_batch),
                     None => *refused += 1,
                 }
                 rest = behind;
@@ -113,15 +113,15 @@ impl Peer {
     }
 }
 
-fn encode(parcel: &Parcel) -> Vec<u8> {
-    let length = HEAD_BYTES + parcel.frames.len();
+fn encode(room_batch: &RoomBatch) -> Vec<u8> {
+    let length = HEAD_BYTES + room_batch.frames.len();
     let mut bytes = Vec::with_capacity(LENGTH_BYTES + length);
     bytes.extend((length as u32).to_le_bytes());
-    bytes.extend(parcel.messages.to_le_bytes());
-    bytes.extend(parcel.room.topic.to_le_bytes());
-    let dialect = DialectId::ALL.iter().position(|&dialect| dialect == parcel.room.dialect);
+    bytes.extend(room_batch.messages.to_le_bytes());
+    bytes.extend(room_batch.room.topic.to_le_bytes());
+    let dialect = DialectId::ALL.iter().position(|&dialect| dialect == room_batch.room.dialect);
     bytes.push(dialect.expect("ALL has every dialect") as u8);
-    bytes.extend_from_slice(&parcel.frames);
+    bytes.extend_from_slice(&room_batch.frames);
     bytes
 }
 
@@ -136,12 +136,12 @@ fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
 }
 
 /// A parcel from its bytes; `None`: that is none, or one over which clients would end their connections.
-fn decode(bytes: &[u8]) -> Option<Parcel> {
+fn decode(bytes: &[u8]) -> Option<RoomBatch> {
     let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;
     let messages = u32::from_le_bytes([m0, m1, m2, m3]);
     let room = Room { dialect: *DialectId::ALL.get(usize::from(dialect))?, topic: u64::from_le_bytes(topic) };
-    wire::can_carry(room, messages, frames).then(|| Parcel { room, messages, frames: frames.into() })
+    wire::can_carry(room, messages, frames).then(|| RoomBatch { room, messages, frames: frames.into() })
 }
 
 #[cfg(test)]
@@ -151,9 +151,9 @@ mod tests {
     use net::socket::pair;
 
     /// Messages of a dialect whose messages may be any bytes.
-    fn parcel(frames: &[u8]) -> Parcel {
+    fn room_batch(frames: &[u8]) -> RoomBatch {
         let room = Room { dialect: DialectId::Binary, topic: 0x0102_0304_0506_0708 };
-        Parcel { room, messages: 2, frames: frames.into() }
+        RoomBatch { room, messages: 2, frames: frames.into() }
     }
 
     const ONE: &[u8] = &[0x82, 1, 1, 0x82, 0];
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn parcels_survive_any_segmentation() {
-        let bytes = [encode(&parcel(ONE)), encode(&parcel(ANOTHER))].concat();
+        let bytes = [encode(&room_batch(ONE)), encode(&room_batch(ANOTHER))].concat();
         for step in 1..=bytes.len() {
             let (ours, theirs) = pair().unwrap();
             let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
@@ -170,30 +170,30 @@ mod tests {
                 ours.send(part).unwrap();
                 peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
             }
-            let frames: Vec<&[u8]> = arrived.iter().map(|parcel| &parcel.frames[..]).collect();
+            let frames: Vec<&[u8]> = arrived.iter().map(|room_batch| &room_batch.frames[..]).collect();
             assert_eq!((frames, refused), (vec![ONE, ANOTHER], 0), "in steps of {step}");
-            assert!(arrived.iter().all(|of| of.messages == 2 && of.room == parcel(b"").room));
+            assert!(arrived.iter().all(|of| of.messages == 2 && of.room == room_batch(b"").room));
             assert!(peer.partial.is_empty());
         }
     }
 
     #[test]
     fn what_makes_no_sense_is_left_out_and_counted() {
-        let mut of_no_dialect = encode(&parcel(ONE));
+        let mut of_no_dialect = encode(&room_batch(ONE));
         of_no_dialect[LENGTH_BYTES + HEAD_BYTES - 1] = 99;
         let cases = [
             of_no_dialect,
-            encode(&parcel(b"")),
-            encode(&parcel(&[0x88, 0, 0x82, 0])),
-            encode(&Parcel { messages: 0, ..parcel(ONE) }),
-            encode(&Parcel { messages: 3, ..parcel(ONE) }),
+            encode(&room_batch(b"")),
+            encode(&room_batch(&[0x88, 0, 0x82, 0])),
+            encode(&RoomBatch { messages: 0, ..room_batch(ONE) }),
+            encode(&RoomBatch { messages: 3, ..room_batch(ONE) }),
             vec![2, 0, 0, 0, 1, 1],
         ];
         for bytes in cases {
             let (ours, theirs) = pair().unwrap();
             let mut peer = Peer { link: Link::new(theirs), partial: Vec::new() };
             let (mut arrived, mut refused) = (Vec::new(), 0);
-            ours.send(&[bytes.clone(), encode(&parcel(ANOTHER))].concat()).unwrap();
+            ours.send(&[bytes.clone(), encode(&room_batch(ANOTHER))].concat()).unwrap();
             peer.read(&mut [0; 64], &mut arrived, &mut refused).unwrap();
             assert_eq!((arrived.len(), refused), (1, 1), "{bytes:?}");
         }
@@ -207,7 +207,7 @@ mod tests {
         let (also_ours, sleeper) = pair().unwrap();
         let mut mesh = Mesh::new(vec![ours, also_ours], &poller, 7).unwrap();
         drop(gone);
-        let large = parcel(&vec![0; QUEUED_BYTES_MAX / 2]);
+        let large = room_batch(&vec![0; QUEUED_BYTES_MAX / 2]);
         assert_eq!(mesh.send(&large, &poller), 1, "one is gone");
         assert_eq!(mesh.send(&large, &poller), 0, "the other has room, and the gone one is forgotten");
         assert_eq!(mesh.send(&large, &poller), 1, "full");

@@ -16,10 +16,10 @@ use crate::faults;
 use crate::held::Held;
 use crate::mailbox::mailbox;
 use crate::options::Options;
-use crate::roster::Roster;
+use crate::room_counts::RoomCounts;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
-use crate::worker::{Seat, Worker};
+use crate::worker::{Worker, WorkerContext};
 
 /// A server that listens, but does not serve yet.
 pub struct Server {
@@ -85,16 +85,17 @@ impl Server {
         let faults = options.faults.clone().map(shared);
         let held = Held::new(options.backlog_total_bytes_max);
         let board = Arc::new(Board::new(options.threads, held.clone(), options.say));
-        let roster = (options.threads > 1).then(Arc::<Roster>::default);
+        let room_counts = (options.threads > 1).then(Arc::<RoomCounts>::default);
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
             others.remove(number);
             let peers = std::mem::take(&mut peers);
             let (faults, held, board) = (faults.clone(), held.clone(), Arc::clone(&board));
-            let roster = roster.clone();
-            let seat = Seat { number, listeners, inbox, others, peers, faults, held, board, roster };
-            workers.push(Worker::new(Arc::clone(&options), stop.clone(), seat)?);
+            let room_counts = room_counts.clone();
+            let context =
+                WorkerContext { number, listeners, inbox, others, peers, faults, held, board, room_counts };
+            workers.push(Worker::new(Arc::clone(&options), stop.clone(), context)?);
         }
         drop(outboxes);
         if let Some(sibling) = &self.sibling {

@@ -26,13 +26,13 @@ use wire::SessionRequest;
 use crate::board::{Board, Figures, Notice, PUBLISH_AFTER_NS};
 use crate::connection::{Connection, NEVER_NS, Phase};
 use crate::faults::{self, Line};
-use crate::group::{Groups, Moved, Parcel};
+use crate::group::{Groups, Moved, RoomBatch};
 use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
 use crate::memberships::Memberships;
 use crate::mesh::Mesh;
 use crate::options::Options;
-use crate::roster::Roster;
+use crate::room_counts::RoomCounts;
 use crate::sessions::Sessions;
 use crate::stats::Stats;
 use crate::stop::StopFlag;
@@ -75,7 +75,7 @@ pub(crate) struct Worker {
     others: Vec<Outbox>,
     mesh: Mesh,
     /// Broadcasts of other processes and servers, for this turn.
-    arrived: Vec<Parcel>,
+    arrived: Vec<RoomBatch>,
     stats: Stats,
     /// What clients hold that are behind.
     held: Held,
@@ -101,7 +101,7 @@ pub(crate) struct Worker {
 }
 
 /// What a worker has of its own, and how it reaches the others.
-pub(crate) struct Seat {
+pub(crate) struct WorkerContext {
     pub(crate) number: usize,
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) inbox: Inbox,
@@ -112,7 +112,7 @@ pub(crate) struct Seat {
     pub(crate) held: Held,
     pub(crate) board: Arc<Board>,
     /// If there are other workers.
-    pub(crate) roster: Option<Arc<Roster>>,
+    pub(crate) room_counts: Option<Arc<RoomCounts>>,
 }
 
 /// Scratch space, shared by all connections.
@@ -135,8 +135,9 @@ struct Buffers {
 }
 
 impl Worker {
-    pub(crate) fn new(options: Arc<Options>, stop: StopFlag, seat: Seat) -> io::Result<Worker> {
-        let Seat { number, listeners, inbox, others, peers, faults, held, board, roster } = seat;
+    pub(crate) fn new(options: Arc<Options>, stop: StopFlag, context: WorkerContext) -> io::Result<Worker> {
+        let WorkerContext { number, listeners, inbox, others, peers, faults, held, board, room_counts } =
+            context;
         let poller = Poller::new()?;
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
@@ -157,7 +158,7 @@ impl Worker {
             asked: VecDeque::new(),
             moved_in: Vec::new(),
             bereft: Vec::new(),
-            groups: Groups::of_one_worker(roster),
+            groups: Groups::of_one_worker(room_counts),
             timers: Timers::default(),
             inbox,
             number,

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::*;
-use refserver::faults::{Delay, Ending, Faults, How, Pick, SlowAccept, Time, Which};
+use refserver::faults::{CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time};
 
 fn serve(faults: Faults) -> Running {
     Running::with(|options| options.faults = Some(faults))
 }
 
-fn which(pick: Pick) -> Option<Which> {
-    Some(Which { pick, of_each_client: false })
+fn which(selector: Selector) -> Option<MessageSelector> {
+    Some(MessageSelector { selector, of_each_client: false })
 }
 
 /// A text frame of this one letter, masked by nothing.
@@ -35,7 +35,7 @@ fn answer(stream: &mut TcpStream) -> u8 {
 fn a_delay_is_kept_and_others_overtake() {
     let time = Time::Fixed(200_000_000);
     let server = serve(Faults {
-        delays: vec![Delay { time, which: which(Pick::One(0)).unwrap() }],
+        delays: vec![Delay { time, which: which(Selector::One(0)).unwrap() }],
         ..Faults::default()
     });
     let mut stream = server.open();
@@ -49,7 +49,7 @@ fn a_delay_is_kept_and_others_overtake() {
 
 #[test]
 fn a_stray_copy_reaches_a_stranger_and_is_counted() {
-    let server = serve(Faults { stray: which(Pick::All), ..Faults::default() });
+    let server = serve(Faults { stray: which(Selector::All), ..Faults::default() });
     let (mut own, mut stranger) = (server.open(), server.open());
     ask(&mut own, b'a');
     assert_eq!(answer(&mut own), b'a');
@@ -77,7 +77,7 @@ fn a_room_is_left_by_what_leaks_and_by_nothing_else() {
     let tight = Running::with(|options| options.threads = 1);
     assert_silent(&mut rooms(&tight)[2]);
     // Two copies go to the room, its sender's and the other's; that of the first leaks.
-    let leak = which(Pick::One(0));
+    let leak = which(Selector::One(0));
     let leaky = Running::with(|options| {
         options.threads = 1;
         options.faults = Some(Faults { leak, ..Faults::default() });
@@ -90,8 +90,8 @@ fn a_room_is_left_by_what_leaks_and_by_nothing_else() {
 
 #[test]
 fn connections_are_reset_closed_or_left_in_silence_at_their_message() {
-    let end = |how, number| Ending { how, who: Pick::One(number), at: 1 };
-    let endings = vec![end(How::Reset, 0), end(How::Close, 1), end(How::Mute, 2)];
+    let end = |how, number| Ending { how, who: Selector::One(number), at: 1 };
+    let endings = vec![end(CloseMethod::Reset, 0), end(CloseMethod::Close, 1), end(CloseMethod::Mute, 2)];
     let server = serve(Faults { endings, ..Faults::default() });
     let mut streams = [server.open(), server.open(), server.open()];
     for stream in &mut streams {
@@ -110,8 +110,8 @@ fn connections_are_reset_closed_or_left_in_silence_at_their_message() {
 
 #[test]
 fn a_connection_may_be_refused_or_kept_waiting() {
-    let accept = Some(SlowAccept { delay_ns: 200_000_000, who: Pick::One(1) });
-    let server = serve(Faults { refuse: Some(Pick::One(0)), accept, ..Faults::default() });
+    let accept = Some(SlowAccept { delay_ns: 200_000_000, who: Selector::One(1) });
+    let server = serve(Faults { refuse: Some(Selector::One(0)), accept, ..Faults::default() });
     let mut refused = server.connect();
     assert_eq!(refused.read(&mut [0; 9]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     let began = Instant::now();

@@ -16,7 +16,7 @@ const ABSENCES_MIN: u64 = 5;
 
 /// How often each message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
+pub enum DeliveryGuarantee {
     /// Never twice, but some did not come.
     AtMostOnce,
     /// Each, and none twice.
@@ -38,19 +38,19 @@ pub struct Delivery {
     horizon: Option<Horizon>,
 }
 
-impl Promise {
-    fn of(lost: u64, twice: u64) -> Promise {
+impl DeliveryGuarantee {
+    fn of(lost: u64, twice: u64) -> DeliveryGuarantee {
         match (lost, twice) {
-            (0, 0) => Promise::ExactlyOnce,
-            (0, _) => Promise::AtLeastOnce,
-            (_, 0) => Promise::AtMostOnce,
-            (..) => Promise::Neither,
+            (0, 0) => DeliveryGuarantee::ExactlyOnce,
+            (0, _) => DeliveryGuarantee::AtLeastOnce,
+            (_, 0) => DeliveryGuarantee::AtMostOnce,
+            (..) => DeliveryGuarantee::Neither,
         }
     }
 
     /// Whether each message came.
     pub fn is_at_least_once(self) -> bool {
-        matches!(self, Promise::ExactlyOnce | Promise::AtLeastOnce)
+        matches!(self, DeliveryGuarantee::ExactlyOnce | DeliveryGuarantee::AtLeastOnce)
     }
 }
 
@@ -75,13 +75,13 @@ impl Delivery {
     }
 
     /// How often messages came that were due to clients that were away. Nobody can tell which copy of two came too many.
-    pub fn away(&self) -> Promise {
-        Promise::of(self.counts.lost_offline, self.counts.duplicate)
+    pub fn away(&self) -> DeliveryGuarantee {
+        DeliveryGuarantee::of(self.counts.lost_offline, self.counts.duplicate)
     }
 
     /// And to those who were here.
-    pub fn here(&self) -> Promise {
-        Promise::of(self.counts.missing, self.counts.duplicate)
+    pub fn here(&self) -> DeliveryGuarantee {
+        DeliveryGuarantee::of(self.counts.missing, self.counts.duplicate)
     }
 
     /// What was lost of what was due in absences.
@@ -188,13 +188,13 @@ fn lost(f: &mut fmt::Formatter<'_>, lost: u64, due: u64, what: &str) -> fmt::Res
     }
 }
 
-impl fmt::Display for Promise {
+impl fmt::Display for DeliveryGuarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Promise::AtMostOnce => "at most once",
-            Promise::ExactlyOnce => "exactly once",
-            Promise::AtLeastOnce => "at least once",
-            Promise::Neither => "neither at most nor at least once",
+            DeliveryGuarantee::AtMostOnce => "at most once",
+            DeliveryGuarantee::ExactlyOnce => "exactly once",
+            DeliveryGuarantee::AtLeastOnce => "at least once",
+            DeliveryGuarantee::Neither => "neither at most nor at least once",
         })
     }
 }

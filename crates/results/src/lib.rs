@@ -26,7 +26,7 @@ pub mod units;
 pub mod verdict;
 
 pub use absences::{Absences, Ages};
-pub use delivery::{Delivery, Promise};
+pub use delivery::{Delivery, DeliveryGuarantee};
 pub use horizon::Horizon;
 pub use judgement::{Bottleneck, Found, LimitOutcome, Unit};
 pub use levels::Level;

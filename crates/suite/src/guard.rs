@@ -31,7 +31,7 @@ use net::proc;
 use net::signals::{self, StopSignal};
 use serde::{Deserialize, Serialize};
 
-use crate::enclosure::Enclosure;
+use crate::sandbox::Sandbox;
 use crate::surroundings;
 
 /// What a program may write before the rest is dropped: a server that logs every message would fill the disk.
@@ -52,7 +52,7 @@ pub(crate) struct Brief {
     pub(crate) command: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
     /// Where it is shut in, if it is.
-    pub(crate) enclosure: Option<Enclosure>,
+    pub(crate) sandbox: Option<Sandbox>,
     pub(crate) folder: PathBuf,
     /// The CPUs it may use; empty: all.
     pub(crate) cpus: Vec<usize>,
@@ -207,7 +207,7 @@ pub fn run() -> io::Result<()> {
     let (file, mounts) = match isolate(&brief) {
         Ok(isolated) => isolated,
         Err(error) => {
-            let is_hiding = brief.enclosure.as_ref().is_some_and(|enclosure| enclosure.hides_processes);
+            let is_hiding = brief.sandbox.as_ref().is_some_and(|sandbox| sandbox.hides_processes);
             let shows_processes = is_hiding && error.kind() == io::ErrorKind::Unsupported;
             return say(&Word::NotStarted { why: error.to_string(), shows_processes });
         }
@@ -236,7 +236,7 @@ enum Event {
 /// does not become read-only, but the copy of it in a new namespace does.
 fn isolate(brief: &Brief) -> io::Result<(File, Option<OwnMounts>)> {
     let file = File::create(&brief.log).map_err(naming(brief.log.display()))?;
-    let mounts = brief.enclosure.as_ref().map(Enclosure::isolate).transpose();
+    let mounts = brief.sandbox.as_ref().map(Sandbox::isolate).transpose();
     Ok((file, mounts.map_err(naming("hiding the rest of the machine"))?.flatten()))
 }
 
@@ -255,10 +255,10 @@ fn start(brief: &Brief, file: File, mounts: Option<OwnMounts>) -> io::Result<(Ch
     let program = if built.is_file() { built } else { PathBuf::from(&brief.command[0]) };
     let mut command = Command::new(program);
     surroundings::clean(&mut command);
-    if let Some(enclosure) = &brief.enclosure {
-        enclosure.furnish(&mut command);
+    if let Some(sandbox) = &brief.sandbox {
+        sandbox.furnish(&mut command);
         // This confines the guard as well, because its child must be within; the guard has all that it still needs.
-        enclosure.enter(mounts).map_err(naming("shutting it in"))?;
+        sandbox.enter(mounts).map_err(naming("shutting it in"))?;
     }
     command.envs(brief.env.iter().cloned()).args(&brief.command[1..]).current_dir(&brief.folder);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).process_group(0);

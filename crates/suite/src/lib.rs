@@ -9,8 +9,8 @@
 
 pub mod agreement;
 mod archive;
+mod catalog;
 pub mod check;
-mod enclosure;
 mod figure;
 pub mod guard;
 pub mod layout;
@@ -25,12 +25,12 @@ pub mod recap;
 pub mod record;
 mod remarks;
 pub mod rounds;
+mod sandbox;
 pub mod schedule;
 mod scratch;
 pub mod section;
 mod server;
 pub mod setup;
-mod shelf;
 pub mod standing;
 pub mod suite;
 pub mod summary;
@@ -39,6 +39,7 @@ pub mod table;
 pub mod trust;
 mod visit;
 
+pub use catalog::{SUITES_FOLDER, TargetCatalog, find_folder};
 pub use figure::Figure;
 pub use manifest::{Ability, Readers, Target};
 pub use mistake::Mistake;
@@ -46,5 +47,4 @@ pub use place::Place;
 pub use record::Record;
 pub use server::Server;
 pub use setup::{Stage, Tools, Trouble};
-pub use shelf::{SUITES_FOLDER, Shelf, find_folder};
 pub use suite::{Scenario, Suite};

@@ -48,7 +48,7 @@ impl Server {
             place.certify().map_err(could_not)?;
         }
         let brief = Brief {
-            enclosure: setup::walls(target, tools, &[folder.path()]).map_err(could_not)?,
+            sandbox: setup::walls(target, tools, &[folder.path()]).map_err(could_not)?,
             command: target.start.command.iter().map(|word| place.fill(word)).collect(),
             env: target.start.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
             folder: target.folder.clone(),

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use net::signals::StopSignal;
 
-use crate::enclosure::{Enclosure, Needs};
 use crate::guard::{Brief, Guarded};
 use crate::manifest::{Step, Target};
 use crate::place::Place;
+use crate::sandbox::{Needs, Sandbox};
 use crate::scratch::Scratch;
 use crate::surroundings;
 
@@ -273,7 +273,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
     let is_of_packages = stage == Stage::Install && uses_packages(target);
     let needs = Needs { packages: is_of_packages, ..Needs::default() };
     let brief = Brief {
-        enclosure: Some(enclosure(target, tools, needs).map_err(trouble)?),
+        sandbox: Some(sandbox(target, tools, needs).map_err(trouble)?),
         command: step.command.iter().map(|word| place.fill(word)).collect(),
         env: step.env.iter().map(|(name, value)| (name.clone(), place.fill(value))).collect(),
         folder: target.folder.clone(),
@@ -310,8 +310,8 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
 
 /// Starts a program; one that is shut in sees no other processes, where that has not been refused.
 fn start(mut brief: Brief, tools: &Tools<'_>) -> io::Result<Guarded> {
-    if let Some(enclosure) = &mut brief.enclosure {
-        enclosure.hides_processes = !NO_NAMESPACE_SAID.is_completed();
+    if let Some(sandbox) = &mut brief.sandbox {
+        sandbox.hides_processes = !NO_NAMESPACE_SAID.is_completed();
     }
     match Guarded::start(tools.guard(), &brief) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -330,16 +330,16 @@ struct Output {
 
 /// Walls around the target's server and what tells its version, which may write in these folders, too; `None` if its manifest
 /// says why it has none.
-pub(crate) fn walls(target: &Target, tools: &Tools<'_>, writable: &[&Path]) -> io::Result<Option<Enclosure>> {
+pub(crate) fn walls(target: &Target, tools: &Tools<'_>, writable: &[&Path]) -> io::Result<Option<Sandbox>> {
     let needs = Needs { writable, ..Needs::default() };
-    target.no_walls.is_none().then(|| enclosure(target, tools, needs)).transpose()
+    target.no_walls.is_none().then(|| sandbox(target, tools, needs)).transpose()
 }
 
-fn enclosure(target: &Target, tools: &Tools<'_>, needs: Needs<'_>) -> io::Result<Enclosure> {
+fn sandbox(target: &Target, tools: &Tools<'_>, needs: Needs<'_>) -> io::Result<Sandbox> {
     if !net::walls::are_available() {
         NO_WALLS_SAID.call_once(|| (tools.say)(NO_WALLS));
     }
-    Enclosure::around(&target.folder, Needs { readable: &[&tools.throng], ..needs })
+    Sandbox::around(&target.folder, Needs { readable: &[&tools.throng], ..needs })
 }
 
 /// Runs a short command to its end, and no further once the user has had enough; a program in the folder comes before one on
@@ -348,7 +348,7 @@ fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Ou
     let answer = Scratch::new()?;
     let log = answer.path().join("answer");
     let brief = Brief {
-        enclosure: walls(target, tools, &[])?,
+        sandbox: walls(target, tools, &[])?,
         command: words.to_vec(),
         env: Vec::new(),
         folder: target.folder.clone(),

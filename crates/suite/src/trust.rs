@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// A folder `targets` with one target, in a folder of its own.
-    fn shelf() -> (tempfile::TempDir, PathBuf) {
+    fn catalog() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().canonicalize().unwrap().join("targets");
         fs::create_dir_all(folder.join("go-x")).unwrap();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_folder_of_the_user_s_own_is_fine() {
-        let (_dir, folder) = shelf();
+        let (_dir, folder) = catalog();
         assert_eq!(objection(&folder).unwrap(), None);
         std::os::unix::fs::symlink("/no/such/file", folder.join("go-x/link")).unwrap();
         assert_eq!(objection(&folder).unwrap(), None);
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_others_can_write_is_not_at_any_height() {
-        let (dir, folder) = shelf();
+        let (dir, folder) = catalog();
         for path in [dir.path(), &folder, &folder.join("go-x"), &folder.join("go-x/target.toml")] {
             let before = fs::metadata(path).unwrap().mode();
             chmod(path, 0o777);
@@ -151,7 +151,7 @@ mod tests {
         if net::private::user() != ROOT {
             return; // nobody else can give a file away
         }
-        let (dir, folder) = shelf();
+        let (dir, folder) = catalog();
         for path in [dir.path(), &folder, &folder.join("go-x"), &folder.join("go-x/target.toml")] {
             chown(path, Some(65_534), None).unwrap();
             let found = objection(&folder).unwrap().expect("it is another's");

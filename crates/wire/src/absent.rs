@@ -135,7 +135,7 @@ impl Question for NoQuestion {
 
 impl ServerSession for NoSession {
     type Question = NoQuestion;
-    type Word = Infallible;
+    type SessionSignal = Infallible;
 
     fn new(question: &NoQuestion, _cfg: &ServerConfig) -> Self {
         match question.0 {}

@@ -435,8 +435,8 @@ impl Client {
 
     /// The step of the app's own opening at which it is, from 1; `None`: at none.
     pub fn opening_step(&self, cfg: &Config) -> Option<usize> {
-        let App::File(spoken) = &cfg.app else { return None };
-        spoken.opening_step(&self.speaker().place.as_ref()?.script)
+        let App::File(compiled) = &cfg.app else { return None };
+        compiled.opening_step(&self.speaker().place.as_ref()?.script)
     }
 
     /// Whether messages may be sent.

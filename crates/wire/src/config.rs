@@ -8,7 +8,7 @@ use crate::acks::Acks;
 use crate::app_file::{AppFile, Broadcast, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
-use crate::apps::file::Spoken;
+use crate::apps::file::CompiledApp;
 use crate::carried::MessageTemplate;
 use crate::event::Kind;
 use crate::facts::Facts;
@@ -64,7 +64,7 @@ impl Config {
             options.subprotocols = facts.offered.iter().map(|&protocol| protocol.to_owned()).collect();
         }
         let app = match &options.of_dialect.app {
-            Some(app) => App::File(Box::new(Spoken::new(app.clone(), &options, &|message| {
+            Some(app) => App::File(Box::new(CompiledApp::new(app.clone(), &options, &|message| {
                 parts.message_template(message)
             })?)),
             None if facts.needs_app => {

@@ -311,7 +311,7 @@ pub(crate) trait ServerProtocol: Sized {
     fn handle_answered<I: Io>(
         &mut self,
         _link: &mut ServerLink<'_, I>,
-        _word: Option<<Self::Session as ServerSession>::Word>,
+        _word: Option<<Self::Session as ServerSession>::SessionSignal>,
         _on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         Ok(())

@@ -18,7 +18,7 @@ pub struct Facts {
     /// The subprotocols that a client offers unless told otherwise.
     pub offered: &'static [&'static str],
     /// The subprotocols that a server speaks unless told otherwise.
-    pub spoken: &'static [&'static str],
+    pub compiled: &'static [&'static str],
     /// How its servers open a connection, where they do so with something of their own.
     pub openings: &'static [Opening],
     /// The HTTP status with which a server refuses an origin that it does not serve.
@@ -63,7 +63,7 @@ impl Facts {
         protocol: "",
         paths: &[],
         offered: &[],
-        spoken: &[],
+        compiled: &[],
         openings: &[],
         origin_refusal: 403,
         token: TokenHome::Nowhere,

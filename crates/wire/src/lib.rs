@@ -77,7 +77,7 @@ pub use options::{BadOption, Carrier, Options, Payload};
 pub use outgoing::Outgoing;
 pub use people::People;
 pub use registry::relayed::can_carry;
-pub use registry::sessions::{Answer, Session, SessionRequest, Word};
+pub use registry::sessions::{Answer, Session, SessionRequest, SessionSignal};
 pub use request::is_sendable;
 pub use resumption::Resumption;
 pub use room::Room;

@@ -23,7 +23,7 @@ use crate::event::ServerEvent;
 use crate::failure::Failure;
 use crate::io::{Io, StreamId};
 use crate::link::ServerLink;
-use crate::registry::sessions::{SessionRequest, Word};
+use crate::registry::sessions::{SessionRequest, SessionSignal};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::End;
@@ -198,7 +198,7 @@ impl Server {
         &mut self,
         cfg: &ServerConfig,
         now_ns: u64,
-        word: Option<Word>,
+        word: Option<SessionSignal>,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
@@ -232,7 +232,7 @@ impl Server {
         cfg: &ServerConfig,
         now_ns: u64,
         upgrade: Upgrade,
-        word: Option<Word>,
+        word: Option<SessionSignal>,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {

@@ -135,7 +135,7 @@ pub(crate) trait ServerSession: fmt::Debug {
     /// What a request is, once its head is read.
     type Question: Question;
     /// What it has for a connection that asked, besides what it wrote: a WebSocket may take it over.
-    type Word: fmt::Debug;
+    type SessionSignal: fmt::Debug;
 
     /// The session that a request opens, which it is then to be given.
     fn new(question: &Self::Question, cfg: &ServerConfig) -> Self;
@@ -147,7 +147,7 @@ pub(crate) trait ServerSession: fmt::Debug {
         question: Self::Question,
         body: &[u8],
         on: &mut impl OnServerEvent,
-    ) -> Answer<Self::Word>;
+    ) -> Answer<Self::SessionSignal>;
 
     /// The connection that was held, or has taken the session, is gone.
     fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);

@@ -106,8 +106,8 @@ fn without_shares_all_are_said_as_often_and_rates_add_up() {
     assert_eq!(says(&equal), [1, 1]);
     let rates = GOOD.replace("share = \"75%\"", "rate = \"1.5k/s\"").replace("share = \"25%\"", "rate = 0.5");
     assert_eq!(says(&rates), [1_500_000, 500]);
-    let usual = parsed(&rates, None).unwrap().usual.rate.unwrap();
-    assert_eq!(usual, crate::rates::constant(1_500.5));
+    let defaults = parsed(&rates, None).unwrap().defaults.rate.unwrap();
+    assert_eq!(defaults, crate::rates::constant(1_500.5));
 }
 
 #[test]
@@ -230,20 +230,23 @@ fn roles_are_in_the_order_of_the_file_and_their_rates_add_up() {
     let roles: Vec<(&str, u32, &[u32])> =
         rooms.roles().iter().map(|role| (role.name.as_str(), role.share, &role.says[..])).collect();
     assert_eq!(roles, [("listener", 900_000, &[0, 0][..]), ("speaker", 100_000, &[50_000, 500])]);
-    assert_eq!(described.usual.rate.unwrap(), crate::rates::constant(50.5));
+    assert_eq!(described.defaults.rate.unwrap(), crate::rates::constant(50.5));
 }
 
 #[test]
 fn what_each_says_so_often_is_more_of_more_people() {
     let each = ROLES.replace("rate = 0.5", "every = \"20s\"");
-    let rate = |people| parsed(&each, people).unwrap().usual.rate.unwrap();
+    let rate = |people| parsed(&each, people).unwrap().defaults.rate.unwrap();
     assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
     assert_eq!(rate(Some(10_000)), crate::rates::constant(100.0));
     let with_load = format!("{each}[load]\npeople = 1000\n");
     for not_known in [None, ANY_NUMBER] {
         let unknown = parsed(&each, not_known).unwrap_err().to_string();
         assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
-        assert_eq!(parsed(&with_load, not_known).unwrap().usual.rate.unwrap(), crate::rates::constant(55.0));
+        assert_eq!(
+            parsed(&with_load, not_known).unwrap().defaults.rate.unwrap(),
+            crate::rates::constant(55.0)
+        );
     }
 }
 
@@ -255,10 +258,10 @@ fn where_all_speak_every_so_often_their_number_need_not_be_known() {
     // A tenth of them says 0.5 + 0.125 a second each.
     for not_known in [None, ANY_NUMBER] {
         let described = parsed(&every, not_known).unwrap();
-        assert_eq!((described.usual.rate, described.usual.interval_ns), (None, Some(16_000_000_000)));
+        assert_eq!((described.defaults.rate, described.defaults.interval_ns), (None, Some(16_000_000_000)));
         assert_eq!(described.rooms.unwrap().roles()[1].says, [50_000, 12_500]);
     }
-    let known = parsed(&every, Some(1_600)).unwrap().usual;
+    let known = parsed(&every, Some(1_600)).unwrap().defaults;
     assert_eq!((known.rate, known.interval_ns), (Some(crate::rates::constant(100.0)), None));
 }
 
@@ -303,7 +306,7 @@ fn limits_are_on_what_the_file_has() {
     let with = |limit: &str| format!("[load]\nlimits = [{limit:?}]\n");
     let good = ["role.speaker.rtt.p99<1s", "say.word.missing==0", "delivery_2_10.p99<1s"];
     for limit in good {
-        assert_eq!(parsed(&(ROLES.to_owned() + &with(limit)), None).unwrap().usual.limits, [limit]);
+        assert_eq!(parsed(&(ROLES.to_owned() + &with(limit)), None).unwrap().defaults.limits, [limit]);
     }
     let echo = "[echo]\nsend = \"{id}\"\n";
     for (text, limit, named) in [

@@ -2,6 +2,7 @@
 
 mod checked;
 mod conditions;
+mod defaults;
 mod file;
 mod frames;
 mod keeps;
@@ -16,7 +17,6 @@ mod rooms;
 mod says;
 mod short;
 mod source;
-mod usual;
 mod visits;
 
 use std::collections::BTreeMap;
@@ -35,13 +35,13 @@ use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::flap::FlapArgs;
 use checked::Checked;
+pub(crate) use defaults::RunDefaults;
 use file::{Escape, File, To};
 use keeps::Keeper;
 use people::Connect;
 pub(crate) use publish::{Publish, check_place};
-pub(crate) use short::{SayArgs, TellArgs};
+pub(crate) use short::{BroadcastArgs, SayArgs};
 use source::Source;
-pub(crate) use usual::Usual;
 pub(crate) use visits::check_run as check_visits;
 
 /// What a file says.
@@ -66,7 +66,7 @@ pub(crate) struct Described {
     /// Whether what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
-    pub(crate) usual: Usual,
+    pub(crate) defaults: RunDefaults,
     /// Which rooms people are in, and what is said there; `None`: flags say who shares a room.
     pub(crate) rooms: Option<Rooms>,
     /// The sender of a `[broadcast]` gets no copy of it.
@@ -111,10 +111,10 @@ pub(crate) fn read_flap(path: &Path) -> Result<FlapArgs, Failure> {
 }
 
 /// What a file's `[load]` says, and nothing else of it: how many people there are comes before what they do.
-pub(crate) fn read_load(path: &Path) -> Result<Usual, Failure> {
+pub(crate) fn read_load(path: &Path) -> Result<RunDefaults, Failure> {
     let text = text_of(path)?;
     let source = Source { path: Some(path), text: &text };
-    usual::usual(&source, &file_of(&source)?.load)
+    defaults::defaults(&source, &file_of(&source)?.load)
 }
 
 /// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all alike, and a check has
@@ -140,7 +140,7 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
 
 /// What flags say in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
 pub(crate) fn of_flags(
-    tells: &TellArgs,
+    tells: &BroadcastArgs,
     protocol: DialectId,
     workload: Workload,
     asks_reply: bool,
@@ -163,7 +163,7 @@ pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
 
 /// Whether a run's app, if it is the user's own, has the messages that the run sends.
 pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
-    let Some(app) = &plan.speech.of_dialect.app else { return Ok(()) };
+    let Some(app) = &plan.client_spec.of_dialect.app else { return Ok(()) };
     let (key, is_there) = match plan.workload {
         Workload::Echo => ("[echo]", app.echo.is_some()),
         Workload::Broadcast => ("[broadcast] or [say.NAME]", !app.broadcasts.is_empty()),
@@ -217,10 +217,10 @@ fn describe(
     let resumed = resume::keeps(source, file, &mut keeper, &mut people.names)?;
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
-    let mut usual = usual::usual(source, &file.load)?;
-    let people_max = clients_max.filter(|_| clients_max != ANY_NUMBER).or(usual.people);
-    let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut usual)?;
-    let says = says::kinds(source, &file.say, &kinds, &roles, &mut usual)?;
+    let mut defaults = defaults::defaults(source, &file.load)?;
+    let people_max = clients_max.filter(|_| clients_max != ANY_NUMBER).or(defaults.people);
+    let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut defaults)?;
+    let says = says::kinds(source, &file.say, &kinds, &roles, &mut defaults)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
     let frames = &frames::frames(source, file, facts)?;
     let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules, frames };
@@ -232,7 +232,7 @@ fn describe(
         (&kinds, &says),
         rooms.as_ref(),
     )?;
-    usual::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
+    defaults::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;
     let connect = people::connect(source, file, names)?;
@@ -253,7 +253,7 @@ fn describe(
         publish,
         tells_apart,
         says_token,
-        usual,
+        defaults,
         rooms,
         to_others,
     })
@@ -272,9 +272,9 @@ fn rooms_of(
     else {
         return Ok(None);
     };
-    let usual = Rooms::default();
-    let kinds = if kinds.is_empty() { usual.kinds() } else { kinds };
-    let says = if says.is_empty() { usual.says() } else { says };
+    let defaults = Rooms::default();
+    let kinds = if kinds.is_empty() { defaults.kinds() } else { kinds };
+    let says = if says.is_empty() { defaults.says() } else { says };
     let rooms = Rooms::several(kinds.to_vec(), says.to_vec(), roles.to_vec());
     let rooms = rooms.and_then(|rooms| rooms.with_visits(visits));
     let rooms = rooms.ok_or_else(|| source.error(at, "rooms that cannot be meant"))?;

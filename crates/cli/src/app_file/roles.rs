@@ -6,11 +6,11 @@ use load::{RoleAssignment, RoleKind};
 use results::units;
 use toml::Spanned;
 
+use super::defaults::RunDefaults;
 use super::file;
 use super::rooms::check_name;
 use super::says::{self, RATE_UNIT, SHARE_WHOLE};
 use super::source::Source;
-use super::usual::Usual;
 use crate::exit::Failure;
 
 /// People whose number is not known, for how much more often some speak than others.
@@ -23,7 +23,7 @@ pub(super) fn kinds(
     roles: &[Spanned<file::Role>],
     says: &BTreeMap<String, Spanned<file::Say>>,
     people: Option<u64>,
-    usual: &mut Usual,
+    defaults: &mut RunDefaults,
 ) -> Result<Vec<RoleKind>, Failure> {
     let (Some(first), Some(last)) = (roles.first(), roles.last()) else { return Ok(Vec::new()) };
     if roles.len() > RoleAssignment::ROLES_MAX {
@@ -60,10 +60,10 @@ pub(super) fn kinds(
     check_said(source, says, &kinds)?;
     let rate: u64 = kinds.iter().map(RoleKind::weight).sum();
     let rate_per_s = rate as f64 / RATE_UNIT;
-    if grows && usual.rate.is_none() {
-        usual.interval_ns = Some((NOTIONAL_PEOPLE as f64 / rate_per_s * 1e9) as u64);
+    if grows && defaults.rate.is_none() {
+        defaults.interval_ns = Some((NOTIONAL_PEOPLE as f64 / rate_per_s * 1e9) as u64);
     } else {
-        says::set_usual_rate(source, first.span(), rate_per_s, usual)?;
+        says::set_usual_rate(source, first.span(), rate_per_s, defaults)?;
     }
     Ok(kinds)
 }

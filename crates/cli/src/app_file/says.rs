@@ -8,10 +8,10 @@ use results::units;
 use toml::Spanned;
 use wire::people::Mix;
 
+use super::defaults::RunDefaults;
 use super::file::{self, To};
 use super::rooms::check_name;
 use super::source::Source;
-use super::usual::Usual;
 use crate::exit::Failure;
 use crate::rates;
 
@@ -28,7 +28,7 @@ pub(super) fn kinds(
     says: &BTreeMap<String, Spanned<file::Say>>,
     rooms: &[RoomKind],
     roles: &[RoleKind],
-    usual: &mut Usual,
+    defaults: &mut RunDefaults,
 ) -> Result<Vec<SayKind>, Failure> {
     let Some(first) = says.values().next() else { return Ok(Vec::new()) };
     if says.len() > Mix::KINDS_MAX {
@@ -36,7 +36,7 @@ pub(super) fn kinds(
         return Err(source.error(first.span(), problem));
     }
     let shares = match roles {
-        [] => shares(source, says, usual)?,
+        [] => shares(source, says, defaults)?,
         _ => (0..says.len()).map(|kind| roles.iter().map(|role| role.says[kind]).sum()).collect(),
     };
     let mut kinds = Vec::new();
@@ -79,7 +79,7 @@ fn room(source: &Source<'_>, say: &Spanned<file::Say>, rooms: &[RoomKind]) -> Re
 fn shares(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,
-    usual: &mut Usual,
+    defaults: &mut RunDefaults,
 ) -> Result<Vec<u32>, Failure> {
     let with_share = says.values().filter(|say| say.get_ref().share.is_some()).count();
     let with_rate = says.values().filter(|say| say.get_ref().rate.is_some()).count();
@@ -105,7 +105,7 @@ fn shares(
         return Ok(amounts.iter().map(|&share| counted(share, SHARE_WHOLE)).collect());
     }
     let at = says.values().find_map(|say| say.get_ref().rate.as_ref()).expect("there are rates");
-    set_usual_rate(source, at.span(), whole, usual)?;
+    set_usual_rate(source, at.span(), whole, defaults)?;
     Ok(amounts.iter().map(|&rate| counted(rate, RATE_UNIT)).collect())
 }
 
@@ -126,12 +126,12 @@ pub(super) fn set_usual_rate(
     source: &Source<'_>,
     at: Range<usize>,
     rate_per_s: f64,
-    usual: &mut Usual,
+    defaults: &mut RunDefaults,
 ) -> Result<(), Failure> {
-    if usual.rate.is_some() {
+    if defaults.rate.is_some() {
         return Err(source.error(at, "[load] has a rate, too: expected it there, or with each kind"));
     }
-    usual.rate = Some(rates::constant(rate_per_s));
+    defaults.rate = Some(rates::constant(rate_per_s));
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct SayArgs {
 
 /// The same of what a room is told.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct TellArgs {
+pub(crate) struct BroadcastArgs {
     #[command(flatten)]
     say: SayArgs,
     #[command(flatten)]
@@ -54,13 +54,13 @@ impl SayArgs {
     }
 }
 
-impl From<SayArgs> for TellArgs {
-    fn from(say: SayArgs) -> TellArgs {
-        TellArgs { say, ..TellArgs::default() }
+impl From<SayArgs> for BroadcastArgs {
+    fn from(say: SayArgs) -> BroadcastArgs {
+        BroadcastArgs { say, ..BroadcastArgs::default() }
     }
 }
 
-impl TellArgs {
+impl BroadcastArgs {
     /// Whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {
         self.say.is_given()

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Place, processes, server_processes};
 use super::facts::Facts;
-use super::row::{Mend, Row, Verdict, limit};
+use super::row::{Fix, Row, Verdict, limit};
 use crate::processes::OTHER_FILES;
 use report::count;
 
@@ -13,7 +13,7 @@ pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
     let mut rows = vec![throng(facts, ask)];
     rows.extend(server(facts, ask));
     let needed = facts.files_open.unwrap_or(0) + ask.clients * ask.ends() + OTHER_FILES;
-    rows.push(Row::of("fs.file-max", facts.file_max, needed, || Mend::sysctl("fs.file-max", needed)));
+    rows.push(Row::of("fs.file-max", facts.file_max, needed, || Fix::sysctl("fs.file-max", needed)));
     rows
 }
 
@@ -27,7 +27,7 @@ fn throng(facts: &Facts, ask: &Ask) -> Row {
         found: format!("{} in each process", limit(facts.nofile_hard)),
         needed: of_processes(processes),
         verdict,
-        mend: (verdict != Verdict::Ok).then(|| Mend::Tell(format!("ulimit -Hn {files}"))),
+        mend: (verdict != Verdict::Ok).then(|| Fix::Tell(format!("ulimit -Hn {files}"))),
     }
 }
 
@@ -64,12 +64,12 @@ fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
 }
 
 /// The commands that let the server's process open this many files.
-fn raise(facts: &Facts, files: u64) -> Mend {
+fn raise(facts: &Facts, files: u64) -> Fix {
     let server = facts.server.as_ref().expect("its limit was found too low");
     let files = files.div_ceil(server.processes);
     let first = match facts.nr_open {
         Some(nr_open) if nr_open < files => format!("sysctl -w fs.nr_open={files} && "),
         _ => String::new(),
     };
-    Mend::Tell(format!("{first}prlimit --pid {} --nofile={files}:{files}", server.pid))
+    Fix::Tell(format!("{first}prlimit --pid {} --nofile={files}:{files}", server.pid))
 }

@@ -3,7 +3,7 @@
 use super::ask::{Ask, Place, processes, server_processes};
 use super::cost::Cost;
 use super::facts::Facts;
-use super::row::{Mend, Row, Verdict};
+use super::row::{Fix, Row, Verdict};
 use report::bytes;
 
 /// The share of free memory not to rely on: estimates of free memory are estimates.
@@ -90,7 +90,7 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, ask: &Ask) -> Row
     let for_clients = usable.unwrap_or(0.0) - of_processes(cost, facts, ask);
     let fits = (for_clients / per_client(cost, ask)) as u64; // none, if it is negative
     let or_none = if ask.keeps_windows { "; --no-context-takeover needs no windows" } else { "" };
-    let mend = (verdict == Verdict::TooLow).then(|| Mend::Tell(format!("--clients {fits} fit{or_none}")));
+    let mend = (verdict == Verdict::TooLow).then(|| Fix::Tell(format!("--clients {fits} fit{or_none}")));
     Row { check, found, needed, verdict, mend }
 }
 
@@ -106,7 +106,7 @@ fn buffers(facts: &Facts, ask: &Ask) -> Option<Row> {
     let verdict = if needed <= high { Verdict::Ok } else { Verdict::TooLow };
     let mend = || {
         let grown = |was: u64| was.saturating_mul(needed.div_ceil(high)).div_ceil(facts.page_bytes);
-        Mend::sysctl(NAME, format!("{} {} {}", grown(low), grown(pressure), grown(high)))
+        Fix::sysctl(NAME, format!("{} {} {}", grown(low), grown(pressure), grown(high)))
     };
     Some(Row {
         check: NAME,

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Place, Sources};
 use super::facts::Facts;
-use super::row::{Mend, Row, Verdict};
+use super::row::{Fix, Row, Verdict};
 use crate::plan::CLIENTS_PER_ADDR;
 use report::count;
 
@@ -14,8 +14,7 @@ pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
     if ask.server != Place::Elsewhere {
         // A queue that is full drops handshakes, which come again after a second.
         let needed = ask.clients.min(ask.parallel);
-        let queue =
-            |check: &'static str, found| Row::of(check, found, needed, || Mend::sysctl(check, needed));
+        let queue = |check: &'static str, found| Row::of(check, found, needed, || Fix::sysctl(check, needed));
         rows.push(queue("net.core.somaxconn", facts.somaxconn));
         rows.push(queue("net.ipv4.tcp_max_syn_backlog", facts.syn_backlog));
     }
@@ -31,7 +30,7 @@ fn ports(facts: &Facts, ask: &Ask) -> Row {
     let size = |(first, last): (u16, u16)| u64::from(last - first) + 1;
     let ports = facts.ports.map(size);
     let widest = size(PORTS_WIDEST);
-    let widen = || Mend::sysctl(RANGE, format!("{} {}", PORTS_WIDEST.0, PORTS_WIDEST.1));
+    let widen = || Fix::sysctl(RANGE, format!("{} {}", PORTS_WIDEST.0, PORTS_WIDEST.1));
     let shown = |ports: u64, addresses: u64| match addresses {
         1 => format!("{} ports × 1 address", count(ports)),
         n => format!("{} ports × {} addresses", count(ports), count(n)),
@@ -45,7 +44,7 @@ fn ports(facts: &Facts, ask: &Ask) -> Row {
                 widen()
             } else {
                 let more = ask.clients.div_ceil(endpoints.max(1) * ports.unwrap_or(widest).max(1));
-                Mend::Tell(format!(
+                Fix::Tell(format!(
                     "--local-addr with {more} addresses of this machine: ip addr add ADDR dev DEV"
                 ))
             };
@@ -62,7 +61,7 @@ fn conntrack(facts: &Facts, ask: &Ask) -> Option<Row> {
     let table = facts.conntrack?;
     let Some(cost) = &facts.cost else {
         let needed = table.count + ask.clients;
-        return Some(Row::of(CHECK, Some(table.max), needed, || Mend::sysctl(CHECK, needed)));
+        return Some(Row::of(CHECK, Some(table.max), needed, || Fix::sysctl(CHECK, needed)));
     };
     let entries = cost.conntrack_entries.round() as u64 * ask.clients;
     if entries == 0 {
@@ -70,5 +69,5 @@ fn conntrack(facts: &Facts, ask: &Ask) -> Option<Row> {
         return Some(Row { check: CHECK, found, needed, verdict: Verdict::Ok, mend: None });
     }
     let needed = table.count + entries;
-    Some(Row::of(CHECK, Some(table.max), needed, || Mend::sysctl(CHECK, needed)))
+    Some(Row::of(CHECK, Some(table.max), needed, || Fix::sysctl(CHECK, needed)))
 }

@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, processes};
 use super::facts::Facts;
-use super::row::{Mend, Row, Verdict};
+use super::row::{Fix, Row, Verdict};
 use std::path::PathBuf;
 
 /// Threads of a throng process beside its workers: the one that listens to the parent, and the one that reports.
@@ -27,14 +27,14 @@ fn threads(facts: &Facts, ask: &Ask) -> Vec<Row> {
     // One more than the highest id, and the ids of the machine's other threads.
     let ids = needed + facts.threads.unwrap_or(0) + 1;
     let sysctl =
-        |name: &'static str, found, needed| Row::of(name, found, needed, || Mend::sysctl(name, needed));
+        |name: &'static str, found, needed| Row::of(name, found, needed, || Fix::sysctl(name, needed));
     let mut rows = vec![
         sysctl("kernel.threads-max", facts.threads_max, ids),
         sysctl("kernel.pid_max", facts.pid_max, ids),
     ];
     if let Some(tasks) = facts.cgroup.tasks {
         let total = tasks.used + needed;
-        let mend = || Mend::Tell(format!("systemctl set-property --runtime UNIT TasksMax={total}"));
+        let mend = || Fix::Tell(format!("systemctl set-property --runtime UNIT TasksMax={total}"));
         rows.push(Row::of("threads: control group", Some(tasks.max), total, mend));
     }
     rows
@@ -50,7 +50,7 @@ fn governor(facts: &Facts) -> Option<Row> {
         found: governor.clone(),
         needed: "performance".into(),
         verdict: if steady { Verdict::Ok } else { Verdict::Advised },
-        mend: (!steady).then(|| Mend::Tell(format!("echo performance | tee {FILES}"))),
+        mend: (!steady).then(|| Fix::Tell(format!("echo performance | tee {FILES}"))),
     })
 }
 
@@ -59,7 +59,7 @@ fn clock(facts: &Facts) -> Row {
     let name = facts.clocksource.as_deref().unwrap_or("?");
     let cheap = facts.clock_ns <= CLOCK_NS_MAX;
     let better = CLOCKS.into_iter().find(|clock| facts.clocksources.iter().any(|known| known == clock));
-    let mend = better.filter(|&better| !cheap && better != name).map(|better| Mend::Write {
+    let mend = better.filter(|&better| !cheap && better != name).map(|better| Fix::Write {
         file: PathBuf::from(FILE),
         value: better.into(),
         command: format!("echo {better} > {FILE}"),

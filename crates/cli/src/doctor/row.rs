@@ -44,37 +44,37 @@ pub(crate) struct Row {
     /// How the two compare.
     pub(crate) verdict: Verdict,
     /// What to do about it.
-    pub(crate) mend: Option<Mend>,
+    pub(crate) mend: Option<Fix>,
 }
 
 /// What mends a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mend {
+pub(crate) enum Fix {
     /// A file of the kernel, which `--fix` may write.
     Write { file: PathBuf, value: String, command: String },
     /// A command for the user alone.
     Tell(String),
 }
 
-impl Mend {
+impl Fix {
     /// A sysctl by its dotted name.
     pub(super) fn sysctl(name: &str, value: impl ToString) -> Self {
         let value = value.to_string();
         let quoted = if value.contains(' ') { format!("\"{value}\"") } else { value.clone() };
         let file = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
-        Mend::Write { file, value, command: format!("sysctl -w {name}={quoted}") }
+        Fix::Write { file, value, command: format!("sysctl -w {name}={quoted}") }
     }
 
     /// What to type.
     pub(crate) fn command(&self) -> &str {
         match self {
-            Mend::Write { command, .. } | Mend::Tell(command) => command,
+            Fix::Write { command, .. } | Fix::Tell(command) => command,
         }
     }
 
     /// Does it; `None` where that is the user's business. Returns what was there before.
     pub(crate) fn apply(&self) -> Option<io::Result<String>> {
-        let Mend::Write { file, value, .. } = self else { return None };
+        let Fix::Write { file, value, .. } = self else { return None };
         Some(fs::read_to_string(file).and_then(|before| {
             fs::write(file, value)?;
             Ok(before.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
@@ -88,7 +88,7 @@ impl Row {
         check: &'static str,
         found: Option<u64>,
         needed: u64,
-        mend: impl FnOnce() -> Mend,
+        mend: impl FnOnce() -> Fix,
     ) -> Self {
         let verdict = match found {
             None => Verdict::Unknown,

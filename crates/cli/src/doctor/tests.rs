@@ -6,7 +6,7 @@ use net::memory::Memory;
 
 use super::ask::processes;
 use super::facts::ServerFacts;
-use super::row::Mend;
+use super::row::Fix;
 use super::*;
 
 const KIB: f64 = 1_024.0;
@@ -225,10 +225,10 @@ fn mending_writes_the_value_and_tells_what_was_there() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("range");
     fs::write(&file, "32768\t60999\n").unwrap();
-    let mend = Mend::Write { file: file.clone(), value: "1024 65535".into(), command: "…".into() };
+    let mend = Fix::Write { file: file.clone(), value: "1024 65535".into(), command: "…".into() };
     assert_eq!(mend.apply().unwrap().unwrap(), "32768 60999");
     assert_eq!(fs::read_to_string(&file).unwrap(), "1024 65535");
-    assert!(Mend::Tell("ulimit".into()).apply().is_none(), "what is not ours is left alone");
-    let gone = Mend::Write { file: dir.path().join("none"), value: "1".into(), command: "…".into() };
+    assert!(Fix::Tell("ulimit".into()).apply().is_none(), "what is not ours is left alone");
+    let gone = Fix::Write { file: dir.path().join("none"), value: "1".into(), command: "…".into() };
     assert!(gone.apply().unwrap().is_err());
 }

@@ -14,9 +14,9 @@ use results::file::Frame;
 use results::{Run, Second};
 use serde_json::{Value, json};
 
+use crate::buffered_output::BufferedOutput;
 use crate::exit::Failure;
 use crate::interrupts;
-use crate::outlet::Outlet;
 
 /// What is kept for a reader that is behind. One that is further behind has stopped reading.
 const BEHIND_BYTES_MAX: usize = 4 << 20;
@@ -27,7 +27,7 @@ const READER_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) struct Stream {
     run: String,
     /// `None` once its reader is gone or too slow.
-    out: Option<Outlet>,
+    out: Option<BufferedOutput>,
     /// A file that still holds what it has held.
     old: Option<File>,
 }
@@ -43,13 +43,13 @@ impl Stream {
         let cannot = |error| Failure::could_not("write", format!("write {}", path.display()), error);
         let mut old = None;
         let out = if is_stdout(path) {
-            Outlet::stdout().map_err(cannot)?
+            BufferedOutput::stdout().map_err(cannot)?
         } else if fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo()) {
-            Outlet::new(open_pipe(path)?)
+            BufferedOutput::new(open_pipe(path)?)
         } else {
             let file = net::private::open(path).map_err(cannot)?;
             old = Some(file.try_clone().map_err(cannot)?);
-            Outlet::new(file.into())
+            BufferedOutput::new(file.into())
         };
         Ok(Self { run: run.id.clone(), out: Some(out), old })
     }

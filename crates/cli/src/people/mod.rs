@@ -7,7 +7,7 @@ mod table;
 
 use std::path::Path;
 
-use load::Speech;
+use load::ClientSpec;
 use wire::people::{Algorithm, Division, Jwt};
 use wire::template::{Names, Quoting, Template};
 use wire::{FlagKind, OwnRoom, People};
@@ -75,17 +75,17 @@ pub(crate) fn usual_claims(names: &Names) -> Template {
 }
 
 /// Puts a token that is put nowhere else where the protocol's own clients have it. `is_said`: the app says it.
-pub(crate) fn place_token(speech: &mut Speech, is_said: bool) {
+pub(crate) fn place_token(client_spec: &mut ClientSpec, is_said: bool) {
     let hole = format!("{{{TOKEN}}}");
-    let is_there = speech.people.names.get(TOKEN).is_some() && speech.of_dialect.token.is_none();
-    if is_there && !is_said && !texts(speech).iter().any(|(_, text)| text.contains(&hole)) {
-        speech.of_dialect.token = Some(hole.into());
+    let is_there = client_spec.people.names.get(TOKEN).is_some() && client_spec.of_dialect.token.is_none();
+    if is_there && !is_said && !texts(client_spec).iter().any(|(_, text)| text.contains(&hole)) {
+        client_spec.of_dialect.token = Some(hole.into());
     }
 }
 
 /// Whether anything that clients join with may be each client's own.
-pub(crate) fn tells_apart(speech: &Speech) -> bool {
-    texts(speech).iter().any(|(_, text)| names_one(text, &speech.people.names))
+pub(crate) fn tells_apart(client_spec: &ClientSpec) -> bool {
+    texts(client_spec).iter().any(|(_, text)| names_one(text, &client_spec.people.names))
 }
 
 /// Whether a text has one of the names in it.
@@ -94,24 +94,24 @@ pub(crate) fn names_one(text: &str, names: &Names) -> bool {
 }
 
 /// Has clients tell throng's own server their rooms: nobody else wrote it, so that its words are known.
-pub(crate) fn in_own_rooms(mut speech: Speech) -> Speech {
-    match speech.dialect.facts().own_room {
+pub(crate) fn in_own_rooms(mut client_spec: ClientSpec) -> ClientSpec {
+    match client_spec.dialect.facts().own_room {
         OwnRoom::Query => {
-            let path = speech.path.reveal();
+            let path = client_spec.path.reveal();
             let sign = if path.contains('?') { '&' } else { '?' };
-            speech.path = format!("{path}{sign}room={{room}}").into();
+            client_spec.path = format!("{path}{sign}room={{room}}").into();
         }
         OwnRoom::Flag(name, text) => {
-            let settings = std::mem::take(&mut speech.of_dialect.settings);
-            speech.of_dialect.settings = settings.with(name, text.to_owned());
+            let settings = std::mem::take(&mut client_spec.of_dialect.settings);
+            client_spec.of_dialect.settings = settings.with(name, text.to_owned());
         }
     }
-    speech
+    client_spec
 }
 
 /// Names the places where a server may look for a client's room, for a user who has filled in none.
-pub(crate) fn room_places(speech: &Speech) -> String {
-    let own = match speech.dialect.facts().own_room {
+pub(crate) fn room_places(client_spec: &ClientSpec) -> String {
+    let own = match client_spec.dialect.facts().own_room {
         OwnRoom::Query => "?room={room} behind the URL".to_owned(),
         OwnRoom::Flag(name, text) => format!("--{name} '{text}'"),
     };
@@ -121,15 +121,15 @@ pub(crate) fn room_places(speech: &Speech) -> String {
 }
 
 /// Whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
-pub(crate) fn check(speech: &Speech) -> Result<(), Failure> {
+pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     let template = |flag: &str, text: &str| {
-        Template::opening(text, &speech.people.names, Quoting::Plain)
+        Template::opening(text, &client_spec.people.names, Quoting::Plain)
             .map_err(|bad| Failure::usage(flag, explained(text, &bad)))
     };
-    for (flag, text) in texts(speech) {
+    for (flag, text) in texts(client_spec) {
         template(&flag, &text)?;
     }
-    for (name, text) in speech.of_dialect.settings.texts().filter(|(name, _)| !is_own(name)) {
+    for (name, text) in client_spec.of_dialect.settings.texts().filter(|(name, _)| !is_own(name)) {
         let flag = format!("--{name}");
         if template(&flag, text)? != Template::literal(text) {
             return Err(Failure::usage(
@@ -150,12 +150,13 @@ fn is_own(name: &str) -> bool {
 }
 
 /// What goes into requests and joins as users have written it, and the flag that each is of.
-fn texts(speech: &Speech) -> Vec<(String, String)> {
-    let path = percent_encoding::percent_decode_str(speech.path.reveal()).decode_utf8_lossy().into_owned();
-    let token = speech.of_dialect.token.as_ref().map(|token| ("--token", token.reveal()));
-    let headers = speech.headers.iter().map(|(_, value)| ("--header", value.reveal()));
-    let subprotocols = speech.subprotocols.iter().map(|name| ("--subprotocol", name.as_str()));
-    let joins = speech.of_dialect.settings.texts().filter(|(name, _)| is_own(name));
+fn texts(client_spec: &ClientSpec) -> Vec<(String, String)> {
+    let path =
+        percent_encoding::percent_decode_str(client_spec.path.reveal()).decode_utf8_lossy().into_owned();
+    let token = client_spec.of_dialect.token.as_ref().map(|token| ("--token", token.reveal()));
+    let headers = client_spec.headers.iter().map(|(_, value)| ("--header", value.reveal()));
+    let subprotocols = client_spec.subprotocols.iter().map(|name| ("--subprotocol", name.as_str()));
+    let joins = client_spec.of_dialect.settings.texts().filter(|(name, _)| is_own(name));
     let joins = joins.map(|(name, text)| (format!("--{name}"), text.to_owned()));
     let others = [("URL", path.as_str())].into_iter().chain(token).chain(headers).chain(subprotocols);
     others.map(|(flag, text)| (flag.to_owned(), text.to_owned())).chain(joins).collect()

@@ -83,7 +83,7 @@ fn another_dialect_is_known_by_its_welcome() {
     assert_eq!(key.as_deref(), Some("speaks_actioncable"));
     let greeting = met(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello");
     assert!(obstacle(&plan, false, &greeting).is_none());
-    plan.speech.dialect = DialectId::Custom;
+    plan.client_spec.dialect = DialectId::Custom;
     assert!(obstacle(&plan, false, &welcome).is_none(), "an app may open as any");
     let plan = plan_for("ws://127.0.0.1:1/", "actioncable");
     assert!(obstacle(&plan, false, &welcome).is_none(), "it is the one that is spoken");
@@ -102,6 +102,6 @@ fn statuses_that_say_that_the_requests_are_wrong_end_a_run_unless_they_are_expec
         assert_eq!(judged(&plan, status, &[]), None, "of {status} the run tells");
     }
     let expect_status = vec![(200, 299), (404, 404)];
-    plan.speech.of_dialect.settings = HttpOptions { expect_status, ..HttpOptions::default() }.into();
+    plan.client_spec.of_dialect.settings = HttpOptions { expect_status, ..HttpOptions::default() }.into();
     assert_eq!(judged(&plan, 404, &[]), None);
 }

@@ -135,7 +135,7 @@ impl Agent {
                 "only with --role load; throng shootout --server-pin pins servers",
             ));
         }
-        let shelf = Arc::new(targets::shelf(self.targets_dir.as_deref())?);
+        let catalog = Arc::new(targets::catalog(self.targets_dir.as_deref())?);
         let address = match self.advertise {
             Some(address) => address,
             None => route_to(&self.access.at("--nats", &self.nats)?)?,
@@ -143,7 +143,7 @@ impl Agent {
         let throng = targets::this_program()?;
         let may_install = self.allow_install;
         let servers = |is_over| -> Box<dyn host::Host> {
-            Box::new(Servers::new(Arc::clone(&shelf), throng.clone(), address, may_install, is_over))
+            Box::new(Servers::new(Arc::clone(&catalog), throng.clone(), address, may_install, is_over))
         };
         let log = self.log();
         let hello = HostHello { address, machine: machine() };

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::app_file::TellArgs;
+use crate::app_file::BroadcastArgs;
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -35,7 +35,7 @@ pub(crate) struct Audit {
     #[command(flatten)]
     flap: FlapArgs,
     #[command(flatten)]
-    tells: TellArgs,
+    tells: BroadcastArgs,
     #[command(flatten)]
     run: RunArgs,
 }

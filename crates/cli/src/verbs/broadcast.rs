@@ -5,12 +5,12 @@ use crew::{Course, Shape};
 use load::{Plan, Rooms, Slow, Workload};
 use results::{Scenario, units};
 
-use crate::app_file::TellArgs;
+use crate::app_file::BroadcastArgs;
 use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::flap::FlapArgs;
-use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -44,14 +44,20 @@ pub(crate) struct Broadcast {
     #[arg(conflicts_with_all = ["rate", "concurrent", "sample_size"])]
     interval: Option<u64>,
     #[command(flatten)]
-    tells: TellArgs,
+    tells: BroadcastArgs,
     #[command(flatten)]
     run: RunArgs,
 }
 
 impl Broadcast {
     /// With these flags, and no others.
-    pub(crate) fn of(run: RunArgs, tells: TellArgs, steps: StepArgs, talk: TalkArgs, flap: FlapArgs) -> Self {
+    pub(crate) fn of(
+        run: RunArgs,
+        tells: BroadcastArgs,
+        steps: StepArgs,
+        talk: TalkArgs,
+        flap: FlapArgs,
+    ) -> Self {
         Self { run, tells, steps, talk, flap, slow: None, interval: None }
     }
 
@@ -113,10 +119,10 @@ impl Broadcast {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let rooms = plan::rooms(&self.run, self.stepping()?.clients_max(&self.steps, 0)?)?;
-        let outlook = Outlook::new(self.course()?, Workload::Broadcast).in_rooms(rooms);
-        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
+        let estimate = Estimate::new(self.course()?, Workload::Broadcast).in_rooms(rooms);
+        Ok(estimate.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 
     fn stepping(&self) -> Result<steps::Steps, Failure> {

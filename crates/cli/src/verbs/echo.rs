@@ -9,8 +9,8 @@ use results::{Scenario, units};
 
 use crate::app_file::SayArgs;
 use crate::args::RunArgs;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -103,9 +103,9 @@ impl Echo {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        let outlook = Outlook::new(self.course()?, Workload::Echo);
-        Ok(outlook.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
+        let estimate = Estimate::new(self.course()?, Workload::Echo);
+        Ok(estimate.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 
     fn stepping(&self) -> Result<steps::Steps, Failure> {

@@ -13,8 +13,8 @@ use wire::{DialectId, HttpOptions};
 
 use crate::args::RunArgs;
 use crate::dialect_args;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::plan;
 use crate::processes;
 use crate::rates::{self, Rates};
@@ -160,7 +160,7 @@ impl Http {
         let dialect = self.dialect().name();
         let mut plan = plan::plan(&self.run, target, Workload::Echo, dialect, Some(self.connections))?;
         plan.messages_per_connection = self.requests_per_connection;
-        plan.speech.host = host.unwrap_or(plan.speech.host);
+        plan.client_spec.host = host.unwrap_or(plan.client_spec.host);
         let http = HttpOptions {
             method: self.method.clone(),
             body: self.body()?,
@@ -170,8 +170,8 @@ impl Http {
             expect_status: self.expect_status.clone(),
             expect_body: self.expect_body.as_ref().map(|body| body.clone().into_bytes()),
         };
-        plan.speech.of_dialect.settings = http.into();
-        plan::check(&plan.speech)?;
+        plan.client_spec.of_dialect.settings = http.into();
+        plan::check(&plan.client_spec)?;
         Ok(plan)
     }
 
@@ -202,8 +202,8 @@ impl Http {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
+        Ok(Estimate::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
     }
 
     fn rule(&self, connections: u32) -> Result<LoadRule, Failure> {

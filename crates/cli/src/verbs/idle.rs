@@ -7,8 +7,8 @@ use report::Words;
 use results::{Scenario, units};
 
 use crate::args::RunArgs;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -83,9 +83,9 @@ impl Idle {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let connect_rate = self.run.connect_rate.unwrap_or(CONNECT_RATE_PER_S);
-        Ok(Outlook::new(self.course()?, Workload::Echo).connecting(Some(connect_rate)))
+        Ok(Estimate::new(self.course()?, Workload::Echo).connecting(Some(connect_rate)))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::verbs::{broadcast, echo, http, idle, saturate, storm};
 
 /// A verb that loads a server, with its flags.
@@ -30,14 +30,14 @@ impl LoadVerb {
     }
 
     /// How long it takes, as far as its flags tell.
-    pub(crate) fn outlook(self) -> Result<Outlook, Failure> {
+    pub(crate) fn estimate(self) -> Result<Estimate, Failure> {
         match self {
-            Self::Echo(echo) => echo.outlook(),
-            Self::Broadcast(broadcast) => broadcast.outlook(),
-            Self::Saturate(saturate) => saturate.outlook(),
-            Self::Http(http) => http.outlook(),
-            Self::Idle(idle) => idle.outlook(),
-            Self::Storm(storm) => storm.outlook(),
+            Self::Echo(echo) => echo.estimate(),
+            Self::Broadcast(broadcast) => broadcast.estimate(),
+            Self::Saturate(saturate) => saturate.estimate(),
+            Self::Http(http) => http.estimate(),
+            Self::Idle(idle) => idle.estimate(),
+            Self::Storm(storm) => storm.estimate(),
         }
     }
 }

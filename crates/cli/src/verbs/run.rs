@@ -6,7 +6,7 @@ use clap::Args;
 use results::units;
 use wire::people::Division;
 
-use crate::app_file::{TellArgs, Usual};
+use crate::app_file::{BroadcastArgs, RunDefaults};
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -49,7 +49,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     flap: FlapArgs,
     #[command(flatten)]
-    tells: TellArgs,
+    tells: BroadcastArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -64,7 +64,8 @@ impl Run {
         let Some(file) = self.take_file()? else {
             let rate = rates::rates(RATE).expect("a rate");
             let Self { run, tells, steps, talk, flap, .. } = self;
-            return Broadcast::of(run, tells, stepped(steps, Usual::default(), Some(rate)), talk, flap).run();
+            return Broadcast::of(run, tells, stepped(steps, RunDefaults::default(), Some(rate)), talk, flap)
+                .run();
         };
         if self.run.app.replace(file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
@@ -76,27 +77,27 @@ impl Run {
             false => self.steps.clients.or(app_file::read_load(&file)?.people).or(Some(PEOPLE)),
         };
         let described = app_file::read(&file, people, known)?;
-        let usual = described.usual;
+        let defaults = described.defaults;
         if self.run.limits.is_empty() {
-            self.run.limits.clone_from(&usual.limits);
+            self.run.limits.clone_from(&defaults.limits);
         }
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
-                let interval = usual.interval_ns.filter(|_| !self.steps.says_how_often());
+                let interval = defaults.interval_ns.filter(|_| !self.steps.says_how_often());
                 let rate = interval.is_none().then(|| rates::rates(RATE).expect("a rate"));
                 let Self { run, tells, steps, talk, flap, .. } = self;
-                let steps = stepped(steps, usual, rate);
+                let steps = stepped(steps, defaults, rate);
                 Broadcast::of(run, tells, steps, talk, flap).at_interval(interval).run()
             }
             (true, Some(_)) => {
                 self.refuse_talk(&file, "echoes are for their sender alone")?;
-                Echo::of(self.run, stepped(self.steps, usual, None)).run()
+                Echo::of(self.run, stepped(self.steps, defaults, None)).run()
             }
             (true, None) => {
                 self.refuse_talk(&file, "its people say nothing that is measured")?;
                 self.refuse_steps(&file)?;
-                let people = self.steps.clients.or(usual.people).unwrap_or(PEOPLE);
-                let duration_ns = self.steps.duration.or(usual.duration_ns).unwrap_or(DURATION_NS);
+                let people = self.steps.clients.or(defaults.people).unwrap_or(PEOPLE);
+                let duration_ns = self.steps.duration.or(defaults.duration_ns).unwrap_or(DURATION_NS);
                 Idle::of(self.run, people, duration_ns).run()
             }
         }
@@ -163,16 +164,16 @@ impl Run {
 }
 
 /// The flags, and where they say nothing, what the file says, or what is usual.
-fn stepped(mut steps: StepArgs, usual: Usual, rate: Option<Rates>) -> StepArgs {
+fn stepped(mut steps: StepArgs, defaults: RunDefaults, rate: Option<Rates>) -> StepArgs {
     if !steps.go_on() {
-        steps.clients = steps.clients.or(usual.people).or(Some(PEOPLE));
+        steps.clients = steps.clients.or(defaults.people).or(Some(PEOPLE));
     }
     let is_closed = steps.concurrent.is_some() || steps.sample_size.is_some();
     if !is_closed {
         // A rate of the command line may last as long as it says.
         let is_timed = steps.rate.is_some_and(|rate| rate.duration_ns.is_some());
-        steps.rate = steps.rate.or(usual.rate).or(rate);
-        steps.duration = steps.duration.or(usual.duration_ns.filter(|_| !is_timed));
+        steps.rate = steps.rate.or(defaults.rate).or(rate);
+        steps.duration = steps.duration.or(defaults.duration_ns.filter(|_| !is_timed));
     }
     steps
 }

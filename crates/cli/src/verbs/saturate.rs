@@ -6,11 +6,11 @@ use load::{Load, LoadRule, Schedule, Workload};
 use report::Words;
 use results::{Scenario, units};
 
-use crate::app_file::TellArgs;
+use crate::app_file::BroadcastArgs;
 use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
@@ -53,7 +53,7 @@ pub(crate) struct Saturate {
     #[command(flatten)]
     talk: TalkArgs,
     #[command(flatten)]
-    tells: TellArgs,
+    tells: BroadcastArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -111,10 +111,10 @@ impl Saturate {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let rooms = plan::rooms(&self.run, self.levels.iter().max().copied())?;
-        let outlook = Outlook::new(self.course()?, self.workload()).in_rooms(rooms);
-        Ok(outlook.connecting(self.run.connect_rate))
+        let estimate = Estimate::new(self.course()?, self.workload()).in_rooms(rooms);
+        Ok(estimate.connecting(self.run.connect_rate))
     }
 
     fn workload(&self) -> Workload {

@@ -182,10 +182,10 @@ impl Shootout {
             chosen::keep_what_reaches(&mut suite)?;
         }
         self.check_pins(host)?;
-        let shelf = targets::shelf(self.targets_dir.as_deref())?;
-        let named = chosen::named(&suite, &shelf, self.targets.as_deref())?;
+        let catalog = targets::catalog(self.targets_dir.as_deref())?;
+        let named = chosen::named(&suite, &catalog, self.targets.as_deref())?;
         if named.is_empty() {
-            for (folder, mistake) in &shelf.mistakes {
+            for (folder, mistake) in &catalog.mistakes {
                 stderr::line(format_args!("{folder} is left out: {}", mistake.line()));
             }
         }
@@ -194,7 +194,7 @@ impl Shootout {
             chosen::refuse_in_vain(&suite, &named, &left_out)?;
         }
         let control = suite.control.then(Target::control);
-        let wanted = chosen::wanted(&suite, &shelf, &named, control.as_ref());
+        let wanted = chosen::wanted(&suite, &catalog, &named, control.as_ref());
         let repeats = self.repeats.unwrap_or(suite.repeats);
         let repeats_max = self.repeats.unwrap_or(suite.repeats_max);
         let budget = self.budget.map(Duration::from_nanos);
@@ -275,14 +275,14 @@ impl Shootout {
             trust::check("--resume", folder, |folder| format!("name it: --targets-dir {folder}"))
         });
         let recorded = recorded.transpose()?;
-        let shelf = targets::shelf(self.targets_dir.as_deref().or(recorded.as_deref()))?;
+        let catalog = targets::catalog(self.targets_dir.as_deref().or(recorded.as_deref()))?;
         let known = head.receipts.iter().filter(|receipt| receipt.trouble.is_none());
         let control = Target::control();
         let mut wanted = Vec::new();
         for receipt in known.clone() {
             let found = match receipt.target == control.name {
                 true => vec![&control],
-                false => targets::find(&shelf, &receipt.target)?,
+                false => targets::find(&catalog, &receipt.target)?,
             };
             found.iter().try_for_each(|target| conditions::check_manifest(receipt, target))?;
             wanted.extend(found);

@@ -8,8 +8,8 @@ use results::{Scenario, units};
 use wire::{Backoff, DialectId};
 
 use crate::args::RunArgs;
+use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::outlook::Outlook;
 use crate::processes;
 use crate::request::{self, Request};
 use crate::restarts::Restarts;
@@ -70,7 +70,7 @@ impl Storm {
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let plan = plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?;
-        let app = plan.speech.of_dialect.app.as_ref();
+        let app = plan.client_spec.of_dialect.app.as_ref();
         let is_silent = app.is_some_and(|app| app.echo.is_none());
         if is_silent && self.share < 1.0 {
             stderr::note("the clients that stay say nothing: the app's file has no [echo]");
@@ -133,8 +133,8 @@ impl Storm {
     }
 
     /// What can be said beforehand of how long it takes.
-    pub(crate) fn outlook(&self) -> Result<Outlook, Failure> {
-        Ok(Outlook::new(self.course(false)?, Workload::Echo).connecting(self.run.connect_rate))
+    pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
+        Ok(Estimate::new(self.course(false)?, Workload::Echo).connecting(self.run.connect_rate))
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use suite::{Readers, Server, Shelf, Target, Tools};
+use suite::{Readers, Server, Target, TargetCatalog, Tools};
 
 use crate::app_file;
 use crate::dialect_args;
@@ -80,21 +80,19 @@ impl Targets {
             let named = dir.clone().or(self.targets_dir);
             return trust::add(&named.map_or_else(|| found(&here()?), Ok)?);
         }
-        let shelf = shelf(self.targets_dir.as_deref())?;
-        let exit = match &self.job {
-            Job::List(selection) => {
-                rows::list(&shelf, &selection.of(&shelf, true)?, &tools).print(selection.format, false)
-            }
-            Job::Install(selection) => {
-                rows::install(&selection.of(&shelf, false)?, &tools).print(selection.format, !selection.all)
-            }
-            Job::Check(selection) => {
-                rows::check(&selection.of(&shelf, false)?, &tools).print(selection.format, !selection.all)
-            }
-            Job::Start { name } => start(&shelf, name, &tools),
-            Job::Trust { .. } => unreachable!("it needs no shelf"),
-        }?;
-        for (_, mistake) in &shelf.mistakes {
+        let catalog = catalog(self.targets_dir.as_deref())?;
+        let exit =
+            match &self.job {
+                Job::List(selection) => rows::list(&catalog, &selection.of(&catalog, true)?, &tools)
+                    .print(selection.format, false),
+                Job::Install(selection) => rows::install(&selection.of(&catalog, false)?, &tools)
+                    .print(selection.format, !selection.all),
+                Job::Check(selection) => rows::check(&selection.of(&catalog, false)?, &tools)
+                    .print(selection.format, !selection.all),
+                Job::Start { name } => start(&catalog, name, &tools),
+                Job::Trust { .. } => unreachable!("it needs no shelf"),
+            }?;
+        for (_, mistake) in &catalog.mistakes {
             stderr::text(crate::exit::rendered(mistake));
         }
         Ok(if is_interrupted() { Exit::Interrupted } else { exit })
@@ -104,9 +102,9 @@ impl Targets {
 impl Selection {
     /// The targets that were named, each once and in the order of the shelf; nothing named means all of them only where that
     /// costs nothing.
-    fn of<'a>(&self, shelf: &'a Shelf, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
+    fn of<'a>(&self, catalog: &'a TargetCatalog, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
         if self.all || (self.names.is_empty() && nothing_is_all) {
-            return Ok(shelf.targets.iter().collect());
+            return Ok(catalog.targets.iter().collect());
         }
         if self.names.is_empty() {
             return Err(Failure::usage(
@@ -114,20 +112,20 @@ impl Selection {
                 "name targets, or pass --all; throng targets list shows them",
             ));
         }
-        let found: Result<Vec<_>, Failure> = self.names.iter().map(|name| find(shelf, name)).collect();
+        let found: Result<Vec<_>, Failure> = self.names.iter().map(|name| find(catalog, name)).collect();
         let named: HashSet<&str> = found?.concat().iter().map(|target| target.name.as_str()).collect();
-        Ok(shelf.targets.iter().filter(|target| named.contains(target.name.as_str())).collect())
+        Ok(catalog.targets.iter().filter(|target| named.contains(target.name.as_str())).collect())
     }
 }
 
 /// The target of that name, or all variants of a folder.
-pub(crate) fn find<'a>(shelf: &'a Shelf, name: &str) -> Result<Vec<&'a Target>, Failure> {
-    if let Some((_, mistake)) = shelf.mistakes.iter().find(|(folder, _)| folder == name) {
+pub(crate) fn find<'a>(catalog: &'a TargetCatalog, name: &str) -> Result<Vec<&'a Target>, Failure> {
+    if let Some((_, mistake)) = catalog.mistakes.iter().find(|(folder, _)| folder == name) {
         return Err(Failure::mistake(mistake));
     }
-    match shelf.find(name) {
+    match catalog.find(name) {
         found if found.is_empty() => {
-            let names: Vec<&str> = shelf.targets.iter().map(|target| target.name.as_str()).collect();
+            let names: Vec<&str> = catalog.targets.iter().map(|target| target.name.as_str()).collect();
             Err(Failure::usage(
                 "NAME",
                 format!("there is no target {name:?}; there are {}", names.join(", ")),
@@ -150,7 +148,7 @@ pub(crate) fn tools<'a>(is_interrupted: &'a (dyn Fn() -> bool + Sync)) -> Result
 }
 
 /// All targets of the folder that was named, or of the nearest `targets`, which has to be the user's own.
-pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
+pub(crate) fn catalog(named: Option<&Path>) -> Result<TargetCatalog, Failure> {
     let folder = match named {
         Some(folder) => folder.to_owned(),
         None => trust::check("--targets-dir", &found(&here()?)?, |folder| {
@@ -158,7 +156,7 @@ pub(crate) fn shelf(named: Option<&Path>) -> Result<Shelf, Failure> {
         })?,
     };
     let readers = Readers { flags: &dialect_args::read_flags, app: &app_file::of_target };
-    Shelf::read(&folder, readers)
+    TargetCatalog::read(&folder, readers)
         .map_err(|error| Failure::could_not("list", format!("list {}", folder.display()), error))
 }
 
@@ -177,8 +175,8 @@ fn found(here: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Starts one and says where it is.
-fn start(shelf: &Shelf, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> {
-    let target = find(shelf, name)?[0];
+fn start(catalog: &TargetCatalog, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> {
+    let target = find(catalog, name)?[0];
     let failed = |trouble| match (tools.is_interrupted)() {
         true => Failure::interrupted(),
         false => Failure::could_not("start", format!("start {}", target.name), trouble),

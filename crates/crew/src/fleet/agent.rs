@@ -30,7 +30,7 @@ const NONSENSE: &str = "its coordinator talks nonsense";
 
 /// Why there is no more to do for a coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum ClaimEnd {
     /// It needs the agent no more.
     Done,
     /// It asks for what cannot be meant.
@@ -72,7 +72,7 @@ pub(super) trait Work {
     ///
     /// # Errors
     /// Why there is no more to do.
-    fn handle_order(&mut self, order: Self::Order) -> Result<(), Over>;
+    fn handle_order(&mut self, order: Self::Order) -> Result<(), ClaimEnd>;
 
     /// Waits for what there is to tell.
     async fn next_news(&mut self) -> Option<Self::News>;
@@ -197,8 +197,8 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
             Ok(Incoming::Beat(_)) => {}
             Ok(Incoming::Message(order)) => match work.handle_order(order) {
                 Ok(()) => {}
-                Err(Over::Done) => self.free("done"),
-                Err(Over::ProtocolViolation) => self.leave(NONSENSE).await,
+                Err(ClaimEnd::Done) => self.free("done"),
+                Err(ClaimEnd::ProtocolViolation) => self.leave(NONSENSE).await,
             },
             Err(_) => self.leave(NONSENSE).await,
         }

@@ -9,7 +9,7 @@ use engine::{Delta, Report};
 use load::Segment;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use super::agent::{self, AgentOptions, Over, Work};
+use super::agent::{self, AgentOptions, ClaimEnd, Work};
 use super::backlog::Backlog;
 use super::bus::Bus;
 use super::link::Link;
@@ -91,11 +91,11 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn handle_brief(&mut self, brief: &Brief) -> Result<(), Over> {
+    fn handle_brief(&mut self, brief: &Brief) -> Result<(), ClaimEnd> {
         let first =
-            brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(Over::ProtocolViolation)?;
+            brief.segments.first().filter(|_| sense::is_brief(brief)).ok_or(ClaimEnd::ProtocolViolation)?;
         if self.local.is_some() {
-            return Err(Over::ProtocolViolation);
+            return Err(ClaimEnd::ProtocolViolation);
         }
         let begun = match self.means.policy.refusal(&brief.plan) {
             Some(why) => {
@@ -151,19 +151,19 @@ impl Work for Job<'_> {
         &mut self.link
     }
 
-    fn handle_order(&mut self, order: Down) -> Result<(), Over> {
+    fn handle_order(&mut self, order: Down) -> Result<(), ClaimEnd> {
         match order {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
                 if !sense::is_command(&command, &self.segments, self.clients_max) {
-                    return Err(Over::ProtocolViolation);
+                    return Err(ClaimEnd::ProtocolViolation);
                 }
                 if let Some(local) = &mut self.local {
                     local.send(&command);
                 }
                 Ok(())
             }
-            Down::Release => Err(Over::Done),
+            Down::Release => Err(ClaimEnd::Done),
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use load::{Endpoint, Plan, Speech};
+use load::{ClientSpec, Endpoint, Plan};
 
 /// Names are looked up within this, or not at all: well within the lease, because nothing is heard meanwhile.
 const LOOKUP_TIME_MAX: Duration = Duration::from_secs(2);
@@ -174,12 +174,12 @@ impl Policy {
             Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(asked.0, *address, &found)),
             Endpoint::Unix(path) => self.allowed.iter().any(|rule| rule.place == Place::Socket(path.clone())),
         };
-        let of_clients = asked_for(&plan.endpoints, scheme_of(&plan.speech, plan.tls.is_some()));
+        let of_clients = asked_for(&plan.endpoints, scheme_of(&plan.client_spec, plan.tls.is_some()));
         let of_logins = plan.login_servers.iter().flat_map(|server| {
             asked_for(&server.endpoints, if server.tls.is_some() { "https" } else { "http" })
         });
         let of_publishers = plan.publishing.iter().flat_map(|publishing| {
-            asked_for(&publishing.endpoints, scheme_of(&publishing.speech, publishing.tls.is_some()))
+            asked_for(&publishing.endpoints, scheme_of(&publishing.client_spec, publishing.tls.is_some()))
         });
         let asked = of_clients.chain(of_logins).chain(of_publishers).find(|asked| !is_allowed(asked))?;
         Some(format!("it may not load {asked}: start it with --allow {asked}"))
@@ -217,8 +217,8 @@ fn asked_for<'a>(endpoints: &'a [Endpoint], scheme: &'static str) -> impl Iterat
 }
 
 /// How a plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.
-fn scheme_of(speech: &Speech, has_tls: bool) -> &'static str {
-    let is_plain = speech.dialect.is_over_requests(&speech.of_dialect.settings);
+fn scheme_of(client_spec: &ClientSpec, has_tls: bool) -> &'static str {
+    let is_plain = client_spec.dialect.is_over_requests(&client_spec.of_dialect.settings);
     match (is_plain, has_tls) {
         (false, false) => "ws",
         (false, true) => "wss",

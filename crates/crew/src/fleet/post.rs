@@ -74,7 +74,7 @@ pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Ve
 /// # Errors
 /// It is too much.
 pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Result<(), Error> {
-    let bytes = plan.part(segments).speech.people.rows.bytes();
+    let bytes = plan.part(segments).client_spec.people.rows.bytes();
     if bytes <= ROWS_BYTES_MAX {
         return Ok(());
     }

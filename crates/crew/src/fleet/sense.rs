@@ -6,7 +6,7 @@
 
 use engine::Command;
 use load::{
-    Connecting, Flap, Load, LoginServer, Plan, Publishing, RoleAssignment, Rooms, Segment, Speech, Storm,
+    ClientSpec, Connecting, Flap, Load, LoginServer, Plan, Publishing, RoleAssignment, Rooms, Segment, Storm,
 };
 use net::clock;
 
@@ -43,7 +43,7 @@ fn is_plan(plan: &Plan) -> bool {
     let Plan {
         endpoints,
         login_servers,
-        speech,
+        client_spec,
         rooms,
         slow,
         churn,
@@ -58,15 +58,15 @@ fn is_plan(plan: &Plan) -> bool {
     let Connecting { timeout_ns, rate_per_s, .. } = connecting;
     let times = [*timeout_ns, draining.timeout_ns, draining.quiet_ns.unwrap_or(0)];
     !endpoints.is_empty()
-        && are_login_servers(login_servers, speech)
+        && are_login_servers(login_servers, client_spec)
         && rate_per_s.is_none_or(is_rate)
-        && is_speech(speech)
+        && is_speech(client_spec)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
         && rooms.is_sound()
-        && (1..=Rooms::KINDS_MAX).contains(&speech.people.rooms.len())
-        && speech.people.rooms.iter().all(|division| division.is_sound())
-        && RoleAssignment::is_sound(&speech.people.roles, broadcasts(speech))
-        && (rooms.roles().is_empty() || rooms.roles() == speech.people.roles)
+        && (1..=Rooms::KINDS_MAX).contains(&client_spec.people.rooms.len())
+        && client_spec.people.rooms.iter().all(|division| division.is_sound())
+        && RoleAssignment::is_sound(&client_spec.people.roles, broadcasts(client_spec))
+        && (rooms.roles().is_empty() || rooms.roles() == client_spec.people.roles)
         && slow.as_ref().is_none_or(|slow| is_share(slow.share))
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && flap.as_ref().is_none_or(is_flap)
@@ -75,26 +75,27 @@ fn is_plan(plan: &Plan) -> bool {
 }
 
 /// Whether they are those that the app's file numbers.
-fn are_login_servers(servers: &[LoginServer], speech: &Speech) -> bool {
-    let numbered = speech.of_dialect.app.as_ref().map_or(0, |app| app.login_servers.len());
+fn are_login_servers(servers: &[LoginServer], client_spec: &ClientSpec) -> bool {
+    let numbered = client_spec.of_dialect.app.as_ref().map_or(0, |app| app.login_servers.len());
     servers.len() == numbered && servers.iter().all(|server| !server.endpoints.is_empty())
 }
 
 /// How many kinds of broadcasts there are.
-fn broadcasts(speech: &Speech) -> usize {
-    speech.of_dialect.app.as_ref().map_or(1, |app| app.broadcasts.len())
+fn broadcasts(client_spec: &ClientSpec) -> usize {
+    client_spec.of_dialect.app.as_ref().map_or(1, |app| app.broadcasts.len())
 }
 
-fn is_speech(speech: &Speech) -> bool {
-    let sizes = [Some(speech.message_bytes_max), speech.payload_bytes, speech.payload_bytes_max];
+fn is_speech(client_spec: &ClientSpec) -> bool {
+    let sizes =
+        [Some(client_spec.message_bytes_max), client_spec.payload_bytes, client_spec.payload_bytes_max];
     sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
 }
 
 fn is_publishing(publishing: &Publishing) -> bool {
-    let Publishing { endpoints, speech, connections, .. } = publishing;
+    let Publishing { endpoints, client_spec, connections, .. } = publishing;
     !endpoints.is_empty()
-        && speech.dialect.facts().is_plain_http
-        && is_speech(speech)
+        && client_spec.dialect.facts().is_plain_http
+        && is_speech(client_spec)
         && *connections <= PUBLISHERS_MAX
 }
 
@@ -177,7 +178,7 @@ mod tests {
             |brief| brief.plan.connecting.timeout_ns = u64::MAX,
             |brief| brief.plan.connecting.rate_per_s = Some(f64::NAN),
             |brief| brief.plan.draining.timeout_ns = u64::MAX,
-            |brief| brief.plan.speech.payload_bytes = Some(u32::MAX),
+            |brief| brief.plan.client_spec.payload_bytes = Some(u32::MAX),
             |brief| brief.plan.epoch_ns = u64::MAX,
         ];
         for (k, alter) in altered.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_nats::Subscriber;
 use engine::{Command, Delta, Report, Settled};
 use futures_util::StreamExt;
-use load::{Connecting, Draining, Endpoint, Load, Plan, Schedule, Speech, StepOrder, Workload};
+use load::{ClientSpec, Connecting, Draining, Endpoint, Load, Plan, Schedule, StepOrder, Workload};
 use net::clock;
 use net::proc::ProcessTree;
 use nkeys::XKey;
@@ -268,7 +268,7 @@ fn carried_bytes(told_at: u16) -> Option<u64> {
 
 /// Never carried out.
 pub(crate) fn plan() -> Plan {
-    let speech = Speech {
+    let client_spec = ClientSpec {
         dialect: wire::DialectId::Raw,
         carrier: wire::Carrier::Http1,
         host: "server".into(),
@@ -291,7 +291,7 @@ pub(crate) fn plan() -> Plan {
         endpoints: vec![Endpoint::Unix("/nowhere".into())],
         tls: None,
         login_servers: Vec::new(),
-        speech,
+        client_spec,
         workload: Workload::Echo,
         speakers: None,
         slow: None,
@@ -310,9 +310,9 @@ pub(crate) fn plan() -> Plan {
     }
 }
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn handle_progress(&mut self, _: &Progress) {}
 
     fn is_interrupted(&self) -> bool {
@@ -355,7 +355,7 @@ fn a_thousand_agents() {
     let schedule = Schedule::constant((agents as u64 * SAMPLES_PER_S) as f64);
     let load = Load::Open { schedule, duration_ns: STEP_NS };
     let order = StepOrder { index: 0, clients: 10 * agents as u32, load, warmup: false };
-    let step = crew.measure(order, &mut Nobody).map_err(|broken| broken.error).expect("a step");
+    let step = crew.measure(order, &mut NullObserver).map_err(|broken| broken.error).expect("a step");
     let elapsed_s = began.elapsed().as_secs_f64();
     let after_ns = spent_ns();
     let bytes = carried_bytes(told_at).unwrap() - carried;
@@ -371,5 +371,5 @@ fn a_thousand_agents() {
         bytes as f64 / agents as f64 / elapsed_s,
         net::proc::self_rss_bytes().unwrap_or(0) as f64 / 1e6,
     );
-    crew.finish(&mut Nobody);
+    crew.finish(&mut NullObserver);
 }

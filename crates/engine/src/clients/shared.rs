@@ -113,7 +113,7 @@ struct Server {
 
 impl Shared {
     pub(crate) fn new(plan: &Plan, segment: Segment) -> io::Result<Self> {
-        let alpn = plan.speech.alpn();
+        let alpn = plan.client_spec.alpn();
         let client_tls = |tls: &load::TlsPlan| {
             let identity = tls.identity.clone().map(|identity| (identity.chain, identity.key));
             let authorities = tls.authorities.clone();
@@ -130,7 +130,8 @@ impl Shared {
         for of_logins in &plan.login_servers {
             servers.push(server(&of_logins.endpoints, of_logins.tls.as_ref())?);
         }
-        let wire = plan.speech.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
+        let wire =
+            plan.client_spec.wire_config().map_err(|bad| io::Error::new(ErrorKind::InvalidInput, bad))?;
         let wire = wire.among_workers(segment.workers);
         Ok(Self {
             poller: Arc::new(Poller::new()?),

@@ -75,8 +75,12 @@ impl Disruptions {
             },
         };
         let seed = plan.seed ^ u64::from(segment.worker);
-        let reconnects =
-            Reconnects::new(window_ns, plan.speech.dialect.facts().backoff, plan.connecting.timeout_ns, seed);
+        let reconnects = Reconnects::new(
+            window_ns,
+            plan.client_spec.dialect.facts().backoff,
+            plan.connecting.timeout_ns,
+            seed,
+        );
         Some(Self { kind, reconnects })
     }
 

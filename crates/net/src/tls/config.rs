@@ -17,7 +17,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerCo
 use secret::Secret;
 
 use super::error::TlsError;
-use super::sessions::{Sessions, Wallet};
+use super::sessions::{SessionStore, Sessions};
 
 /// How a client judges servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,9 +59,9 @@ impl ClientTls {
         config.alpn_protocols = options.alpn.into_iter().map(Into::into).collect();
         let sessions = Arc::new(Sessions::default());
         let with = |is_back| {
-            let wallet = Wallet { sessions: Arc::clone(&sessions), is_back };
+            let session_store = SessionStore { sessions: Arc::clone(&sessions), is_back };
             let mut config = config.clone();
-            config.resumption = Resumption::store(Arc::new(wallet));
+            config.resumption = Resumption::store(Arc::new(session_store));
             Arc::new(config)
         };
         // A thousand clients are a thousand strangers: a resumed session would make their handshakes look cheap.

@@ -55,19 +55,19 @@ fn push<T>(queue: &mut VecDeque<T>, max: usize, session: T) {
 
 /// The sessions, as a client sees them.
 #[derive(Debug)]
-pub(super) struct Wallet {
+pub(super) struct SessionStore {
     pub(super) sessions: Arc<Sessions>,
     /// Whether it was there before.
     pub(super) is_back: bool,
 }
 
-impl Wallet {
+impl SessionStore {
     fn take<T>(&self, of: impl FnOnce(&mut Kept) -> Option<T>) -> Option<T> {
         if self.is_back { of(&mut self.sessions.lock()) } else { None }
     }
 }
 
-impl ClientSessionStore for Wallet {
+impl ClientSessionStore for SessionStore {
     fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
         self.sessions.lock().group = Some(group);
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use net::socket::Socket;
 
 use super::frames::{self, Piece};
-use super::spec::{Faults, How};
+use super::spec::{CloseMethod, Faults};
 
 /// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
 const LATER_BYTES_MAX: usize = 256 << 20;
@@ -45,13 +45,13 @@ pub(crate) struct ClientFaults {
 
 /// What a worker has to do once nothing is being sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Trick {
+pub(crate) enum DeferredFault {
     /// Send these bytes, meant for the client of the token, to another.
     Stray(u64, Vec<u8>),
     /// The same, to one of another room.
     Leak(u64, Vec<u8>),
     /// End the connection of the token.
-    End(u64, How),
+    End(u64, CloseMethod),
 }
 
 /// One worker's part.
@@ -61,7 +61,7 @@ pub(crate) struct Line {
     later: BinaryHeap<Reverse<Later>>,
     later_bytes: usize,
     next_number: u64,
-    tricks: VecDeque<Trick>,
+    tricks: VecDeque<DeferredFault>,
     /// Connections that had something to read while the server was deaf.
     unread: Vec<u64>,
     waiting: VecDeque<(u64, Socket)>,
@@ -169,7 +169,7 @@ impl Line {
         if let Some(how) = shared.faults.ending(client.number, own) {
             client.silent = true;
             self.count(how.name());
-            return self.tricks.push_back(Trick::End(token, how));
+            return self.tricks.push_back(DeferredFault::End(token, how));
         }
         let fate = shared.faults.fate(k, own);
         if fate.drop {
@@ -178,11 +178,11 @@ impl Line {
         let mut bytes = frame.to_vec();
         if fate.stray {
             self.count("stray");
-            self.tricks.push_back(Trick::Stray(token, bytes.clone()));
+            self.tricks.push_back(DeferredFault::Stray(token, bytes.clone()));
         }
         if fate.leak {
             self.count("leak");
-            self.tricks.push_back(Trick::Leak(token, bytes.clone()));
+            self.tricks.push_back(DeferredFault::Leak(token, bytes.clone()));
         }
         if fate.corrupt {
             self.count("corrupt");
@@ -220,7 +220,7 @@ impl Line {
     }
 
     /// The next thing to do besides sending.
-    pub(crate) fn poll_trick(&mut self) -> Option<Trick> {
+    pub(crate) fn poll_trick(&mut self) -> Option<DeferredFault> {
         self.tricks.pop_front()
     }
 
@@ -298,12 +298,12 @@ impl Line {
     }
 }
 
-impl How {
+impl CloseMethod {
     fn name(self) -> &'static str {
         match self {
-            How::Close => "close",
-            How::Reset => "kill",
-            How::Mute => "mute",
+            CloseMethod::Close => "close",
+            CloseMethod::Reset => "kill",
+            CloseMethod::Mute => "mute",
         }
     }
 }

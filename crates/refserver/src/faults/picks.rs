@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::spec::{Faults, How, Pick, Time, Wave, Which};
+use super::spec::{CloseMethod, Faults, MessageSelector, Selector, Time, Wave};
 
 /// Spreads neighbouring numbers over the seeds (2^64 divided by the golden ratio).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -29,8 +29,8 @@ impl Faults {
     /// The fate of message `k` of all, which is number `own` of its client.
     pub(super) fn fate(&self, k: u64, own: u64) -> Fate {
         let mut rng = self.rng(k);
-        let holds = |which: Option<Which>, rng: &mut Rng| {
-            which.is_some_and(|which| which.pick.holds(if which.of_each_client { own } else { k }, rng))
+        let holds = |which: Option<MessageSelector>, rng: &mut Rng| {
+            which.is_some_and(|which| which.selector.holds(if which.of_each_client { own } else { k }, rng))
         };
         Fate {
             drop: holds(self.drop, &mut rng),
@@ -48,7 +48,7 @@ impl Faults {
     }
 
     /// How the connection of `client` ends instead of getting its message number `own`.
-    pub(super) fn ending(&self, client: u64, own: u64) -> Option<How> {
+    pub(super) fn ending(&self, client: u64, own: u64) -> Option<CloseMethod> {
         let mut rng = self.rng(SALT_CLIENTS ^ client);
         // Every ending draws, so that one does not change the others.
         let ends =
@@ -59,7 +59,7 @@ impl Faults {
     /// What becomes of message `k` of those that are sent again to clients that come back.
     pub fn mischief(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
-        let mut holds = |which: Option<Pick>| which.is_some_and(|which| which.holds(k, &mut rng));
+        let mut holds = |which: Option<Selector>| which.is_some_and(|which| which.holds(k, &mut rng));
         wire::ReplayFault { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
     }
 
@@ -89,13 +89,13 @@ impl Faults {
     }
 }
 
-impl Pick {
+impl Selector {
     fn holds(self, number: u64, rng: &mut Rng) -> bool {
         match self {
-            Pick::All => true,
-            Pick::One(one) => number == one,
-            Pick::Residue { residue, modulus } => number % modulus == residue,
-            Pick::Share(share) => rng.f64() < share,
+            Selector::All => true,
+            Selector::One(one) => number == one,
+            Selector::Residue { residue, modulus } => number % modulus == residue,
+            Selector::Share(share) => rng.f64() < share,
         }
     }
 }
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use crate::faults::{Delay, Ending};
 
-    fn all(pick: Pick) -> Option<Which> {
-        Some(Which { pick, of_each_client: false })
+    fn all(selector: Selector) -> Option<MessageSelector> {
+        Some(MessageSelector { selector, of_each_client: false })
     }
 
     fn count(of: u64, holds: impl Fn(u64) -> bool) -> usize {
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn residues_are_exact_and_shares_are_close_and_repeatable() {
-        let residue = Pick::Residue { residue: 99, modulus: 100 };
-        let faults = Faults { drop: all(residue), corrupt: all(Pick::Share(0.01)), ..Faults::default() };
+        let residue = Selector::Residue { residue: 99, modulus: 100 };
+        let faults = Faults { drop: all(residue), corrupt: all(Selector::Share(0.01)), ..Faults::default() };
         assert_eq!(count(20_000, |k| faults.fate(k, 0).drop), 200);
         let corrupt = |faults: &Faults| count(100_000, |k| faults.fate(k, 0).corrupt);
         assert!((900..1_100).contains(&corrupt(&faults)), "{}", corrupt(&faults));
@@ -146,16 +146,17 @@ mod tests {
 
     #[test]
     fn numbers_are_of_all_messages_or_of_each_clients() {
-        let pick = Pick::One(3);
-        let faults = Faults { drop: all(pick), ..Faults::default() };
+        let selector = Selector::One(3);
+        let faults = Faults { drop: all(selector), ..Faults::default() };
         assert!(faults.fate(3, 0).drop && !faults.fate(0, 3).drop);
-        let faults = Faults { drop: Some(Which { pick, of_each_client: true }), ..Faults::default() };
+        let faults =
+            Faults { drop: Some(MessageSelector { selector, of_each_client: true }), ..Faults::default() };
         assert!(faults.fate(0, 3).drop && !faults.fate(3, 0).drop);
     }
 
     #[test]
     fn delays_add_up_and_follow_their_distributions() {
-        let which = Which { pick: Pick::All, of_each_client: false };
+        let which = MessageSelector { selector: Selector::All, of_each_client: false };
         let delay = |time| Delay { time, which };
         let of = |delays: Vec<Delay>| Faults { delays, ..Faults::default() };
         let sum = of(vec![delay(Time::Fixed(5)), delay(Time::Uniform(10, 20))]);
@@ -167,9 +168,9 @@ mod tests {
 
     #[test]
     fn a_connection_ends_at_its_own_message() {
-        let ending = Ending { how: How::Reset, who: Pick::One(7), at: 500 };
+        let ending = Ending { how: CloseMethod::Reset, who: Selector::One(7), at: 500 };
         let faults = Faults { endings: vec![ending], ..Faults::default() };
-        assert_eq!(faults.ending(7, 500), Some(How::Reset));
+        assert_eq!(faults.ending(7, 500), Some(CloseMethod::Reset));
         assert_eq!(faults.ending(7, 499), None);
         assert_eq!(faults.ending(6, 500), None);
     }

@@ -6,19 +6,19 @@ pub struct Faults {
     /// What random choices follow from, together with the number of the message or client.
     pub seed: u64,
     /// Messages that are not sent.
-    pub drop: Option<Which>,
+    pub drop: Option<MessageSelector>,
     /// Messages that are sent twice.
-    pub duplicate: Option<Which>,
+    pub duplicate: Option<MessageSelector>,
     /// Messages that change places with the next to the same client.
-    pub reorder: Option<Which>,
+    pub reorder: Option<MessageSelector>,
     /// Messages of which a bit is turned over.
-    pub corrupt: Option<Which>,
+    pub corrupt: Option<MessageSelector>,
     /// Messages of which another client also gets a copy.
-    pub stray: Option<Which>,
+    pub stray: Option<MessageSelector>,
     /// Messages of which a client of another room gets a copy, too.
-    pub leak: Option<Which>,
+    pub leak: Option<MessageSelector>,
     /// Departures from rooms that are confirmed, but not carried out: those who left go on to hear what is said there.
-    pub linger: Option<Pick>,
+    pub linger: Option<Selector>,
     /// Messages that come later, without holding others up; several add up.
     pub delays: Vec<Delay>,
     /// Messages are served one at a time, each for this long: a queue with deterministic service (D/D/1).
@@ -34,18 +34,18 @@ pub struct Faults {
     /// Connections that are left alone for a while after they were accepted.
     pub accept: Option<SlowAccept>,
     /// Connections that are reset when they were accepted.
-    pub refuse: Option<Pick>,
+    pub refuse: Option<Selector>,
     /// Messages that are not sent again, though they are kept …
-    pub forget: Option<Pick>,
+    pub forget: Option<Selector>,
     /// … those that are sent again twice …
-    pub again: Option<Pick>,
+    pub again: Option<Selector>,
     /// … and those that change places with the next: by their number among all that are sent again.
-    pub swap: Option<Pick>,
+    pub swap: Option<Selector>,
 }
 
 /// A choice among numbers, which start at 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pick {
+pub enum Selector {
     /// All of them.
     All,
     /// This one.
@@ -63,9 +63,9 @@ pub enum Pick {
 
 /// A choice among messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Which {
+pub struct MessageSelector {
     /// By number.
-    pub pick: Pick,
+    pub selector: Selector,
     /// Each client's messages have numbers of their own; otherwise all messages are numbered together.
     pub of_each_client: bool,
 }
@@ -76,7 +76,7 @@ pub struct Delay {
     /// By how much.
     pub time: Time,
     /// Which.
-    pub which: Which,
+    pub which: MessageSelector,
 }
 
 /// A time, or the distribution that it is drawn from.
@@ -103,16 +103,16 @@ pub struct Wave {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ending {
     /// How it ends.
-    pub how: How,
+    pub how: CloseMethod,
     /// Clients, numbered as they were upgraded.
-    pub who: Pick,
+    pub who: Selector,
     /// Instead of the client's message of this number.
     pub at: u64,
 }
 
 /// A way for a connection to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum CloseMethod {
     /// With a close frame (1001).
     Close,
     /// With a TCP reset.
@@ -127,5 +127,5 @@ pub struct SlowAccept {
     /// For how long.
     pub delay_ns: u64,
     /// Connections, numbered as they were accepted.
-    pub who: Pick,
+    pub who: Selector,
 }

@@ -11,7 +11,7 @@ use super::Worker;
 use super::doors::GOING_AWAY;
 use super::input::Call;
 use crate::connection::{Connection, Phase};
-use crate::faults::{How, Line, Trick};
+use crate::faults::{CloseMethod, DeferredFault, Line};
 
 /// Sends what the faults let out now of messages for one client.
 pub(super) fn send(
@@ -87,14 +87,14 @@ impl Worker {
         self.stats.faults = counts.map(|(&name, &count)| (name.into(), count)).collect();
     }
 
-    fn play(&mut self, trick: Trick) {
+    fn play(&mut self, trick: DeferredFault) {
         match trick {
-            Trick::Stray(token, bytes) => {
+            DeferredFault::Stray(token, bytes) => {
                 if let Some(stranger) = self.stranger_to(token, |_| true) {
                     self.send_output(stranger, &bytes);
                 }
             }
-            Trick::Leak(token, bytes) => {
+            DeferredFault::Leak(token, bytes) => {
                 let groups = |key: usize| self.connections[key].memberships.groups();
                 let is_in = |group: u32| groups(token as u32 as usize).any(|own| own == group);
                 let outsider = self.stranger_to(token, |key| !groups(key).any(is_in));
@@ -102,7 +102,7 @@ impl Worker {
                     self.send_output(outsider, &bytes);
                 }
             }
-            Trick::End(token, how) => {
+            DeferredFault::End(token, how) => {
                 if let Some(key) = self.find(token) {
                     self.end(key, how);
                 }
@@ -110,15 +110,15 @@ impl Worker {
         }
     }
 
-    fn end(&mut self, key: usize, how: How) {
+    fn end(&mut self, key: usize, how: CloseMethod) {
         match how {
-            How::Mute => {}
-            How::Close => {
+            CloseMethod::Mute => {}
+            CloseMethod::Close => {
                 self.part(key);
                 self.connections[key].faults = None;
                 self.call(key, Call::Close(GOING_AWAY));
             }
-            How::Reset => {
+            CloseMethod::Reset => {
                 self.part(key);
                 self.connections.remove(key).link.socket.abort();
             }

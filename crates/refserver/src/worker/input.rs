@@ -5,7 +5,7 @@ use std::io;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::Word;
+use wire::SessionSignal;
 use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
@@ -59,7 +59,7 @@ pub(super) enum Call<'a> {
     Timeout,
     Close(u16),
     /// A session has answered what it was asked, and has this to say besides.
-    Answered(Option<Word>),
+    Answered(Option<SessionSignal>),
 }
 
 impl Call<'_> {

@@ -6,7 +6,7 @@ use super::{Buffers, Worker, faulty, token};
 use crate::backlog::Batch;
 use crate::board::Notice;
 use crate::connection::Phase;
-use crate::group::{Delivery, Parcel};
+use crate::group::{Delivery, RoomBatch};
 use crate::link::Way;
 use crate::options::SlowPolicy;
 
@@ -111,37 +111,38 @@ impl Worker {
     /// of them.
     pub(super) fn exchange_broadcasts(&mut self) {
         if !self.others.is_empty() || !self.mesh.is_empty() {
-            for parcel in self.groups.parcels() {
-                self.tell_threads(&parcel);
-                self.tell_processes(&parcel);
+            for room_batch in self.groups.room_batches() {
+                self.tell_threads(&room_batch);
+                self.tell_processes(&room_batch);
             }
-            while let Some(parcel) = self.inbox.poll_parcel() {
-                self.tell_processes(&parcel);
-                self.take_parcel(&parcel);
+            while let Some(room_batch) = self.inbox.poll_parcel() {
+                self.tell_processes(&room_batch);
+                self.take_parcel(&room_batch);
             }
-            for parcel in std::mem::take(&mut self.arrived) {
-                self.tell_threads(&parcel);
-                self.take_parcel(&parcel);
+            for room_batch in std::mem::take(&mut self.arrived) {
+                self.tell_threads(&room_batch);
+                self.take_parcel(&room_batch);
             }
         }
         self.deliver_all();
     }
 
-    fn tell_threads(&mut self, parcel: &Parcel) {
+    fn tell_threads(&mut self, room_batch: &RoomBatch) {
         for other in &self.others {
-            if !other.send(parcel.clone()) {
-                self.stats.handovers_dropped += u64::from(parcel.messages);
+            if !other.send(room_batch.clone()) {
+                self.stats.handovers_dropped += u64::from(room_batch.messages);
             }
         }
     }
 
-    fn tell_processes(&mut self, parcel: &Parcel) {
-        self.stats.handovers_dropped += self.mesh.send(parcel, &self.poller) * u64::from(parcel.messages);
+    fn tell_processes(&mut self, room_batch: &RoomBatch) {
+        self.stats.handovers_dropped +=
+            self.mesh.send(room_batch, &self.poller) * u64::from(room_batch.messages);
     }
 
-    fn take_parcel(&mut self, parcel: &Parcel) {
-        if self.groups.find(parcel.room).is_some() {
-            self.groups.push(parcel.room, parcel.messages, &parcel.frames);
+    fn take_parcel(&mut self, room_batch: &RoomBatch) {
+        if self.groups.find(room_batch.room).is_some() {
+            self.groups.push(room_batch.room, room_batch.messages, &room_batch.frames);
         }
         if self.groups.batched_bytes() > BATCH_BYTES_MAX {
             self.deliver_all();

@@ -35,7 +35,7 @@ fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
         let listener = Arc::new(listen(&Addr::Inet("127.0.0.1:0".parse().unwrap()), 16, false).unwrap());
         let Addr::Inet(addr) = listener.local_addr().unwrap() else { unreachable!("bound to a port") };
         let others = outboxes.iter().enumerate().filter(|(other, _)| *other != number);
-        let seat = Seat {
+        let context = WorkerContext {
             number,
             listeners: vec![listener],
             inbox: inboxes[number].take().unwrap(),
@@ -44,10 +44,10 @@ fn workers<const N: usize>() -> [(Worker, SocketAddr); N] {
             faults: None,
             held: held.clone(),
             board: Arc::clone(&board),
-            roster: None,
+            room_counts: None,
         };
         let options = Arc::new(Options::new(vec![Addr::Inet(addr)]));
-        (Worker::new(options, StopFlag::new(), seat).unwrap(), addr)
+        (Worker::new(options, StopFlag::new(), context).unwrap(), addr)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use results::conclusion::{self, Claim, Tone};
 use results::format::bytes;
-use results::{Bottleneck, Delivery, Promise, Run};
+use results::{Bottleneck, Delivery, DeliveryGuarantee, Run};
 use serde::Serialize;
 
 /// One of the questions, answered.
@@ -67,7 +67,7 @@ fn arrives(run: &Run) -> Answer {
         return Answer { question, answer, detail, tone: "plain" };
     };
     let tone = match (delivery.away(), delivery.here()) {
-        (Promise::ExactlyOnce, Promise::ExactlyOnce) => "good",
+        (DeliveryGuarantee::ExactlyOnce, DeliveryGuarantee::ExactlyOnce) => "good",
         (_, here) if here.is_at_least_once() => "doubt",
         _ => "bad",
     };

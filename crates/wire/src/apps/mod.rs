@@ -7,7 +7,7 @@ pub(crate) mod bench;
 pub(crate) mod file;
 
 use bench::Bench;
-use file::Spoken;
+use file::CompiledApp;
 
 use crate::acks::Acks;
 use crate::carried::{AppMessage, Arrival};
@@ -24,7 +24,7 @@ pub(crate) enum App {
     /// The seeds' benchmark.
     Bench(Bench),
     /// A user's own.
-    File(Box<Spoken>),
+    File(Box<CompiledApp>),
 }
 
 /// How far a client has come in a user's own app, what it waits for, and what it has to say once.

@@ -1,6 +1,6 @@
 //! A server's side of a connection, whichever protocol it speaks: over a WebSocket, and before it.
 
-use super::sessions::{SessionRequest, Word};
+use super::sessions::{SessionRequest, SessionSignal};
 use crate::contract::{Protocol, ServerProtocol};
 use crate::dialect_id::DialectId;
 use crate::event::OnServerEvent;
@@ -53,11 +53,11 @@ macro_rules! servers {
             pub(crate) fn handle_answered<I: Io>(
                 &mut self,
                 link: &mut ServerLink<'_, I>,
-                word: Option<Word>,
+                word: Option<SessionSignal>,
                 on: &mut impl OnServerEvent,
             ) -> Result<(), Failure> {
                 match self {
-                    $(ServerState::$id(server) => server.handle_answered(link, word.map(Word::$module), on),)*
+                    $(ServerState::$id(server) => server.handle_answered(link, word.map(SessionSignal::$module), on),)*
                 }
             }
         }

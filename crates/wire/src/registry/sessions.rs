@@ -27,10 +27,10 @@ pub struct SessionRequest {
 
 /// What a session has for the connection that asked, besides what it wrote: a WebSocket may take it over.
 #[derive(Debug)]
-pub struct Word(WordOf);
+pub struct SessionSignal(SignalOf);
 
 /// What became of a request.
-pub type Answer = session::Answer<Word>;
+pub type Answer = session::Answer<SessionSignal>;
 
 /// One session.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ macro_rules! sessions {
         }
 
         #[derive(Debug)]
-        enum WordOf {
-            $($id(<SessionOf<protocols::$module::$id> as ServerSession>::Word),)*
+        enum SignalOf {
+            $($id(<SessionOf<protocols::$module::$id> as ServerSession>::SessionSignal),)*
         }
 
         #[derive(Debug)]
@@ -100,12 +100,12 @@ macro_rules! sessions {
             $(<<protocols::$module::$id as Protocol>::Server>::publish(cfg, now_ns, said, on);)*
         }
 
-        impl Word {
+        impl SessionSignal {
             $(
                 #[doc = concat!("The word of a session of `", stringify!($module), "`.")]
-                pub(super) fn $module(self) -> <SessionOf<protocols::$module::$id> as ServerSession>::Word {
+                pub(super) fn $module(self) -> <SessionOf<protocols::$module::$id> as ServerSession>::SessionSignal {
                     match self.0 {
-                        WordOf::$id(word) => word,
+                        SignalOf::$id(word) => word,
                         _ => unreachable!("a session's word is for a connection of its own protocol"),
                     }
                 }
@@ -134,7 +134,7 @@ macro_rules! sessions {
                 match (&mut self.state, request.of) {
                     $((State::$id(session), Of::$id(question)) => {
                         let answer = session.handle_request(link, question, &request.body, on);
-                        answer.map(|word| Word(WordOf::$id(word)))
+                        answer.map(|word| SessionSignal(SignalOf::$id(word)))
                     })*
                     _ => unreachable!("a session's name is of its protocol"),
                 }

@@ -36,7 +36,7 @@ impl Upgrade {
         let facts = id.facts();
         let terms =
             Terms { origins: &cfg.origins, origin_refusal: facts.origin_refusal, deflate: cfg.deflate };
-        let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, facts.spoken, offered))?;
+        let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, facts.compiled, offered))?;
         let dialect = ServerState::open(id, cfg, request, granted.subprotocol)?;
         let mut opening = Vec::new();
         granted.write(&mut opening);
@@ -120,7 +120,7 @@ impl Session {
 /// The subprotocol of that name, if it is among those of the dialect, or those that were asked for instead.
 fn subprotocol<'a>(cfg: &'a ServerConfig, own: &[&'static str], name: &[u8]) -> Option<&'a str> {
     match cfg.subprotocols.as_slice() {
-        [] => own.iter().copied().find(|spoken| spoken.as_bytes() == name),
-        spoken => spoken.iter().map(String::as_str).find(|spoken| spoken.as_bytes() == name),
+        [] => own.iter().copied().find(|compiled| compiled.as_bytes() == name),
+        compiled => compiled.iter().map(String::as_str).find(|compiled| compiled.as_bytes() == name),
     }
 }

@@ -84,12 +84,12 @@ pub struct Terms<'a> {
     pub deflate: Option<DeflateOptions>,
 }
 
-/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with. `spoken` finds
+/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with. `compiled` finds
 /// the subprotocol of that name, if it is spoken here.
 pub fn judge<'c>(
     request: &Request<'_>,
     terms: Terms<'_>,
-    spoken: impl Fn(&[u8]) -> Option<&'c str>,
+    compiled: impl Fn(&[u8]) -> Option<&'c str>,
 ) -> Result<Granted<'c>, u16> {
     let fields = &request.fields;
     if request.method != "GET" {
@@ -107,7 +107,7 @@ pub fn judge<'c>(
         return Err(426);
     }
     check_origin(fields, terms.origins, terms.origin_refusal)?;
-    let subprotocol = choose_subprotocol(fields, spoken)?;
+    let subprotocol = choose_subprotocol(fields, compiled)?;
     let deflate = extension::choose(fields, terms.deflate).map_err(|_| 400u16)?;
     Ok(Granted { accept: accept_of(key), subprotocol, deflate })
 }
@@ -134,7 +134,7 @@ pub(crate) fn check_origin(fields: &Fields<'_>, allowed: &[String], refusal: u16
 /// The client's first choice among ours; its list must be of tokens, each once.
 fn choose_subprotocol<'c>(
     fields: &Fields<'_>,
-    spoken: impl Fn(&[u8]) -> Option<&'c str>,
+    compiled: impl Fn(&[u8]) -> Option<&'c str>,
 ) -> Result<Option<&'c str>, u16> {
     let offered: Vec<&[u8]> = fields.members("sec-websocket-protocol").collect();
     let mut chosen = None;
@@ -142,7 +142,7 @@ fn choose_subprotocol<'c>(
         if !fields::is_token(protocol) || offered[..n].contains(protocol) {
             return Err(400);
         }
-        chosen = chosen.or_else(|| spoken(protocol));
+        chosen = chosen.or_else(|| compiled(protocol));
     }
     Ok(chosen)
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crew::fleet::host::{Host, Running, Trouble};
-use suite::{Server, Shelf, Stage, Target, Tools, check, setup};
+use suite::{Server, Stage, Target, TargetCatalog, Tools, check, setup};
 
 use crate::hidden;
 use crate::stderr;
 
 /// Runs one server at a time.
 pub(super) struct Servers {
-    shelf: Arc<Shelf>,
+    catalog: Arc<TargetCatalog>,
     throng: PathBuf,
     address: Ipv4Addr,
     /// Whether installing is allowed here, whatever a coordinator says.
@@ -25,13 +25,13 @@ pub(super) struct Servers {
 
 impl Servers {
     pub(super) fn new(
-        shelf: Arc<Shelf>,
+        catalog: Arc<TargetCatalog>,
         throng: PathBuf,
         address: Ipv4Addr,
         may_install: bool,
         is_over: Arc<AtomicBool>,
     ) -> Self {
-        Self { shelf, throng, address, may_install, is_over, running: None }
+        Self { catalog, throng, address, may_install, is_over, running: None }
     }
 
     /// Does something with a target of the shelf.
@@ -50,7 +50,7 @@ impl Servers {
             is_interrupted: &is_over,
             say: &stderr::note,
         };
-        let target = self.shelf.targets.iter().find(|target| target.name == name);
+        let target = self.catalog.targets.iter().find(|target| target.name == name);
         let unknown = || suite::Trouble::new(Stage::Requires, format!("the agent has no target {name}"));
         let outcome = target.ok_or_else(unknown).and_then(|target| act(target, &tools));
         outcome.map_err(|trouble| Trouble { stage: trouble.stage.name().to_owned(), reason: trouble.reason })

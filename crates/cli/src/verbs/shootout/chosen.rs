@@ -2,7 +2,7 @@
 
 use suite::manifest::REFERENCE_NAME;
 use suite::record::LeftOut;
-use suite::{Scenario, Shelf, Suite, Target};
+use suite::{Scenario, Suite, Target, TargetCatalog};
 
 use crate::exit::Failure;
 use crate::stderr;
@@ -11,12 +11,12 @@ use crate::verbs::targets;
 /// The targets that the command line names, or else the suite; none: all that can do anything.
 pub(super) fn named<'a>(
     suite: &Suite,
-    shelf: &'a Shelf,
+    catalog: &'a TargetCatalog,
     asked: Option<&[String]>,
 ) -> Result<Vec<&'a Target>, Failure> {
     let names = asked.or(suite.targets.as_deref()).unwrap_or_default();
     let found: Vec<Vec<&Target>> =
-        names.iter().map(|name| targets::find(shelf, name)).collect::<Result<_, _>>()?;
+        names.iter().map(|name| targets::find(catalog, name)).collect::<Result<_, _>>()?;
     Ok(each_once(found.concat()))
 }
 
@@ -75,14 +75,14 @@ pub(super) fn refuse_in_vain(suite: &Suite, named: &[&Target], left_out: &[LeftO
 /// reference server, with its control where there is one.
 pub(super) fn wanted<'a>(
     suite: &Suite,
-    shelf: &'a Shelf,
+    catalog: &'a TargetCatalog,
     named: &[&'a Target],
     control: Option<&'a Target>,
 ) -> Vec<&'a Target> {
     let is_reference = |target: &&Target| target.name == REFERENCE_NAME;
     let mut wanted: Vec<&Target> = match named {
-        [] => shelf.targets.iter().collect(),
-        named => named.iter().copied().chain(shelf.targets.iter().filter(is_reference)).collect(),
+        [] => catalog.targets.iter().collect(),
+        named => named.iter().copied().chain(catalog.targets.iter().filter(is_reference)).collect(),
     };
     wanted.extend(control);
     wanted.retain(|target| suite.scenarios.iter().any(|scenario| scenario.dialect_for(target).is_some()));

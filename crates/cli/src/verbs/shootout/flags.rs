@@ -9,8 +9,8 @@ use suite::suite::FlagMistake;
 use wire::DialectId;
 
 use crate::dialect_args::dialects_of;
+use crate::estimate::Estimate;
 use crate::exit::Failure;
-use crate::outlook::Outlook;
 use crate::secrets;
 use crate::verbs::loads::LoadVerb;
 
@@ -33,9 +33,9 @@ pub(super) fn find_files(flags: &mut [(String, String)], folder: &Path) {
 }
 
 /// How long a scenario takes with one server, as far as its flags tell.
-pub(super) fn outlook(scenario: &Scenario) -> Result<Outlook, Failure> {
+pub(super) fn estimate(scenario: &Scenario) -> Result<Estimate, Failure> {
     let line = Line::try_parse_from(command_line(scenario.verb.name(), &scenario.flags));
-    line.expect("checked with the suite").verb.outlook()
+    line.expect("checked with the suite").verb.estimate()
 }
 
 /// What a scenario's flags look like on a command line.

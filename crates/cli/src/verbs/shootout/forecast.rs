@@ -71,7 +71,7 @@ pub(super) fn tell(
 
 /// How long one measurement of a scenario takes, with everything around it.
 pub(super) fn of_scenario(suite: &Suite, scenario: &Scenario) -> Result<Duration, Failure> {
-    Ok(flags::outlook(scenario)?.forecast() + BESIDES + suite.cooldown)
+    Ok(flags::estimate(scenario)?.forecast() + BESIDES + suite.cooldown)
 }
 
 fn shortened(flags: &[Shortened]) -> String {

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use net::machine::Machine;
 use serde::Serialize;
 use suite::table::Table;
-use suite::{Shelf, Target, Tools, Trouble, check, setup};
+use suite::{Target, TargetCatalog, Tools, Trouble, check, setup};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -107,7 +107,7 @@ impl Row {
 }
 
 /// What there is.
-pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Rows {
+pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
         if let Err(trouble) = setup::look_for_requirements(target, tools) {
             return Row::new(target, Verdict::Unavailable, None, Some(trouble.reason));
@@ -119,7 +119,7 @@ pub(super) fn list(shelf: &Shelf, targets: &[&Target], tools: &Tools<'_>) -> Row
     };
     let mut rows =
         each_folder(targets, tools, |variants| variants.iter().map(|target| row(target)).collect());
-    rows.extend(shelf.mistakes.iter().map(|(name, mistake)| Row {
+    rows.extend(catalog.mistakes.iter().map(|(name, mistake)| Row {
         name: name.clone(),
         language: String::new(),
         library: String::new(),

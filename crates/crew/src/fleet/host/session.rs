@@ -11,7 +11,7 @@ use net::proc::Service;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::super::Error;
-use super::super::agent::{self, AgentOptions, Over, Work};
+use super::super::agent::{self, AgentOptions, ClaimEnd, Work};
 use super::super::intro::{HostHello, name};
 use super::super::link::Link;
 use super::talk::{Down, Running, Trouble, Up};
@@ -96,12 +96,12 @@ impl Work for HostSession {
         &mut self.link
     }
 
-    fn handle_order(&mut self, order: Down) -> Result<(), Over> {
+    fn handle_order(&mut self, order: Down) -> Result<(), ClaimEnd> {
         if let Down::Release = order {
-            return Err(Over::Done);
+            return Err(ClaimEnd::Done);
         }
         if !is_sound(&order) {
-            return Err(Over::ProtocolViolation);
+            return Err(ClaimEnd::ProtocolViolation);
         }
         if let Some(orders) = &self.orders {
             // A host that has ended hears nothing; its coordinator hears nothing either, and gives up.

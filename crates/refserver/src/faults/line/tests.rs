@@ -1,5 +1,5 @@
 use super::*;
-use crate::faults::{Delay, Ending, Pick, Time, Wave, Which};
+use crate::faults::{Delay, Ending, MessageSelector, Selector, Time, Wave};
 
 const TOKEN: u64 = 5;
 
@@ -7,12 +7,12 @@ fn line(faults: Faults) -> Line {
     Line::new(Arc::new(Shared::new(faults, 0)))
 }
 
-fn one(number: u64) -> Option<Which> {
-    Some(Which { pick: Pick::One(number), of_each_client: false })
+fn one(number: u64) -> Option<MessageSelector> {
+    Some(MessageSelector { selector: Selector::One(number), of_each_client: false })
 }
 
-fn all() -> Which {
-    Which { pick: Pick::All, of_each_client: false }
+fn all() -> MessageSelector {
+    MessageSelector { selector: Selector::All, of_each_client: false }
 }
 
 /// Text frames of one letter each.
@@ -66,15 +66,15 @@ fn service_is_one_at_a_time_and_ticks_come_after_it() {
 
 #[test]
 fn an_ended_client_gets_nothing_more() {
-    for (how, number) in [(How::Reset, 0), (How::Mute, 1)] {
-        let ending = Ending { how, who: Pick::One(number), at: 1 };
+    for (how, number) in [(CloseMethod::Reset, 0), (CloseMethod::Mute, 1)] {
+        let ending = Ending { how, who: Selector::One(number), at: 1 };
         let mut line = line(Faults { endings: vec![ending], ..Faults::default() });
         let mut clients = [line.client(), line.client()];
         let ended = &mut clients[number as usize];
         assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("abc"), 0)), "a");
         assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("d"), 0)), "");
         assert!(line.is_deaf(Some(ended), TOKEN, 0));
-        assert_eq!(line.poll_trick(), Some(Trick::End(TOKEN, how)));
+        assert_eq!(line.poll_trick(), Some(DeferredFault::End(TOKEN, how)));
         let other = &mut clients[1 - number as usize];
         assert_eq!(letters(line.handle_messages(other, TOKEN, &frames("abc"), 0)), "abc");
     }
@@ -85,7 +85,7 @@ fn a_stray_copy_is_sound_even_if_the_message_is_not() {
     let mut line = line(Faults { stray: Some(all()), corrupt: Some(all()), ..Faults::default() });
     let mut client = line.client();
     assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("a"), 0)), "`");
-    assert_eq!(line.poll_trick(), Some(Trick::Stray(TOKEN, frames("a"))));
+    assert_eq!(line.poll_trick(), Some(DeferredFault::Stray(TOKEN, frames("a"))));
     assert_eq!(line.counts()["stray"], 1);
 }
 

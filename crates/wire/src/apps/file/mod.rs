@@ -11,19 +11,19 @@
 //! conditions given for answers and copies. Every other, and those that none of them fits, is in this order: a refusal,
 //! something to be answered, what the opening waits for, something to be ignored, and unrecognised.
 
+mod compiled;
 mod find;
 mod keeps;
 mod matcher;
 mod pointer;
 mod pushes;
 mod script;
-mod spoken;
 mod steps;
 mod visited_rooms;
 
 pub use matcher::{BadCondition, check};
 pub use pointer::POINTER_DEPTH_MAX;
 
+pub(crate) use compiled::CompiledApp;
 pub(crate) use find::{BadPlace, InBody};
 pub(crate) use script::Script;
-pub(crate) use spoken::Spoken;

@@ -25,12 +25,12 @@ pub(crate) struct Script {
     /// When a wait is over, or the next heartbeat is due; 0: never.
     pub(super) wake_ns: u64,
     /// What most apps never need.
-    besides: Option<Box<Besides>>,
+    extras: Option<Box<ScriptExtras>>,
 }
 
 /// What few apps need of a client.
 #[derive(Debug, Default)]
-struct Besides {
+struct ScriptExtras {
     /// What is to be answered, by number of the answer.
     questions: VecDeque<usize>,
     /// How far it has come, as the last copy told it.
@@ -48,10 +48,11 @@ struct Besides {
     due_ns: Vec<u64>,
 }
 
-impl Besides {
+impl ScriptExtras {
     /// Whether nothing is in it.
     fn is_blank(&self) -> bool {
-        let Besides { questions, heard, is_back, passages, passage_step: _, kept, numbered, due_ns } = self;
+        let ScriptExtras { questions, heard, is_back, passages, passage_step: _, kept, numbered, due_ns } =
+            self;
         let is_idle = questions.is_empty() && passages.is_empty() && kept.is_empty() && numbered.is_empty();
         is_idle && heard.is_empty() && !is_back && due_ns.is_empty()
     }
@@ -65,7 +66,7 @@ impl Script {
 
     /// Something came that is to be answered.
     pub(super) fn handle_question(&mut self, answer: usize) {
-        let questions = &mut self.besides.get_or_insert_default().questions;
+        let questions = &mut self.extras.get_or_insert_default().questions;
         if questions.len() < QUESTIONS_MAX {
             questions.push_back(answer);
         }
@@ -73,36 +74,36 @@ impl Script {
 
     /// The number of the answer that is to be given next.
     pub(super) fn next_answer(&mut self) -> Option<usize> {
-        self.besides.as_mut()?.questions.pop_front()
+        self.extras.as_mut()?.questions.pop_front()
     }
 
     /// Queues a join or a leave, behind those that it is to do already.
     pub(crate) fn handle_passage(&mut self, visited: u8, way: Direction, announced: Option<Stamp>) {
-        self.besides.get_or_insert_default().passages.push_back((visited, way, announced));
+        self.extras.get_or_insert_default().passages.push_back((visited, way, announced));
     }
 
     /// What announces it in the room that it is joining.
     pub(crate) fn announced(&self) -> Option<Stamp> {
-        self.besides.as_ref()?.passages.front()?.2
+        self.extras.as_ref()?.passages.front()?.2
     }
 
     /// The room that it is joining or leaving, and the step there; `None`: at none.
     #[inline]
     pub(super) fn passage(&self) -> Option<(u8, Direction, u16)> {
-        let besides = self.besides.as_ref()?;
-        besides.passages.front().map(|&(visited, way, _)| (visited, way, besides.passage_step))
+        let extras = self.extras.as_ref()?;
+        extras.passages.front().map(|&(visited, way, _)| (visited, way, extras.passage_step))
     }
 
     /// One step further there.
     pub(super) fn advance(&mut self) {
-        self.besides.get_or_insert_default().passage_step += 1;
+        self.extras.get_or_insert_default().passage_step += 1;
     }
 
     /// It is through.
     pub(super) fn pass(&mut self) {
-        let besides = self.besides.get_or_insert_default();
-        besides.passages.pop_front();
-        besides.passage_step = 0;
+        let extras = self.extras.get_or_insert_default();
+        extras.passages.pop_front();
+        extras.passage_step = 0;
     }
 
     /// Whether messages may be sent.
@@ -115,7 +116,7 @@ impl Script {
         let due_ns: Vec<u64> = every_ns.map(|every_ns| now_ns + every_ns).collect();
         self.wake_ns = due_ns.iter().copied().min().unwrap_or(0);
         if due_ns.len() > 1 {
-            self.besides.get_or_insert_default().due_ns = due_ns;
+            self.extras.get_or_insert_default().due_ns = due_ns;
         }
     }
 
@@ -124,7 +125,7 @@ impl Script {
         if self.wake_ns == 0 || now_ns < self.wake_ns {
             return None;
         }
-        let all = self.besides.as_mut().map(|besides| &mut besides.due_ns).filter(|due| !due.is_empty());
+        let all = self.extras.as_mut().map(|extras| &mut extras.due_ns).filter(|due| !due.is_empty());
         let Some(due_ns) = all else {
             self.wake_ns = now_ns + every_ns(0);
             return Some(0);
@@ -142,13 +143,13 @@ impl Script {
 
     /// A measured message goes out under this number.
     pub(super) fn handle_numbered(&mut self, number: u32, kind: Kind, stamp: Stamp) {
-        let numbered = &mut self.besides.get_or_insert_default().numbered;
+        let numbered = &mut self.extras.get_or_insert_default().numbered;
         numbered.push(number.into(), kind, stamp);
     }
 
     /// The measured message that has this number, or this UUID, once.
     pub(super) fn take_numbered(&mut self, key: &str) -> Option<Stamp> {
-        let numbered = &mut self.besides.as_mut()?.numbered;
+        let numbered = &mut self.extras.as_mut()?.numbered;
         match uuid::number(key) {
             None => numbered.take(key.parse().ok()?),
             Some(number) => numbered.take_if(number.into(), |stamp| {
@@ -160,39 +161,39 @@ impl Script {
 
     /// A message has a value that is kept.
     pub(super) fn handle_kept(&mut self, number: u16, value: &str) {
-        self.besides.get_or_insert_default().kept.push((number, value.into()));
+        self.extras.get_or_insert_default().kept.push((number, value.into()));
     }
 
     /// What it has kept since it was last asked. Most clients need nothing besides, and have nothing besides then.
     #[inline]
     pub(crate) fn take_kept(&mut self) -> Vec<(u16, Box<str>)> {
-        let Some(besides) = self.besides.as_mut().filter(|besides| !besides.kept.is_empty()) else {
+        let Some(extras) = self.extras.as_mut().filter(|extras| !extras.kept.is_empty()) else {
             return Vec::new();
         };
-        let kept = std::mem::take(&mut besides.kept);
-        self.besides.take_if(|besides| besides.is_blank());
+        let kept = std::mem::take(&mut extras.kept);
+        self.extras.take_if(|extras| extras.is_blank());
         kept
     }
 
     /// How far it has come, for who goes on over another connection; `None`: nothing tells.
     pub(crate) fn heard(&self) -> Option<&Values> {
-        self.besides.as_ref().map(|besides| &besides.heard).filter(|heard| !heard.is_empty())
+        self.extras.as_ref().map(|extras| &extras.heard).filter(|heard| !heard.is_empty())
     }
 
     /// A message tells how far its receiver has come, in the value of this number.
     pub(super) fn note(&mut self, number: u16, heard: &str) {
-        self.besides.get_or_insert_default().heard.set(number, heard);
+        self.extras.get_or_insert_default().heard.set(number, heard);
     }
 
     /// The client has come so far over an earlier connection.
     pub(super) fn go_on(&mut self, heard: Values) {
-        let besides = self.besides.get_or_insert_default();
-        (besides.heard, besides.is_back) = (heard, true);
+        let extras = self.extras.get_or_insert_default();
+        (extras.heard, extras.is_back) = (heard, true);
     }
 
     /// Whether the client is back and is yet to say how far it has come; from then on it has said so.
     pub(super) fn is_back(&mut self) -> bool {
-        self.besides.as_mut().is_some_and(|besides| std::mem::take(&mut besides.is_back))
+        self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_back))
     }
 
     /// Another message is about to be said: its number on the connection, from 1.

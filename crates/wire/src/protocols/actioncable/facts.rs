@@ -48,7 +48,7 @@ pub(super) static FACTS: Facts = Facts {
     paths: &["/cable"],
     own_room: OwnRoom::Flag(CHANNEL_PARAMS.name, r#"{"room":{room}}"#),
     offered: &[PLAIN],
-    spoken: &[PLAIN, EXTENDED, UNSUPPORTED],
+    compiled: &[PLAIN, EXTENDED, UNSUPPORTED],
     // Rails' welcome, and AnyCable's.
     openings: &[Opening::Start(r#"{"type":"welcome"}"#), Opening::Start(r#"{"type":"welcome","sid":"#)],
     origin_refusal: 404,

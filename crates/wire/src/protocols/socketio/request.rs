@@ -42,7 +42,7 @@ pub(crate) struct Request {
 
 /// What a WebSocket is told that asked.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum UpgradeReply {
     /// It may go on.
     Admitted,
     /// It may not: another one has been before it.

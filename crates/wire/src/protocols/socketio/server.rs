@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::app::{self, Outlet};
 use super::candidate::Candidate;
 use super::payload::{self, Unit};
-use super::request::{self, Told};
+use super::request::{self, UpgradeReply};
 use super::service::Service;
 use super::session::Session;
 use super::sid::{self, SID_CHARS};
@@ -109,12 +109,12 @@ impl ServerProtocol for Server {
     fn handle_answered<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        word: Option<Told>,
+        word: Option<UpgradeReply>,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let Stage::Candidate(candidate) = &mut self.stage else { return Ok(()) };
         match word {
-            Some(Told::Admitted) => {
+            Some(UpgradeReply::Admitted) => {
                 candidate.handle_admitted();
                 while let Stage::Candidate(candidate) = &mut self.stage
                     && !candidate.is_asking()
@@ -124,12 +124,12 @@ impl ServerProtocol for Server {
                 }
                 Ok(())
             }
-            Some(Told::Session(side, packets)) => {
+            Some(UpgradeReply::Session(side, packets)) => {
                 let waiting = candidate.take_waiting();
                 self.take_over(link, side, &packets, on)?;
                 waiting.iter().try_for_each(|(text, message)| self.handle(link, *text, message, on))
             }
-            Some(Told::TurnedAway) | None => {
+            Some(UpgradeReply::TurnedAway) | None => {
                 link.sender.close(link.io, NO_CODE);
                 Err(Failure::Refused(400))
             }

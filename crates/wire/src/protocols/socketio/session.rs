@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::app::{self, Outlet};
 use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
 use super::payload::{self, Unit};
-use super::request::{Request, Told, UPGRADE_TIMEOUT_NS, Verb};
+use super::request::{Request, UPGRADE_TIMEOUT_NS, UpgradeReply, Verb};
 use super::sid::{self, SID_CHARS};
 use super::side::{Next, Opening, Side};
 use super::terms::Terms;
@@ -118,7 +118,7 @@ impl Session {
         self.side = Some(Box::new(Side::open(&opening, &self.terms, link.now_ns, queue, on)));
     }
 
-    fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer<Told> {
+    fn poll<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: AnswerHead) -> Answer<UpgradeReply> {
         if let Some(held) = self.held.take() {
             self.end_both(link, head, held);
             return Answer::Whole;
@@ -153,7 +153,11 @@ impl Session {
     }
 
     /// Two requests to send at a time: packets could change places (Engine.IO protocol, "HTTP long-polling").
-    fn refuse_second<I: Io>(&mut self, link: &mut SessionLink<'_, I>, head: &AnswerHead) -> Answer<Told> {
+    fn refuse_second<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        head: &AnswerHead,
+    ) -> Answer<UpgradeReply> {
         complaint::write(head, link.io.out(REQUEST), 400, BAD_REQUEST);
         self.end(link);
         Answer::Whole
@@ -248,14 +252,14 @@ impl Session {
     }
 
     /// Who comes second is granted a WebSocket all the same, and turned away there (engine.io, `onWebSocket`).
-    fn enter<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request) -> Answer<Told> {
+    fn enter<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request) -> Answer<UpgradeReply> {
         match self.phase {
             Phase::Open => {
                 let until_ns = link.now_ns + UPGRADE_TIMEOUT_NS;
                 self.phase = Phase::Entered { until_ns, probed: false };
-                Answer::Told(Told::Admitted)
+                Answer::Told(UpgradeReply::Admitted)
             }
-            Phase::Entered { .. } | Phase::Taken => Answer::Told(Told::TurnedAway),
+            Phase::Entered { .. } | Phase::Taken => Answer::Told(UpgradeReply::TurnedAway),
             Phase::New | Phase::Left { .. } | Phase::Over => {
                 request.complain(link.io.out(REQUEST), UNKNOWN_SESSION);
                 Answer::Whole
@@ -263,14 +267,18 @@ impl Session {
         }
     }
 
-    fn probe<I: Io>(&mut self, link: &mut SessionLink<'_, I>) -> Answer<Told> {
+    fn probe<I: Io>(&mut self, link: &mut SessionLink<'_, I>) -> Answer<UpgradeReply> {
         let Phase::Entered { probed, .. } = &mut self.phase else { return Answer::Whole };
         *probed = true;
         self.end_poll(link);
-        Answer::Told(Told::Admitted)
+        Answer::Told(UpgradeReply::Admitted)
     }
 
-    fn take<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) -> Answer<Told> {
+    fn take<I: Io>(
+        &mut self,
+        link: &mut SessionLink<'_, I>,
+        on: &mut impl OnServerEvent,
+    ) -> Answer<UpgradeReply> {
         if !matches!(self.phase, Phase::Entered { .. }) {
             return Answer::Whole;
         }
@@ -281,7 +289,7 @@ impl Session {
             &Queue { queued: &mut self.queued, history: &self.history, now_ns: link.now_ns, io: link.io },
             on,
         );
-        Answer::Taken(Told::Session(side, std::mem::take(&mut self.queued)))
+        Answer::Taken(UpgradeReply::Session(side, std::mem::take(&mut self.queued)))
     }
 
     /// Nothing more will come by a poll.
@@ -295,7 +303,7 @@ impl Session {
 
 impl ServerSession for Session {
     type Question = Request;
-    type Word = Told;
+    type SessionSignal = UpgradeReply;
 
     fn new(question: &Request, cfg: &ServerConfig) -> Session {
         Session {
@@ -317,7 +325,7 @@ impl ServerSession for Session {
         request: Request,
         body: &[u8],
         on: &mut impl OnServerEvent,
-    ) -> Answer<Told> {
+    ) -> Answer<UpgradeReply> {
         if self.phase == Phase::New {
             self.open(link, &request, on);
         }
@@ -333,7 +341,7 @@ impl ServerSession for Session {
             }
             Verb::Begin => {
                 self.begun = true;
-                Answer::Told(Told::Admitted)
+                Answer::Told(UpgradeReply::Admitted)
             }
             Verb::Push { begun } => {
                 self.begun &= !begun;

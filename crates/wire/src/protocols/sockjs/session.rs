@@ -196,7 +196,7 @@ fn close(mut receiver: Receiver, out: &mut Vec<u8>, (code, reason): Reason) -> A
 
 impl ServerSession for Session {
     type Question = Request;
-    type Word = Infallible;
+    type SessionSignal = Infallible;
 
     fn new(question: &Request, cfg: &ServerConfig) -> Session {
         let (service_room, settings) = (question.service_room, &cfg.settings);

@@ -15,7 +15,7 @@ const STEP_S: f64 = 1.0;
 const STEPS_MAX: usize = 10_000;
 
 /// What a verb is about to do.
-pub(crate) struct Outlook {
+pub(crate) struct Estimate {
     course: Course,
     workload: Workload,
     rooms: Rooms,
@@ -24,7 +24,7 @@ pub(crate) struct Outlook {
     limit_s: f64,
 }
 
-impl Outlook {
+impl Estimate {
     /// These steps of that workload, connecting as fast as the server allows.
     pub(crate) fn new(course: Course, workload: Workload) -> Self {
         let rooms = Rooms::default();
@@ -105,16 +105,16 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn seconds(outlook: Outlook) -> f64 {
-        outlook.forecast().as_secs_f64()
+    fn seconds(estimate: Estimate) -> f64 {
+        estimate.forecast().as_secs_f64()
     }
 
     #[test]
     fn a_step_takes_its_time_and_its_clients_time_to_connect() {
         let rule = LoadRule::Same(Load::Hold { duration_ns: 30 * S });
         let course = || Course::single(20_000, rule);
-        assert_eq!(seconds(Outlook::new(course(), Workload::Echo)), 2.0 + 30.0 + STEP_S);
-        let paced = Outlook::new(course(), Workload::Echo).connecting(Some(200.0));
+        assert_eq!(seconds(Estimate::new(course(), Workload::Echo)), 2.0 + 30.0 + STEP_S);
+        let paced = Estimate::new(course(), Workload::Echo).connecting(Some(200.0));
         assert_eq!(seconds(paced), 100.0 + 30.0 + STEP_S);
     }
 
@@ -122,7 +122,7 @@ mod tests {
     fn a_walk_ends_at_its_limit() {
         let load = Load::Closed { concurrency: 4, per_client: 1, until: Until::Samples(100) };
         let walk =
-            || Outlook::new(Course::walk(1_000, 1_000, Some(40), LoadRule::Same(load)), Workload::Broadcast);
+            || Estimate::new(Course::walk(1_000, 1_000, Some(40), LoadRule::Same(load)), Workload::Broadcast);
         // Four copies to 13,000 clients are more than the server delivers in half a second.
         let steps = 13.0;
         let expected = steps * (0.1 + STEP_S) + steps * (steps + 1.0) / 2.0;
@@ -135,7 +135,7 @@ mod tests {
         let sweep = Sweep::new(vec![100], 250.0, 1e6, 1);
         // 250, 500, 1,000 and 2,000 a second, of which the last is too much, and one between.
         let expected = 0.01 + 5.0 * (2.0 + STEP_S);
-        let found = seconds(Outlook::new(Course::sweep(sweep, 2 * S), Workload::Broadcast));
+        let found = seconds(Estimate::new(Course::sweep(sweep, 2 * S), Workload::Broadcast));
         assert!((found - expected).abs() < 1e-6, "{found}");
     }
 }

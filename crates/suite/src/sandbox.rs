@@ -56,7 +56,7 @@ const BESIDE_BIN: [&str; 4] = ["lib", "libexec", "include", "Cellar"];
 
 /// What a program may touch, and what it finds in its environment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Enclosure {
+pub(crate) struct Sandbox {
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
     /// Variables, and those that are taken away.
@@ -78,9 +78,9 @@ pub(crate) struct Needs<'a> {
     pub(crate) packages: bool,
 }
 
-impl Enclosure {
+impl Sandbox {
     /// Around a program of the target in this folder.
-    pub(crate) fn around(folder: &Path, needs: Needs<'_>) -> io::Result<Enclosure> {
+    pub(crate) fn around(folder: &Path, needs: Needs<'_>) -> io::Result<Sandbox> {
         let home = folder.join(HOME);
         let tmp = home.join("tmp");
         make(&tmp)?;
@@ -106,7 +106,7 @@ impl Enclosure {
         readable.extend(tools.folders);
         env.extend(tools.env);
         env.extend(options(&home, &tmp)?);
-        Ok(Enclosure { readable, writable, env, uses_packages: needs.packages, hides_processes: false })
+        Ok(Sandbox { readable, writable, env, uses_packages: needs.packages, hides_processes: false })
     }
 
     /// Gives a command its environment.

@@ -21,7 +21,7 @@ use crate::screen::Screen;
 use crate::sink::Sink;
 
 /// A run on its way from step to step, and all that are told about it.
-pub(crate) struct Desk<'a> {
+pub(crate) struct RunRecorder<'a> {
     args: &'a RunArgs,
     sink: Sink,
     /// Until the log begins.
@@ -33,7 +33,7 @@ pub(crate) struct Desk<'a> {
     resumed: Option<Caveat>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> RunRecorder<'a> {
     /// A desk for what was requested, or for the second part of an `earlier` run.
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
@@ -45,7 +45,7 @@ impl<'a> Desk<'a> {
         };
         let steps = request.course.left().map(|left| run.steps.len() as u32 + left);
         let screen = args.tui.then(|| Screen::new(&run, steps, allows_colour())).transpose()?;
-        let mut desk = Self {
+        let mut recorder = Self {
             args,
             sink: Sink::new(args, &run, style(request))?,
             log_file: args.events.as_deref().map(event_log::open).transpose()?,
@@ -54,8 +54,8 @@ impl<'a> Desk<'a> {
             run,
             resumed,
         };
-        desk.sink.print_steps(desk.run.scenario, &desk.run.steps);
-        Ok(desk)
+        recorder.sink.print_steps(recorder.run.scenario, &recorder.run.steps);
+        Ok(recorder)
     }
 
     /// The workers stand, and the run begins: what files of an earlier one hold goes only now.

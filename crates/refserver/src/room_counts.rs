@@ -9,11 +9,11 @@ use wire::Room;
 
 /// The members of all rooms that have any.
 #[derive(Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct RoomCounts {
     rooms: Mutex<HashMap<Room, u32>>,
 }
 
-impl Roster {
+impl RoomCounts {
     pub(crate) fn join(&self, room: Room) {
         *self.rooms().entry(room).or_default() += 1;
     }

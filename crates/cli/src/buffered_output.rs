@@ -12,20 +12,20 @@ use crate::interrupts;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A file, a pipe or a terminal, and what its reader has not taken yet.
-pub(crate) struct Outlet {
+pub(crate) struct BufferedOutput {
     to: OwnedFd,
     behind: Vec<u8>,
 }
 
-impl Outlet {
+impl BufferedOutput {
     /// To this file.
-    pub(crate) fn new(to: OwnedFd) -> Outlet {
-        Outlet { to, behind: Vec::new() }
+    pub(crate) fn new(to: OwnedFd) -> BufferedOutput {
+        BufferedOutput { to, behind: Vec::new() }
     }
 
     /// To standard output.
-    pub(crate) fn stdout() -> io::Result<Outlet> {
-        Ok(Outlet::new(io::stdout().as_fd().try_clone_to_owned()?))
+    pub(crate) fn stdout() -> io::Result<BufferedOutput> {
+        Ok(BufferedOutput::new(io::stdout().as_fd().try_clone_to_owned()?))
     }
 
     /// Writes what the reader takes now, and keeps the rest.

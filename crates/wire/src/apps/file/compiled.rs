@@ -24,7 +24,7 @@ use crate::template::Values;
 
 /// An [`AppFile`], with the protocol's envelopes around its messages.
 #[derive(Debug)]
-pub(crate) struct Spoken {
+pub(crate) struct CompiledApp {
     written: Arc<AppFile>,
     /// Over plain HTTP there is nothing to open, and so nothing to keep of a client.
     has_script: bool,
@@ -101,13 +101,13 @@ impl Roles {
     }
 }
 
-impl Spoken {
+impl CompiledApp {
     /// Compiles the description; `envelope` puts the envelope around a message.
     pub(crate) fn new(
         written: Arc<AppFile>,
         options: &Options,
         envelope: &dyn Fn(&AppMessage<'_>) -> Result<MessageTemplate, BadOption>,
-    ) -> Result<Spoken, BadOption> {
+    ) -> Result<CompiledApp, BadOption> {
         let bad = |expected| BadOption::OfDialect { option: "app", expected };
         if written.open.len() > OPEN_STEPS_MAX {
             return Err(bad("fewer steps to open with"));
@@ -148,7 +148,7 @@ impl Spoken {
                 kinds.iter().map(|kind| Roles::of(echo, Some(kind), &matcher)).collect::<Result<_, _>>()?
             }
         };
-        Ok(Spoken {
+        Ok(CompiledApp {
             has_script: !options.dialect.facts().is_plain_http,
             padding,
             open: steps(&written.open)?,
@@ -185,8 +185,8 @@ impl Spoken {
     }
 
     /// The same, whose broadcasts are of these kinds.
-    pub(crate) fn with_mix(self, mix: Mix) -> Spoken {
-        Spoken { mix, ..self }
+    pub(crate) fn with_mix(self, mix: Mix) -> CompiledApp {
+        CompiledApp { mix, ..self }
     }
 
     /// What it was made of.

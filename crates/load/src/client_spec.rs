@@ -54,7 +54,7 @@ pub struct TlsIdentity {
 
 /// How a client speaks: the HTTP request that opens its session, and its dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Speech {
+pub struct ClientSpec {
     /// The dialect.
     pub dialect: wire::DialectId,
     /// What its WebSocket goes over.
@@ -89,7 +89,7 @@ pub struct Speech {
     pub people: Arc<wire::People>,
 }
 
-impl Speech {
+impl ClientSpec {
     /// What results call it: the dialect, or a user's own app by the name they gave it and what carries it unless that
     /// is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g. `sockjs/xhr-polling`, `raw/http2`.
     pub fn dialect_name(&self) -> String {
@@ -113,7 +113,7 @@ impl Speech {
     ///
     /// # Errors
     /// What cannot be sent: a header with a line break, a payload without room for its stamp.
-    pub fn wire_config(&self) -> Result<wire::Config, BadSpeech> {
+    pub fn wire_config(&self) -> Result<wire::Config, BadClientSpec> {
         let limits = wire::Limits::default();
         let limits = wire::Limits {
             message_bytes_max: self.message_bytes_max as usize,
@@ -136,21 +136,21 @@ impl Speech {
             of_dialect: self.of_dialect.clone(),
             people: Arc::clone(&self.people),
         };
-        let config = wire::Config::new(options).map_err(BadSpeech)?;
+        let config = wire::Config::new(options).map_err(BadClientSpec)?;
         let config = match (self.payload_bytes, self.payload_bytes_max) {
             (Some(min), Some(max)) => config.with_sizes(&sizes::spread(min, max)),
             _ if self.rows.is_empty() => Ok(config),
             _ => config.with_rows(&self.rows),
         };
-        config.map_err(BadSpeech)
+        config.map_err(BadClientSpec)
     }
 }
 
 /// A way of speaking that cannot be put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadSpeech(pub wire::BadOption);
+pub struct BadClientSpec(pub wire::BadOption);
 
-impl fmt::Display for BadSpeech {
+impl fmt::Display for BadClientSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use wire::BadOption;
         f.write_str(match self.0 {
@@ -173,4 +173,4 @@ impl fmt::Display for BadSpeech {
     }
 }
 
-impl std::error::Error for BadSpeech {}
+impl std::error::Error for BadClientSpec {}

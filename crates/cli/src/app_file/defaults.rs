@@ -14,7 +14,7 @@ use crate::rates::{self, Rates};
 
 /// What `throng run` does with the app where its flags say nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Usual {
+pub(crate) struct RunDefaults {
     /// Clients.
     pub(crate) people: Option<u64>,
     /// Messages a second over all of them.
@@ -28,7 +28,7 @@ pub(crate) struct Usual {
 }
 
 /// What the file says of it.
-pub(super) fn usual(source: &Source<'_>, load: &file::Load) -> Result<Usual, Failure> {
+pub(super) fn defaults(source: &Source<'_>, load: &file::Load) -> Result<RunDefaults, Failure> {
     fn read<T, E: Display>(
         source: &Source<'_>,
         key: Option<&Spanned<toml::Value>>,
@@ -41,7 +41,7 @@ pub(super) fn usual(source: &Source<'_>, load: &file::Load) -> Result<Usual, Fai
         };
         parse(&text).map(Some).map_err(|problem| source.error(key.span(), problem))
     }
-    Ok(Usual {
+    Ok(RunDefaults {
         people: read(source, load.people.as_ref(), units::count)?,
         rate: read(source, load.rate.as_ref(), rates::rates)?,
         interval_ns: None,

@@ -8,37 +8,37 @@ use crate::manifest::{self, CONTROL_NAME, REFERENCE_NAME, Readers, Target};
 use crate::mistake::Mistake;
 
 /// Every target of a folder, the reference server first.
-pub struct Shelf {
+pub struct TargetCatalog {
     /// Those that can be read, in the order of their names.
     pub targets: Vec<Target>,
     /// The folders whose manifest has a mistake.
     pub mistakes: Vec<(String, Mistake)>,
 }
 
-impl Shelf {
+impl TargetCatalog {
     /// Reads every folder in it that has a manifest.
     ///
     /// # Errors
     /// The folder cannot be listed.
-    pub fn read(folder: &Path, readers: Readers<'_>) -> io::Result<Shelf> {
+    pub fn read(folder: &Path, readers: Readers<'_>) -> io::Result<TargetCatalog> {
         // Commands run in these folders, and name programs relative to them.
         let folder = folder.canonicalize()?;
         let mut folders: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
         folders.retain(|folder| folder.join(manifest::FILE_NAME).is_file());
         folders.sort();
-        let mut shelf = Shelf { targets: vec![Target::reference()], mistakes: Vec::new() };
+        let mut catalog = TargetCatalog { targets: vec![Target::reference()], mistakes: Vec::new() };
         for folder in folders {
             let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name == REFERENCE_NAME {
                 continue; // part of this program
             }
             let targets = Target::of_folder(&folder, readers);
-            match targets.and_then(|targets| shelf.with_names_of_their_own(&folder, targets)) {
-                Ok(targets) => shelf.targets.extend(targets),
-                Err(mistake) => shelf.mistakes.push((name, mistake)),
+            match targets.and_then(|targets| catalog.with_names_of_their_own(&folder, targets)) {
+                Ok(targets) => catalog.targets.extend(targets),
+                Err(mistake) => catalog.mistakes.push((name, mistake)),
             }
         }
-        Ok(shelf)
+        Ok(catalog)
     }
 
     /// The targets of a folder, whose names have to be theirs alone: by them everything is kept.
@@ -88,19 +88,19 @@ mod tests {
 
     #[test]
     fn no_two_targets_have_one_name() {
-        let shelf = tempfile::tempdir().unwrap();
+        let catalog = tempfile::tempdir().unwrap();
         let manifest = include_str!("../../../targets/node-ws/target.toml");
         for (name, variant) in [("a", "b-c"), ("a-b", "c"), ("throng", "x"), (CONTROL_NAME, "x")] {
-            let folder = shelf.path().join(name);
+            let folder = catalog.path().join(name);
             fs::create_dir(&folder).unwrap();
             let text = manifest.replace("variants.cluster", &format!("variants.{variant}"));
             fs::write(folder.join(manifest::FILE_NAME), text).unwrap();
         }
-        let shelf = Shelf::read(shelf.path(), Readers::INDIFFERENT).unwrap();
-        let names: Vec<&str> = shelf.targets.iter().map(|target| target.name.as_str()).collect();
+        let catalog = TargetCatalog::read(catalog.path(), Readers::INDIFFERENT).unwrap();
+        let names: Vec<&str> = catalog.targets.iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, [REFERENCE_NAME, "a", "a-b-c"]);
         let mistakes: Vec<(&str, String)> =
-            shelf.mistakes.iter().map(|(folder, mistake)| (folder.as_str(), mistake.line())).collect();
+            catalog.mistakes.iter().map(|(folder, mistake)| (folder.as_str(), mistake.line())).collect();
         let expected = [("a-b", "a-b-c"), (CONTROL_NAME, CONTROL_NAME)];
         assert_eq!(mistakes.len(), expected.len(), "{mistakes:?}");
         for ((folder, line), (of, taken)) in mistakes.iter().zip(expected) {

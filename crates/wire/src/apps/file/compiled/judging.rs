@@ -17,7 +17,7 @@
 
 use std::collections::HashSet;
 
-use super::Spoken;
+use super::CompiledApp;
 use crate::app_file::AppFile;
 use crate::apps::file::script::Script;
 use crate::apps::file::steps::{Step, is_reply};
@@ -28,7 +28,7 @@ use crate::template::Values;
 
 /// What a payload is beside the messages in it.
 #[derive(Clone, Copy, Debug)]
-enum Besides {
+enum PayloadKind {
     /// A refusal.
     Event(Event),
     /// Something to answer or to ignore, or told already.
@@ -45,11 +45,11 @@ struct Payload<'a, 'b> {
     opened: Opened<'a>,
     /// The role of its messages by their kind, where there are several messages.
     told: Vec<Option<Role>>,
-    besides: Option<Besides>,
+    besides: Option<PayloadKind>,
     is_noted: bool,
 }
 
-impl Spoken {
+impl CompiledApp {
     /// Tells what a message that came in is. The script is told what is to be answered, and what the opening has waited for.
     // Never inlined: the benchmark's app, which is judged in the same place, would pay for it.
     #[inline(never)]
@@ -141,24 +141,24 @@ impl Spoken {
             (Some(role), _) => role,
             (None, Some(stamp)) => {
                 return match self.besides(payload, script) {
-                    Besides::Event(event) => Some(event),
-                    Besides::Nothing | Besides::Awaited => None,
-                    Besides::Unknown => Some(Event::Announced { stamp, bytes }),
+                    PayloadKind::Event(event) => Some(event),
+                    PayloadKind::Nothing | PayloadKind::Awaited => None,
+                    PayloadKind::Unknown => Some(Event::Announced { stamp, bytes }),
                 };
             }
             (None, None) => match self.besides(payload, script) {
-                Besides::Event(event) => return Some(event),
-                Besides::Nothing => return None,
-                Besides::Awaited if self.written.broadcasts.is_empty() => return None,
-                Besides::Awaited => Role::Copy,
-                Besides::Unknown => match says {
+                PayloadKind::Event(event) => return Some(event),
+                PayloadKind::Nothing => return None,
+                PayloadKind::Awaited if self.written.broadcasts.is_empty() => return None,
+                PayloadKind::Awaited => Role::Copy,
+                PayloadKind::Unknown => match says {
                     // Nobody waits for it.
                     MessageHint::Answer(_) => return None,
                     MessageHint::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
                     _ => match self.roles[kind].other {
                         Some(role) => role,
                         None => {
-                            payload.besides = Some(Besides::Nothing);
+                            payload.besides = Some(PayloadKind::Nothing);
                             let near = self.roles[kind].nearest(&payload.opened);
                             return Some(match near {
                                 Some(near) => Event::Unmatched { near, bytes },
@@ -178,29 +178,30 @@ impl Spoken {
     /// What a message without an id is; `None`: nothing that matters.
     fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
         match (self.besides(payload, script), payload.arrival.says) {
-            (Besides::Event(event), _) => Some(event),
-            (Besides::Nothing, _) => None,
-            (Besides::Awaited, _) => {
+            (PayloadKind::Event(event), _) => Some(event),
+            (PayloadKind::Nothing, _) => None,
+            (PayloadKind::Awaited, _) => {
                 self.note(payload, script);
                 None
             }
             // Nobody waits for it, or it is the server's own affair.
-            (Besides::Unknown, MessageHint::Answer(_) | MessageHint::NamedAmongOthers(_)) => None,
-            (Besides::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
+            (PayloadKind::Unknown, MessageHint::Answer(_) | MessageHint::NamedAmongOthers(_)) => None,
+            (PayloadKind::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
         }
     }
 
     /// What a payload is beside its messages. An event is told once.
-    fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Besides {
+    fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> PayloadKind {
         let besides =
             payload.besides.unwrap_or_else(|| self.judge_besides(payload.arrival, &payload.opened, script));
-        payload.besides = Some(if let Besides::Event(_) = besides { Besides::Nothing } else { besides });
+        payload.besides =
+            Some(if let PayloadKind::Event(_) = besides { PayloadKind::Nothing } else { besides });
         besides
     }
 
     /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored.
-    fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> Besides {
-        let refused = |rejection| Besides::Event(Event::Rejected(rejection));
+    fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> PayloadKind {
+        let refused = |rejection| PayloadKind::Event(Event::Rejected(rejection));
         if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
             return refused(rejection);
         }
@@ -211,21 +212,21 @@ impl Spoken {
         }
         if let Some(answer) = self.answers.iter().position(|(m, _)| m.matches(opened)) {
             script.handle_question(answer);
-            return Besides::Nothing;
+            return PayloadKind::Nothing;
         }
         match self.is_awaited(arrival, opened, script) {
-            Ok(true) => return Besides::Awaited,
+            Ok(true) => return PayloadKind::Awaited,
             Ok(false) => {}
             Err(lacking) => return refused(lacking),
         }
         let pushed = self.pushes.iter().enumerate().find(|(_, push)| push.when.matches(opened));
         if let Some((kind, push)) = pushed {
-            return Besides::Event(push.told(kind, opened, arrival.bytes));
+            return PayloadKind::Event(push.told(kind, opened, arrival.bytes));
         }
         if self.ignore.iter().any(|m| m.matches(opened)) {
-            return Besides::Nothing;
+            return PayloadKind::Nothing;
         }
-        Besides::Unknown
+        PayloadKind::Unknown
     }
 
     /// Whether the opening or a visit waits for this message. Then it does no more, and what is to be kept of it is.
