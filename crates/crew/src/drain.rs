@@ -111,17 +111,17 @@ impl Drain {
 
     fn is_all_in(&self, merge: &Merge) -> bool {
         let sent = of_present(merge, &self.sent);
-        let (arrived, gone) = (merge.arrived_of_present(), merge.gone_of_present());
+        let (arrived, abandoned) = (merge.arrived_of_present(), merge.abandoned_by_present());
         match self.participants.workload {
-            Workload::Echo => arrived.saturating_add(gone.answers) >= sent,
+            Workload::Echo => arrived.saturating_add(abandoned.answers) >= sent,
             // To whom a message was due the books will tell.
             Workload::Broadcast if !self.participants.rooms.visits().is_empty() => false,
             Workload::Broadcast => {
-                let receivers = of_present(merge, &self.receivers).saturating_sub(gone.receivers);
+                let receivers = of_present(merge, &self.receivers).saturating_sub(abandoned.receivers);
                 let due = if self.participants.rooms.is_one() {
                     let hearers = receivers
                         .saturating_sub(u64::from(!self.participants.rooms.says()[0].hears_itself()));
-                    gone.copies.saturating_add(sent.saturating_mul(hearers))
+                    abandoned.copies.saturating_add(sent.saturating_mul(hearers))
                 } else if receivers == u64::from(merge.clients()) {
                     merge.totals().due
                 } else {
@@ -129,7 +129,7 @@ impl Drain {
                 };
                 !merge.has_lost()
                     && arrived >= due
-                    && merge.totals().acks.saturating_add(gone.answers) >= sent
+                    && merge.totals().acks.saturating_add(abandoned.answers) >= sent
             }
         }
     }
@@ -149,7 +149,7 @@ fn patience_ns(merge: &Merge) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Delta, Gone};
+    use engine::{Abandoned, Delta};
     use std::sync::Arc;
 
     use load::{Load, Schedule, StepOrder, Until};
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_connections_that_have_ended() {
-        let gone = |receivers, copies, answers| Gone { receivers, copies, answers };
+        let abandoned = |receivers, copies, answers| Abandoned { receivers, copies, answers };
         let (mut echoes, drain_of_echoes) =
             (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
-        echoes.add(&Delta { gone: gone(1, 0, 7), ..delta(0, 60, 52, 52) });
-        echoes.add(&Delta { gone: gone(0, 0, 0), ..delta(1, 40, 40, 40) });
+        echoes.add(&Delta { abandoned: abandoned(1, 0, 7), ..delta(0, 60, 52, 52) });
+        echoes.add(&Delta { abandoned: abandoned(0, 0, 0), ..delta(1, 40, 40, 40) });
         assert!(!drain_of_echoes.is_over(&echoes, 1_000 * MS), "one is due to a client that is there");
         echoes.add(&delta(0, 0, 1, 1));
         assert!(drain_of_echoes.is_over(&echoes, 1_000 * MS));
@@ -233,7 +233,7 @@ mod tests {
         let workload = Workload::Broadcast;
         let (mut merge, drain) = (merge(workload), drain(workload, [(0, 10), (1, 10)]));
         // Of four receivers one has gone with 12 of its 20 copies, and two acknowledgements.
-        merge.add(&Delta { gone: gone(1, 12, 2), ..delta(0, 10, 31, 8) });
+        merge.add(&Delta { abandoned: abandoned(1, 12, 2), ..delta(0, 10, 31, 8) });
         merge.add(&delta(1, 10, 40, 10));
         assert!(!drain.is_over(&merge, 1_000 * MS));
         merge.add(&delta(0, 0, 1, 0));

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Delta, Gone, Held, RoleDelta, Settled};
+use engine::{Abandoned, Delta, Held, RoleDelta, Settled};
 use load::{Load, RoleKind, Rooms, StepOrder, Until, Workload};
 use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
 use stats::{Counts, Figures, Histogram};
@@ -52,7 +52,7 @@ struct Account {
     counts: Counts,
     /// Of each kind of messages, where there are several.
     of_says: Vec<ArrivedDue>,
-    gone: Gone,
+    abandoned: Abandoned,
     held: Held,
 }
 
@@ -63,7 +63,7 @@ impl Account {
         for (come, say) in self.of_says.iter_mut().zip(&delta.says) {
             come.add(&say.counts);
         }
-        self.gone.merge(&delta.gone);
+        self.abandoned.merge(&delta.abandoned);
         self.held.merge(&delta.held);
     }
 }
@@ -217,10 +217,10 @@ impl Merge {
     }
 
     /// What the connections that workers have lost left for ever, of the workers that are still there.
-    pub(crate) fn gone_of_present(&self) -> Gone {
-        let mut all = Gone::default();
+    pub(crate) fn abandoned_by_present(&self) -> Abandoned {
+        let mut all = Abandoned::default();
         for account in self.present() {
-            all.merge(&account.gone);
+            all.merge(&account.abandoned);
         }
         all
     }

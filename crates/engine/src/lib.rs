@@ -16,8 +16,8 @@ mod worker;
 
 pub use books::seq;
 pub use messages::{
-    AGES_NS, Absence, Announced, Attendance, BroadcastTally, Command, Delta, DeltaPermit, Departure, Gone,
-    Held, Report, RoleDelta, SayDelta, SentBroadcast, Settled, Tail, Usage, age_class,
+    AGES_NS, Abandoned, Absence, Announced, Attendance, BroadcastTally, Command, Delta, DeltaPermit,
+    Departure, Held, Report, RoleDelta, SayDelta, SentBroadcast, Settled, Tail, Usage, age_class,
 };
 pub use probe::{ProbeResult, probe};
 pub use worker::Worker;

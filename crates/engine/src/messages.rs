@@ -127,7 +127,7 @@ pub struct Delta<H = Packed> {
     /// What waited in the interval, and what that had waited was sent.
     pub held: Held,
     /// What connections that ended in the interval leave for ever, where no others take their place.
-    pub gone: Gone,
+    pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
     /// The answers of the interval by their HTTP status.
@@ -185,7 +185,7 @@ pub struct Held {
 
 /// Of connections that ended under load: messages that are no longer waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gone {
+pub struct Abandoned {
     /// Clients to which broadcasts were due.
     pub receivers: u64,
     /// Copies that these had received.
@@ -399,9 +399,9 @@ impl Held {
     }
 }
 
-impl Gone {
+impl Abandoned {
     /// Adds a further interval, or another worker's.
-    pub fn merge(&mut self, other: &Gone) {
+    pub fn merge(&mut self, other: &Abandoned) {
         self.receivers = self.receivers.saturating_add(other.receivers);
         self.copies = self.copies.saturating_add(other.copies);
         self.answers = self.answers.saturating_add(other.answers);
@@ -472,7 +472,7 @@ impl<H> Delta<H> {
         self.acks += other.acks;
         self.tail.merge(&other.tail);
         self.held.merge(&other.held);
-        self.gone.merge(&other.gone);
+        self.abandoned.merge(&other.abandoned);
         self.errors.merge(&other.errors);
         for (&status, answers) in &other.statuses {
             *self.statuses.entry(status).or_default() += answers;

@@ -5,11 +5,11 @@
 //! worker, and which place each has there. For rooms of unequal size a worker keeps its clients' places.
 
 mod census;
-mod crowd;
 mod even;
 mod hearing;
 mod local;
 mod local_kind;
+mod unequal;
 mod visit;
 
 pub use census::Census;

@@ -25,7 +25,7 @@ pub(crate) enum Notice {
 }
 
 /// Of one process, for all workers.
-pub(crate) struct Board {
+pub(crate) struct SharedStats {
     held: Held,
     /// By the workers' numbers.
     figures: Vec<Mutex<Figures>>,
@@ -42,10 +42,10 @@ pub(crate) struct Figures {
     pub(crate) open: usize,
 }
 
-impl Board {
-    pub(crate) fn new(workers: usize, held: Held, say: fn(&str)) -> Board {
+impl SharedStats {
+    pub(crate) fn new(workers: usize, held: Held, say: fn(&str)) -> SharedStats {
         let figures = (0..workers).map(|_| Mutex::default()).collect();
-        Board { held, figures, say, said_ns: Default::default() }
+        SharedStats { held, figures, say, said_ns: Default::default() }
     }
 
     /// Shows a worker's figures.
@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn the_same_is_said_again_only_after_a_while() {
-        let board = Board::new(1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
+        let board =
+            SharedStats::new(1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
         for now_ns in [1, 2, SAY_INTERVAL_NS, SAY_INTERVAL_NS + 1] {
             board.say(Notice::Crowd, now_ns);
         }
@@ -132,7 +133,7 @@ mod tests {
         let held = Held::new(1000);
         let mut share = held.share();
         share.add(7);
-        let board = Board::new(2, held, |_| {});
+        let board = SharedStats::new(2, held, |_| {});
         let mut stats = Stats { echoes: 2, ..Stats::default() };
         stats.count_error("too_many_files");
         board.publish(0, Figures { stats: stats.clone(), open: 3 });

@@ -8,9 +8,9 @@
 //! Messages are echoes and copies of broadcasts. Acknowledgements, control frames and plain HTTP are left alone.
 
 mod frames;
-mod line;
 mod picks;
 mod spec;
+mod worker_faults;
 
-pub(crate) use line::{ClientFaults, DeferredFault, Line, Shared};
 pub use spec::{CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave};
+pub(crate) use worker_faults::{ClientFaults, DeferredFault, Shared, WorkerFaults};

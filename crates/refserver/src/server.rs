@@ -10,7 +10,7 @@ use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
 use net::socket::{Addr, Listener, Socket, listen, reserve};
 
-use crate::board::Board;
+use crate::board::SharedStats;
 use crate::family::Sibling;
 use crate::faults;
 use crate::held::Held;
@@ -84,7 +84,7 @@ impl Server {
         let shared = |faults| Arc::new(faults::Shared::new(faults, monotonic_ns()));
         let faults = options.faults.clone().map(shared);
         let held = Held::new(options.backlog_total_bytes_max);
-        let board = Arc::new(Board::new(options.threads, held.clone(), options.say));
+        let board = Arc::new(SharedStats::new(options.threads, held.clone(), options.say));
         let room_counts = (options.threads > 1).then(Arc::<RoomCounts>::default);
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {

@@ -23,9 +23,9 @@ use net::socket::{Listener, Socket};
 use slab::Slab;
 use wire::SessionRequest;
 
-use crate::board::{Board, Figures, Notice, PUBLISH_AFTER_NS};
+use crate::board::{Figures, Notice, PUBLISH_AFTER_NS, SharedStats};
 use crate::connection::{Connection, NEVER_NS, Phase};
-use crate::faults::{self, Line};
+use crate::faults::{self, WorkerFaults};
 use crate::group::{Groups, Moved, RoomBatch};
 use crate::held::Held;
 use crate::mailbox::{Inbox, Outbox};
@@ -79,7 +79,7 @@ pub(crate) struct Worker {
     stats: Stats,
     /// What clients hold that are behind.
     held: Held,
-    board: Arc<Board>,
+    board: Arc<SharedStats>,
     /// When the board is to have new figures, if there are any.
     publish_at_ns: Option<u64>,
     rng: fastrand::Rng,
@@ -97,7 +97,7 @@ pub(crate) struct Worker {
     stop_at_ns: Option<u64>,
     buffers: Buffers,
     /// What goes wrong on purpose.
-    faults: Option<Box<Line>>,
+    faults: Option<Box<WorkerFaults>>,
 }
 
 /// What a worker has of its own, and how it reaches the others.
@@ -110,7 +110,7 @@ pub(crate) struct WorkerContext {
     pub(crate) peers: Vec<Socket>,
     pub(crate) faults: Option<Arc<faults::Shared>>,
     pub(crate) held: Held,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<SharedStats>,
     /// If there are other workers.
     pub(crate) room_counts: Option<Arc<RoomCounts>>,
 }
@@ -184,7 +184,7 @@ impl Worker {
                 recipients: Vec::new(),
                 own_words: Vec::new(),
             },
-            faults: faults.map(|shared| Box::new(Line::new(shared))),
+            faults: faults.map(|shared| Box::new(WorkerFaults::new(shared))),
         };
         worker.resume_accepting()?;
         Ok(worker)

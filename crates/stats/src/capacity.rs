@@ -11,7 +11,7 @@
 
 mod estimate;
 
-pub use estimate::{Capacity, Doubt, WIDTH_MAX};
+pub use estimate::{Capacity, Inconclusive, WIDTH_MAX};
 
 use estimate::Level;
 

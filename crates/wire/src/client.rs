@@ -18,7 +18,7 @@ mod socket;
 mod tunnel;
 
 use crate::app_file::Resume;
-use crate::apps::{App, Given, Place};
+use crate::apps::{App, AppProgress, ClientValues};
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ use tunnel::{Inside, Tunnel, TunnelUser};
 pub struct Client {
     state: State,
     /// Its place in the app, where there is something to keep.
-    place: Option<Box<Place>>,
+    place: Option<Box<AppProgress>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,8 +72,8 @@ impl Client {
 
     /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
     pub fn resuming(resumption: Resumption) -> Client {
-        let given = Given { resumption: Some(resumption.into()), ..Given::default() };
-        let place = Place { given: Some(Box::new(given)), ..Place::default() };
+        let given = ClientValues { resumption: Some(resumption.into()), ..ClientValues::default() };
+        let place = AppProgress { given: Some(Box::new(given)), ..AppProgress::default() };
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
 

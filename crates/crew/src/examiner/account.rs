@@ -19,7 +19,7 @@ pub(super) struct Account {
     acks: u64,
     tail: engine::Tail,
     pub(super) held: engine::Held,
-    gone: engine::Gone,
+    abandoned: engine::Abandoned,
     due: u64,
     received_bytes: u64,
     usage: engine::Usage,
@@ -59,12 +59,12 @@ impl Account {
         sum(&mut self.received_bytes, delta.received_bytes);
         self.tail.merge(&delta.tail);
         self.held.merge(&delta.held);
-        self.gone.merge(&delta.gone);
+        self.abandoned.merge(&delta.abandoned);
         self.usage.merge(&delta.usage);
     }
 
     pub(super) fn check(&self, workload: Workload, bounds: &Bounds) -> Result<(), Fault> {
-        let Account { counts, tail, held, gone, usage, .. } = self;
+        let Account { counts, tail, held, abandoned, usage, .. } = self;
         let ended = [counts.connected, counts.connect_timeouts, counts.connect_failures, counts.connecting];
         let ended = ended.into_iter().fold(0, u64::saturating_add);
         if counts.connects > bounds.connects || ended > counts.connects {
@@ -81,7 +81,8 @@ impl Account {
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {
             return Err(Fault::Sent);
         }
-        let part = [counts.late, counts.in_passing, counts.batched, tail.received, self.answers, gone.copies];
+        let part =
+            [counts.late, counts.in_passing, counts.batched, tail.received, self.answers, abandoned.copies];
         let due = match workload {
             Workload::Echo => counts.sent,
             // Whichever client sent them: one for each client that there was.
@@ -107,8 +108,8 @@ impl Account {
             tail.acks,
             held.kept,
             held.sent,
-            gone.receivers,
-            gone.answers,
+            abandoned.receivers,
+            abandoned.answers,
             self.errors,
             self.samples,
         ];

@@ -149,7 +149,7 @@ fn lies() -> Vec<(Fault, Change)> {
     add(Fault::Clients, Box::new(in_load(|delta| delta.counts.disconnects = 5)));
     add(Fault::Sent, Box::new(in_load(|delta| delta.counts.sent = SAMPLES + 1)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.counts.duplicate = 1 << 40)));
-    add(Fault::Pace, Box::new(in_load(|delta| delta.gone.receivers = u64::MAX)));
+    add(Fault::Pace, Box::new(in_load(|delta| delta.abandoned.receivers = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.usage.wall_ns = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(|delta| delta.received_bytes = u64::MAX)));
     add(Fault::Pace, Box::new(in_load(move |delta| delta.errors = many.clone())));

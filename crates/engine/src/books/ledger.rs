@@ -377,7 +377,7 @@ impl Ledger {
         now_ns: u64,
     ) {
         // What is left of an earlier step is in that step's books.
-        self.meter.gone.answers += u64::from(self.step.number(stamp.seq).is_some());
+        self.meter.abandoned.answers += u64::from(self.step.number(stamp.seq).is_some());
         self.forget(client, record, stamp, now_ns);
     }
 

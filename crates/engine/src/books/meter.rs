@@ -15,7 +15,7 @@ use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
 use crate::books::recorder::Recorder;
 use crate::events::{Entry, Kind};
-use crate::messages::{Delta, DeltaPermit, Gone, Held, RoleDelta, SayDelta, Tail, Usage};
+use crate::messages::{Abandoned, Delta, DeltaPermit, Held, RoleDelta, SayDelta, Tail, Usage};
 
 /// Collects the figures of one worker and hands them over as deltas.
 pub(crate) struct Meter {
@@ -40,7 +40,7 @@ pub(crate) struct Meter {
     pub(crate) acks: u64,
     pub(crate) tail: Tail,
     pub(crate) held: Held,
-    pub(crate) gone: Gone,
+    pub(crate) abandoned: Abandoned,
     /// In this step; 0: none yet.
     pub(crate) last_arrival_ns: u64,
     /// A kind of error that is to follow, and what the server said by which it comes.
@@ -116,7 +116,7 @@ impl Meter {
             acks: 0,
             tail: Tail::default(),
             held: Held::default(),
-            gone: Gone::default(),
+            abandoned: Abandoned::default(),
             last_arrival_ns: 0,
             heard: None,
             secrets,
@@ -307,7 +307,7 @@ impl Meter {
             acks: std::mem::take(&mut self.acks),
             tail: std::mem::take(&mut self.tail),
             held: std::mem::take(&mut self.held),
-            gone: std::mem::take(&mut self.gone),
+            abandoned: std::mem::take(&mut self.abandoned),
             errors: std::mem::take(&mut self.errors),
             statuses: std::mem::take(&mut self.statuses),
             usage,

@@ -93,7 +93,7 @@ impl Clients {
     pub(crate) fn presence(&self, index: u32) -> Presence {
         let Shared { wire, resumes, .. } = &self.shared;
         match self.is_usable(index) {
-            false => Presence::Gone,
+            false => Presence::Abandoned,
             true if *resumes && self.all[index as usize].session.lacks_place(wire) => Presence::Early,
             true => Presence::Here,
         }

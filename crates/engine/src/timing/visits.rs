@@ -36,14 +36,14 @@ pub(crate) struct Visits {
     segment: Segment,
     seed: u64,
     /// By client.
-    places: Vec<Place>,
+    places: Vec<RoundProgress>,
     /// Whose time has come when, while there is a load.
     due: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// How far a client is in its round.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct RoundProgress {
     /// What is left of the wait before its next step, while there is no load.
     left_ns: u64,
     /// How often it has drawn.
@@ -70,10 +70,10 @@ impl Visits {
     /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been there for long.
     pub(crate) fn handle_usable(&mut self, client: u32) -> Vec<u16> {
         if self.places.len() <= client as usize {
-            self.places.resize(client as usize + 1, Place::default());
+            self.places.resize(client as usize + 1, RoundProgress::default());
         }
         self.places[client as usize] =
-            Place { drawn: self.places[client as usize].drawn, ..Place::default() };
+            RoundProgress { drawn: self.places[client as usize].drawn, ..RoundProgress::default() };
         let mut begun = self.draw(client) * self.visit(client).round_ns_mean() as f64;
         let Visit { steps, stays } = self.visit(client).clone();
         let mut inside = stays;
@@ -235,7 +235,7 @@ mod tests {
     fn who_waits_for_an_answer_leaves_a_little_later_and_not_never() {
         let mut visits = visits();
         visits.handle_usable(0);
-        visits.places[0] = Place::default();
+        visits.places[0] = RoundProgress::default();
         visits.start(&[0], 0);
         let action = visits.poll(0, |_| true).unwrap();
         assert_eq!(action.way, Direction::In);
@@ -261,6 +261,6 @@ mod tests {
 
     #[test]
     fn a_waiting_visitor_takes_sixteen_bytes_twice() {
-        assert_eq!((size_of::<Place>(), size_of::<Reverse<(u64, u32)>>()), (16, 16));
+        assert_eq!((size_of::<RoundProgress>(), size_of::<Reverse<(u64, u32)>>()), (16, 16));
     }
 }

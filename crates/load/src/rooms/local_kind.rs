@@ -2,8 +2,8 @@
 
 use wire::people::{Division, Layout};
 
-use super::crowd::Crowd;
 use super::even::Even;
+use super::unequal::UnequalRooms;
 use crate::segment::Segment;
 
 /// Where a client sits among those of its room that are at the same worker.
@@ -32,7 +32,7 @@ pub struct LocalRoomKind {
 enum Kind {
     One,
     Even(Even),
-    Unequal(Crowd),
+    Unequal(UnequalRooms),
 }
 
 impl LocalRoomKind {
@@ -42,7 +42,7 @@ impl LocalRoomKind {
             division if *division == Division::ONE => Kind::One,
             Division::Even { people, rooms } => Kind::Even(Even { people: people.get(), rooms: rooms.get() }),
             Division::Zipf { rooms, .. } | Division::Listed { rooms, .. } => {
-                Kind::Unequal(Crowd::new(rooms.get()))
+                Kind::Unequal(UnequalRooms::new(rooms.get()))
             }
         };
         LocalRoomKind { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
@@ -50,8 +50,8 @@ impl LocalRoomKind {
 
     /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
     pub(super) fn start_step(&mut self, clients: u32, here: u32) {
-        if let Kind::Unequal(crowd) = &mut self.kind {
-            crowd.start_step(&self.layout, self.segment, clients, here);
+        if let Kind::Unequal(unequal) = &mut self.kind {
+            unequal.start_step(&self.layout, self.segment, clients, here);
         }
         (self.clients, self.here) = (clients, here);
     }
@@ -77,7 +77,7 @@ impl LocalRoomKind {
         match &self.kind {
             Kind::One => self.clients,
             Kind::Even(even) => even.members(room, self.clients),
-            Kind::Unequal(crowd) => crowd.all.get(room as usize).copied().unwrap_or(0),
+            Kind::Unequal(unequal) => unequal.all.get(room as usize).copied().unwrap_or(0),
         }
     }
 
@@ -89,7 +89,7 @@ impl LocalRoomKind {
                 let here = even.here(self.segment, room, self.here);
                 here.end - here.start
             }
-            Kind::Unequal(crowd) => crowd.here.get(room as usize).copied().unwrap_or(0),
+            Kind::Unequal(unequal) => unequal.here.get(room as usize).copied().unwrap_or(0),
         }
     }
 
@@ -102,8 +102,8 @@ impl LocalRoomKind {
                 let here = even.here(self.segment, room, self.here);
                 LocalMember { place: client - here.start, members: here.end - here.start }
             }
-            Kind::Unequal(crowd) => {
-                LocalMember { place: crowd.places[client as usize], members: crowd.here[room as usize] }
+            Kind::Unequal(unequal) => {
+                LocalMember { place: unequal.places[client as usize], members: unequal.here[room as usize] }
             }
         }
     }
@@ -147,8 +147,8 @@ mod tests {
         let after: Vec<LocalMember> =
             (0..1_000).map(|n| local_kind.member(n, local_kind.room(n * 3 + 1))).collect();
         assert_eq!(places(&before), places(&after));
-        let Kind::Unequal(crowd) = &local_kind.kind else { panic!("rooms of unequal size") };
-        assert_eq!(size_of_val(&crowd.places[..]), 4 * 3_000);
+        let Kind::Unequal(unequal) = &local_kind.kind else { panic!("rooms of unequal size") };
+        assert_eq!(size_of_val(&unequal.places[..]), 4 * 3_000);
     }
 
     proptest! {

@@ -11,11 +11,11 @@ use super::Worker;
 use super::doors::GOING_AWAY;
 use super::input::Call;
 use crate::connection::{Connection, Phase};
-use crate::faults::{CloseMethod, DeferredFault, Line};
+use crate::faults::{CloseMethod, DeferredFault, WorkerFaults};
 
 /// Sends what the faults let out now of messages for one client.
 pub(super) fn send(
-    line: &mut Line,
+    line: &mut WorkerFaults,
     connection: &mut Connection,
     messages: &[u8],
     token: u64,
@@ -139,7 +139,7 @@ impl Worker {
         connection.phase == Phase::Open && connection.faults.as_ref().is_some_and(|client| !client.silent)
     }
 
-    fn line(&mut self) -> &mut Line {
+    fn line(&mut self) -> &mut WorkerFaults {
         self.faults.as_mut().expect("looked at before")
     }
 }

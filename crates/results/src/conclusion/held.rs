@@ -1,6 +1,6 @@
 //! What was held: of a search, of a sweep of rates, of steps.
 
-use stats::capacity::Doubt;
+use stats::capacity::Inconclusive;
 
 use super::claim::{Claim, Tone};
 use super::losses;
@@ -31,7 +31,8 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     Some(match broken.and_then(beyond) {
         Some(beyond) => {
-            let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
+            let claim =
+                Claim::new("held.until_gave_out", Tone::Inconclusive, format!("at least {held}")).of(held);
             claim.with_facts(vec![format!("{beyond}; {interval}")])
         }
         None => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
@@ -39,10 +40,12 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
 }
 
 /// The measurements are too far apart, or say both.
-fn inconclusive(doubt: Doubt, interval: &str) -> Claim {
+fn inconclusive(doubt: Inconclusive, interval: &str) -> Claim {
     let why = match doubt {
-        Doubt::Wide => "too noisy to say".to_owned(),
-        Doubt::Contradicted(level) => format!("what was measured at {} says otherwise", clients(level)),
+        Inconclusive::Wide => "too noisy to say".to_owned(),
+        Inconclusive::Contradicted(level) => {
+            format!("what was measured at {} says otherwise", clients(level))
+        }
     };
     let detail =
         format!("{interval}, {why}: measure longer (--duration, --sample-size), on a quieter machine");
@@ -63,7 +66,8 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     let Some(beyond) = gave_out(run, best) else {
         return Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]));
     };
-    let claim = Claim::new("held.rates_at_least", Tone::Doubt, format!("at least {answer}")).of(answer);
+    let claim =
+        Claim::new("held.rates_at_least", Tone::Inconclusive, format!("at least {answer}")).of(answer);
     Some(claim.with_facts(vec![safe, beyond]))
 }
 
@@ -99,7 +103,7 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     let step = heaviest_kept(run)?;
     let mut lost = losses::all(run.scenario, step);
     lost.extend(losses::while_away(step));
-    let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
+    let tone = if lost.is_empty() { Tone::Plain } else { Tone::Inconclusive };
     let claim = Claim::new("held.clients", tone, clients(step.clients)).of(clients(step.clients));
     Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
@@ -123,7 +127,7 @@ pub(super) fn maimed(run: &Run) -> Option<Claim> {
     let connected = step.counts.connected;
     let why = step.bottleneck.as_ref().map(|found| format!("the generator: {}", found.cause));
     let so_far = format!("{} of {} were connected until then", count(connected), clients(step.clients));
-    let claim = Claim::new("cannot_tell.maimed", Tone::Doubt, "cannot tell");
+    let claim = Claim::new("cannot_tell.maimed", Tone::Inconclusive, "cannot tell");
     Some(claim.with_facts(why.into_iter().chain([so_far]).collect()).joined_by(": "))
 }
 
@@ -140,7 +144,7 @@ pub(super) fn unloaded(step: &Step) -> Option<String> {
 }
 
 pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {
-    Claim::new(key, Tone::Doubt, "cannot tell").with_facts(vec![why]).joined_by(": ")
+    Claim::new(key, Tone::Inconclusive, "cannot tell").with_facts(vec![why]).joined_by(": ")
 }
 
 /// What a step's clients did, and how fast.

@@ -39,7 +39,7 @@ pub struct Capacity {
 
 /// Why a search that came to its end does not tell the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Inconclusive {
     /// The upper bound of the interval is more than [`WIDTH_MAX`] times the lower one.
     Wide,
     /// Measurements at this level, outside the interval, say otherwise.
@@ -48,10 +48,10 @@ pub enum Doubt {
 
 impl Capacity {
     /// Why it cannot be told from these measurements; `None`: it can.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn doubt(&self) -> Option<Inconclusive> {
         let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
-        let wide = (is_wide && !self.at_least).then_some(Doubt::Wide);
-        wide.or(self.contradicted_by.map(Doubt::Contradicted))
+        let wide = (is_wide && !self.at_least).then_some(Inconclusive::Wide);
+        wide.or(self.contradicted_by.map(Inconclusive::Contradicted))
     }
 
     /// Whether the search has told it.

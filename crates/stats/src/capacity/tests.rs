@@ -137,8 +137,8 @@ fn what_an_interval_does_not_tell_is_said() {
         let (clients, confidence) = ((low + high) / 2, 0.95);
         Capacity { clients, low, high, confidence, at_least: false, contradicted_by }.doubt()
     };
-    assert_eq!(of(35, 1_189, Some(1_500)), Some(Doubt::Wide));
-    assert_eq!(of(900, 1_189, Some(1_500)), Some(Doubt::Contradicted(1_500)));
+    assert_eq!(of(35, 1_189, Some(1_500)), Some(Inconclusive::Wide));
+    assert_eq!(of(900, 1_189, Some(1_500)), Some(Inconclusive::Contradicted(1_500)));
     assert_eq!(of(900, 1_800, None), None);
     assert_eq!(of(0, 3, None), None, "a handful is told apart by clients, not by shares");
     let at_least =

@@ -123,7 +123,7 @@ fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result
 
 /// What is wrong with a broadcast.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-enum Amiss {
+enum BroadcastFault {
     #[error("client {client} got {got} copies of the message of client {sender}, not {due}")]
     Copies { client: usize, sender: usize, got: u32, due: u32 },
     #[error("client {client} got {got} results for the message of client {sender}, not {due}")]
@@ -133,20 +133,20 @@ enum Amiss {
 }
 
 /// The first client and message that are not as they should be.
-fn explain(heard: &[Heard], expected: &[Heard]) -> Amiss {
+fn explain(heard: &[Heard], expected: &[Heard]) -> BroadcastFault {
     for (client, (heard, expected)) in heard.iter().zip(expected).enumerate() {
         for sender in 0..CLIENTS {
             let (copies, due) = (heard.copies[sender], expected.copies[sender]);
             if copies != due {
-                return Amiss::Copies { client, sender, got: copies, due };
+                return BroadcastFault::Copies { client, sender, got: copies, due };
             }
             let (results, due) = (heard.results[sender], expected.results[sender]);
             if results != due {
-                return Amiss::Results { client, sender, got: results, due };
+                return BroadcastFault::Results { client, sender, got: results, due };
             }
         }
     }
-    Amiss::Late
+    BroadcastFault::Late
 }
 
 fn harmless(event: Event) -> Result<(), String> {
@@ -179,11 +179,11 @@ mod tests {
     fn the_first_wrong_count_is_found() {
         let right = Heard { copies: [1; 3], results: [1, 0, 0] };
         let twice = Heard { copies: [1, 2, 1], ..right };
-        let copies = Amiss::Copies { client: 0, sender: 1, got: 2, due: 1 };
+        let copies = BroadcastFault::Copies { client: 0, sender: 1, got: 2, due: 1 };
         assert_eq!(explain(&[twice], &[right]), copies);
         let silent = Heard { results: [0; 3], ..right };
-        let results = Amiss::Results { client: 0, sender: 0, got: 0, due: 1 };
+        let results = BroadcastFault::Results { client: 0, sender: 0, got: 0, due: 1 };
         assert_eq!(explain(&[silent], &[right]), results);
-        assert_eq!(explain(&[right], &[right]), Amiss::Late);
+        assert_eq!(explain(&[right], &[right]), BroadcastFault::Late);
     }
 }

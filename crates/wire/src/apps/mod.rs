@@ -29,16 +29,16 @@ pub(crate) enum App {
 
 /// How far a client has come in a user's own app, what it waits for, and what it has to say once.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct AppProgress {
     pub(crate) script: file::Script,
     pub(crate) pending: Pending,
     /// What the client was given before, as long as it may have to be said.
-    pub(crate) given: Option<Box<Given>>,
+    pub(crate) given: Option<Box<ClientValues>>,
 }
 
 /// What a client was given.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ClientValues {
     /// At its login, and in messages.
     pub(crate) kept: Kept,
     /// By the session that it is to go on with.
@@ -89,7 +89,7 @@ impl App {
     }
 
     /// The place in it of a client that is new, where there is something to keep.
-    pub(crate) fn place(&self) -> Option<Box<Place>> {
+    pub(crate) fn place(&self) -> Option<Box<AppProgress>> {
         self.has_places().then(Box::default)
     }
 
@@ -99,11 +99,11 @@ impl App {
     }
 
     /// A client is about to connect: what it goes on from is at hand from now on.
-    pub(crate) fn go_on(&self, place: &mut Option<Box<Place>>) {
+    pub(crate) fn go_on(&self, place: &mut Option<Box<AppProgress>>) {
         let (App::File(app), Some(place)) = (self, place) else { return };
         if app.is_resumed() {
-            let Place { script, given, .. } = &mut **place;
-            let Given { kept, resumption } = &mut **given.get_or_insert_default();
+            let AppProgress { script, given, .. } = &mut **place;
+            let ClientValues { kept, resumption } = &mut **given.get_or_insert_default();
             let heard = resumption.as_mut().map(|before| std::mem::take(&mut before.heard));
             app.go_on(heard.filter(|heard| !heard.is_empty()), script, &mut kept.values);
         }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_client_that_does_not_log_in_keeps_no_more_than_its_script_and_what_it_waits_for() {
-        assert!(size_of::<Place>() <= 64, "{} bytes", size_of::<Place>());
-        assert!(size_of::<Given>() <= 40, "{} bytes, besides what is kept", size_of::<Given>());
+        assert!(size_of::<AppProgress>() <= 64, "{} bytes", size_of::<AppProgress>());
+        assert!(size_of::<ClientValues>() <= 40, "{} bytes, besides what is kept", size_of::<ClientValues>());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::series::SeriesOutcome;
 use crate::apps::file::Script;
-use crate::apps::{App, Place};
+use crate::apps::{App, AppProgress};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::config::{Config, SeriesOf};
 use crate::event::Event;
@@ -28,7 +28,7 @@ pub(super) struct Session {
 pub(super) struct SessionContext<'a> {
     pub(super) cfg: &'a Config,
     pub(super) now_ns: u64,
-    pub(super) place: &'a mut Option<Box<Place>>,
+    pub(super) place: &'a mut Option<Box<AppProgress>>,
 }
 
 impl<'a> SessionContext<'a> {
@@ -39,7 +39,7 @@ impl<'a> SessionContext<'a> {
         on: &mut impl FnMut(Event),
     ) -> Option<(&'a MessageTemplate, u32, Option<Stamp>)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
-        let Place { script, given, .. } = &mut **place;
+        let AppProgress { script, given, .. } = &mut **place;
         for (number, value) in script.take_kept() {
             given.get_or_insert_default().kept.values.set(number, &value);
         }
@@ -56,7 +56,9 @@ impl<'a> SessionContext<'a> {
 
 /// What the app keeps of a client, what the protocol keeps of the app's messages, and what the client was given at its login.
 #[inline]
-pub(super) fn split(place: &mut Option<Box<Place>>) -> (Option<&mut Script>, Option<&mut Pending>, &Kept) {
+pub(super) fn split(
+    place: &mut Option<Box<AppProgress>>,
+) -> (Option<&mut Script>, Option<&mut Pending>, &Kept) {
     match place {
         None => (None, None, Kept::NOTHING),
         Some(place) => {

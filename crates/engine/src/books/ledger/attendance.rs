@@ -116,15 +116,15 @@ impl Ledger {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
         }
-        let gone = &mut self.meter.gone;
-        gone.answers += match workload {
+        let abandoned = &mut self.meter.abandoned;
+        abandoned.answers += match workload {
             Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
             Workload::Broadcast if self.are_spoken_for => 0,
             Workload::Broadcast => u64::from(record.unacknowledged),
         };
         if !record.is_slow {
-            gone.receivers += 1;
-            gone.copies += u64::from(record.copies);
+            abandoned.receivers += 1;
+            abandoned.copies += u64::from(record.copies);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::segment::Segment;
 
 /// The places of a worker's clients, by their numbers there, and how many each room has.
 #[derive(Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct UnequalRooms {
     pub(super) places: Vec<u32>,
     /// Those at this worker, by room.
     pub(super) here: Vec<u32>,
@@ -16,11 +16,11 @@ pub(super) struct Crowd {
     counted: u32,
 }
 
-impl Crowd {
+impl UnequalRooms {
     /// In so many rooms nobody yet.
-    pub(super) fn new(rooms: u32) -> Crowd {
+    pub(super) fn new(rooms: u32) -> UnequalRooms {
         let none = vec![0; rooms as usize];
-        Crowd { places: Vec::new(), here: none.clone(), all: none, counted: 0 }
+        UnequalRooms { places: Vec::new(), here: none.clone(), all: none, counted: 0 }
     }
 
     /// A step begins with `clients`, of whom `here` are at this worker. Whoever was there before stays where they are.

@@ -3,8 +3,8 @@ use crate::faults::{Delay, Ending, MessageSelector, Selector, Time, Wave};
 
 const TOKEN: u64 = 5;
 
-fn line(faults: Faults) -> Line {
-    Line::new(Arc::new(Shared::new(faults, 0)))
+fn line(faults: Faults) -> WorkerFaults {
+    WorkerFaults::new(Arc::new(Shared::new(faults, 0)))
 }
 
 fn one(number: u64) -> Option<MessageSelector> {

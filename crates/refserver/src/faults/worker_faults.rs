@@ -55,7 +55,7 @@ pub(crate) enum DeferredFault {
 }
 
 /// One worker's part.
-pub(crate) struct Line {
+pub(crate) struct WorkerFaults {
     shared: Arc<Shared>,
     now: Vec<u8>,
     later: BinaryHeap<Reverse<Later>>,
@@ -100,9 +100,9 @@ impl Shared {
     }
 }
 
-impl Line {
-    pub(crate) fn new(shared: Arc<Shared>) -> Line {
-        Line {
+impl WorkerFaults {
+    pub(crate) fn new(shared: Arc<Shared>) -> WorkerFaults {
+        WorkerFaults {
             shared,
             now: Vec::new(),
             later: BinaryHeap::new(),
@@ -249,7 +249,7 @@ impl Line {
     }
 
     /// Whether the client may not be read now. If only for a while, it comes up again in
-    /// [`poll_unread`](Line::poll_unread).
+    /// [`poll_unread`](WorkerFaults::poll_unread).
     pub(crate) fn is_deaf(&mut self, client: Option<&ClientFaults>, token: u64, now_ns: u64) -> bool {
         if client.is_some_and(|client| client.silent) {
             return true;
