@@ -160,6 +160,7 @@ impl Worker {
             for event in std::mem::take(&mut self.unfinished) {
                 self.handle_ready(event);
             }
+            // After all that has arrived: no deadline strikes a client whose answer is here already.
             let now_ns = clock::monotonic_ns();
             self.pump(now_ns);
             self.handle_timeouts(now_ns);
@@ -235,6 +236,7 @@ impl Worker {
         if self.handle_outcome(token, outcome, now_ns) {
             self.leave_unfinished(event);
         }
+        // What was freed is sent before the next connection is read, unless the last batch was not all that was due.
         if !self.is_behind {
             self.pump(now_ns);
         }
@@ -366,6 +368,7 @@ impl Worker {
                     }
                 }
                 ConnectionAction::Leave(client) => {
+                    // Read anew, here and below: thousands may have had their turn since the loop began.
                     let now_ns = clock::monotonic_ns();
                     let is_over = self.clients.part_with(client, now_ns);
                     disruptions.handle_goodbye(client, is_over, now_ns);

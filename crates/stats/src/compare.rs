@@ -23,7 +23,8 @@ pub const LOOKS: [u32; 5] = [3, 5, 8, 13, 20];
 
 /// The histogram's own precision: differences within it are no differences.
 const RESOLUTION: f64 = 0.001;
-/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases.
+/// How many standard errors beyond its bound an interval must be to decide in 90 of 100 cases: the 90% quantile of the
+/// normal distribution.
 const POWER_DEVIATES: f64 = 1.2816;
 
 /// Which direction of a figure is the better one.
@@ -147,6 +148,8 @@ pub fn repeats(a: &[f64], b: &[f64], better: Better, kind: Kind) -> Option<Compa
     let scale = Scale::of(kind, &[a, b]);
     let (mut of_a, mut of_b) = (Sample::of(&scale.all(a))?, Sample::of(&scale.all(b))?);
     if kind == Kind::Counted {
+        // The variance of independent events is their mean (Poisson): three counts that happen to agree
+        // vary no less.
         let events = (a.iter().sum::<f64>() + b.iter().sum::<f64>()) / (of_a.n + of_b.n);
         for side in [&mut of_a, &mut of_b] {
             side.variance = side.variance.max(events);
@@ -182,6 +185,8 @@ pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Optio
     };
     let allowed = match scale {
         Scale::Ratio => RUN_TO_RUN.ln(),
+        // The same factor, as a difference from the larger one: with a 0 among the values there is no
+        // ratio.
         Scale::Linear => (1.0 - 1.0 / RUN_TO_RUN) * a.value.abs().max(b.value.abs()),
     };
     let finest = finest(scale, kind, a.value, b.value);
@@ -271,6 +276,7 @@ fn margin(share: f64) -> f64 {
 fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
     let Kind::Measured { grain } = kind else { return 0.0 };
     match scale {
+        // In ratios, a step of the reading weighs most on the smaller side.
         Scale::Ratio => RESOLUTION + (grain / a.min(b)).ln_1p(),
         Scale::Linear => RESOLUTION * a.abs().max(b.abs()) + grain,
     }

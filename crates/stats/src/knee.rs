@@ -23,6 +23,8 @@ pub fn knee(points: &[(f64, f64)]) -> Option<Knee> {
         return None;
     }
     let below = distance_below_diagonal(&curve)?;
+    // Kneedle's threshold: S times the mean distance of two loads, which is 1 / (n − 1) of the unit
+    // square.
     let peak = first_confirmed_peak(&below, SENSITIVITY / (curve.len() - 1) as f64)?;
     let (load, latency) = curve[peak];
     let (last_load, last_latency) = *curve.last()?;

@@ -23,6 +23,7 @@ impl Steady {
         if series.len() < VALUES_MIN {
             return None;
         }
+        // MSER's statistic: the squared standard error of the mean, but for a factor of n / (n − 1).
         let error = |from: &usize| {
             let rest = &series[*from..];
             let (n, mean) = (rest.len() as f64, rest.iter().sum::<f64>() / rest.len() as f64);

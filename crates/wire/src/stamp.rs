@@ -40,6 +40,7 @@ pub struct Lag(u32);
 /// The unit of a [`Lag`] below a second.
 pub const LAG_UNIT_NS: u64 = 1 << LAG_UNIT_BITS;
 
+// 2^20 units of 1,024 ns are just over a second; doubled 15 times, nine hours.
 const LAG_UNIT_BITS: u32 = 10;
 const LAG_NUMBER_BITS: u32 = 20;
 const LAG_POWER_MAX: u32 = 15;
@@ -196,6 +197,8 @@ pub(crate) struct Numbers {
 impl Numbers {
     #[inline(always)]
     fn of(sender: u64, intended_ns: u64) -> Numbers {
+        // 2^64 over the golden ratio, as in SplitMix64. `mix(0)` is 0: without it, 24 bytes of zeros (or 48
+        // digits of them, which padding may hold) would be a sound body.
         Numbers { mixed: mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender) }
     }
 
@@ -224,6 +227,8 @@ impl Numbers {
 /// check is cut to 32 bits, and one in 2^32 after it.
 #[inline(always)]
 fn mix(x: u64) -> u64 {
+    // degski's multiplier: odd, so that the product loses nothing, and each bit of `x` changes about half
+    // of those above it.
     let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x ^ (x >> 29)
 }
@@ -264,6 +269,7 @@ pub fn find(bytes: &[u8]) -> Found {
         if let Some(stamp) = read_text(&bytes[offset..]) {
             return Found::At { stamp, offset };
         }
+        // A damaged stamp does not hide a sound one behind it.
         damaged = true;
         from = offset + TEXT_MAGIC.len();
     }
@@ -366,9 +372,11 @@ fn write_hex(word: u64, digits: &mut [u8; 16]) {
 #[inline]
 fn hex_digits(value: u32) -> u64 {
     let mut x = u64::from(value);
+    // Each line doubles how many pieces the word is in, until every nibble has a byte of its own.
     x = (x | x << 16) & 0x0000_ffff_0000_ffff;
     x = (x | x << 8) & 0x00ff_00ff_00ff_00ff;
     x = (x | x << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Six more take a nibble of ten and above into the fifth bit: a one for each letter, without a branch.
     let letters = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     x + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'0' - 10)
 }
@@ -376,6 +384,8 @@ fn hex_digits(value: u32) -> u64 {
 /// The value of eight lowercase hex digits; of anything else, some value.
 #[inline]
 fn hex_value(digits: u64) -> u32 {
+    // The bit that letters (0x61…) have and digits (0x30…) do not. A letter's low nibble counts from 1,
+    // hence nine more.
     let letters = (digits >> 6) & 0x0101_0101_0101_0101;
     let mut x = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_add(letters * 9);
     x = (x | x >> 4) & 0x00ff_00ff_00ff_00ff;

@@ -267,6 +267,10 @@ impl Booking<'_> {
     }
 
     fn copy(&mut self, stamp: Stamp, number: u32, kind: usize, bytes: u32) {
+        // In this order. A copy from another room is a leak, whoever gets it. A slow reader is in nobody's
+        // books. Then goes what was sent before the client was there, in an absence, or while it was
+        // outside a room that it visits. Only what is left was due to it here, and may set its bit in the
+        // tally.
         let Some(room) = self.ledger.shared_room(self.client, stamp, kind) else {
             self.ledger.count(Count::Leaked, kind, self.client);
             return self.note(Kind::Leaked, stamp, Some(number), bytes);
@@ -303,6 +307,7 @@ impl Booking<'_> {
             if self.is_own(stamp) {
                 return self.unexpected(stamp, bytes);
             }
+            // The sender is one of the room's members at its own worker alone.
             due -= u32::from(stamp.worker == self.worker);
         }
         let (Stamp { worker, client, .. }, sent_ns) = (stamp, stamp.sent_ns());

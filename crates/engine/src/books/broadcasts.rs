@@ -232,6 +232,8 @@ impl Broadcasts {
         if let Some(&highest) = self.highest.get(&(chain, place)) {
             return highest > number;
         }
+        // As a rule the next one or two decide. Whoever is far behind is looked up from the other end,
+        // once.
         for _ in 0..BEHIND_MAX {
             let Some(tally) = next.and_then(|number| self.tally(chain.0, number)) else { return false };
             if tally.has_come_to(place) {

@@ -142,6 +142,7 @@ fn charge_unanswered<C: AsMut<Record>>(
         // Charged with that: whoever loses its connection before the next step is not charged again in that one.
         let awaiting = std::mem::take(&mut record.awaiting);
         let mut awaited = awaiting.iter();
+        // Both are in the order of sending: the n-th that is missing is the n-th that is awaited.
         for number in record.echoes.missing() {
             charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
         }

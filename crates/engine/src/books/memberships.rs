@@ -100,6 +100,7 @@ impl Memberships {
         let clients = self.inside.len().max(clients as usize);
         self.inside.resize(clients, 0);
         self.latest.resize(clients * self.visited.count_ones() as usize, 0);
+        // Stays that are over are of no use to another step, whose copies were all sent after them.
         let before = std::mem::take(&mut self.all);
         for latest in &mut self.latest {
             let membership = latest.checked_sub(1).map(|place| before[place as usize]);
@@ -220,6 +221,7 @@ impl Memberships {
     pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
         let membership =
             self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
+        // So far behind the leave [`Membership::end`] has put it.
         let left_ns = membership.gone_ns - OVERTAKE_NS;
         membership.gone_ns = now_ns + CLOCKS_NS;
         Some(left_ns)

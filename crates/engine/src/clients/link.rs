@@ -99,6 +99,7 @@ impl Link {
         if bytes.is_empty() {
             return Ok(());
         }
+        // Behind what waits, even if the socket has room by now: the bytes stay in order.
         if let Some(unsent) = &mut self.unsent {
             let ((), fits) = unsent.add(|out| out.extend_from_slice(bytes));
             return if fits { Ok(()) } else { Err(Cause::Unread) };

@@ -52,6 +52,8 @@ impl Flap {
         let mut flapping = Self { flap, segment, seed, end_ns, due, lives };
         for &client in present {
             let mut rng = flapping.rng(client, 0);
+            // A random moment of its life: else nothing would end before the shortest life is over, and
+            // then much at once.
             let left_ns = (flapping.flap.up_ns(rng.f64()) as f64 * rng.f64()) as u64;
             flapping.lives.insert(client, 0);
             flapping.due.push(Reverse((start_ns.saturating_add(left_ns), client, 0)));
@@ -78,6 +80,7 @@ impl Flap {
                     self.due.push(Reverse((now_ns.saturating_add(EARLY_NS), client, life)));
                 }
                 Presence::Here => {
+                    // A stream of its own: how a connection ends must not follow from how long it lasted.
                     let unit = self.rng(client, !life).f64();
                     return Some((client, self.flap.cut(unit)));
                 }

@@ -135,6 +135,7 @@ impl Growth {
             return false;
         }
         self.handle_end();
+        // Its turn is given back: the rate is one of clients, not of attempts.
         self.begun -= 1;
         self.waiting.push_back(client);
         if self.halved_ns.is_none_or(|ns| now_ns.saturating_sub(ns) >= HALVE_INTERVAL_NS) {

@@ -110,6 +110,7 @@ impl Pace {
                 // Those of one client are side by side, to go out together.
                 let each = |&client: &u32| iter::repeat_n(client, per_client as usize);
                 let idle: Vec<u32> = clients.iter().flat_map(each).collect();
+                // Slots beyond what clients may have under way would never be taken.
                 let slots = part.share(concurrency).min(idle.len() as u32);
                 let (remaining, end_ns) = match until {
                     Until::Samples(samples) => (part.share_by_slots(samples, concurrency), u64::MAX),
@@ -153,6 +154,8 @@ impl Pace {
     pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         match self {
             Self::Open(groups) => {
+                // A group that has sent everything is due never, and so comes last: it then says when all
+                // is over.
                 let first = groups.iter_mut().min_by_key(|open| open.next_ns);
                 first.expect("there is a group").poll(now_ns, takes)
             }
@@ -192,6 +195,7 @@ impl Pace {
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(groups) = self else { return None };
         let [open @ Open { has_absences: false, .. }] = &groups[..] else { return None };
+        // In turn: the client at this place has the messages `place`, `place + n`, `place + 2n`, ….
         let k = u64::from(number) * open.clients.len() as u64 + place as u64;
         Some(open.start_ns + open.pacer.due_ns(k))
     }
@@ -287,6 +291,7 @@ impl Closed {
                 return Next::Send { client, intended_ns: now_ns, messages };
             }
         }
+        // Only an answer brings an idle client; where time is the limit, the end may come first.
         if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
     }
 
@@ -294,6 +299,8 @@ impl Closed {
     /// there is nothing to choose.
     fn draw(&mut self, most: u32) -> (u32, u32) {
         let all = self.idle.len();
+        // A lot is drawn where some stay idle: a fixed order would load those in front more often.
+        // Otherwise all have their turn, and a client's own, which are side by side, go out in one write.
         if u64::from(self.free_slots).min(self.remaining) < all as u64 {
             return (self.idle.swap_remove(self.rng.usize(..all)), 1);
         }

@@ -76,6 +76,8 @@ impl Worker {
         let senders = all.clients.clone();
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
         let mut pace = Pace::new(&order, all, groups, at_ns, seed);
+        // In these loads clients are away, or outside, as a matter of course. In others an absent client
+        // keeps its turn, so that what it could not send is counted.
         if self.plan.churn.is_some()
             || self.plan.flap.is_some()
             || self.plan.messages_per_connection.is_some()
@@ -88,6 +90,7 @@ impl Worker {
             Load::Open { duration_ns, .. } => at_ns + duration_ns,
             Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
             Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
+            // No moment ends these windows: nothing in them is late.
             Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
         };
         let here = (self.clients.count(), &*present);
@@ -117,6 +120,10 @@ impl Worker {
     #[inline]
     pub(super) fn pump(&mut self, now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
+        // A round takes over what was freed since the last one, before it asks what is due: in a closed
+        // loop, that frees the slots for it. Rounds go on as long as sending itself frees or loses
+        // something. They end with the next moment at which something is due, with the load, or for what
+        // has arrived in an open loop.
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
             let mut renewal = self.disruptions.as_mut().and_then(Disruptions::renewal);
             if let Some(renewal) = &mut renewal {
@@ -268,6 +275,7 @@ impl Worker {
         ledger.meter.counts.connecting += connecting;
         let settled = books::close(ledger, clients, self.segment, acks, due_ns, now_ns);
         ledger.meter.flush_events();
+        // After `close`, which still counts: the last delta goes with the books, not before them.
         self.reporter.hand_over();
         let delta = ledger.meter.take(now_ns, ledger.usable);
         self.reporter.rest();

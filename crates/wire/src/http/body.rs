@@ -24,6 +24,8 @@ impl Framing {
         if fields.all("transfer-encoding").next().is_none() {
             return Ok(length.map(Framing::Length));
         }
+        // Both are how requests are smuggled (RFC 9112 §11.2): two readers may end the body at different
+        // places.
         if length.is_some() {
             return Err(bad(HttpReason::ContentLength));
         }
@@ -35,6 +37,7 @@ impl Framing {
                 _ if before.iter().any(|coding| is_chunked(coding) || !fields::is_token(coding)) => {
                     Err(bad(HttpReason::TransferEncoding))
                 }
+                // In chunks, but of something compressed, which nothing here decodes.
                 _ => Err(bad(HttpReason::Coding)),
             },
             _ => Err(bad(HttpReason::TransferEncoding)),
@@ -105,6 +108,7 @@ impl Body {
                     self.state = State::Done;
                     return Ok(Some(Piece::End));
                 }
+                // Refused by what is announced, before any of it is waited for.
                 State::Length(left) if self.seen + left > limits.body_bytes_max => {
                     return Err(Failure::BodyTooLarge);
                 }
@@ -125,6 +129,7 @@ impl Body {
                 }
                 State::UntilEof => {
                     let data = self.take(input, u64::MAX);
+                    // No length was announced, so that only what has come can be judged.
                     if self.seen > limits.body_bytes_max {
                         return Err(Failure::BodyTooLarge);
                     }
@@ -189,6 +194,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len() - 2];
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let (size, extensions) = line.split_at(digits);
+    // Blanks may stand before an extension, but not at the end of the line: readers differ on them.
     let blank_end = fields::trim(extensions).is_empty() && !extensions.is_empty();
     if blank_end || !are_extensions(extensions) {
         return Err(bad(HttpReason::Chunk));

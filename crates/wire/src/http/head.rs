@@ -101,6 +101,7 @@ impl HeadReader {
         let mut next = 0;
         loop {
             let must = self.must_be(expect);
+            // Not before the fixed start of a response is in: that is compared byte by byte.
             if self.state == State::Line && must.is_none() {
                 next += plain(&bytes[next..]);
             }
@@ -133,6 +134,7 @@ impl HeadReader {
                 (State::StartCr | State::LineCr | State::EndCr, _) | (_, b'\r' | b'\n') => {
                     return Err(Failure::BadHttp(HttpReason::LineEnd));
                 }
+                // A folded field (RFC 9112 §5.2): readers disagree about what it means.
                 (State::LineStart, b' ' | b'\t') => return Err(Failure::BadHttp(HttpReason::FieldLine)),
                 (_, 0..=8 | 11..=31 | 127) => return Err(Failure::BadHttp(HttpReason::Control)),
                 _ => State::Line,

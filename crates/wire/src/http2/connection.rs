@@ -143,6 +143,7 @@ pub(crate) fn greet(limits: &Limits, window: u32, streams_max: Option<u32>, out:
             out.extend_from_slice(&value.to_be_bytes());
         }
     });
+    // Settings change the windows of streams, but not the connection's (§6.9.2).
     put_room(0, window - WINDOW_FIRST, out);
 }
 
@@ -193,6 +194,8 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Result<ConnectionEvent<'a>, Failure> {
         let Frame { kind, stream, payload, .. } = frame;
+        // Nothing of any stream may come between the parts of a block (§6.10): the decoder's table would be
+        // in doubt.
         if self.continued.is_some() != (kind == kind::CONTINUATION) {
             return Err(bad(Http2Reason::Frame));
         }
@@ -254,6 +257,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Result<ConnectionEvent<'a>, Failure> {
         let (taken, ends) = (frame.payload.len(), frame.has(flag::END_STREAM));
+        // The window is of whole payloads, padding included (§6.9.1), whatever becomes of their streams.
         if let Some(more) = self.receiving.take(taken).map_err(bad)? {
             put_room(0, more, out);
         }

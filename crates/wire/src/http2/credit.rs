@@ -52,6 +52,7 @@ impl Receiving {
     pub(crate) fn take(&mut self, bytes: usize) -> Result<Option<u32>, Http2Reason> {
         let bytes = u32::try_from(bytes).map_err(|_| Http2Reason::FlowControl)?;
         self.left = self.left.checked_sub(bytes).ok_or(Http2Reason::FlowControl)?;
+        // At half a window: the peer hears of more before it has to stop, and updates stay few.
         if self.left >= self.window / 2 {
             return Ok(None);
         }

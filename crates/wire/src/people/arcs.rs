@@ -26,6 +26,7 @@ impl Arcs {
                 ((sum / whole * 4_294_967_296.0) as u64).clamp(1, 1 << 32).wrapping_sub(1) as u32
             })
             .collect();
+        // Rounding must not leave positions at the end that are in no arc.
         if let Some(last) = lasts.last_mut() {
             *last = u32::MAX;
         }
@@ -46,6 +47,7 @@ impl Arcs {
     pub(super) fn at(&self, position: u32) -> u32 {
         let part = (u64::from(position) >> self.shift) as usize;
         let first = self.starts[part] as usize;
+        // The arc in which the next part begins may have begun in this one.
         let end = self.starts.get(part + 1).map_or(self.lasts.len(), |&next| next as usize + 1);
         let within = self.lasts[first..end].partition_point(|&last| last < position);
         (first + within) as u32

@@ -83,6 +83,7 @@ impl ByRole {
 /// Where on the circle a message stands.
 #[inline]
 fn position(worker: u16, seq: u32) -> u32 {
+    // With the worker in it: all workers number their messages alike.
     let block = u64::from(seq >> BLOCK_BITS) << 16 | u64::from(worker);
     seq.wrapping_mul(GOLDEN).wrapping_add(scattered(block))
 }

@@ -65,6 +65,7 @@ impl RoleAssignment {
         let mut owed = vec![0; shares.len()];
         let mut place = |_| {
             owed.iter_mut().zip(&shares).for_each(|(owed, share)| *owed += share);
+            // Of equals, `max_by_key` takes the last: the first role, backwards.
             let role = (0..owed.len()).rev().max_by_key(|&role| owed[role]).expect("there are roles");
             owed[role] -= whole;
             role as u8

@@ -92,6 +92,8 @@ impl CompiledTemplate {
 
     /// Bytes behind the id, if they are always as many: where whoever receives it looks for the id first.
     pub(crate) fn bytes_behind_id(&self) -> Option<usize> {
+        // The last segment has no piece behind it: only a piece closes one, and `from` pushes what is open
+        // at the end.
         let Segment { literal, fixed, .. } = self.segments.last()?;
         match fixed.last() {
             Some(&(at, Fixed::Id)) => Some(literal.len() - at - Fixed::Id.bytes()),

@@ -118,6 +118,7 @@ fn inflate(
         match status {
             // A final block (§7.2.3.5): what follows is a new stream.
             Status::StreamEnd => stream.reset(false),
+            // No progress in spite of room: all has been read, or what is left is no deflate.
             _ if read == 0 && written == 0 && has_room => {
                 break if input.is_empty() { Ok(()) } else { Err(Failure::Deflate) };
             }
@@ -204,6 +205,7 @@ fn deflate(stream: &mut Compress, mut input: &[u8], output: &mut Vec<u8>) {
         let status = stream.compress_vec(input, output, FlushCompress::Sync);
         status.expect("a deflate stream takes any bytes");
         input = &input[(stream.total_in() - read) as usize..];
+        // A flush that fills its room may have more to say (zlib's manual on `avail_out`).
         if input.is_empty() && output.len() < output.capacity() {
             return;
         }

@@ -23,6 +23,7 @@ impl Key {
     /// The key as seen from `offset` bytes into the payload.
     #[inline]
     fn seen_from(self, offset: usize) -> Key {
+        // The number is little-endian: the key's first byte is the lowest, and drops out first.
         Key(self.0.rotate_right(u8::BITS * (offset % 4) as u32))
     }
 }
@@ -32,6 +33,7 @@ impl Key {
 pub fn apply(bytes: &mut [u8], key: Key, offset: usize) {
     let Key(key) = key.seen_from(offset);
     let wide = u64::from(key) << 32 | u64::from(key);
+    // Eight is a multiple of four: every word sees the key from its start.
     let mut words = bytes.chunks_exact_mut(8);
     for word in &mut words {
         let masked = u64::from_le_bytes(word.try_into().expect("8 bytes")) ^ wide;

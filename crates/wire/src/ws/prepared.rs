@@ -38,6 +38,7 @@ impl PreparedFrame {
         fill(out);
         let body = frame::seal(out, start, opcode, false, Some(Key::NONE)) - start;
         assert_eq!(out.len(), start + bytes, "a message of a series has its size");
+        // The frame is read in whole blocks as well, so its last one has to be there.
         out.resize(start + bytes + SLACK_BYTES, 0);
         PreparedFrame { copies, frame: start, bytes, body }
     }
@@ -48,6 +49,8 @@ impl PreparedFrame {
     pub(super) fn copy<'a>(&self, out: &'a mut [u8], number: u32, key: Key) -> &'a mut [u8] {
         let (copies, frame) = out.split_at_mut(self.frame);
         let copy = &mut copies[self.copies + number as usize * self.bytes..];
+        // In this order: the fixed bytes of the head reach into the payload, and the last block of the
+        // payload into the head of the next copy, which is written after this one.
         copy[..HEAD_BYTES].copy_from_slice(&frame[..HEAD_BYTES]);
         copy[self.body - size_of::<Key>()..self.body].copy_from_slice(&key.bytes());
         mask::copy(&mut copy[self.body..], &frame[self.body..], self.bytes - self.body, key);

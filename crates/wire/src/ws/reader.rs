@@ -137,6 +137,7 @@ fn whole<'i>(limits: &Limits, accepts: Accepts, input: &mut &'i [u8]) -> Result<
     let Some((header, at)) = Header::parse(input, accepts).map_err(Failure::Protocol)? else {
         return Ok(None);
     };
+    // Nothing has been taken off the input yet: `resume` parses this frame again, from its first byte.
     if !header.fin || header.opcode == Opcode::Continuation || header.len > (input.len() - at) as u64 {
         return Ok(None);
     }
@@ -216,6 +217,7 @@ impl Held {
             *input = &input[at..];
             return Ok(Some(header));
         }
+        // One byte at a time, so that none of the payload is taken with the header.
         while let Some((&byte, rest)) = input.split_first() {
             *input = rest;
             self.header[usize::from(self.header_len)] = byte;

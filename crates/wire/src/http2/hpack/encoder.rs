@@ -121,6 +121,8 @@ impl Block {
         if tabling == TableMode::Avoids {
             write_emptying(&mut block.last);
         }
+        // The newest entry has the lowest index: the first field's was added first, and has all others
+        // before it.
         let mut entries_left = fields.iter().filter_map(Field::entry).count() as u32;
         for field in fields {
             let (whole, name) = table::find(&field.name, field.value.as_literal());
@@ -193,6 +195,7 @@ fn write_filled(text: &Template, filling: &Filling<'_>, out: &mut Vec<u8>) {
     out.push(0);
     text.write(out, filling, 0);
     let bytes = (out.len() - start - 1) as u32;
+    // Seven bits of one byte, of which all ones say that more follow (§5.1).
     if bytes < 0x7f {
         out[start] = bytes as u8;
         return;

@@ -77,6 +77,8 @@ impl Code {
 
     /// The symbol with which these bits begin, and how many of them are its code.
     fn find(&self, bits: u32) -> (u16, u32) {
+        // Codes of one length are consecutive numbers, and those of shorter ones lie below: the end alone
+        // decides.
         for length in QUICK_BITS + 1..=BITS_MAX {
             let Level { end, first, at } = self.levels[length];
             let code = bits >> (u32::BITS - length as u32);
