@@ -22,7 +22,7 @@ pub(crate) fn keep(text: &str) -> Result<Keep, String> {
 /// A history that keeps so much, and with it does wrong as the faults say.
 pub(crate) fn of(keep: Option<Keep>, faults: Option<Faults>) -> Option<Arc<History>> {
     let faults = faults.unwrap_or_default();
-    keep.map(|keep| Arc::new(History::new(keep, move |number| faults.mischief(number))))
+    keep.map(|keep| Arc::new(History::new(keep, move |number| faults.replay_fault(number))))
 }
 
 #[cfg(test)]

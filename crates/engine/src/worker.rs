@@ -181,12 +181,12 @@ impl Worker {
             Phase::Loading => self.next_send_ns,
             Phase::Idle | Phase::Draining => None,
         };
-        let unrest_ns = self.disruptions.as_ref().and_then(Disruptions::poll_timeout);
+        let disruptions_ns = self.disruptions.as_ref().and_then(Disruptions::poll_timeout);
         let wake_ns = self.wakes.peek().map(|Reverse((at_ns, ..))| *at_ns);
         let visits_ns = self.visits.as_ref().and_then(Visits::poll_timeout);
         let publishers_ns = self.publishers.as_ref().and_then(Publishers::poll_timeout);
         let others_ns = [
-            unrest_ns,
+            disruptions_ns,
             wake_ns,
             visits_ns,
             publishers_ns,
@@ -230,8 +230,8 @@ impl Worker {
         let token = Token::unpack(event.token);
         let Some(outcome) = self.clients.handle_ready(token, event) else { return };
         let now_ns = self.clients.shared.now_ns;
-        if outcome.has_sipped {
-            self.slow_readers.handle_sip(event.token, now_ns);
+        if outcome.has_paused {
+            self.slow_readers.handle_pause(event.token, now_ns);
         }
         if self.handle_outcome(token, outcome, now_ns) {
             self.leave_unfinished(event);

@@ -96,7 +96,7 @@ fn outcome(run: &Run) -> Outcome {
 }
 
 fn nothing(run: &Run) -> Option<Claim> {
-    run.steps.is_empty().then(|| Claim::new("nothing.measured", Tone::Inconclusive, "nothing was measured"))
+    run.steps.is_empty().then(|| Claim::new("nothing.measured", Tone::Doubt, "nothing was measured"))
 }
 
 /// Nothing was held, and the lightest load would have been without lag.
@@ -104,8 +104,7 @@ fn may_be_held(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
     let claim =
-        Claim::new("cannot_tell.lag", Tone::Inconclusive, format!("cannot tell whether it holds {asked}"))
-            .of(asked);
+        Claim::new("cannot_tell.lag", Tone::Doubt, format!("cannot tell whether it holds {asked}")).of(asked);
     Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
 }
 
@@ -126,8 +125,7 @@ fn lost_itself(run: &Run) -> Option<Claim> {
 fn undecided(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
-    let claim =
-        Claim::new("breaks.undecided", Tone::Inconclusive, format!("cannot tell at {asked}")).of(asked);
+    let claim = Claim::new("breaks.undecided", Tone::Doubt, format!("cannot tell at {asked}")).of(asked);
     let losses = if heaviest_kept(run).is_some() { failings(run.scenario, step) } else { Vec::new() };
     Some(claim.with_losses(losses).with_cause(step.bottleneck.clone()).joined_by(": "))
 }
@@ -166,7 +164,7 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
 
 fn gave_out(who: Bottleneck, found: Option<Found>) -> Claim {
     let answer = format!("not found: the {who} gave out first");
-    Claim::new(NOT_FOUND, Tone::Inconclusive, answer).with_cause(found).joined_by(": ")
+    Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(found).joined_by(": ")
 }
 
 /// All that was tried was held. More may have been to come.
@@ -176,7 +174,7 @@ fn did_not_break(run: &Run) -> Option<Claim> {
     let found = run.verdict.bottleneck.as_ref();
     let tone = match found.map(|found| found.bottleneck) {
         Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
-        _ => Tone::Inconclusive,
+        _ => Tone::Doubt,
     };
     let claim = Claim::new("breaks.not", tone, tried).of(most).with_cause(found.cloned());
     Some(claim.joined_by("; "))

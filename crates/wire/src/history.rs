@@ -53,7 +53,7 @@ type ReplayFaults = Box<dyn Fn(u64) -> ReplayFault + Send + Sync>;
 /// What a server keeps.
 pub struct History {
     keep: Keep,
-    meddler: ReplayFaults,
+    replay_faults: ReplayFaults,
     own: RandomState,
     state: Mutex<State>,
     sessions: Mutex<Sessions>,
@@ -99,10 +99,10 @@ pub(crate) struct Missed {
 }
 
 impl History {
-    /// Nothing yet. Nothing goes wrong unless `meddler` says so.
-    pub fn new(keep: Keep, meddler: impl Fn(u64) -> ReplayFault + Send + Sync + 'static) -> History {
+    /// Nothing yet. Nothing goes wrong unless `replay_faults` says so.
+    pub fn new(keep: Keep, replay_faults: impl Fn(u64) -> ReplayFault + Send + Sync + 'static) -> History {
         let (own, state, sessions) = (RandomState::new(), Mutex::default(), Mutex::default());
-        History { keep, meddler: Box::new(meddler), own, state, sessions }
+        History { keep, replay_faults: Box::new(replay_faults), own, state, sessions }
     }
 
     /// Numbers a message of a room, and keeps it as `encode` makes it of the number.
@@ -171,17 +171,17 @@ impl History {
                 continue;
             }
             let message = &entry.message;
-            let mischief = (self.meddler)(state.replayed);
+            let replay_fault = (self.replay_faults)(state.replayed);
             state.replayed += 1;
-            if mischief.forget {
+            if replay_fault.forget {
                 continue;
             }
-            if mischief.swap && waiting.is_none() {
+            if replay_fault.swap && waiting.is_none() {
                 waiting = Some(Arc::clone(message));
                 continue;
             }
             messages.push(Arc::clone(message));
-            messages.extend(mischief.again.then(|| Arc::clone(message)));
+            messages.extend(replay_fault.again.then(|| Arc::clone(message)));
             messages.extend(waiting.take());
         }
         messages.extend(waiting);
@@ -284,8 +284,8 @@ mod tests {
         Room { dialect: DialectId::Socketio, topic }
     }
 
-    fn history(keep: Keep, meddler: fn(u64) -> ReplayFault) -> History {
-        let history = History::new(keep, meddler);
+    fn history(keep: Keep, replay_faults: fn(u64) -> ReplayFault) -> History {
+        let history = History::new(keep, replay_faults);
         for second in 1..=10 {
             history.add(room(if second == 5 { 1 } else { 0 }), second, |n| vec![vec![n as u8]]);
         }

@@ -162,7 +162,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
 
     async fn handle_call(&mut self, message: &Message) {
         match AgentPresence::read_call(message) {
-            Some(Call::ClientContext) => {}
+            Some(Call::Who) => {}
             Some(call) => {
                 let run = self.work.as_ref().map(W::run);
                 if run.is_some_and(|run| self.presence.is_ended(run, &call)) {

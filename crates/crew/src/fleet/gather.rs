@@ -63,7 +63,7 @@ impl Claimed {
 /// # Errors
 /// NATS cannot be reached.
 pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
-    runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::ClientContext).await })
+    runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::Who).await })
 }
 
 /// Makes all agents leave the runs that they work for, which are then over; those that obey a key alone, if it is this
@@ -104,7 +104,7 @@ async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
 pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello>, Error> {
     let until = Instant::now() + wanted.wait;
     loop {
-        let found = call(bus, &Call::ClientContext).await?;
+        let found = call(bus, &Call::Who).await?;
         let mut free: Vec<Hello> =
             found.iter().filter(|hello| why_not(hello, wanted).is_none()).cloned().collect();
         if free.len() >= wanted.agents.unwrap_or(1) {
@@ -128,7 +128,7 @@ pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello
 pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
     let until = Instant::now() + wait;
     let why = loop {
-        let found = call(bus, &Call::ClientContext).await?;
+        let found = call(bus, &Call::Who).await?;
         let mut named = found.iter().filter(|hello| hello.name == agent);
         let why = match (named.next(), named.next()) {
             (Some(_), Some(_)) => {

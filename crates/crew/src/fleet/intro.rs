@@ -62,7 +62,7 @@ pub fn name(text: &str) -> Result<String, String> {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Call {
     /// Who is there?
-    ClientContext,
+    Who,
     /// Leave the run that you work for.
     Stop,
     /// Leave this run: signed, for agents that obey one key alone.

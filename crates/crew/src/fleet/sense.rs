@@ -60,7 +60,7 @@ fn is_plan(plan: &Plan) -> bool {
     !endpoints.is_empty()
         && are_login_servers(login_servers, client_spec)
         && rate_per_s.is_none_or(is_rate)
-        && is_speech(client_spec)
+        && is_client_spec(client_spec)
         && times.into_iter().all(|ns| ns <= TIME_NS_MAX)
         && rooms.is_sound()
         && (1..=Rooms::KINDS_MAX).contains(&client_spec.people.rooms.len())
@@ -85,7 +85,7 @@ fn broadcasts(client_spec: &ClientSpec) -> usize {
     client_spec.of_dialect.app.as_ref().map_or(1, |app| app.broadcasts.len())
 }
 
-fn is_speech(client_spec: &ClientSpec) -> bool {
+fn is_client_spec(client_spec: &ClientSpec) -> bool {
     let sizes =
         [Some(client_spec.message_bytes_max), client_spec.payload_bytes, client_spec.payload_bytes_max];
     sizes.into_iter().flatten().all(|bytes| bytes <= MESSAGE_BYTES_MAX)
@@ -95,7 +95,7 @@ fn is_publishing(publishing: &Publishing) -> bool {
     let Publishing { endpoints, client_spec, connections, .. } = publishing;
     !endpoints.is_empty()
         && client_spec.dialect.facts().is_plain_http
-        && is_speech(client_spec)
+        && is_client_spec(client_spec)
         && *connections <= PUBLISHERS_MAX
 }
 

@@ -301,7 +301,7 @@ impl Booking<'_> {
                 return self.note(Kind::Leaked, stamp, Some(number), bytes);
             }
         };
-        let member = self.ledger.local_rooms.floor_of(kind).member(self.client, room);
+        let member = self.ledger.local_rooms.kind_of_rooms(kind).member(self.client, room);
         let mut due = member.members;
         if !self.ledger.local_rooms.say(kind).hears_itself() {
             if self.is_own(stamp) {
@@ -316,7 +316,7 @@ impl Booking<'_> {
         let Ledger { local_rooms, step, .. } = &mut *self.ledger;
         let timed = || match local_rooms.rooms().is_one() {
             true => Timed::Delivery,
-            false => Timed::delivery_in(local_rooms.floor_of(kind).members(room)),
+            false => Timed::delivery_in(local_rooms.kind_of_rooms(kind).members(room)),
         };
         let (copy, timed) = step.broadcasts.handle(origin, member, self.now_ns, timed);
         match copy {

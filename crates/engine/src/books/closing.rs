@@ -23,7 +23,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
-    ledger.close_doors(now_ns);
+    ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     count_unacknowledged(ledger, clients, acks);
     name_deaf(ledger, clients, segment, now_ns);
@@ -254,7 +254,7 @@ pub(super) mod tests {
         let mut broadcast = |ledger: &mut Ledger| {
             ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
             let (member, origin) = (
-                ledger.local_rooms.floor_of(0).member(1, 0),
+                ledger.local_rooms.kind_of_rooms(0).member(1, 0),
                 Origin {
                     worker: 0,
                     client: 0,

@@ -188,14 +188,14 @@ impl Ledger {
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
         let sender = Segment { worker: stamp.worker, ..self.segment }.number(stamp.client);
-        self.local_rooms.floor_of(kind).shared(self.segment.number(client), sender)
+        self.local_rooms.kind_of_rooms(kind).shared(self.segment.number(client), sender)
     }
 
     /// A client has left: takes the copies of what was sent since then, of messages of this kind that it hears, out of those of
     /// clients that were here. How many they are.
     pub(super) fn excuse(&mut self, client: u32, kind: usize, from_ns: u64) -> u32 {
         let Self { local_rooms, segment, step, .. } = self;
-        let (local_kind, own) = (local_rooms.floor_of(kind), (segment.worker, client));
+        let (local_kind, own) = (local_rooms.kind_of_rooms(kind), (segment.worker, client));
         let room = local_kind.room(segment.number(client));
         let hears_itself = local_rooms.say(kind).hears_itself();
         let is_heard = |worker, sender| hears_itself || (worker, sender) != own;
@@ -396,7 +396,7 @@ impl Ledger {
             return None;
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
-        let local_kind = self.local_rooms.floor_of(self.kind_of(client, 0));
+        let local_kind = self.local_rooms.kind_of_rooms(self.kind_of(client, 0));
         let others = local_kind.members_here(local_kind.room(self.segment.number(client))) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)

@@ -47,7 +47,7 @@ pub(crate) struct Record {
     pub(crate) was_usable: bool,
     /// It reads slowly; it has just done so; and it waits before it does again.
     pub(crate) is_slow: bool,
-    pub(crate) has_sipped: bool,
+    pub(crate) has_paused: bool,
     pub(crate) is_waiting: bool,
 }
 

@@ -242,7 +242,7 @@ impl LoadClient {
             }
             self.handle_bytes(token, received, shared, ledger)?;
             if sip.is_some() {
-                self.record.has_sipped = true;
+                self.record.has_paused = true;
                 return Ok(false);
             }
             // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.

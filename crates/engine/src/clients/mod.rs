@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
     /// It became usable.
     pub(crate) is_new: bool,
     /// It reads slowly, and has just done so.
-    pub(crate) has_sipped: bool,
+    pub(crate) has_paused: bool,
     /// When its dialect wants to be woken, if that is news.
     pub(crate) wake_ns: Option<u64>,
     /// Whether there is more to read; or why its connection is over.
@@ -93,7 +93,7 @@ impl Clients {
     pub(crate) fn presence(&self, index: u32) -> Presence {
         let Shared { wire, resumes, .. } = &self.shared;
         match self.is_usable(index) {
-            false => Presence::Abandoned,
+            false => Presence::Gone,
             true if *resumes && self.all[index as usize].session.lacks_place(wire) => Presence::Early,
             true => Presence::Here,
         }
@@ -260,10 +260,10 @@ impl Clients {
         let is_opening = matches!(was, State::Connecting | State::Opening);
         let is_new = is_opening && client.record.state == State::Usable;
         let due_ns = if is_opening && held.is_ok() { client.session.poll_timeout() } else { None };
-        let has_sipped = std::mem::take(&mut client.record.has_sipped);
-        client.record.is_waiting |= has_sipped;
+        let has_paused = std::mem::take(&mut client.record.has_paused);
+        client.record.is_waiting |= has_paused;
         self.book_fates(token.client, self.shared.now_ns);
-        Some(Outcome { is_new, has_sipped, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
+        Some(Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
     }
 
     /// Lets a client's dialect do what it wanted to be woken for; `None`: the client has no such connection any more.
@@ -279,7 +279,7 @@ impl Clients {
         let wake_ns = client.session.poll_timeout().map(|at_ns| at_ns.max(now_ns + 1));
         let is_new = was == State::Opening && client.record.state == State::Usable;
         self.book_fates(index, now_ns);
-        Some(Outcome { is_new, has_sipped: false, wake_ns, held: woken.map(|()| false) })
+        Some(Outcome { is_new, has_paused: false, wake_ns, held: woken.map(|()| false) })
     }
 
     /// The wait of a slow client is over: what to tell it, if its connection is still there.

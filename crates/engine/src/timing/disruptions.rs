@@ -90,7 +90,7 @@ impl Disruptions {
         now_ns: u64,
         presence: impl Fn(u32) -> Presence,
     ) -> Option<ConnectionAction> {
-        let is_usable = |client| presence(client) != Presence::Abandoned;
+        let is_usable = |client| presence(client) != Presence::Gone;
         let turn = match &mut self.kind {
             Kind::Storm(storm) => storm.poll(now_ns).then_some(ConnectionAction::Strike),
             Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(ConnectionAction::Leave),

@@ -15,7 +15,7 @@ use load::{Cut, Segment};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     /// It has none, or is not usable yet.
-    Abandoned,
+    Gone,
     /// It is usable, and has heard nothing yet from which it could go on.
     Early,
     /// It may.
@@ -75,7 +75,7 @@ impl Flap {
                 continue;
             }
             match presence(client) {
-                Presence::Abandoned => {}
+                Presence::Gone => {}
                 Presence::Early => {
                     self.due.push(Reverse((now_ns.saturating_add(EARLY_NS), client, life)));
                 }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn who_is_gone_is_passed_over_until_it_is_back_and_nobody_s_connection_ends_once_all_is_sent() {
         let mut flap = flap(0, 1, &[0]);
-        assert_eq!(flap.poll(5 * S, |_| Presence::Abandoned), None);
+        assert_eq!(flap.poll(5 * S, |_| Presence::Gone), None);
         assert_eq!(flap.poll_timeout(), None, "it was lost by itself");
         flap.handle_back(0, 6 * S);
         assert!(flap.poll_timeout().is_some_and(|at_ns| (8 * S..=10 * S).contains(&at_ns)));

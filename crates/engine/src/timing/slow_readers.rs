@@ -23,7 +23,7 @@ impl SlowReaders {
     }
 
     /// Over this connection a client has taken a sip.
-    pub(crate) fn handle_sip(&mut self, token: u64, now_ns: u64) {
+    pub(crate) fn handle_pause(&mut self, token: u64, now_ns: u64) {
         self.waiting.push_back((now_ns + self.pause_ns, token));
     }
 
@@ -48,8 +48,8 @@ mod tests {
     fn each_waits_as_long_as_its_sip_takes() {
         let mut slow_readers = SlowReaders::new(Some(Slow { share: 1.0, bytes_per_s: 1_000 }));
         assert_eq!((slow_readers.poll(0), slow_readers.poll_timeout()), (None, None));
-        slow_readers.handle_sip(7, 0);
-        slow_readers.handle_sip(8, 30_000_000);
+        slow_readers.handle_pause(7, 0);
+        slow_readers.handle_pause(8, 30_000_000);
         assert_eq!((slow_readers.poll(99_999_999), slow_readers.poll_timeout()), (None, Some(100_000_000)));
         assert_eq!((slow_readers.poll(100_000_000), slow_readers.poll(100_000_000)), (Some(7), None));
         assert_eq!((slow_readers.poll(1_000_000_000), slow_readers.poll(1_000_000_000)), (Some(8), None));

@@ -64,7 +64,7 @@ impl LocalRooms {
 
     /// The rooms in which messages of this kind are said.
     #[inline]
-    pub fn floor_of(&self, kind: usize) -> &LocalRoomKind {
+    pub fn kind_of_rooms(&self, kind: usize) -> &LocalRoomKind {
         &self.local_kinds[usize::from(self.say(kind).room)]
     }
 
@@ -76,7 +76,7 @@ impl LocalRooms {
     /// To how many a message of this kind is due, by its sender's number in the run: the members of its room who hear it.
     #[inline]
     pub fn hearers_of(&self, sender: u32, kind: usize) -> u32 {
-        let local_kind = self.floor_of(kind);
+        let local_kind = self.kind_of_rooms(kind);
         self.say(kind).hearers(local_kind.members(local_kind.room(sender)))
     }
 }

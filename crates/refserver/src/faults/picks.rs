@@ -57,7 +57,7 @@ impl Faults {
     }
 
     /// What becomes of message `k` of those that are sent again to clients that come back.
-    pub fn mischief(&self, k: u64) -> wire::ReplayFault {
+    pub fn replay_fault(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
         let mut holds = |which: Option<Selector>| which.is_some_and(|which| which.holds(k, &mut rng));
         wire::ReplayFault { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }

@@ -52,7 +52,7 @@ impl Answer {
         let tone = match claim.tone {
             Tone::Good => "good",
             Tone::Plain => "plain",
-            Tone::Inconclusive => "doubt",
+            Tone::Doubt => "doubt",
             Tone::Bad => "bad",
         };
         Self { question, detail: claim.detail(), answer: claim.answer, tone }

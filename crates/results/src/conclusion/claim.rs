@@ -16,7 +16,7 @@ pub enum Tone {
     /// Neither.
     Plain,
     /// Not known, or not for certain.
-    Inconclusive,
+    Doubt,
     /// Something was lost, or broke.
     Bad,
 }

@@ -31,8 +31,7 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     Some(match broken.and_then(beyond) {
         Some(beyond) => {
-            let claim =
-                Claim::new("held.until_gave_out", Tone::Inconclusive, format!("at least {held}")).of(held);
+            let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
             claim.with_facts(vec![format!("{beyond}; {interval}")])
         }
         None => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
@@ -66,8 +65,7 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     let Some(beyond) = gave_out(run, best) else {
         return Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]));
     };
-    let claim =
-        Claim::new("held.rates_at_least", Tone::Inconclusive, format!("at least {answer}")).of(answer);
+    let claim = Claim::new("held.rates_at_least", Tone::Doubt, format!("at least {answer}")).of(answer);
     Some(claim.with_facts(vec![safe, beyond]))
 }
 
@@ -103,7 +101,7 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     let step = heaviest_kept(run)?;
     let mut lost = losses::all(run.scenario, step);
     lost.extend(losses::while_away(step));
-    let tone = if lost.is_empty() { Tone::Plain } else { Tone::Inconclusive };
+    let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
     let claim = Claim::new("held.clients", tone, clients(step.clients)).of(clients(step.clients));
     Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
@@ -127,7 +125,7 @@ pub(super) fn maimed(run: &Run) -> Option<Claim> {
     let connected = step.counts.connected;
     let why = step.bottleneck.as_ref().map(|found| format!("the generator: {}", found.cause));
     let so_far = format!("{} of {} were connected until then", count(connected), clients(step.clients));
-    let claim = Claim::new("cannot_tell.maimed", Tone::Inconclusive, "cannot tell");
+    let claim = Claim::new("cannot_tell.maimed", Tone::Doubt, "cannot tell");
     Some(claim.with_facts(why.into_iter().chain([so_far]).collect()).joined_by(": "))
 }
 
@@ -144,7 +142,7 @@ pub(super) fn unloaded(step: &Step) -> Option<String> {
 }
 
 pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {
-    Claim::new(key, Tone::Inconclusive, "cannot tell").with_facts(vec![why]).joined_by(": ")
+    Claim::new(key, Tone::Doubt, "cannot tell").with_facts(vec![why]).joined_by(": ")
 }
 
 /// What a step's clients did, and how fast.

@@ -30,7 +30,7 @@ pub(crate) enum LoginProgress {
     /// There is more to come.
     On,
     /// The login is done, and its connection stands.
-    LinkContext,
+    Through,
     /// The login is done, and its connection is over: another is asked for.
     ThroughAndOut,
 }
@@ -171,11 +171,7 @@ impl Visit {
                 LoginProgress::On
             });
         }
-        Ok(if self.ask(steps, identities, now_ns, io) {
-            LoginProgress::LinkContext
-        } else {
-            LoginProgress::On
-        })
+        Ok(if self.ask(steps, identities, now_ns, io) { LoginProgress::Through } else { LoginProgress::On })
     }
 
     /// Writes the request whose turn it is. True: there is none.

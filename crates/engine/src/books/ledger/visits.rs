@@ -157,7 +157,7 @@ impl Ledger {
     }
 
     /// The books are about to be closed: who is still at a door has no answer.
-    pub(crate) fn close_doors(&mut self, now_ns: u64) {
+    pub(crate) fn close_joins(&mut self, now_ns: u64) {
         let waiting = self.memberships.as_ref().map(|memberships| memberships.waiting()).unwrap_or_default();
         for (client, announced) in waiting {
             self.handle_unanswered_visit(client, announced, now_ns);

@@ -95,5 +95,5 @@ fn a_run_that_has_not_ended_is_not_as_hoped() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
     assert_eq!(conclude(&run).breaks.tone, Tone::Good);
     run.resume_after = Some(1);
-    assert_eq!(conclude(&run).breaks.tone, Tone::Inconclusive);
+    assert_eq!(conclude(&run).breaks.tone, Tone::Doubt);
 }
