@@ -61,6 +61,7 @@ impl Judge {
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         let Limits { asked, stop } = &self.limits;
         verdict::weigh_broken(&mut step, asked.iter().chain(stop).chain(&self.standing));
+        // After the limits: what is sought is the cause of what broke.
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
         step.marks = verdict::marks(&step, self.quantile);
         step

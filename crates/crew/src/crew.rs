@@ -156,6 +156,7 @@ impl Crew {
         merge.expect(self.worker_set.workers());
         let loaded = self.load(&mut merge, order, observer);
         let now_ns = clock::monotonic_ns();
+        // Before the workers are told to settle: what closing the books costs is not of the step.
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
         self.worker_set.agents.send(&Command::Settle);
@@ -209,6 +210,7 @@ impl Crew {
                 }
                 _ => None,
             })?;
+        // Slow readers are in nobody's books: nothing is due to them.
         let receivers =
             grown.iter().map(|(worker, [usable, slow, _])| (*worker, usable.saturating_sub(*slow))).collect();
         self.usable = grown.values().map(|[usable, ..]| usable).sum();

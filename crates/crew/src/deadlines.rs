@@ -52,6 +52,8 @@ impl DrainClock {
             (self.heard_ns, self.silent_ns) = (heard_ns, 0);
         }
         match heard_ns {
+            // Never ahead of what all have reported, nor further behind the time spent listening than a
+            // worker may be silent.
             Some(heard_ns) if self.silent_ns < SILENCE_NS_MAX => {
                 heard_ns.max(self.listened_ns.saturating_sub(SILENCE_NS_MAX)).min(now_ns)
             }

@@ -98,6 +98,8 @@ impl Drain {
     fn is_over(&self, merge: &Merge, now_ns: u64) -> bool {
         let (present, present_since_ns) = self.present;
         let news_ns = merge.totals().last_arrival_ns.max(present_since_ns);
+        // A client that comes back is news as well, and while the window was being closed nothing was
+        // listened to.
         let quiet_ns = now_ns.saturating_sub(news_ns.max(self.began_ns).max(self.looked_ns));
         let is_quiet =
             self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));

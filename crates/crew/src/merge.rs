@@ -144,6 +144,7 @@ impl Merge {
         self.connecting = self.rows.finish();
         self.rows = Rows::new(go_ns, self.epoch_ns);
         self.rows.expect(self.workers.clone());
+        // Handshakes cost more than messages: how late the loop was for them says nothing about the load.
         self.totals.loop_lag = Histogram::new();
         self.grown.to_ns = grown_ns;
         self.grown.connected = self.totals.counts.connected;
@@ -166,6 +167,7 @@ impl Merge {
             return false;
         }
         if self.is_loading() {
+            // By its beginning: a delta that reaches over the end of the window was mostly spent within it.
             let from_ns = delta.at_ns.saturating_sub(delta.usage.wall_ns);
             let is_within = self.window().end_ns().is_none_or(|end_ns| from_ns < end_ns);
             self.costs.add(delta.worker, &delta.usage, is_within);
@@ -324,6 +326,8 @@ impl Merge {
             series: seconds,
             ..Step::default()
         };
+        // In this order: a rate that was kept is one over the window alone; senders whom nothing answers
+        // are judged by the copies; an overload by the level at which the series settles.
         if step.keeps_rate() {
             step.rates.achieved_per_s = achieved_if_kept;
         } else if self.workload == Workload::Broadcast && step.figures.rtt.is_empty() {

@@ -94,6 +94,7 @@ impl Rows {
         if delta.at_ns < self.phase_ns {
             return false;
         }
+        // The nearest end: workers wake a little early or late.
         let number = (delta.at_ns - self.phase_ns + NS_PER_S / 2) / NS_PER_S;
         let newest = self.open.keys().next_back().copied();
         let row = self.open.entry(number.max(self.first_open)).or_default();

@@ -45,6 +45,7 @@ impl Sweep {
         let clients = *self.levels.get(self.at)?;
         let rate = match self.phase {
             Phase::Doubling { rate, .. } => rate,
+            // The middle on a scale of ratios, as the doubling before it.
             Phase::Refining { good, bad, .. } => (good * bad).sqrt(),
         };
         Some((clients, rate))

@@ -170,6 +170,8 @@ impl ServerWatch {
         if self.first.is_none() || now_ns < self.next_ns {
             return;
         }
+        // From now, not from when it was due: late samples must not follow each other closer than the clock
+        // tick can tell apart.
         self.next_ns = now_ns + SAMPLE_INTERVAL_NS;
         let sample = self.sample(false);
         if let (Some(clients), Some(look)) = (growing, sample.alive()) {

@@ -159,6 +159,8 @@ impl Window<'_> {
             Workload::Echo => loaded.received,
             Workload::Broadcast => loaded.acks,
         };
+        // Most were in when the last was sent: the slots were kept full until then, and the rate over that
+        // time is one of a full load.
         (2 * answered > self.totals.counts.sent).then_some(loaded)
     }
 

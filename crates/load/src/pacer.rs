@@ -42,6 +42,8 @@ impl Pacer {
 
     /// How many of our messages are due strictly before `window_ns`.
     pub fn count_before(&self, window_ns: u64) -> u64 {
+        // An estimate, one too many: rounding may put the last one on either side of the end, and only
+        // `due_ns` counts.
         let ours = self.schedule.messages_until(window_ns) / f64::from(self.stride);
         let mut k = ours as u64 + 1;
         while k > 0 && self.due_ns(k - 1) >= window_ns {

@@ -65,6 +65,7 @@ impl Schedule {
         let lengths = self.pieces.iter().map(|piece| piece.duration_ns);
         is_whole
             && self.pieces().iter().all(is_piece)
+            // `due_ns` adds them up without looking.
             && lengths.fold(0, u64::saturating_add) < u64::MAX
             && is_rate(self.rest_per_s)
             && (self.length > 0 || self.rest_per_s > 0.0)

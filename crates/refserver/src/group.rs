@@ -96,6 +96,7 @@ impl Groups {
         if let Some(room_counts) = &self.room_counts {
             room_counts.leave(*room);
         }
+        // Without moving all behind it: the last takes the place, and has to be told.
         members.swap_remove(place.slot as usize);
         let is_session = room.is_of_sessions();
         let moved = members.get(place.slot as usize).map(|&key| Moved { key, place, is_session });

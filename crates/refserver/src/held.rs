@@ -48,6 +48,7 @@ pub(crate) struct Share {
 impl Share {
     /// Books this many bytes in place of those before.
     pub(crate) fn set(&mut self, bytes: usize) {
+        // Relaxed: a sum that is held against a bound, and orders nothing else.
         let booked = &self.held.0.bytes;
         if bytes > self.bytes {
             booked.fetch_add(bytes - self.bytes, Ordering::Relaxed);

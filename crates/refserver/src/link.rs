@@ -81,6 +81,8 @@ impl Link {
     /// Where to keep what does not.
     fn backlog(&mut self, way: Way<'_>) -> io::Result<&mut Backlog> {
         if self.unsent.is_none() {
+            // Room that has appeared since the send is not missed: epoll looks anew when the interest
+            // changes.
             way.poller.modify(&self.socket, way.token, Interest::ReadWriteEdge)?;
         }
         Ok(self.unsent.get_or_insert_with(|| Box::new(Backlog::new(way.held))))

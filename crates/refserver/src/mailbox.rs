@@ -63,6 +63,8 @@ impl Inbox {
 
     /// The waker has spoken: lets it speak again. Parcels that come after this call wake anew.
     pub(crate) fn handle_wake(&self) {
+        // A parcel that comes between the two wakes nobody, and need not: the queue is looked at after
+        // them.
         self.shared.waker.drain();
         self.shared.woken.store(false, Ordering::SeqCst);
     }
@@ -84,6 +86,7 @@ impl Outbox {
     /// Hands a parcel over, and says whether it was taken: not by a worker that is far behind, or gone.
     pub(crate) fn send(&self, room_batch: RoomBatch) -> bool {
         let bytes = room_batch.frames.len();
+        // Booked first: the receiver may have taken it, and booked it out, before `send` returns.
         let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         if queued + bytes > QUEUED_BYTES_MAX || self.sender.send(room_batch).is_err() {
             self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);

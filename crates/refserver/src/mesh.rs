@@ -60,6 +60,7 @@ impl Mesh {
         let mut refused = 0;
         for (token, slot) in (self.first_token..).zip(&mut self.peers) {
             let Some(peer) = slot else { continue };
+            // A batch is left out whole: half of one would put all that follows out of step.
             if peer.link.unsent_bytes() + bytes.len() > QUEUED_BYTES_MAX {
                 refused += 1;
             } else if peer.link.send(&bytes, Way { poller, token, held: &self.held }).is_err() {

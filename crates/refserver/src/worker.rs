@@ -260,6 +260,7 @@ impl Worker {
                     self.take_in(arrival);
                 }
             }
+            // What was raised is looked at with the timers, once a turn.
             TOKEN_INTERRUPTS => {}
             token if token < TOKEN_PEERS => self.accept((token - TOKEN_LISTENERS) as usize)?,
             _ => {
@@ -284,6 +285,8 @@ impl Worker {
     /// The key of a connection that is still the one the token was made for.
     fn find(&self, token: u64) -> Option<usize> {
         let key = token as u32 as usize;
+        // Keys are used again: the serial says whether an event is of the connection that had this one
+        // before.
         let connection = self.connections.get(key)?;
         (u64::from(connection.serial) == token >> 32).then_some(key)
     }
@@ -293,6 +296,8 @@ impl Worker {
         let token = self.token_of(key);
         let connection = &mut self.connections[key];
         let next_ns = connection.deadline_ns.min(connection.session.poll_timeout().unwrap_or(NEVER_NS));
+        // A later deadline needs no entry: the one that is there comes up first, finds nothing due, and
+        // arms again.
         if next_ns < connection.timer_ns {
             connection.timer_ns = next_ns;
             self.timers.add(next_ns, token);

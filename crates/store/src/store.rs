@@ -121,6 +121,8 @@ impl Store {
         keep_to_the_user(path);
         let set = |connection: &Connection| {
             connection.pragma_update(None, "journal_mode", "WAL")?;
+            // With a write-ahead log, NORMAL may lose the last commits in a power cut; a run may have taken
+            // hours.
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "foreign_keys", true)
         };
@@ -297,6 +299,8 @@ impl Store {
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
         let done = |connection: &mut Connection| {
+            // Locks at once, and waits for that: one that begins by reading fails when it comes to write
+            // after somebody else.
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             write(&transaction)?;
             transaction.commit()

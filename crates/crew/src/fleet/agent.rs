@@ -230,6 +230,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     async fn leave(&mut self, why: &str) {
         if let Some(work) = &mut self.work {
             work.handle_leaving(why);
+            // Once, without waiting for the other end: one that is gone finds out by its lease.
             work.link().pump(&self.presence.bus, clock::own_monotonic_ns()).await;
             let _ = self.presence.bus.flush().await;
             self.free(why);

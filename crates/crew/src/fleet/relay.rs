@@ -75,6 +75,7 @@ impl Relay {
         }
         let workers = parts[0][0].workers;
         let run = intro::unique();
+        // Before any agent is claimed: NATS keeps nothing for a subject to which nobody listens yet.
         let ups = bus.subscribe(format!("throng.run.{run}.*")).await?;
         let (claimed, refusal) = gather::claim(&bus, &run, &agents, wanted.key.as_ref()).await;
         let now_ns = clock::monotonic_ns();
@@ -129,6 +130,7 @@ impl Relay {
         for (index, post) in self.posts.iter_mut().enumerate().filter(|(_, post)| post.phase != Phase::Lost) {
             match &order {
                 Order::Command(command) => {
+                    // Only between steps: a clock that moves in the midst of one would move its latencies.
                     if let (Command::Step(_), Some(offset_ns)) = (command, post.exchanges.apply(now_ns)) {
                         post.link.send(&Down::Command(Command::Clock { offset_ns }));
                         let mut states = self.states.lock().expect("nobody panics with it");
@@ -155,6 +157,8 @@ impl Relay {
         if post.phase == Phase::Lost {
             return;
         }
+        // Nothing is taken off a link while the crew has no room: what is not acknowledged waits at the
+        // agent.
         match post.link.handle_if::<Up>(self.waiting.is_empty(), payload, now_ns) {
             Err(_) => self.lose(index, "it talks nonsense").await,
             Ok(Incoming::Nothing) => {}

@@ -61,6 +61,7 @@ impl Census {
         match &self.kind {
             Kind::All(_) | Kind::Even { .. } => f64::from(self.members(0)),
             Kind::Counted(members) => {
+                // Over people, not over rooms: a room of n is that of n of them.
                 let squares: f64 = members.iter().map(|&n| f64::from(n) * f64::from(n)).sum();
                 squares / f64::from(self.clients.max(1))
             }

@@ -32,6 +32,7 @@ impl Even {
     fn numbers(self, room: u32) -> Range<u64> {
         let (room, people, rooms) = (u64::from(room), u64::from(self.people), u64::from(self.rooms));
         match rooms {
+            // As a rule, and asked for each copy: without a division.
             1 => room * people..(room + 1) * people,
             _ => (room * people).div_ceil(rooms)..((room + 1) * people).div_ceil(rooms),
         }

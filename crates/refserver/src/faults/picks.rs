@@ -105,6 +105,7 @@ impl Time {
         match self {
             Time::Fixed(ns) => ns,
             Time::Uniform(from_ns, to_ns) => rng.u64(from_ns..=to_ns),
+            // A draw may be 0, but never 1: so there is no logarithm of 0.
             Time::Exponential(mean_ns) => (-(1.0 - rng.f64()).ln() * mean_ns as f64) as u64,
         }
     }

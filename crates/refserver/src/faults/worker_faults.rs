@@ -197,6 +197,7 @@ impl WorkerFaults {
             self.count("reorder");
             return client.held = bytes;
         }
+        // Behind this one: so the two have changed places.
         bytes.append(&mut client.held);
         if at_ns <= now_ns {
             self.now.extend_from_slice(&bytes);

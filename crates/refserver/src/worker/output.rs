@@ -115,6 +115,8 @@ impl Worker {
                 self.tell_threads(&room_batch);
                 self.tell_processes(&room_batch);
             }
+            // Each goes one hop and no further: from a thread to the processes, from a process to the
+            // threads.
             while let Some(room_batch) = self.inbox.poll_parcel() {
                 self.tell_processes(&room_batch);
                 self.take_parcel(&room_batch);
@@ -209,6 +211,7 @@ impl Worker {
             }
         }
         drop(batch);
+        // Only now may members leave: their list was taken out for as long as it was walked.
         self.groups.end_delivery(group, Buffers::reuse(bytes), members);
         for (key, why) in failed {
             match why {

@@ -111,6 +111,7 @@ impl Lag {
 
     /// What it is a part of: the metric's latency.
     fn numbers(&self) -> (Ns, Ns, String, Quantile) {
+        // The two quantiles need not be of the same messages, and a part is no more than the whole.
         let lag_ns = self.lag_ns.min(self.latency_ns);
         (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }

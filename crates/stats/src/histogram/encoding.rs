@@ -82,6 +82,7 @@ impl Histogram {
         min_ns: u64,
         max_ns: u64,
     ) -> Result<Self, DecodeError> {
+        // A mean that was written and read again may have been rounded past the end.
         let (low, high) = (min_ns as f64 - 1.0, max_ns as f64 + 1.0);
         if self.is_empty()
             || min_ns > max_ns

@@ -84,6 +84,8 @@ impl Packed {
             return Err(DecodeError::Format);
         }
         let n = u128::from(samples);
+        // n samples lie between n times the smallest and n times the largest. Nothing overflows: their
+        // number is bounded above.
         let possible = |min: u128, sum: u128, max: u128| min * n <= sum && sum <= max * n;
         let (min, max) = (u128::from(self.min_ns), u128::from(self.max_ns));
         let is_possible = self.max_ns <= DURATION_NS_MAX

@@ -79,6 +79,7 @@ impl Reader<'_> {
             let (&byte, rest) = self.bytes.split_first()?;
             self.bytes = rest;
             let bits = u64::from(byte & !MORE);
+            // Bits that fall off the top: more than 64.
             if bits << shift >> shift != bits {
                 return None;
             }

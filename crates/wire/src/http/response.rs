@@ -33,6 +33,7 @@ impl<'a> Response<'a> {
 
     /// How the body is framed, given whether the request was a `HEAD` (RFC 9112 §6.3).
     pub fn body(&self, to_head: bool) -> Result<Framing, Failure> {
+        // Before the exceptions: a framing that breaks the rules is refused whatever it is of.
         let announced = Framing::announced(&self.fields, self.minor)?;
         if to_head || matches!(self.status, 100..=199 | 204 | 304) {
             return Ok(Framing::Length(0));
@@ -136,6 +137,7 @@ impl Responses {
             };
             let response = Response::parse(head, lines)?;
             match response.status {
+                // Nobody asked for another protocol here (RFC 9110 §15.2.2).
                 101 => return Err(Failure::HttpStatus(101)),
                 100..=199 => {}
                 _ => {
@@ -158,6 +160,7 @@ impl Responses {
     fn recognise(&self, to_head: bool, input: &mut &[u8]) -> Option<Verdict> {
         let known =
             self.known.as_ref().filter(|known| known.to_head == to_head && !self.head.is_partial())?;
+        // With its empty line: what begins like it is it.
         *input = input.strip_prefix(known.head.as_slice())?;
         Some(known.verdict)
     }

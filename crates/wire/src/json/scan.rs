@@ -40,6 +40,8 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 return Some(&self.bytes[start..self.at - 1]);
             }
+            // Past the backslash and one character, which may be a quotation mark. The digits behind `\u`
+            // end nothing.
             self.at += 2;
             if self.at > self.bytes.len() {
                 return None;

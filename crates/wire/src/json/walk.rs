@@ -91,6 +91,7 @@ impl<'a> Walk<'a> {
         loop {
             let rest = &self.text[self.at..];
             let length = memchr::memchr2(b'"', b'\\', rest)?;
+            // Control characters have to be escaped (RFC 8259 §7).
             if rest[..length].iter().any(|&byte| byte < b' ') {
                 return None;
             }

@@ -139,6 +139,7 @@ impl Requests {
         if !parts.body.is_empty() {
             self.write_body(self.streams.len() - 1, &parts.body, out);
         }
+        // There are no more numbers for streams (RFC 9113 §5.1.1): others need another connection.
         if self.streams.is_spent() {
             self.state = State::Last;
         }

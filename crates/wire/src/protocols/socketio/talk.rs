@@ -301,6 +301,7 @@ pub(crate) fn number(
 ) -> u64 {
     let Some(kind) = message_template.kind.filter(|_| message_template.is_numbered) else { return 0 };
     let &stamp = filling.mark.stamp;
+    // The last bit is the kind: an acknowledgement has nothing but the number to tell it by.
     let number = u64::from(stamp.seq) << 1 | u64::from(kind == Kind::Broadcast);
     pending::push(pending, number, message_template.kind, stamp);
     number
