@@ -58,6 +58,7 @@ mod notebooks;
 mod pages;
 mod people;
 mod preflight;
+mod probe;
 mod publishing;
 mod publishing_kinds;
 mod rails;

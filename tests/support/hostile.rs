@@ -94,7 +94,7 @@ impl<'a> Peer<'a> {
 
     /// Reads the request's head.
     pub fn request(&mut self) -> &mut Self {
-        self.read_key();
+        let _ = self.read_head();
         self
     }
 
@@ -110,7 +110,21 @@ impl<'a> Peer<'a> {
 
     /// Reads the request and answers 101 with the right key and one more header line.
     pub fn upgrade_with(&mut self, line: &str) -> &mut Self {
-        let accept = websocket::accept_key(&self.read_key());
+        let head = self.read_head().unwrap_or_default();
+        self.accept(&head, line)
+    }
+
+    /// Reads the request and upgrades it if its head has this text; otherwise answers with this status.
+    pub fn upgrade_if(&mut self, text: &str, refusal: &str) -> &mut Self {
+        let head = self.read_head().unwrap_or_default();
+        if head.contains(text) {
+            return self.accept(&head, "X-Good: yes");
+        }
+        self.send(format!("HTTP/1.1 {refusal}\r\nContent-Length: 0\r\n\r\n").as_bytes())
+    }
+
+    fn accept(&mut self, head: &str, line: &str) -> &mut Self {
+        let accept = websocket::accept_key(&key_in(head));
         let head = "101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade";
         self.send(format!("HTTP/1.1 {head}\r\nSec-WebSocket-Accept: {accept}\r\n{line}\r\n\r\n").as_bytes())
     }
@@ -210,13 +224,6 @@ impl<'a> Peer<'a> {
     }
 
     /// The request's `Sec-WebSocket-Key`, or nothing if the client leaves before.
-    fn read_key(&mut self) -> String {
-        let head = self.read_head().unwrap_or_default();
-        let mut lines = head.lines().filter_map(|line| line.split_once(':'));
-        let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
-        key.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
-    }
-
     /// The client's next frame, or `None` once it has left.
     pub fn receive_frame(&mut self) -> Option<Frame> {
         loop {
@@ -280,4 +287,11 @@ impl<'a> Peer<'a> {
 
 fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// The client's key for the upgrade.
+fn key_in(head: &str) -> String {
+    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+    let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
+    key.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
 }

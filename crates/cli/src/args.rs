@@ -8,8 +8,8 @@ use crew::fleet::{AgentSelection, WORKERS_MAX};
 use crew::http::Source;
 use report::Words;
 use results::units;
-use secret::Secret;
 
+use crate::access::AccessArgs;
 use crate::compression::Compression;
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
@@ -24,7 +24,7 @@ use crate::secrets::given;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// The server, e.g. ws://127.0.0.1:9000/ws [default: throng's own, started for this run]
-    #[arg(value_parser = given::url, help_heading = None)]
+    #[arg(value_parser = given::websocket_url, help_heading = None)]
     pub(crate) url: Option<String>,
     /// Further servers that share the URL's broadcasts; clients are spread over all of them
     #[arg(
@@ -94,27 +94,11 @@ pub(crate) struct RunArgs {
         help_heading = "Connections"
     )]
     pub(crate) socket: Option<PathBuf>,
-    /// The Origin header
-    #[arg(short, long, value_name = "URL", help_heading = "Connections")]
-    pub(crate) origin: Option<String>,
-    /// An additional header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = given::header, help_heading = "Connections")]
-    pub(crate) headers: Vec<(String, Secret)>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// A WebSocket subprotocol to offer
     #[arg(long = "subprotocol", value_name = "NAME", help_heading = "Connections")]
     pub(crate) subprotocols: Vec<String>,
-    /// Trust the authorities in this PEM file instead of the system's
-    #[arg(long, value_name = "FILE", help_heading = "Connections")]
-    pub(crate) ca: Option<PathBuf>,
-    /// The clients' own certificate, for servers that ask for one: a PEM file, with what is between it and its authority
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Connections")]
-    pub(crate) cert: Option<PathBuf>,
-    /// Its private key: a PEM file
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Connections")]
-    pub(crate) key: Option<PathBuf>,
-    /// Accept any certificate
-    #[arg(long, conflicts_with = "ca", help_heading = "Connections")]
-    pub(crate) insecure: bool,
     /// Use HTTP/2, by prior knowledge where there is no TLS: each client's WebSocket is then a stream of a connection of its own (RFC 8441)
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use crate::Cli;
+use crate::{Cli, spelled_out};
 
 /// Folders of pages, from the root.
 const FOLDERS: [&str; 4] = [".", "docs", "docs/apps", "python"];
@@ -52,7 +52,7 @@ fn commands_in_pages_are_taken() {
     for page in pages() {
         for words in commands(&fs::read_to_string(&page).unwrap()) {
             count += 1;
-            if let Err(error) = Cli::try_parse_from(&words) {
+            if let Err(error) = Cli::try_parse_from(spelled_out(words.iter().map(Into::into).collect())) {
                 refused.push(format!("{}: {}\n{error}", page.display(), words.join(" ")));
             }
         }

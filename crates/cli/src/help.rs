@@ -7,12 +7,12 @@ pub(crate) const WELCOME: &str = "\
 How much does your realtime server hold, where does it break, and can you
 believe the number? Three things to try:
 
-  throng broadcast                     what a result looks like, with throng's
-                                       own server
-  throng idle ws://HOST:PORT/PATH      your server: can it be reached, and what
-                                       does a connection cost it?
-  throng init                          a file that says what your app's clients
-                                       say, and that runs as it is
+  throng HOST:PORT                          look at a server: what it speaks,
+                                            and which command loads it
+  throng echo --clients 100 --duration 10s  a first result, with throng's own
+                                            server (or with yours: add its URL)
+  throng init                               write an app file: what your app's
+                                            clients send and receive
 
 Every command is in throng --help, the usual flags of one in throng echo -h.
 ";

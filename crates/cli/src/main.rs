@@ -3,7 +3,9 @@
 // They panic when the reader is gone; `stderr` and `output` do not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod access;
 mod agenda;
+mod answer;
 mod app_file;
 mod archive;
 mod args;
@@ -72,7 +74,9 @@ use crate::verbs::report::Report;
 use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
-use crate::verbs::{agent, audit, compare, completions, events, fleet, init, run as run_app, runs, serve};
+use crate::verbs::{
+    agent, audit, compare, completions, events, fleet, init, probe, run as run_app, runs, serve,
+};
 
 /// What was measured outlives the memory.
 #[global_allocator]
@@ -88,6 +92,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  throng localhost:3000                 look at a server: what loads it?
   throng echo                           load throng's own server
   throng serve                          start that server, to try things on
   throng echo ws://127.0.0.1:9000/ws    each client sends once a second
@@ -113,6 +118,7 @@ enum Verb {
     Run(run_app::Run),
     Audit(audit::Audit),
     Init(init::Init),
+    Probe(probe::Probe),
     Runs(runs::Runs),
     Report(Report),
     Shootout(Shootout),
@@ -148,6 +154,7 @@ fn main() -> ExitCode {
         Verb::Run(run) => run.run(),
         Verb::Audit(audit) => audit.run(),
         Verb::Init(init) => init.run(),
+        Verb::Probe(probe) => probe.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
@@ -172,7 +179,7 @@ fn main() -> ExitCode {
 
 /// Our own command line, or the one that it says is to be read.
 fn command_line() -> Result<Cli, Failure> {
-    let mut words: Vec<OsString> = env::args_os().collect();
+    let mut words = spelled_out(env::args_os().collect());
     let mut cli = parse(&words);
     if let Verb::Words { .. } = cli.verb {
         words = hidden::read_words()?;
@@ -180,6 +187,15 @@ fn command_line() -> Result<Cli, Failure> {
     }
     secrets::begin(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     Ok(cli)
+}
+
+/// The command line with the verb that a URL alone stands for.
+fn spelled_out(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_url = |word: &OsString| word.to_str().is_some_and(probe::is_url);
+    if words.get(1).is_some_and(is_url) {
+        words.insert(1, probe::NAME.into());
+    }
+    words
 }
 
 /// Reads a command line. One that makes no sense, or asks for help, ends the process.

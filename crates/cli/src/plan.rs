@@ -246,7 +246,7 @@ fn client_spec(
         client_spec.path = opened(path, &target.path)?.into();
     }
     client_spec.origin = client_spec.origin.or(described.connect.origin);
-    let is_given = |name: &str| args.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+    let is_given = |name: &str| args.access.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     client_spec.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     client_spec.people = described.people.into();
     let spoken = Spoken {
@@ -266,9 +266,9 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
         carrier: carrier(args, target, spoken)?,
         host: target.host.clone(),
         path: target.path.as_str().into(),
-        origin: args.origin.clone(),
+        origin: args.access.origin.clone(),
         subprotocols: args.subprotocols.clone(),
-        headers: args.headers.clone(),
+        headers: args.access.headers.clone(),
         userinfo: target.userinfo.clone(),
         deflate: args.compression.options(),
         payload_bytes: args.payload_padding.map(|sizes| sizes.min),

@@ -1,7 +1,5 @@
 //! One client tries first: what would stop all of them is told in a line, before anything is measured or kept.
 
-mod answer;
-
 use std::borrow::Cow;
 
 use engine::ProbeResult;
@@ -9,9 +7,10 @@ use load::Plan;
 use net::clock;
 use wire::{DialectId, Facts, HttpOptions};
 
+use crate::access;
+use crate::answer::Answer;
 use crate::exit::Failure;
 use crate::interrupts;
-use crate::preflight::answer::Answer;
 use crate::request::{self, Request};
 use crate::secrets;
 
@@ -128,7 +127,7 @@ fn other_dialect(plan: &Plan, met: &ProbeResult, heard: &str) -> Option<&'static
 }
 
 /// Whether the server has shown that it expects TLS.
-fn is_tls(met: &ProbeResult) -> bool {
+pub(crate) fn is_tls(met: &ProbeResult) -> bool {
     let said = String::from_utf8_lossy(&met.said);
     met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
 }
@@ -137,8 +136,8 @@ fn is_tls(met: &ProbeResult) -> bool {
 fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
     match status {
         300..=399 => "; give the URL that it leads to".to_owned(),
-        401 => "; pass what lets clients in: --token, --header, or user:password@ in the URL".to_owned(),
-        403 => "; check --origin, --token and --header, and whom the server lets in".to_owned(),
+        401 => format!("; {}", access::log_in()),
+        403 => format!("; pass --origin, or {}", access::log_in()),
         407 => "; that is a proxy: measure the server itself".to_owned(),
         405 if is_request => "; choose another --method".to_owned(),
         429 | 500..=599 => "; the server's own log may say why".to_owned(),

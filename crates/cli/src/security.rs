@@ -22,11 +22,11 @@ pub(crate) struct Security {
 impl Security {
     /// Reads the files that the flags name.
     pub(crate) fn of(args: &RunArgs) -> Result<Security, Failure> {
-        let identity = args.cert.as_deref().zip(args.key.as_deref());
+        let identity = args.access.cert.as_deref().zip(args.access.key.as_deref());
         Ok(Security {
-            authorities: args.ca.as_deref().map(authorities).transpose()?,
+            authorities: args.access.ca.as_deref().map(authorities).transpose()?,
             identity: identity.map(|(cert, key)| identity_in(cert, key)).transpose()?,
-            insecure: args.insecure,
+            insecure: args.access.insecure,
             resumes: !args.no_tls_resumption,
         })
     }

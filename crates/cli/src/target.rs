@@ -205,6 +205,20 @@ impl Target {
         })
     }
 
+    /// The same server at another path and query.
+    pub(crate) fn at_path(&self, path: &str) -> Self {
+        Self {
+            url: self.url.clone(),
+            name: None,
+            built_in: None,
+            endpoints: self.endpoints.clone(),
+            host: self.host.clone(),
+            path: path.to_owned(),
+            tls_name: self.tls_name.clone(),
+            userinfo: self.userinfo.clone(),
+        }
+    }
+
     /// The same server's root, for plain requests.
     pub(crate) fn at_root(self) -> Self {
         let url = self.url.replacen("ws", "http", 1);
@@ -256,9 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_no_target() {
-        for bad in
-            ["127.0.0.1:9000", "ftp://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://127.0.0.1:0/"]
-        {
+        for bad in ["ftp://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://127.0.0.1:0/"] {
             assert!(resolve(bad, None).is_err(), "{bad}");
         }
     }

@@ -32,6 +32,8 @@ pub struct ProbeResult {
     pub is_local: bool,
     /// The status of the answer to its request, or of the one that refused it.
     pub status: Option<u16>,
+    /// Whether the message that the probe sent was answered.
+    pub is_answered: bool,
     /// What the server said, decrypted, without secrets of ours: the beginning.
     pub said: Vec<u8>,
 }
@@ -71,6 +73,7 @@ pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::
     }
     let answered = probe.ledger.meter.statuses.keys().next().copied();
     result.status = result.status.or(answered);
+    result.is_answered = probe.ledger.meter.counts.received > 0;
     let said = probe.shared.said.take().unwrap_or_default();
     let options = probe.shared.wire.options();
     let secrets = [options.secrets(), options.people.secrets_of(0)].concat();

@@ -9,7 +9,7 @@ fn plan_for(url: &str, dialect: &str) -> Plan {
 
 fn met(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> ProbeResult {
     let failure = failure.map(|(kind, why)| (kind.to_owned(), why.to_owned()));
-    ProbeResult { failure, status, said: said.to_vec(), is_local: false }
+    ProbeResult { failure, status, said: said.to_vec(), ..ProbeResult::default() }
 }
 
 /// The key of what is in the way, if its text holds these names.

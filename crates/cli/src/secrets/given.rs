@@ -23,6 +23,21 @@ pub(crate) fn url(text: &str) -> Result<String, String> {
     Ok(url)
 }
 
+/// A server for WebSockets: `host:port/path` means `ws://`.
+pub(crate) fn websocket_url(text: &str) -> Result<String, String> {
+    url(text).map(|url| with_scheme(&url, "ws"))
+}
+
+/// A server for requests: `host:port/path` means `http://`.
+pub(crate) fn http_url(text: &str) -> Result<String, String> {
+    url(text).map(|url| with_scheme(&url, "http"))
+}
+
+/// A URL as users write it: without a scheme, it has this one.
+fn with_scheme(text: &str, scheme: &str) -> String {
+    if text.contains("://") { text.to_owned() } else { format!("{scheme}://{text}") }
+}
+
 /// A URL that only one end may see, such as NATS': it may contain credentials.
 pub(crate) fn whole_url(text: &str) -> Result<Secret, String> {
     url(text).map(Secret::from)
@@ -74,6 +89,13 @@ fn read(reference: Reference<'_>) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scheme_may_be_left_out() {
+        assert_eq!(websocket_url("localhost:3000/ws").as_deref(), Ok("ws://localhost:3000/ws"));
+        assert_eq!(http_url("[::1]:80").as_deref(), Ok("http://[::1]:80"));
+        assert_eq!(http_url("https://a/ws").as_deref(), Ok("https://a/ws"));
+    }
 
     #[test]
     fn secrets_in_the_environment_and_in_files() {

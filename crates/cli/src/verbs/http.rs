@@ -20,7 +20,7 @@ use crate::processes;
 use crate::rates::{self, Rates};
 use crate::request::{self, Request};
 use crate::run;
-use crate::secrets;
+use crate::secrets::{self, given};
 use crate::target::{self, Target};
 use crate::verbs::steps;
 
@@ -118,9 +118,9 @@ fn for_http(arg: clap::Arg) -> clap::Arg {
     let id = arg.get_id().as_str();
     let is_of_dialects = dialect_args::dialects_of(id).is_some();
     match id {
-        "url" => {
-            arg.help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]")
-        }
+        "url" => arg
+            .value_parser(given::http_url)
+            .help("The server, e.g. http://127.0.0.1:8080/ [default: throng's own, started for this run]"),
         "over_http2" => arg
             .help("Use HTTP/2: agreed on with TLS (ALPN) for https://, by prior knowledge for http://")
             .help_heading("Load"),
@@ -249,7 +249,7 @@ impl Http {
     /// `Host` and `Connection` say what others flags and the URL say: the former is given back.
     fn take_headers_of_our_own(&mut self) -> Option<String> {
         let mut host = None;
-        self.run.headers.retain(|(name, value)| match name.to_ascii_lowercase().as_str() {
+        self.run.access.headers.retain(|(name, value)| match name.to_ascii_lowercase().as_str() {
             "host" => {
                 host = Some(value.reveal().to_owned());
                 false

@@ -14,6 +14,7 @@ pub(crate) mod http;
 pub(crate) mod idle;
 pub(crate) mod init;
 pub(crate) mod loads;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;

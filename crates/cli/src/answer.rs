@@ -4,23 +4,32 @@
 const BODY_CHARS_MAX: usize = 120;
 
 /// The parts of an answer that a person wants to see.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Answer {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The status; `None` if it is none of HTTP/1.
+    pub(crate) status: Option<u16>,
     reason: String,
-    location: Option<String>,
-    body: Option<String>,
+    /// Where a redirect leads.
+    pub(crate) location: Option<String>,
+    /// The name that the server gives itself.
+    pub(crate) server: Option<String>,
+    /// The media type of the body, without parameters.
+    pub(crate) content_type: Option<String>,
+    /// The first line of the body, or the title of a page.
+    pub(crate) body: Option<String>,
 }
 
 impl Answer {
     /// Reads an answer as it came. To be quoted, not acted upon: what is odd is left out, and nothing is read of HTTP/2's.
-    pub(super) fn read(said: &[u8]) -> Answer {
+    pub(crate) fn read(said: &[u8]) -> Answer {
         if !said.starts_with(b"HTTP/1.") {
             return Answer::default();
         }
         let text = String::from_utf8_lossy(said);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let mut lines = head.lines();
-        let reason = lines.next().and_then(|line| line.splitn(3, ' ').nth(2)).unwrap_or_default();
+        let mut parts = lines.next().unwrap_or_default().splitn(3, ' ').skip(1);
+        let (status, reason) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let fields: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
         let field = |name: &str| {
             let found = fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
@@ -30,15 +39,23 @@ impl Answer {
         let body = if is_chunked { body.split_once("\r\n").map_or("", |(_, chunk)| chunk) } else { body };
         let is_text = field("content-encoding").is_none();
         Answer {
+            status: status.parse().ok(),
             reason: readable(reason),
             location: field("location").map(readable),
+            server: field("server").map(readable),
+            content_type: field("content-type").and_then(|value| value.split(';').next()).map(readable),
             body: Some(first_line(body)).filter(|line| is_text && !line.is_empty()),
         }
     }
 
+    /// `404 Not Found`.
+    pub(crate) fn reason(&self, status: u16) -> String {
+        format!("{status} {}", self.reason).trim_end().to_owned()
+    }
+
     /// `401 Unauthorized: no token`, `301 Moved Permanently, which leads to https://…`.
-    pub(super) fn told(&self, status: u16) -> String {
-        let status = format!("{status} {}", self.reason).trim_end().to_owned();
+    pub(crate) fn told(&self, status: u16) -> String {
+        let status = self.reason(status);
         match (&self.location, &self.body) {
             (Some(location), _) => format!("{status}, which leads to {location}"),
             (None, Some(body)) => format!("{status}: {body}"),

@@ -1,0 +1,45 @@
+//! The flags by which a server lets clients in.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use secret::Secret;
+
+use crate::secrets::given;
+
+/// The ways of logging in, for clients that a server does not let in.
+pub(crate) const WAYS_TO_LOG_IN: [&str; 3] = [
+    "a cookie or a header: -H 'Cookie: …' or -H 'Authorization: Bearer …'",
+    "a token: --token env:JWT",
+    "[[login]] in an app file, which throng init writes",
+];
+
+/// The same in a sentence.
+pub(crate) fn log_in() -> String {
+    let [header, token, login] = WAYS_TO_LOG_IN;
+    format!("log in with {header}; {token}; or {login}")
+}
+
+/// Origin, headers and certificates.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connections")]
+pub(crate) struct AccessArgs {
+    /// The Origin header
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) origin: Option<String>,
+    /// An additional header; its value may be env:NAME or file:PATH, as in 'Authorization: Bearer env:JWT'
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = given::header)]
+    pub(crate) headers: Vec<(String, Secret)>,
+    /// Trust the authorities in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// The clients' own certificate, for servers that ask for one: a PEM file, with what is between it and its authority
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its private key: a PEM file
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca")]
+    pub(crate) insecure: bool,
+}

@@ -1,0 +1,237 @@
+//! `throng URL`: what answers there, and which command loads it.
+
+mod advice;
+mod places;
+mod service;
+
+use std::iter;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use engine::ProbeResult;
+use load::Workload;
+use net::signals::Interrupts;
+use wire::HttpOptions;
+
+use crate::access::AccessArgs;
+use crate::answer::Answer;
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::interrupts;
+use crate::output;
+use crate::plan;
+use crate::preflight;
+use crate::secrets::{self, given};
+use crate::target::{self, Target};
+use crate::verbs::probe::advice::{Trial, View};
+use crate::verbs::probe::places::{Asked, Place};
+use crate::verbs::probe::service::{Found, Reply};
+
+/// The verb that a URL alone stands for.
+pub(crate) const NAME: &str = "probe";
+/// Connections that one probe makes at most.
+const REQUESTS_MAX: usize = 12;
+/// Time for the first request, in which a server may have to wake up, and for each further one.
+const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for all of them.
+const TIME_MAX: Duration = Duration::from_secs(15);
+/// How a server that is there may end a plain request, by the kinds of errors.
+const ENDS: [&str; 3] = ["eof", "reset", "not_http"];
+/// Any status of an answer is worth knowing.
+const ANY_STATUS: (u16, u16) = (200, 599);
+
+/// Look at a server: what it speaks, and which command loads it (short: throng URL)
+///
+/// Makes at most 12 connections: to the URL itself, and to the places where Action Cable, Socket.IO, Phoenix, SockJS,
+/// GraphQL and plain WebSockets usually are.
+#[derive(Args)]
+pub(crate) struct Probe {
+    /// The server: http://, https://, ws:// or wss://; HOST:PORT/PATH means ws://
+    #[arg(value_parser = given::websocket_url)]
+    url: String,
+    #[command(flatten)]
+    access: AccessArgs,
+}
+
+impl Probe {
+    /// Runs it.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let mut args = RunArgs::of_url(&self.url);
+        args.access = self.access;
+        let target = target::of(&args, 1)?;
+        let (interrupts, ends_at) = (interrupts::install()?, Instant::now() + TIME_MAX);
+        let mut prober = Prober { args, target, interrupts, ends_at, requests: 0 };
+        let first = prober.first()?;
+        let found = prober.look(&first)?;
+        let trial = match advice::best(&found) {
+            Some(found) if found.barrier.is_none() => prober.try_echo(found)?,
+            _ => None,
+        };
+        let view = View {
+            url: secrets::url(&prober.target.url),
+            requests: prober.requests,
+            has_headers: !prober.args.access.headers.is_empty(),
+            found: &found,
+            trial: trial.as_ref(),
+        };
+        output::print(&view.text())
+    }
+}
+
+/// Whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`, `example.org`. No verb does.
+pub(crate) fn is_url(word: &str) -> bool {
+    let is_file = word.ends_with(".toml");
+    !word.starts_with('-') && !is_file && (word.contains([':', '/', '.']) || word == "localhost")
+}
+
+/// The one that makes the requests, and counts them.
+struct Prober {
+    args: RunArgs,
+    target: Target,
+    interrupts: Interrupts,
+    ends_at: Instant,
+    requests: usize,
+}
+
+impl Prober {
+    /// The answer of the URL itself to a plain request. A server that cannot be reached ends the probe.
+    fn first(&mut self) -> Result<Reply, Failure> {
+        let place = Place::get(&self.target.path);
+        let reply = self.ask(&place, None, FIRST_TIMEOUT)?;
+        let Some((kind, why)) = &reply.failure else { return Ok(reply) };
+        let url = secrets::url(&self.target.url);
+        let could_not = |why: String| Failure::could_not("reach", format!("reach {url}"), why).because(kind);
+        if reply.is_tls {
+            let secure = url.replacen("http:", "https:", 1).replacen("ws:", "wss:", 1);
+            return Err(could_not(format!("the server speaks TLS on this port; try throng {secure}")));
+        }
+        // A server of WebSockets alone may end a plain request as it likes.
+        if reply.status.is_some() || ENDS.contains(&kind.as_str()) {
+            return Ok(reply);
+        }
+        Err(could_not(format!("{kind}: {why}")))
+    }
+
+    /// All that is found at the URL and at the usual places.
+    fn look(&mut self, first: &Reply) -> Result<Vec<Found>, Failure> {
+        let page = Place::get(&self.target.path);
+        let mut found = Vec::from_iter(service::found(&page, first, None));
+        let itself = Place::itself(&self.target.path);
+        let usual = places::usual().into_iter().filter(|place| place.base() != itself.base());
+        for place in iter::once(itself.clone()).chain(usual) {
+            // A server that takes one path unseen may take any.
+            let is_known = place.is_plain() && found.iter().any(Found::is_plain);
+            if is_known || self.is_over() {
+                continue;
+            }
+            let reply = self.ask(&place, None, TIMEOUT)?;
+            let (reply, origin) = self.with_origin(&place, reply)?;
+            found.extend(service::found(&place, &reply, first.status).map(|one| Found { origin, ..one }));
+            // A URL with the path of a WebSocket leaves nothing to be looked for.
+            if itself.base() != "/" && found.iter().any(|found| found.service.example().is_some()) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The reply with the server's own origin, where a browser's page has one and that changes the answer.
+    fn with_origin(&mut self, place: &Place, reply: Reply) -> Result<(Reply, Option<String>), Failure> {
+        let refuses = reply.status.is_some_and(|status| status == place.origin_refusal());
+        let given = self.args.access.origin.clone();
+        if !refuses || given.is_some() || place.is_get() || self.is_over() {
+            return Ok((reply, given.filter(|_| !place.is_get())));
+        }
+        let scheme = if self.target.tls_name.is_some() { "https" } else { "http" };
+        let origin = format!("{scheme}://{}", self.target.host);
+        let again = self.ask(place, Some(&origin), TIMEOUT)?;
+        let is_changed = again.status != reply.status;
+        Ok(if is_changed { (again, Some(origin)) } else { (reply, None) })
+    }
+
+    /// Has one client speak the protocol that was found, and send one message.
+    fn try_echo(&mut self, found: &Found) -> Result<Option<Trial>, Failure> {
+        let Some(dialect) = found.service.dialect().filter(|_| !self.is_over()) else { return Ok(None) };
+        let place = Place { path: found.path.clone(), asked: Asked::Echo(dialect), may_be_plain: false };
+        let reply = self.ask(&place, found.origin.as_deref(), TIMEOUT)?;
+        Ok(Some(match &reply.failure {
+            None if reply.is_answered => Trial::Echoes,
+            None => Trial::Connects,
+            Some((kind, why)) => Trial::Fails(format!("{kind}: {why}")),
+        }))
+    }
+
+    /// Makes one request.
+    fn ask(&mut self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Reply, Failure> {
+        self.requests += 1;
+        let mut args = self.args.clone();
+        args.connect_timeout = Some(timeout.as_nanos() as u64);
+        args.access.origin = args.access.origin.or(origin.map(str::to_owned));
+        args.subprotocols = place.subprotocols();
+        let target = self.target.at_path(&place.path);
+        let mut plan = plan::plan(&args, &target, Workload::Echo, place.dialect().name(), Some(1))?;
+        if place.is_get() {
+            let is_secure = plan.tls.is_some();
+            let http = HttpOptions { is_secure, expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
+            plan.client_spec.of_dialect.settings = http.into();
+        }
+        let met = engine::probe(&plan, place.sends(), &|| self.interrupts.count() > 0)
+            .map_err(|error| {
+                Failure::of_generator("start_client", "start a client", net::errors::told(&error))
+            })?
+            .ok_or_else(Failure::interrupted)?;
+        Ok(self.reply(place, met, plan.tls.is_none()))
+    }
+
+    fn reply(&self, place: &Place, met: ProbeResult, is_plain: bool) -> Reply {
+        let answer = Answer::read(&met.said);
+        let text = if place.is_get() { answer.body.clone().unwrap_or_default() } else { met.excerpt() };
+        let url = self.place_url(place);
+        Reply {
+            status: met.status.or(answer.status),
+            is_tls: is_plain && preflight::is_tls(&met),
+            is_answered: met.is_answered,
+            failure: met.failure,
+            url,
+            answer,
+            text,
+        }
+    }
+
+    /// The place as a command line names it.
+    fn place_url(&self, place: &Place) -> String {
+        let is_secure = self.target.tls_name.is_some();
+        // Of a session's plain requests, runs are told the WebSocket.
+        let is_page = place.is_get() && place.base() == place.path;
+        let scheme = match (is_page, is_secure) {
+            (true, false) => "http",
+            (true, true) => "https",
+            (false, false) => "ws",
+            (false, true) => "wss",
+        };
+        secrets::url(&format!("{scheme}://{}{}", self.target.host, place.base()))
+    }
+
+    fn is_over(&self) -> bool {
+        // The last is for the trial.
+        self.requests >= REQUESTS_MAX || Instant::now() >= self.ends_at || self.interrupts.count() > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_verbs() {
+        for url in
+            ["ws://a/", "https://a", "localhost:3000", "localhost", "10.0.0.1:80/x", "[::1]:80", "a.org"]
+        {
+            assert!(is_url(url), "{url}");
+        }
+        for other in ["echo", "--version", "-h", "app.toml", "child-agent", "sing"] {
+            assert!(!is_url(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What a probe says: a line for each place, what is in the way, and the commands to type next.
+
+use crate::access::WAYS_TO_LOG_IN;
+use crate::verbs::probe::service::{self, Barrier, Found, Service};
+
+/// What came of one client that spoke the protocol and sent a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trial {
+    /// The message was answered.
+    Echoes,
+    /// The client is connected; the server did not answer the message.
+    Connects,
+    /// The server turned the client away, or said nothing.
+    Fails(String),
+}
+
+const NO_WEBSOCKET: &str =
+    "  no WebSocket found; the browser's developer tools show its path: throng ws://HOST:PORT/PATH\n";
+
+/// A command to type, and what it is for.
+#[derive(Debug, PartialEq, Eq)]
+struct Command {
+    words: String,
+    purpose: &'static str,
+}
+
+/// The place that is tried and loaded: a WebSocket with a protocol, before a plain one, before requests.
+pub(super) fn best(found: &[Found]) -> Option<&Found> {
+    let by = |is: fn(&Found) -> bool| found.iter().find(|found| is(found));
+    by(|found| found.service.dialect().is_some() && !found.is_plain())
+        .or_else(|| by(|found| found.service.example().is_some()))
+        .or_else(|| found.first())
+}
+
+/// All that a probe has to say.
+pub(super) struct View<'a> {
+    /// The URL that was asked for.
+    pub(super) url: String,
+    /// Connections that were made.
+    pub(super) requests: usize,
+    /// Whether they had headers of the user's.
+    pub(super) has_headers: bool,
+    pub(super) found: &'a [Found],
+    /// What came of speaking to the best of them.
+    pub(super) trial: Option<&'a Trial>,
+}
+
+impl View<'_> {
+    /// The lines that are printed.
+    pub(super) fn text(&self) -> String {
+        let View { url, requests, has_headers, found, trial } = self;
+        let mut text = format!("{url}: {requests} requests\n\n");
+        let width = found.iter().map(|found| found.url.chars().count()).max().unwrap_or_default();
+        for place in *found {
+            text.push_str(&format!("  {:width$}  {}\n", place.url, line(place)));
+        }
+        if !found.iter().any(|found| found.service.example().is_some()) {
+            text.push_str(NO_WEBSOCKET);
+        }
+        if let Some((place, said)) = barrier(found, *trial) {
+            text.push_str(&format!("\nIn the way at {place}: {said}\n"));
+        }
+        let commands = commands(found, *trial);
+        if !commands.is_empty() {
+            text.push_str(if *has_headers { "\nNext, with the same -H:\n" } else { "\nNext:\n" });
+        }
+        for Command { words, purpose } in commands {
+            text.push_str(&format!("  {words}\n      {purpose}\n"));
+        }
+        text
+    }
+}
+
+/// Where clients are turned away, and with which words.
+fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
+    let best = best(found)?;
+    let of_trial = match trial {
+        Some(Trial::Fails(why)) if service::is_refusal(why) => Some(Barrier::Login(why.clone())),
+        _ => None,
+    };
+    let barrier = of_trial.or_else(|| best.barrier.clone())?;
+    let said = match barrier {
+        Barrier::Login(said) => {
+            let ways = WAYS_TO_LOG_IN.map(|way| format!("\n  {way}"));
+            format!("{said}\nLog in in one of three ways:{}", ways.concat())
+        }
+        Barrier::Redirect(location) => format!("it leads to {location}"),
+    };
+    Some((best.url.clone(), said))
+}
+
+/// What there is at a place, on one line.
+fn line(found: &Found) -> String {
+    let mut parts = vec![found.service.name().to_owned()];
+    parts.extend(found.details.iter().cloned());
+    parts.extend((found.service == Service::EventStream).then(|| "which throng cannot load".to_owned()));
+    parts.extend(found.origin.as_ref().map(|origin| format!("with --origin {origin}")));
+    parts.join(", ")
+}
+
+/// The commands that work as they stand, and the one for which a file has to be edited.
+fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
+    let Some(best) = best(found) else { return Vec::new() };
+    let mut commands = Vec::new();
+    match &best.barrier {
+        Some(Barrier::Redirect(location)) if best.service == Service::Http => {
+            return vec![Command { words: format!("throng {}", quoted(location)), purpose: "look there" }];
+        }
+        Some(Barrier::Login(_)) => commands.push(Command {
+            words: format!("throng {} -H 'Cookie: NAME=VALUE'", quoted(&best.url)),
+            purpose: "look again, logged in",
+        }),
+        _ => commands.extend(load(best, trial)),
+    }
+    if let Some(example) = best.service.example().filter(|_| trial != Some(&Trial::Echoes)) {
+        commands.push(Command {
+            words: format!("throng init --from {example}"),
+            purpose: "write app.toml; make its messages your app's",
+        });
+        commands.push(Command {
+            words: format!("throng run app.toml {} --people 50{}", quoted(&best.url), origin(best)),
+            purpose: "load your app",
+        });
+    }
+    let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
+    commands.extend(page.map(|page| Command {
+        words: format!("throng http {} -c 50 -d 10s", quoted(&page.url)),
+        purpose: "load the page: requests per second",
+    }));
+    commands
+}
+
+/// The command that loads a WebSocket without a file.
+fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
+    let dialect = match best.service.dialect()? {
+        _ if best.is_plain() => String::new(),
+        dialect => format!(" --dialect {}", dialect.name()),
+    };
+    let (verb, purpose) = match trial? {
+        Trial::Echoes => ("echo", "load it: each client sends once a second"),
+        Trial::Connects => ("idle", "open connections and hold them"),
+        Trial::Fails(_) => return None,
+    };
+    let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{}", quoted(&best.url), origin(best));
+    Some(Command { words, purpose })
+}
+
+fn origin(found: &Found) -> String {
+    found.origin.as_ref().map(|origin| format!(" --origin {origin}")).unwrap_or_default()
+}
+
+/// A URL as a shell takes it.
+fn quoted(url: &str) -> String {
+    shlex::try_quote(url).map_or_else(|_| url.to_owned(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "ws://h:1/";
+
+    fn at(service: Service, url: &str) -> Found {
+        let (path, details) = ("/".to_owned(), Vec::new());
+        Found { url: url.to_owned(), path, service, is_good: true, details, origin: None, barrier: None }
+    }
+
+    fn typed(found: &[Found], trial: Option<&Trial>) -> Vec<String> {
+        commands(found, trial).into_iter().map(|command| command.words).collect()
+    }
+
+    #[test]
+    fn commands_follow_from_what_was_found() {
+        let refused = Trial::Fails("connect_timeout: 1 s".to_owned());
+        let (http, cable) = (at(Service::Http, "http://h:1/"), at(Service::ActionCable, "ws://h:1/cable"));
+        let strict = Found { origin: Some("http://h:1".to_owned()), ..cable.clone() };
+        let locked = Found { barrier: Some(Barrier::Login("401".to_owned())), ..at(Service::Plain, URL) };
+        let moved = Found {
+            barrier: Some(Barrier::Redirect("https://h/".to_owned())),
+            is_good: false,
+            ..at(Service::Http, "http://h/")
+        };
+        let cases: [(&[Found], Option<&Trial>, &[&str]); 8] = [
+            (&[], None, &[]),
+            (std::slice::from_ref(&http), None, &["throng http http://h:1/ -c 50 -d 10s"]),
+            (&[moved], None, &["throng https://h/"]),
+            (&[at(Service::EventStream, URL)], None, &[]),
+            (
+                &[at(Service::Plain, URL)],
+                Some(&Trial::Echoes),
+                &["throng echo ws://h:1/ --clients 100 -d 10s"],
+            ),
+            (
+                &[at(Service::Plain, URL)],
+                Some(&Trial::Connects),
+                &[
+                    "throng idle ws://h:1/ --clients 100 -d 10s",
+                    "throng init --from plain",
+                    "throng run app.toml ws://h:1/ --people 50",
+                ],
+            ),
+            (
+                &[http.clone(), at(Service::Plain, URL), strict],
+                Some(&refused),
+                &[
+                    "throng init --from actioncable",
+                    "throng run app.toml ws://h:1/cable --people 50 --origin http://h:1",
+                    "throng http http://h:1/ -c 50 -d 10s",
+                ],
+            ),
+            (
+                &[locked],
+                None,
+                &[
+                    "throng ws://h:1/ -H 'Cookie: NAME=VALUE'",
+                    "throng init --from plain",
+                    "throng run app.toml ws://h:1/ --people 50",
+                ],
+            ),
+        ];
+        for (found, trial, expected) in cases {
+            assert_eq!(typed(found, trial), expected, "{found:?} {trial:?}");
+        }
+        let echo = typed(&[at(Service::Graphql, "ws://h:1/graphql")], Some(&Trial::Echoes));
+        assert_eq!(echo, ["throng echo ws://h:1/graphql --dialect graphql --clients 100 -d 10s"]);
+    }
+
+    #[test]
+    fn a_refusal_names_the_ways_to_log_in() {
+        let found = [at(Service::ActionCable, "ws://h:1/cable")];
+        let trial = Trial::Fails("disconnect_unauthorized: unauthorized".to_owned());
+        let view =
+            View { url: URL.to_owned(), requests: 3, has_headers: true, found: &found, trial: Some(&trial) };
+        let text = view.text();
+        for part in
+            ["ws://h:1/: 3 requests", "In the way at ws://h:1/cable", "--token", "[[login]]", "same -H"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

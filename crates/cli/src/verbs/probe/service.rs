@@ -1,0 +1,322 @@
+//! What a reply means: pure, so that tables test it.
+
+use url::Url;
+use wire::DialectId;
+
+use crate::answer::Answer;
+use crate::verbs::probe::places::{LIVE, Place};
+
+/// What came back for one request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reply {
+    /// The place as a command line names it.
+    pub(super) url: String,
+    pub(super) status: Option<u16>,
+    pub(super) answer: Answer,
+    /// The messages of a WebSocket, or the first line of a body.
+    pub(super) text: String,
+    /// The kind of an error, and the error in words.
+    pub(super) failure: Option<(String, String)>,
+    /// Whether the server expects TLS, and was asked in plain text.
+    pub(super) is_tls: bool,
+    /// Whether a message of the probe was answered.
+    pub(super) is_answered: bool,
+}
+
+/// A kind of server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    ActionCable,
+    /// With the version of Engine.IO, if it says so.
+    SocketIo(Option<u8>),
+    Phoenix,
+    LiveView,
+    SockJs,
+    Graphql,
+    /// A WebSocket whose messages are its own.
+    Plain,
+    /// Server-Sent Events.
+    EventStream,
+    /// Plain requests.
+    Http,
+}
+
+/// What stands between a client and the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Barrier {
+    /// The server does not know who the client is; what it said.
+    Login(String),
+    /// Another URL.
+    Redirect(String),
+}
+
+/// A service at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The URL that a run takes.
+    pub(super) url: String,
+    /// Its path and query.
+    pub(super) path: String,
+    pub(super) service: Service,
+    /// Whether a request is answered with a status of success (RFC 9110 §15.3).
+    pub(super) is_good: bool,
+    /// What more there is to say of it.
+    pub(super) details: Vec<String>,
+    /// The Origin header without which it refuses clients.
+    pub(super) origin: Option<String>,
+    pub(super) barrier: Option<Barrier>,
+}
+
+impl Found {
+    /// Whether it is a WebSocket of no protocol that has a name.
+    pub(super) fn is_plain(&self) -> bool {
+        self.service == Service::Plain
+    }
+}
+
+impl Service {
+    /// The name of the protocol.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Service::ActionCable => "Action Cable",
+            Service::SocketIo(Some(3)) => "Socket.IO 2 (EIO 3)",
+            Service::SocketIo(Some(_)) => "Socket.IO (EIO 4)",
+            Service::SocketIo(None) => "Socket.IO, without polling",
+            Service::Phoenix => "Phoenix Channels",
+            Service::LiveView => "Phoenix LiveView",
+            Service::SockJs => "SockJS",
+            Service::Graphql => "GraphQL (graphql-transport-ws)",
+            Service::Plain => "WebSocket",
+            Service::EventStream => "Server-Sent Events",
+            Service::Http => "HTTP",
+        }
+    }
+
+    /// What a run speaks to it.
+    pub(super) fn dialect(self) -> Option<DialectId> {
+        match self {
+            Service::ActionCable => Some(DialectId::Actioncable),
+            Service::SocketIo(_) => Some(DialectId::Socketio),
+            Service::Phoenix => Some(DialectId::Phoenix),
+            Service::SockJs => Some(DialectId::Sockjs),
+            Service::Graphql => Some(DialectId::Graphql),
+            Service::Plain => Some(DialectId::Raw),
+            Service::LiveView | Service::EventStream | Service::Http => None,
+        }
+    }
+
+    /// The protocol of `throng init --from`.
+    pub(super) fn example(self) -> Option<&'static str> {
+        match self {
+            Service::ActionCable => Some("actioncable"),
+            Service::SocketIo(_) => Some("socketio"),
+            Service::Phoenix => Some("phoenix"),
+            Service::LiveView => Some("liveview"),
+            Service::SockJs => Some("sockjs"),
+            Service::Graphql => Some("graphql"),
+            Service::Plain => Some("plain"),
+            Service::EventStream | Service::Http => None,
+        }
+    }
+}
+
+/// What is at a place by its reply. `usual_status`: the status of a plain request to the URL, which says nothing of this
+/// place where it has the same.
+pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
+    let barrier = barrier(reply);
+    let service = match service(place, reply) {
+        Some(service) => service,
+        // Behind a door there is a room.
+        None if barrier.is_some() && !place.is_get() && reply.status != usual_status => behind(place),
+        None => return None,
+    };
+    let path = if service == Service::LiveView { "/" } else { place.base() };
+    Some(Found {
+        url: reply.url.clone(),
+        path: path.to_owned(),
+        is_good: reply.status.is_some_and(|status| (200..300).contains(&status)),
+        details: details(service, reply),
+        service,
+        origin: None,
+        barrier,
+    })
+}
+
+fn service(place: &Place, reply: &Reply) -> Option<Service> {
+    if place.is_get() {
+        return of_get(place, reply);
+    }
+    let opened = reply.text.as_str();
+    if reply.status != Some(101) {
+        return None;
+    }
+    if let Some(service) = DialectId::opening_with(opened).and_then(by_dialect) {
+        return Some(service);
+    }
+    if opened.contains("\"phx_reply\"") {
+        return Some(if place.path == LIVE { Service::LiveView } else { Service::Phoenix });
+    }
+    if opened.contains("\"connection_ack\"") {
+        return Some(Service::Graphql);
+    }
+    // Rails turns clients away that it does not know in place of the welcome.
+    if opened.starts_with(r#"{"type":"disconnect""#) {
+        return Some(Service::ActionCable);
+    }
+    place.may_be_plain.then_some(Service::Plain)
+}
+
+fn of_get(place: &Place, reply: &Reply) -> Option<Service> {
+    let body = reply.text.as_str();
+    if place.base() != place.path {
+        return if body.starts_with("0{\"sid\"") {
+            Some(Service::SocketIo(Some(4)))
+        } else if body.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(":0{\"sid\"") {
+            Some(Service::SocketIo(Some(3)))
+        } else if body.contains("\"Transport unknown\"") {
+            Some(Service::SocketIo(None))
+        } else {
+            (body.contains("\"websocket\"") && body.contains("\"entropy\"")).then_some(Service::SockJs)
+        };
+    }
+    reply.status?;
+    let is_stream = reply.answer.content_type.as_deref() == Some("text/event-stream");
+    Some(if is_stream { Service::EventStream } else { Service::Http })
+}
+
+fn by_dialect(dialect: DialectId) -> Option<Service> {
+    [Service::ActionCable, Service::SocketIo(Some(4)), Service::SockJs]
+        .into_iter()
+        .find(|service| service.dialect() == Some(dialect))
+}
+
+/// What is usually at a place.
+fn behind(place: &Place) -> Service {
+    let usual = [Service::ActionCable, Service::Phoenix, Service::Graphql];
+    let at = |service: &Service| {
+        let paths = service.dialect().map_or(&[][..], |dialect| dialect.facts().paths);
+        paths.iter().any(|path| place.path.starts_with(path))
+    };
+    if place.path == LIVE { Service::LiveView } else { usual.into_iter().find(at).unwrap_or(Service::Plain) }
+}
+
+fn barrier(reply: &Reply) -> Option<Barrier> {
+    if let Some(location) = &reply.answer.location {
+        let absolute = Url::parse(&reply.url).and_then(|url| url.join(location));
+        return Some(Barrier::Redirect(absolute.map_or_else(|_| location.clone(), Into::into)));
+    }
+    if let Some(status @ (401 | 403)) = reply.status {
+        return Some(Barrier::Login(reply.answer.told(status)));
+    }
+    let why = reply.failure.as_ref().map(|(_, why)| why.as_str()).unwrap_or_default();
+    let said = [reply.text.as_str(), why].into_iter().find(|said| is_refusal(said))?;
+    Some(Barrier::Login(said.to_owned()))
+}
+
+/// Whether a server says that it does not know the client, or what the client may do.
+pub(super) fn is_refusal(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
+}
+
+fn details(service: Service, reply: &Reply) -> Vec<String> {
+    let Answer { server, content_type, .. } = &reply.answer;
+    match (service, reply.status) {
+        (Service::Http | Service::EventStream, Some(status)) => {
+            let told = reply.answer.reason(status);
+            [Some(told), server.clone(), content_type.clone()].into_iter().flatten().collect()
+        }
+        (Service::Plain, _) if !reply.text.is_empty() => vec![format!("it opens with {}", reply.text)],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::probe::places;
+
+    fn reply(status: u16, head: &str, text: &str) -> Reply {
+        let said = format!("HTTP/1.1 {status} Some\r\n{head}\r\n{text}");
+        let answer = Answer::read(said.as_bytes());
+        let text = if status == 101 { text } else { answer.body.as_deref().unwrap_or_default() }.to_owned();
+        Reply { url: "http://h/x".to_owned(), status: Some(status), answer, text, ..Reply::default() }
+    }
+
+    fn at(path: &str) -> Place {
+        let usual = places::usual().into_iter().find(|place| place.base() == path);
+        usual.unwrap_or_else(|| Place::itself(path))
+    }
+
+    #[test]
+    fn replies_name_the_service() {
+        // Captured from Rails 8, Socket.IO 4 and 2, Phoenix 1.8, sockjs-node, graphql-ws, ws.
+        for (path, status, text, service) in [
+            ("/cable", 101, r#"{"type":"welcome"}"#, Some(Service::ActionCable)),
+            (
+                "/cable",
+                101,
+                r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
+                Some(Service::ActionCable),
+            ),
+            (
+                "/socket.io",
+                200,
+                r#"0{"sid":"lv_VI97HAXpY6yYWAAAC","upgrades":[]}"#,
+                Some(Service::SocketIo(Some(4))),
+            ),
+            (
+                "/socket.io",
+                200,
+                r#"97:0{"sid":"lv_VI97HAXpY","upgrades":[]}2:40"#,
+                Some(Service::SocketIo(Some(3))),
+            ),
+            ("/socket.io", 400, r#"{"code":0,"message":"Transport unknown"}"#, Some(Service::SocketIo(None))),
+            ("/socket.io", 200, "<title>An app for all paths</title>", None),
+            (
+                "/socket/websocket",
+                101,
+                r#"["1","1","t","phx_reply",{"status":"error","response":{"reason":"unmatched topic"}}]"#,
+                Some(Service::Phoenix),
+            ),
+            (
+                "/live/websocket",
+                101,
+                r#"["1","1","t","phx_reply",{"status":"error","response":{"reason":"unmatched topic"}}]"#,
+                Some(Service::LiveView),
+            ),
+            (
+                "/sockjs",
+                200,
+                r#"{"websocket":true,"origins":["*:*"],"cookie_needed":false,"entropy":4024097766}"#,
+                Some(Service::SockJs),
+            ),
+            ("/graphql", 101, r#"{"type":"connection_ack"}"#, Some(Service::Graphql)),
+            ("/graphql", 101, "", None),
+            ("/chat", 101, "", Some(Service::Plain)),
+            ("/chat", 101, "hello", Some(Service::Plain)),
+            ("/chat", 101, "0{\"sid\":\"a\"}", Some(Service::SocketIo(Some(4)))),
+            ("/chat", 404, "", None),
+        ] {
+            let found = found(&at(path), &reply(status, "", text), None);
+            assert_eq!(found.map(|found| found.service), service, "{path} {status} {text}");
+        }
+        let stream =
+            found(&Place::get("/"), &reply(200, "Content-Type: text/event-stream\r\n", "data: 1"), None);
+        assert_eq!(stream.unwrap().service, Service::EventStream);
+    }
+
+    #[test]
+    fn refusals_are_barriers() {
+        let barrier = |path: &str, reply: Reply, usual| found(&at(path), &reply, usual)?.barrier;
+        let login = |said: &str| Some(Barrier::Login(said.to_owned()));
+        assert_eq!(barrier("/cable", reply(403, "", "no"), Some(200)), login("403 Some: no"));
+        assert_eq!(barrier("/cable", reply(401, "", ""), Some(401)), None, "all paths are locked");
+        let page = |status, head| found(&Place::get("/"), &reply(status, head, ""), None).unwrap().barrier;
+        assert_eq!(page(401, ""), login("401 Some"));
+        assert_eq!(page(302, "Location: /login\r\n"), Some(Barrier::Redirect("http://h/login".to_owned())));
+        let mut closed = reply(101, "", "");
+        closed.failure = Some(("closed".to_owned(), "with code 4403: Forbidden".to_owned()));
+        assert_eq!(barrier("/chat", closed, None), login("with code 4403: Forbidden"));
+    }
+}

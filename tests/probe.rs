@@ -1,0 +1,168 @@
+//! `throng URL`: what is found at servers of all kinds, and whether the commands that are proposed work as they stand.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::node::Scripts;
+use crate::support::target::{Target, Unavailable};
+use crate::support::throng::{Outcome, Server, run, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
+
+const WITHIN: Duration = Duration::from_secs(60);
+/// A probe takes at most 15 seconds, and a little more on a busy machine.
+const PROBE_MAX: Duration = Duration::from_secs(30);
+/// The most connections that a probe makes.
+const REQUESTS_MAX: usize = 12;
+
+/// What a server does, what the probe says of it, and the beginnings of the commands that it proposes.
+type Case = (fn(&mut Peer), &'static [&'static str], &'static [&'static str]);
+
+fn probe(words: &[&str]) -> Outcome {
+    run(throng([]).args(words), PROBE_MAX)
+}
+
+/// The commands that it proposes.
+fn proposed(outcome: &Outcome) -> Vec<String> {
+    let lines = outcome.stdout.lines().filter_map(|line| line.strip_prefix("  throng "));
+    lines.map(str::to_owned).collect()
+}
+
+/// Runs the proposed command that begins with this verb, for a second instead of ten, in this folder.
+fn assert_works(outcome: &Outcome, verb: &str) {
+    let command = proposed(outcome).into_iter().find(|command| command.starts_with(verb));
+    let command = command.unwrap_or_else(|| panic!("no {verb}: {outcome}"));
+    let words = shlex::split(&command.replace("-d 10s", "-d 1s")).unwrap();
+    let ran = run(throng([]).args(words).args(["--no-store", "--format", "json"]), WITHIN);
+    ran.assert_held();
+}
+
+#[test]
+fn each_protocol_of_throng_s_own_server_is_found_and_loaded() {
+    let server = Server::start(&[]);
+    let all = probe(&[&server.address.to_string()]);
+    assert_eq!(all.code, Some(0), "{all}");
+    for (path, name) in [
+        ("/cable", "Action Cable"),
+        ("/socket.io", "Socket.IO (EIO 4)"),
+        ("/socket/websocket", "Phoenix Channels"),
+        ("/sockjs", "SockJS"),
+        ("/graphql", "GraphQL"),
+    ] {
+        let url = format!("ws://{}{path}", server.address);
+        let is_named = |outcome: &Outcome| {
+            let line = outcome.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{url} ")));
+            line.is_some_and(|line| line.contains(name))
+        };
+        assert!(is_named(&all), "{path}: {all}");
+        let one = probe(&[&url]);
+        assert!(is_named(&one) && one.stdout.lines().count() < all.stdout.lines().count(), "{one}");
+        assert_works(&one, "echo");
+    }
+    let plain = probe(&[&format!("ws://{}/ws", server.address)]);
+    assert_works(&plain, "echo");
+    assert_works(&probe(&[&format!("http://{}/", server.address)]), "http");
+}
+
+/// The line of a page: how many requests there were.
+fn requests(outcome: &Outcome) -> usize {
+    let first = outcome.stdout.lines().next().unwrap_or_default();
+    let number = first.rsplit_once(": ").and_then(|(_, rest)| rest.strip_suffix(" requests"));
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{outcome}"))
+}
+
+#[test]
+fn servers_of_others_are_looked_at_with_few_requests() {
+    let answers_page = |p: &mut Peer| p.answer("200 OK\r\nServer: nginx\r\nContent-Length: 0").fin();
+    let refuses = |p: &mut Peer| p.answer("401 Unauthorized\r\nContent-Length: 8\r\n\r\nno token").fin();
+    let unauthorized = |p: &mut Peer| {
+        p.upgrade().frame(0x81, br#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#).hold();
+    };
+    let stream = |p: &mut Peer| p.answer("200 OK\r\nContent-Type: text/event-stream").hold();
+    let moved =
+        |p: &mut Peer| p.answer("301 Moved\r\nLocation: https://h.example/\r\nContent-Length: 0").fin();
+    let cases: &[Case] = &[
+        (answers_page, &["HTTP, 200 OK, nginx", "no WebSocket"], &["http http://"]),
+        (refuses, &["401 Unauthorized: no token", "-H 'Cookie", "--token", "[[login]]"], &["http://"]),
+        (unauthorized, &["Action Cable", "unauthorized", "[[login]]"], &["ws://", "init --from actioncable"]),
+        (stream, &["Server-Sent Events", "cannot load"], &[]),
+        (moved, &["301 Moved", "https://h.example/"], &["https://h.example/"]),
+    ];
+    for (treat, names, commands) in cases {
+        let server = HostileServer::start(*treat);
+        let outcome = probe(&[&server.url()]);
+        assert!(outcome.code == Some(0) && requests(&outcome) <= REQUESTS_MAX, "{outcome}");
+        for name in *names {
+            assert!(outcome.stdout.contains(name), "{name}: {outcome}");
+        }
+        let proposed = proposed(&outcome);
+        for command in *commands {
+            assert!(proposed.iter().any(|proposed| proposed.starts_with(command)), "{command}: {outcome}");
+        }
+        assert!(!commands.is_empty() || proposed.is_empty(), "{outcome}");
+    }
+}
+
+/// As Rails does, which answers 404 to an origin that it does not allow, and to none.
+#[test]
+fn an_origin_that_opens_the_door_is_in_the_command() {
+    let server = HostileServer::start(|p| {
+        p.upgrade_if("rigin: http://127.0.0.1:", "404 Not Found")
+            .frame(0x81, br#"{"type":"welcome"}"#)
+            .hold();
+    });
+    let outcome = probe(&[&format!("{}/cable", server.address)]);
+    let flag = format!("--origin http://{}", server.address);
+    assert!(outcome.stdout.contains(&format!("Action Cable, with {flag}")), "{outcome}");
+    let run = proposed(&outcome).into_iter().find(|command| command.starts_with("run app.toml "));
+    assert!(run.is_some_and(|command| command.ends_with(&flag)), "{outcome}");
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_in_a_line() {
+    let nobody = free_address();
+    let outcome = probe(&[&nobody.to_string()]);
+    assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{outcome}");
+    let server = Server::start(&[]);
+    let no_tls = probe(&[&format!("wss://{}/", server.address)]);
+    assert!(no_tls.code == Some(1) && no_tls.stderr.contains("ws://"), "{no_tls}");
+    let tls = HostileServer::start(|p| p.request().send(&[21, 3, 3, 0, 2, 2, 10]).fin());
+    let outcome = probe(&[&tls.url()]);
+    assert!(outcome.code == Some(1) && outcome.stderr.contains("throng wss://"), "{outcome}");
+}
+
+#[test]
+fn socket_io_and_rails_and_graphql_of_their_makers_are_known() {
+    for (name, line, example) in [
+        ("socketio-node", "Socket.IO (EIO 4)", "socketio"),
+        ("ruby-actioncable", "Action Cable", "actioncable"),
+        ("node-ws", "WebSocket", "plain"),
+    ] {
+        match Target::start(name) {
+            Ok(target) => {
+                let outcome = probe(&[&root_of(&target.url())]);
+                assert!(outcome.stdout.contains(line), "{name}: {outcome}");
+                let is_next = |command: &String| command.starts_with("echo ") || command.contains(example);
+                assert!(proposed(&outcome).iter().any(is_next), "{name}: {outcome}");
+                target.stop();
+            }
+            Err(Unavailable(why)) => skip(name, &why),
+        }
+    }
+    match Scripts::install_in("tests/servers", "graphql") {
+        Ok(scripts) => {
+            let address: SocketAddr = free_address();
+            let _server = scripts.start("server.js", &[&address.port().to_string()]);
+            assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+            let outcome = probe(&[&address.to_string()]);
+            assert!(outcome.stdout.contains("/graphql  GraphQL (graphql-transport-ws)"), "{outcome}");
+        }
+        Err(Unavailable(why)) => skip("graphql-ws (npm), the server", &why),
+    }
+}
+
+/// The URL without its path, as somebody types it who knows no more.
+fn root_of(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap();
+    format!("{scheme}://{}/", rest.split('/').next().unwrap())
+}
