@@ -166,7 +166,7 @@ pub enum Content {
     Part { number: u32, last: bool, bytes: Vec<u8> },
 }
 
-/// What a coordinator tells an agent.
+/// Messages from a coordinator to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Down {
     Brief(Box<Brief>),
@@ -182,7 +182,7 @@ pub struct Brief {
     pub offset_ns: i64,
 }
 
-/// What an agent tells its coordinator.
+/// Messages from an agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Up {
     Ready,

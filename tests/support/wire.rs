@@ -8,7 +8,7 @@ use super::skip;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/wire.py");
 
-/// Where the server is.
+/// The place of the server.
 pub const SERVER: &str = "10.78.0.2";
 
 pub struct Wire {

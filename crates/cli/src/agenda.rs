@@ -21,7 +21,7 @@ pub(crate) struct Agenda {
     gave_out: bool,
 }
 
-/// What comes next.
+/// The next step, or the end.
 pub(crate) enum Next {
     /// This step.
     Step(StepOrder),

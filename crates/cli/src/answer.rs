@@ -1,4 +1,4 @@
-//! What a server answered, in one line: the status in words, where it leads, and the first line of its body.
+//! Summarises an answer in one line: the status in words, where it leads, and the first line of its body.
 
 /// The most characters shown of a body.
 const BODY_CHARS_MAX: usize = 120;

@@ -86,7 +86,7 @@ fn read_directory(directory: &Path) -> Result<Vec<Run>, Failure> {
     paths.iter().map(|path| read_file(path)).collect()
 }
 
-/// What went wrong with the store. A run that is not there is the command line's fault.
+/// Turns an error of the store into a failure. A run that is not there is the command line's fault.
 pub(crate) fn failure(error: StoreError) -> Failure {
     let reason = variant(&error);
     let failure = match error {
@@ -101,7 +101,7 @@ fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
     given.map(Path::to_path_buf).or_else(store::default_path).ok_or_else(none)
 }
 
-/// Where a run goes: after every step, and when it has ended.
+/// Keeps a run: after every step, and when it has ended.
 pub(crate) struct Keeper {
     path: Option<PathBuf>,
     /// The user named the store: that a run cannot be kept there is a failure, not a remark.
@@ -110,7 +110,7 @@ pub(crate) struct Keeper {
     store: Option<Store>,
     /// How many of the run's steps are in it.
     steps: usize,
-    /// Where the run is meanwhile, since the store could not be had.
+    /// The file that holds the run meanwhile, since the store could not be opened.
     beside: Option<ResultsFile>,
 }
 

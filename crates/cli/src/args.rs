@@ -224,7 +224,7 @@ impl RunArgs {
     }
 }
 
-/// What is printed on standard output of a run.
+/// Formats of a run on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Lines for people, each step as it ends
@@ -244,7 +244,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Whose words it asks for, if it does; websocket-bench's line has this percentile.
+    /// The wording it asks for, if it does; websocket-bench's line has this percentile.
     pub(crate) fn words(self, percentile: f64) -> Option<Words> {
         match self {
             Format::WebsocketBench => Some(Words::WebsocketBench(percentile)),
@@ -271,7 +271,7 @@ impl From<Format> for report::Format {
     }
 }
 
-/// What is printed on standard output where it is a table.
+/// Formats of a table on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
     /// Columns for people

@@ -1,4 +1,4 @@
-//! What is written while a run goes on: a reader that stops reading (`| less`) does not hold it up.
+//! Output while a run goes on: a reader that stops reading (`| less`) does not hold it up.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,12 +18,12 @@ pub(crate) struct BufferedOutput {
 }
 
 impl BufferedOutput {
-    /// To this file.
+    /// Writes to this file.
     pub(crate) fn new(to: OwnedFd) -> BufferedOutput {
         BufferedOutput { to, behind: Vec::new() }
     }
 
-    /// To standard output.
+    /// Writes to standard output.
     pub(crate) fn stdout() -> io::Result<BufferedOutput> {
         Ok(BufferedOutput::new(io::stdout().as_fd().try_clone_to_owned()?))
     }

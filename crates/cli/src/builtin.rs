@@ -20,7 +20,7 @@ const STOP_MAX: Duration = Duration::from_secs(2);
 /// A reference server that lives as long as this value.
 pub(crate) struct BuiltIn {
     process: Child,
-    /// Where it serves.
+    /// Its URL.
     pub(crate) url: String,
 }
 

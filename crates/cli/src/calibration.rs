@@ -1,4 +1,4 @@
-//! What the generator can do on this machine, as `throng calibrate` found and kept it.
+//! The ceilings of the generator on this machine, as `throng calibrate` found and kept it.
 //!
 //! One file for each user, `$XDG_DATA_HOME/throng/calibration.json` (XDG Base Directory Specification). It holds for
 //! the machine and the program that it was measured with; on others it is passed over.
@@ -35,7 +35,7 @@ pub(crate) struct Calibration {
     pub(crate) requests: Ceiling,
 }
 
-/// What a step does, and what a ceiling is of.
+/// Kinds of work, each with its ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Connects,
@@ -45,7 +45,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// What is done by a plan that exchanges messages.
+    /// The work of a plan that exchanges messages.
     pub(crate) fn of(plan: &Plan) -> Self {
         match plan.workload {
             Workload::Echo if plan.client_spec.dialect.facts().is_plain_http => Work::Requests,
@@ -82,7 +82,7 @@ impl Work {
     }
 }
 
-/// What a ceiling depends on.
+/// Conditions that a ceiling depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
     throng: String,
@@ -116,13 +116,13 @@ impl Fingerprint {
 }
 
 impl Calibration {
-    /// What was found now, with this many workers.
+    /// The ceilings found now, with this many workers.
     pub(crate) fn new(workers: u32, [connects, echoes, copies, requests]: [Ceiling; 4]) -> Self {
         let (measured, fingerprint) = (jiff::Timestamp::now().to_string(), Fingerprint::read());
         Self { schema: SCHEMA, measured, fingerprint, workers, connects, echoes, copies, requests }
     }
 
-    /// What was kept, if it holds here. A file that cannot be read is as good as none.
+    /// Loads the ceilings that were kept, if they hold here. A file that cannot be read is as good as none.
     pub(crate) fn load() -> Option<Self> {
         let kept: Self = serde_json::from_str(&fs::read_to_string(path()?).ok()?).ok()?;
         (kept.schema == SCHEMA && kept.workers > 0 && kept.fingerprint == Fingerprint::read()).then_some(kept)

@@ -26,7 +26,7 @@ impl Compression {
         self.compress && !self.no_context_takeover
     }
 
-    /// What is offered, or accepted.
+    /// The options to offer or accept.
     pub(crate) fn options(self) -> Option<DeflateOptions> {
         let options = DeflateOptions { no_context_takeover: self.no_context_takeover, ..Default::default() };
         self.compress.then_some(options)
@@ -42,7 +42,7 @@ impl Compression {
 /// Less than this for all clients' windows is not worth a word: about 800 clients need as much.
 const WORTH_SAYING_BYTES: u64 = 256 << 20;
 
-/// What clients that keep their windows need for them, in words; `None`: nothing, or little.
+/// The memory of clients that keep their windows, in words; `None`: nothing, or little.
 pub(crate) fn cost(offered: Option<DeflateOptions>, clients_max: Option<u64>) -> Option<String> {
     let each = offered?.window_bytes() as u64;
     if each == 0 || clients_max.is_some_and(|clients| each * clients < WORTH_SAYING_BYTES) {

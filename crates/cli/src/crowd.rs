@@ -6,7 +6,7 @@ use results::units;
 
 use crate::exit::Failure;
 
-/// Who speaks, and who of a room hears it.
+/// Senders, and the members of a room that hear them.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct TalkArgs {
@@ -18,7 +18,7 @@ pub(crate) struct TalkArgs {
     to: Option<To>,
 }
 
-/// To whom a message goes.
+/// The receivers of a message.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum To {
     /// Everybody in the room.

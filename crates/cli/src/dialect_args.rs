@@ -20,7 +20,7 @@ pub(crate) struct DialectArgs {
     settings: Settings,
 }
 
-/// What all protocols have, or all that have broadcasts.
+/// Flags of all protocols, or of all that have broadcasts.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Dialect")]
 struct OfAll {
@@ -35,7 +35,7 @@ struct OfAll {
     token_in: Option<TokenPlace>,
 }
 
-/// What acknowledges a broadcast.
+/// The acknowledgement of a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum AckArg {
     /// A message for the sender alone
@@ -168,7 +168,7 @@ pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, Str
     args.map_err(|error| in_a_line(&error.to_string()))
 }
 
-/// What a command line says of a mistake, without what is of no use in a file: how to use the command line.
+/// Shortens an error of the command line for a file: without the usage.
 fn in_a_line(error: &str) -> String {
     let (mistake, more) = error.split_once('\n').unwrap_or((error, ""));
     let tip = more.lines().find_map(|line| line.trim().strip_prefix("tip: "));
@@ -198,7 +198,7 @@ impl FromArgMatches for DialectArgs {
     }
 }
 
-/// What the protocols leave to the server.
+/// Choices that the protocols leave to the server.
 #[derive(Clone, Debug)]
 pub(crate) struct ServeDialectArgs {
     settings: Settings,
@@ -251,7 +251,7 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
     command.args(flags.iter().map(arg))
 }
 
-/// What was given of these flags.
+/// The flags that were given.
 fn settings(matches: &ArgMatches, flags: &[Shared]) -> Result<Settings, clap::Error> {
     let mut settings = Settings::default();
     for flag in flags.iter().map(|shared| shared.flag) {

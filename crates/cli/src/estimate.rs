@@ -9,12 +9,12 @@ use load::{Census, Load, Rooms, Until, Workload};
 const DELIVERIES_PER_S: f64 = 100_000.0;
 /// The server that it assumes accepts this many connections per second.
 const CONNECTIONS_PER_S: f64 = 10_000.0;
-/// What a step takes besides its load: its clients are gathered before it, and what is under way after it.
+/// The time of a step besides its load: its clients are gathered before it, and what is under way after it.
 const STEP_S: f64 = 1.0;
 /// No course is longer; what is beyond it is not worth waiting for.
 const STEPS_MAX: usize = 10_000;
 
-/// What a verb is about to do.
+/// The steps that a verb is about to take.
 pub(crate) struct Estimate {
     course: Course,
     workload: Workload,
@@ -86,7 +86,7 @@ impl Estimate {
     }
 }
 
-/// To how many a message goes, on average.
+/// The mean number of receivers of a message.
 fn copies(rooms: &Rooms, clients: u32) -> f64 {
     let whole: f64 = rooms.says().iter().map(|say| f64::from(say.share)).sum();
     let of_say = |say: &load::SayKind| {

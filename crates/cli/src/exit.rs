@@ -109,7 +109,7 @@ impl Failure {
         Self { text: rendered(mistake), ..failure }
     }
 
-    /// What clap refuses. Its text is the whole of what it prints.
+    /// Wraps an error of clap, whose text is all there is to print.
     pub(crate) fn of_clap(error: &clap::Error) -> Self {
         let context = |kind| error.get(kind).map(ToString::to_string);
         let argument = context(ContextKind::InvalidArg).or_else(|| context(ContextKind::InvalidSubcommand));

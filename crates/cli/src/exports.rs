@@ -1,4 +1,4 @@
-//! What a run tells other programs while it is on: JSON lines, a page for Prometheus, and what is pushed to others.
+//! Live output for other programs: JSON lines, a page for Prometheus, and what is pushed to others.
 
 use std::sync::Arc;
 

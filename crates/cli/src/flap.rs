@@ -10,7 +10,7 @@ use crate::exit::Failure;
 /// Connections last no shorter: with less, nothing but connecting would be measured.
 const UP_NS_MIN: u64 = 100_000_000;
 
-/// Whose connections end when and how.
+/// Connections to end, and how.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct FlapArgs {

@@ -111,7 +111,7 @@ fn fleet_key(text: &str) -> Result<FleetKey, String> {
     FleetKey::read(&given::value(text)?)
 }
 
-/// What becomes of a run that loses an agent.
+/// How a run goes on that loses an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Loss {
     /// The run ends
@@ -149,7 +149,7 @@ impl FleetArgs {
         Ok(Some((agent, self.access.at(flag, url)?)))
     }
 
-    /// What signs the orders of agents that want that.
+    /// The key that signs orders, for agents that require it.
     pub(crate) fn key(&self) -> Option<&FleetKey> {
         self.key.key()
     }
@@ -182,7 +182,7 @@ impl FleetArgs {
         words
     }
 
-    /// What becomes of the run if an agent is lost.
+    /// How the run goes on if an agent is lost.
     pub(crate) fn on_loss(&self) -> OnLoss {
         match self.on_agent_loss {
             Loss::Abort => OnLoss::Abort,

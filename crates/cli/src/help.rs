@@ -1,4 +1,4 @@
-//! What throng says of itself: alone, and with `-h`. (`--help` and the manual say everything.)
+//! Help texts: alone, and with `-h`. (`--help` and the manual say everything.)
 
 use clap::Command;
 
@@ -17,7 +17,7 @@ believe the number? Three things to try:
 Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
-/// What people change in most runs, by the flags' long names. Of a verb that loads a server, `-h` shows these and no others.
+/// The flags changed in most runs, by their long names. Of a verb that loads a server, `-h` shows these and no others.
 const USUAL: [&str; 32] = [
     "clients",
     "connections",

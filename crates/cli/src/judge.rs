@@ -1,4 +1,4 @@
-//! What a step and a run are held against: the user's limits and those that always hold, what the generator can do here, and
+//! Judges steps and runs: by the user's limits and those that always hold, what the generator can do here, and
 //! what speaks against the figures.
 
 use crew::Course;
@@ -77,7 +77,7 @@ pub(crate) fn cut_short(mut step: Step, error: &crew::Error) -> Step {
     step
 }
 
-/// What all steps of a run come to, now that there will be no more.
+/// Concludes a run whose steps are all measured.
 pub(crate) fn conclude(run: &mut Run, course: &Course) {
     run.verdict.capacity = course.capacity();
     if run.scenario.facts().sweeps {

@@ -78,7 +78,7 @@ use crate::verbs::{
     agent, audit, compare, completions, events, fleet, init, probe, run as run_app, runs, serve,
 };
 
-/// What was measured outlives the memory.
+/// Results outlive a lack of memory.
 #[global_allocator]
 static ALLOCATOR: net::reserve::Allocator = net::reserve::Allocator;
 

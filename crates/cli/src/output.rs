@@ -1,4 +1,4 @@
-//! Where every verb's words and files go.
+//! Output of every verb.
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 100;
 /// A page that has been half written for so long is one of a run that was killed.
 const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Where reports go.
+/// The folder of reports.
 pub(crate) struct Pages {
     place: Place,
 }

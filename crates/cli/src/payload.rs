@@ -1,4 +1,4 @@
-//! What messages carry, as users say it: a size, sizes from one to another, or the rows of a CSV file.
+//! Payloads, as users say it: a size, sizes from one to another, or the rows of a CSV file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! From flags to a plan: defaults, checks, and what fits on this machine.
+//! Makes a plan from flags: defaults, checks, and what fits on this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -169,7 +169,7 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage(&format!("--local-addr {address}"), problem))
 }
 
-/// What an app's file says of a run beside how its clients speak.
+/// Settings of an app's file beside its clients' messages.
 #[derive(Default)]
 struct Spoken {
     publish: Option<Publish>,
@@ -179,7 +179,7 @@ struct Spoken {
     tells_apart: bool,
 }
 
-/// Who hears whom in broadcasts, as the app's file says it, or these flags.
+/// Reads the rooms of broadcasts, as the app's file says it, or these flags.
 pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, Failure> {
     let division = args.people_args.rooms(clients_max)?;
     let written = match app_of(args) {
@@ -281,7 +281,7 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
     })
 }
 
-/// What WebSockets go over. Of plain requests the dialect itself says it.
+/// The carrier of WebSockets. Of plain requests the dialect itself says it.
 fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier, Failure> {
     if !args.over_http2 || spoken.facts().is_plain_http {
         return Ok(Carrier::Http1);

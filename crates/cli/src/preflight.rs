@@ -18,9 +18,9 @@ use crate::secrets;
 const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
 /// Statuses of an answer that say that these requests are the wrong ones. Of all others a run tells.
 const WRONG_REQUEST: [u16; 5] = [401, 403, 404, 405, 407];
-/// What TLS says of plain text: an alert (RFC 8446 §5.1).
+/// The beginning of TLS's answer to plain text: an alert (RFC 8446 §5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
-/// What web servers say of it: nginx and Apache, Go.
+/// Web servers' answers to it: nginx and Apache, Go.
 const SPEAKS_TLS: [&str; 3] =
     ["HTTPS port", "speaking plain HTTP to an SSL", "HTTP request to an HTTPS server"];
 
@@ -59,11 +59,11 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
 struct Obstacle {
     /// `speaks_tls`, `speaks_` with a dialect, `status_` with a status, or the kind of the error.
     key: String,
-    /// What happened, and what to do.
+    /// The problem and its remedy.
     text: String,
 }
 
-/// What is in the way of the load, if anything is.
+/// Finds an obstacle to the load, if there is one.
 fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     if plan.tls.is_none() && (met.failure.is_some() || met.status == Some(400)) && is_tls(met) {
         let scheme = if is_http { "https" } else { "wss" };
@@ -95,7 +95,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     Some(Obstacle { key: kind.clone(), text })
 }
 
-/// What is said of an answer's status, unless that is one to be measured.
+/// Explains the status of an answer, unless it is one to be measured.
 fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
@@ -132,7 +132,7 @@ pub(crate) fn is_tls(met: &ProbeResult) -> bool {
     met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
 }
 
-/// What to do about a status.
+/// The remedy for a status.
 fn remedy(plan: &Plan, status: u16, is_request: bool) -> String {
     match status {
         300..=399 => "; give the URL that it leads to".to_owned(),
@@ -156,7 +156,7 @@ fn usual_place(plan: &Plan) -> Option<String> {
     Some(format!("{name} is usually at {usual}"))
 }
 
-/// What else is behind such a status where the protocol's servers refuse an origin with it.
+/// Another cause of such a status, where the protocol's servers refuse an origin with it.
 fn unwelcome(plan: &Plan, status: u16) -> String {
     let Facts { name, origin_refusal, .. } = plan.client_spec.dialect.facts();
     if status != *origin_refusal {
@@ -169,7 +169,7 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
     )
 }
 
-/// What may be behind an end without a word.
+/// A likely cause of an end without a word.
 fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
     let hint = match kind {
         "not_http2" => "; leave out --http2, or enable HTTP/2 on this port (without TLS: by prior knowledge)",

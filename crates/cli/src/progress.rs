@@ -1,4 +1,4 @@
-//! What is shown while a run is under way, and how it is interrupted.
+//! Progress of a run, and its interruption.
 
 use std::io::{self, IsTerminal};
 use std::thread;
@@ -83,7 +83,7 @@ impl Live {
         self.restarts = restarts;
     }
 
-    /// What went wrong with restarting servers in the step that has ended.
+    /// Collects errors of restarting servers in the step that has ended.
     pub(crate) fn finish_restarts(&mut self) -> Vec<Caveat> {
         self.restarts.finish()
     }

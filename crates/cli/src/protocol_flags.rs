@@ -6,7 +6,7 @@ use wire::{DialectId, Facts, Flag, FlagKind};
 
 /// A flag, and whose it is.
 pub(crate) struct Shared {
-    /// What its first owner declares of it; the others agree but for the help.
+    /// The declaration of its first owner; the others agree but for the help.
     pub(crate) flag: Flag,
     /// The help of all.
     pub(crate) help: String,
@@ -17,12 +17,12 @@ pub(crate) struct Shared {
 static CLIENTS: LazyLock<Vec<Shared>> = LazyLock::new(|| gather(|facts| facts.flags));
 static SERVERS: LazyLock<Vec<Shared>> = LazyLock::new(|| gather(|facts| facts.server_flags));
 
-/// What clients can choose.
+/// Flags of clients.
 pub(crate) fn of_clients() -> &'static [Shared] {
     &CLIENTS
 }
 
-/// What servers can choose.
+/// Flags of servers.
 pub(crate) fn of_servers() -> &'static [Shared] {
     &SERVERS
 }

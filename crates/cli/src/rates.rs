@@ -5,10 +5,10 @@ use results::units;
 
 /// More messages a second than any machine sends: a slip of the keyboard.
 const RATE_PER_S_MAX: f64 = 1e9;
-/// What may stand between the ends of a ramp.
+/// Signs between the ends of a ramp.
 const ARROWS: [&str; 3] = ["..", "→", "->"];
 
-/// What `--rate` asks for.
+/// The values of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rates {
     pub(crate) schedule: Schedule,

@@ -1,4 +1,4 @@
-//! What a verb asks for.
+//! A verb's request.
 
 use crew::{Course, Shape};
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ pub(crate) struct Request<'a> {
     pub(crate) scenario: Scenario,
     /// Its server.
     pub(crate) target: Target,
-    /// What the workers do.
+    /// The workers' plan.
     pub(crate) plan: Plan,
     /// Processes and threads.
     pub(crate) shape: Shape,
@@ -34,7 +34,7 @@ pub(crate) struct Request<'a> {
     pub(crate) stop: Vec<String>,
     /// The percentile that websocket-bench's line has.
     pub(crate) percentile: f64,
-    /// Whose words are printed, if --format does not say.
+    /// The wording of the output, if --format does not say.
     pub(crate) words: Words,
     /// The server's processes, if it runs here.
     pub(crate) server_pid: Option<Service>,

@@ -29,7 +29,7 @@ impl ResultsFile {
         Self { path, written: None }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

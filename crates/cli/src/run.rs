@@ -156,7 +156,7 @@ fn measure(
     }
 }
 
-/// What looks at the server: here, or through its target agent.
+/// Watches the server: here, or through its target agent.
 fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let (args, server) = (request.args, request.server_pid.as_ref());
     if let Some((agent, nats)) = args.fleet.host()? {

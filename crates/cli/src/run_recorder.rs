@@ -1,4 +1,4 @@
-//! Where a run is kept and told of as it grows.
+//! Records a run and shows it as it grows.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) struct RunRecorder<'a> {
     events: Option<EventLog>,
     pub(crate) live: Live,
     pub(crate) run: Run,
-    /// What the next step is marked with, if steps before it are of an earlier part.
+    /// The caveat of the next step, if steps before it are of an earlier part.
     resumed: Option<Caveat>,
 }
 

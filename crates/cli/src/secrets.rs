@@ -1,4 +1,4 @@
-//! What lets a client in is no one else's business: results, reports and logs are shared. This is what the process knows of
+//! Credentials stay private: results, reports and logs are shared. This is what the process knows of
 //! its own secrets: how they are shown, and which they are, so that nothing it says on standard error has one in it.
 
 pub(crate) mod given;
@@ -56,7 +56,7 @@ fn flags() -> &'static Flags {
     FLAGS.get_or_init(protocol_flags::of_secrets)
 }
 
-/// From now on these stand in nothing that is said.
+/// Registers secrets, which no output shows from then on.
 pub(crate) fn know(secrets: impl IntoIterator<Item = Secret>) {
     let secrets = secrets.into_iter().filter(|secret| !is_placeholder(secret.reveal()));
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);

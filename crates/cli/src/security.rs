@@ -11,7 +11,7 @@ use crate::exit::Failure;
 /// The largest bundle of authorities that is sent along: several times those of a system.
 const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 
-/// What the flags say of that.
+/// The flags of TLS.
 pub(crate) struct Security {
     authorities: Option<String>,
     identity: Option<TlsIdentity>,

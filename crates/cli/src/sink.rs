@@ -1,4 +1,4 @@
-//! Where results go: standard output, and a file that is brought up to date after every step.
+//! Output of results: standard output, and a file that is brought up to date after every step.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -19,7 +19,7 @@ use crate::pages::Pages;
 use crate::results_file::ResultsFile;
 use crate::{output, stand_in, stderr};
 
-/// Where a job of GitHub Actions puts what its page shows.
+/// The variable with the file of a GitHub job's summary.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// A reader that reads at all takes more of a pipe within this.
 const READER_WITHIN: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ pub(crate) fn line(text: impl Display) {
     self::text(format_args!("{text}\n"));
 }
 
-/// What the user is to know besides.
+/// Prints a note to the user.
 pub(crate) fn note(text: &str) {
     line(format_args!("throng: {text}"));
 }

@@ -1,4 +1,4 @@
-//! What a URL on the command line names: addresses, Host, path, TLS.
+//! A URL of the command line, resolved: addresses, Host, path, TLS.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -34,7 +34,7 @@ pub(crate) struct Target {
     pub(crate) name: Option<String>,
     /// Keeps the built-in server alive.
     built_in: Option<BuiltIn>,
-    /// Where it is.
+    /// Its path.
     pub(crate) endpoints: Vec<Endpoint>,
     /// The Host header: name, and port unless it is the scheme's own.
     pub(crate) host: String,
@@ -147,7 +147,7 @@ pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failu
     })
 }
 
-/// Where a further server is.
+/// Resolves the address of a further server.
 fn at_host_and_port(text: &str) -> Result<impl Iterator<Item = Endpoint>, Failure> {
     let parts = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
     let expected =

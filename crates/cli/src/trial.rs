@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::hidden;
 use crate::{plan, target};
 
-/// What is run.
+/// The run to try.
 pub(crate) struct Trial<'a> {
     /// Against whom.
     pub(crate) server: &'a BuiltIn,
@@ -21,11 +21,11 @@ pub(crate) struct Trial<'a> {
     pub(crate) compression: Compression,
     /// The protocol inside the messages.
     pub(crate) dialect: &'static str,
-    /// Who answers to whom.
+    /// The workload.
     pub(crate) workload: Workload,
     /// Clients.
     pub(crate) clients: u32,
-    /// What they do.
+    /// The load.
     pub(crate) load: Load,
     /// Worker threads, in this process.
     pub(crate) threads: u16,

@@ -1,4 +1,4 @@
-//! What a client costs in the server's memory, or why that cannot be told.
+//! The memory of a client at the server, or why that cannot be told.
 
 use crew::ServerWatch;
 use results::Verdict;

@@ -1,4 +1,4 @@
-//! Who carries a run's workers: this machine, or agents on others.
+//! The agents of a run: this machine, or agents on others.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const START_AHEAD_OF_FLEET_NS: u64 = 500_000_000;
 /// With fewer clients, the kernel's memory tells more about everything else on the machine.
 const CLIENTS_WEIGHED_MIN: u64 = 10_000;
 
-/// What becomes of a run that loses an agent.
+/// How a run goes on that loses an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// It ends; what was measured is reported.
@@ -89,7 +89,7 @@ impl Agents {
         Some(weakest.unwrap_or(0) * states.iter().map(|agent| agent.workers.len() as u64).sum::<u64>())
     }
 
-    /// Of a fleet, notes that the agent of `worker` is lost since `since_ns` of the run, and gives its name and workers.
+    /// Notes that, in a fleet, the agent of `worker` is lost since `since_ns` of the run, and gives its name and workers.
     pub(crate) fn lose(
         &mut self,
         worker: u16,

@@ -1,4 +1,4 @@
-//! To whom broadcasts were due, and when each was complete.
+//! The receivers that broadcasts were due to, and when each was complete.
 //!
 //! A copy is due to every client of the sender's room that was there when it was sent: no worker alone knows which were.
 //! How many a room has is arithmetic; workers tell which were missing, and when. What a client that left in mid-step had
@@ -28,7 +28,7 @@ pub(crate) use room_index::People;
 use room_index::{Name, RoomIndex};
 use said::{Said, all_sent, arrived};
 
-/// What all workers' books together say of a step's broadcasts.
+/// The broadcasts of a step by all workers' books.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
     /// Copies due, altogether.
@@ -37,9 +37,9 @@ pub(crate) struct Audience {
     pub(crate) of_says: Vec<Due>,
     /// By role of those to whom it was due; empty where there are none.
     pub(crate) of_roles: Vec<Due>,
-    /// What was due beside them, to clients that were away.
+    /// Copies due beside them, to clients that were away.
     pub(crate) away: Away,
-    /// Of newcomers: how many in their rooms were to hear of them, and how many of those did.
+    /// Announcements of newcomers: due, and heard.
     pub(crate) presence: (u64, u64),
     /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
     /// They were due to no one, and were sent at these moments.
@@ -102,7 +102,7 @@ impl Audience {
     }
 }
 
-/// Where somebody does not hear themselves: when each client was away.
+/// When each client was away, where senders do not hear themselves.
 fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
     let mut absent: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     let all_hear_themselves = rooms.says().iter().all(load::SayKind::hears_itself);
@@ -139,7 +139,7 @@ mod tests {
         People { rooms: Arc::default(), step: 0, clients, workers }
     }
 
-    /// Of a worker whose clients come and go so, all in room 0.
+    /// Books of a worker whose clients come and go so, all in room 0.
     fn books(worker: u16, changes: &[(u64, i32)], sent: &[u64], tallies: &[BroadcastTally]) -> Settled {
         let sent = sent
             .iter()

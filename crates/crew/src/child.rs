@@ -25,7 +25,7 @@ use crate::threads::Threads;
 /// How long a child may take to end when it has nothing more to do. What it measured is here by then.
 const END_GRACE: Duration = Duration::from_secs(1);
 
-/// What a child is told first.
+/// The first message to a child.
 #[derive(Serialize, Deserialize)]
 struct Brief {
     plan: Plan,
@@ -38,7 +38,7 @@ struct Brief {
 /// A child process with workers.
 pub struct Child {
     process: process::Child,
-    /// What it is to be told; gone once it is to end, and when that was.
+    /// The channel of its orders; dropped once it is to end.
     orders: Option<Sender<Command>>,
     closed: Option<Instant>,
     /// Those that write to it and read from it.

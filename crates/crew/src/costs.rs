@@ -1,6 +1,6 @@
-//! What the workers' threads cost: of the load alone, until its window ends.
+//! The cost of the workers' threads: of the load alone, until its window ends.
 //!
-//! Where a closed loop's window ends is known only in hindsight: with the last arrival. So what comes behind it waits,
+//! The end of a closed loop's window is known only in hindsight: with the last arrival. So what comes behind it waits,
 //! and counts after all when there is another arrival.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use stats::Histogram;
 
 const PERCENT: f64 = 100.0;
 
-/// What each worker's thread cost.
+/// The cost of each worker's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     of_window: HashMap<u16, Usage>,
@@ -29,7 +29,7 @@ impl Costs {
         }
     }
 
-    /// What it comes to; `seconds` are those of the load.
+    /// Sums it up; `seconds` are those of the load.
     pub(crate) fn generator_use(&self, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
         let share =
             |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);

@@ -38,7 +38,7 @@ impl Course {
         Self::walk(clients, 0, Some(1), rule)
     }
 
-    /// From `first` clients on, `by` more each step, until a step fails or `steps` have been taken.
+    /// Starts at `first` clients, `by` more each step, until a step fails or `steps` have been taken.
     pub fn walk(first: u32, by: u32, steps: Option<u32>, rule: LoadRule) -> Self {
         let path = Path::Walk { next: first, by, left: steps };
         Self { rule, index: 0, warmup: None, path }
@@ -144,7 +144,7 @@ impl Course {
         }
     }
 
-    /// What a search has found.
+    /// The result of a search.
     pub fn capacity(&self) -> Option<Capacity> {
         match &self.path {
             Path::Search(search) => match search.next() {

@@ -58,7 +58,7 @@ pub struct Crew {
     rss_before: Option<u64>,
     /// The same when the clients of the step were there, and how many were usable then.
     rss_grown: Option<u64>,
-    /// What the kernel's memory grew by meanwhile, if that is known.
+    /// Growth of the kernel's memory meanwhile, if that is known.
     kernel_grown: Option<u64>,
     usable: u64,
     /// Clients that became usable before the load.
@@ -272,7 +272,7 @@ impl Crew {
         Ok(idle)
     }
 
-    /// What a client takes of the generator's memory. What lost agents had is part of it, and not known apart.
+    /// The generator's memory per client, that of lost agents included.
     fn bytes_per_client(&self) -> Option<f64> {
         let grown = self.rss_grown.zip(self.rss_before).map(|(is, was)| is.saturating_sub(was));
         let is_known = self.usable > 0 && self.worker_set.agents.are_all_there();
@@ -284,12 +284,12 @@ impl Crew {
         self.scrape = Some(scrape);
     }
 
-    /// What the target says of itself, if that is read.
+    /// The target's own metrics, if they are read.
     pub fn scrape(&self) -> Option<&Scrape> {
         self.scrape.as_ref()
     }
 
-    /// What is seen of the server.
+    /// The watch on the server.
     pub fn watch(&self) -> &ServerWatch {
         &self.watch
     }
@@ -372,7 +372,7 @@ impl Crew {
         }
     }
 
-    /// What is seen of the server now.
+    /// The server's usage now.
     fn seen(&self) -> Seen {
         let (cpu_percent, rss_bytes) = self.watch.now();
         let metrics = self.scrape.as_ref().map(Scrape::latest).unwrap_or_default();
@@ -380,7 +380,7 @@ impl Crew {
     }
 }
 
-/// What a worker sent, and when there was no more to send, once it says so.
+/// The messages a worker sent, and when it was done, once it says so.
 fn loaded(report: &Report) -> Option<(u64, u64)> {
     match report {
         Report::Loaded { sent, at_ns, .. } => Some((*sent, *at_ns)),
@@ -388,7 +388,7 @@ fn loaded(report: &Report) -> Option<(u64, u64)> {
     }
 }
 
-/// What the kernel has put into connections, and into everything else of its own.
+/// The kernel's memory: connections and everything else of its own.
 fn kernel_bytes() -> Option<u64> {
     net::memory::Memory::read().ok().map(|memory| memory.slab_bytes + memory.tcp_bytes)
 }

@@ -1,6 +1,6 @@
 //! How far time has come, as workers tell it.
 //!
-//! What a worker has not reported yet may have happened: nobody can say that the time since then was quiet. So a drain
+//! An event that a worker has not reported yet may have happened: nobody can say that the time since then was quiet. So a drain
 //! goes by the time until which all have reported, and by the coordinator's own clock only when a worker has said
 //! nothing for [`SILENCE_NS_MAX`], or is so far behind. That counts what the coordinator has spent listening: a
 //! coordinator that had no CPU, or was stopped, has not heard what waits for it.
@@ -42,7 +42,7 @@ impl DrainClock {
         Self { looked_ns: now_ns, listened_ns: now_ns, heard_ns: None, silent_ns: 0 }
     }
 
-    /// What time it is where all workers have reported until `heard_ns`.
+    /// The drain's time where all workers have reported until `heard_ns`.
     pub(crate) fn time_ns(&mut self, heard_ns: Option<u64>, now_ns: u64) -> u64 {
         let listened_ns = now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
         self.silent_ns += listened_ns;
@@ -72,7 +72,7 @@ pub(crate) struct PhaseDeadline {
 }
 
 impl PhaseDeadline {
-    /// What is asked for is done at once.
+    /// Asks for something done at once.
     pub(crate) fn at_once() -> Self {
         Self { from_ns: 0, idle_ns_max: IDLENESS_NS_MAX }
     }

@@ -4,11 +4,11 @@
 //! A while is two seconds, and three times the longest answer so far: a slow server is not one that has lost what it
 //! was sent. Who gave a time of their own has it waited for.
 //!
-//! What is still to come is known while all agents are there. When one is lost, echoes still are: each returns to the
+//! The rest to come is known while all agents are there. When one is lost, echoes still are: each returns to the
 //! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
 //! had under way is unknown; there, silence decides.
 //!
-//! Where clients flap, those who are away are waited for, and then what they are sent again: how much that is no one can know.
+//! Clients that flap are waited for, and then what they are sent again: how much that is no one can know.
 //!
 //! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
 //! only when nothing has come for a moment, and may turn out not to have been the last.
@@ -24,7 +24,7 @@ const HEARSAY_NS: u64 = 50_000_000;
 /// Silence counts as quiet after this many times the longest answer so far.
 const LONGEST_ANSWERS: u64 = 3;
 
-/// What is to be done next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Wait for reports.
@@ -44,7 +44,7 @@ pub(crate) struct Drain {
     /// Clients to which broadcasts are due, by worker.
     receivers: BTreeMap<u16, u64>,
     began_ns: u64,
-    /// Where the window was closed.
+    /// The end at which the window was closed.
     closed_ns: Option<u64>,
     /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no quiet.
     is_closing: bool,
@@ -75,7 +75,7 @@ impl Drain {
         }
     }
 
-    /// What is to be done now.
+    /// The action to take now.
     pub(crate) fn poll(&mut self, merge: &Merge, now_ns: u64) -> Next {
         if std::mem::take(&mut self.is_closing) {
             self.looked_ns = now_ns;
@@ -137,7 +137,7 @@ impl Drain {
     }
 }
 
-/// What workers have together whose agents are not lost.
+/// Sums over workers whose agents are not lost.
 fn of_present(merge: &Merge, of_workers: &BTreeMap<u16, u64>) -> u64 {
     of_workers.iter().filter(|(worker, _)| !merge.is_lost(**worker)).map(|(_, of_worker)| of_worker).sum()
 }

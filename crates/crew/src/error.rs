@@ -1,4 +1,4 @@
-//! What ends a run before its time.
+//! Errors that end a run.
 
 use std::io;
 
@@ -28,7 +28,7 @@ pub enum Error {
     Worker {
         /// Its number.
         worker: u16,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// A worker does not answer.
@@ -44,6 +44,6 @@ pub enum Error {
 pub struct Broken {
     /// Why.
     pub error: Error,
-    /// What had been measured until then, the last second of the lost workers excepted.
+    /// The step measured until then, the last second of the lost workers excepted.
     pub step: Box<Step>,
 }

@@ -33,7 +33,7 @@ const BROADCASTS_MAX: u32 = 1 << 22;
 const KINDS_MAX: usize = 256;
 /// The longest kind.
 const KIND_BYTES_MAX: usize = 64;
-/// Of what is sent on a schedule, so much more is put down to rounding.
+/// The share of a schedule's messages that rounding may add.
 const ROUNDING_SHARE: f64 = 0.01;
 const ROUNDING: u64 = 16;
 
@@ -221,7 +221,7 @@ impl Examiner {
         entries.first().map_or(0, |entry| (entry.client() % u32::from(self.workers.max(1))) as u16)
     }
 
-    /// Of events that are said to be lost, those that there can have been.
+    /// Caps the events reported lost at those that can have been.
     fn events_lost(&mut self, lost: u64, now_ns: u64) -> u64 {
         let all_workers = u64::from(self.workers.max(1));
         let most = at_most(EVENTS_PER_S_MAX, now_ns, self.epoch_ns).saturating_mul(all_workers);
@@ -397,7 +397,7 @@ fn is_kind(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// What came from elsewhere, fit to be shown.
+/// Makes text from elsewhere fit to be shown.
 fn plain(text: &str) -> String {
     let mut shown: String = text.chars().filter(|c| stats::is_shown(*c)).collect();
     while shown.len() > EXAMPLE_BYTES_MAX {

@@ -12,7 +12,7 @@ const ANSWER_BYTES_MAX: usize = 4 << 20;
 const HEAD_BYTES_MAX: usize = 8 << 10;
 const FIELDS_MAX: usize = 64;
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Name or address; of IPv6 without brackets.
@@ -32,7 +32,7 @@ pub struct Timeouts {
     pub answer: Duration,
 }
 
-/// What is asked with.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The method.
@@ -43,7 +43,7 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
@@ -53,7 +53,7 @@ pub struct Answer {
 }
 
 impl Source {
-    /// What is there.
+    /// Gets the answer.
     ///
     /// # Errors
     /// Why it cannot be reached, or why what it says is not an answer, in words for the user.
@@ -61,7 +61,7 @@ impl Source {
         self.send(Request { method: "GET", fields: &[], body: b"" }, timeouts)
     }
 
-    /// What it says to a request.
+    /// Sends a request and reads the answer.
     ///
     /// # Errors
     /// As [`Source::get`].
@@ -178,7 +178,7 @@ fn answer(bytes: &[u8]) -> Result<Answer, String> {
     Ok(Answer { status: head.status, body })
 }
 
-/// What the head of an answer says of it.
+/// The head of an answer.
 struct Head {
     bytes: usize,
     status: u16,

@@ -15,7 +15,7 @@ use crate::threads::{FILES_PER_WORKER, Threads};
 /// children put by what they have (`engine`'s `reporter`).
 const REPORTS_WAITING_MAX: usize = 64;
 
-/// What a process has room for.
+/// The capacity of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     /// Files for workers and their clients.
@@ -23,7 +23,7 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// Of a process that has room for so many clients beside so many workers.
+    /// The capacity for this many clients beside this many workers.
     pub(crate) fn of(clients: u32, workers: u16) -> Self {
         Self { files: u64::from(clients) + FILES_PER_WORKER * u64::from(workers) }
     }

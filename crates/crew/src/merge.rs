@@ -18,7 +18,7 @@ use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
 
-/// What became of messages that nobody ever saw.
+/// The error of messages that nobody ever saw.
 const CUT_OFF: &str =
     "its client's connection ended before the server is known to have had it: it was due to nobody";
 
@@ -30,7 +30,7 @@ struct Grown {
     connected: u64,
 }
 
-/// What is known to have been due because it came.
+/// Copies known to have been due because they came.
 #[derive(Clone, Copy, Default)]
 struct ArrivedDue {
     /// Copies.
@@ -46,11 +46,11 @@ impl ArrivedDue {
     }
 }
 
-/// What one worker has counted.
+/// Counts of one worker.
 #[derive(Default)]
 struct Account {
     counts: Counts,
-    /// Of each kind of messages, where there are several.
+    /// Counts by kind of messages, where there are several.
     of_says: Vec<ArrivedDue>,
     abandoned: Abandoned,
     held: Held,
@@ -68,14 +68,14 @@ impl Account {
     }
 }
 
-/// Who takes part in a run, and in what.
+/// The participants and workload of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Participants {
     pub(crate) workload: Workload,
     pub(crate) rooms: Arc<Rooms>,
     /// Lost ones included.
     pub(crate) workers: u16,
-    /// Where clients lose their connections and come back: how long they stay away.
+    /// How long clients stay away that lose their connections and come back.
     pub(crate) away_ns: Option<u64>,
 }
 
@@ -97,11 +97,11 @@ pub struct Merge {
     /// The workers that are to report, if that is known, and when each did last.
     workers: BTreeSet<u16>,
     heard: HashMap<u16, u64>,
-    /// Of the phase: connecting, then the load.
+    /// Rows of the phase: connecting, then the load.
     rows: Rows,
     connecting: Vec<Second>,
     settled: Vec<Settled>,
-    /// What each worker has counted.
+    /// Counts by worker.
     accounts: HashMap<u16, Account>,
     /// Workers whose agent was lost in the step.
     lost: HashSet<u16>,
@@ -218,7 +218,7 @@ impl Merge {
         arrived(&self.totals.counts) - self.counts_of_lost().map(arrived).sum::<u64>()
     }
 
-    /// What the connections that workers have lost left for ever, of the workers that are still there.
+    /// Messages abandoned by lost connections, of the workers that are still there.
     pub(crate) fn abandoned_by_present(&self) -> Abandoned {
         let mut all = Abandoned::default();
         for account in self.present() {
@@ -271,7 +271,7 @@ impl Merge {
         self.usable.values().map(|&n| u64::from(n)).sum()
     }
 
-    /// What is seen of the server now that a second has passed.
+    /// Adds the server's usage now that a second has passed.
     pub(crate) fn handle_seen(&mut self, seen: Seen) {
         self.rows.handle_seen(seen);
     }
@@ -374,7 +374,7 @@ impl Merge {
         audience
     }
 
-    /// What each kind of messages came to, where there are several. What is `of_all` is known of all of them together.
+    /// Figures by kind of messages, where there are several. `of_all` is of all of them together.
     fn says(&self, audience: &Audience, of_all: &Counts, interrupted: bool) -> Vec<SayFigures> {
         let of_lost = self.of_lost_by_say();
         let rooms = &self.people.rooms;
@@ -401,7 +401,7 @@ impl Merge {
         says
     }
 
-    /// What the people of each role came to, where there are roles. What a lost agent's people were due, it alone knew.
+    /// Figures by role, where there are roles. Copies due to a lost agent's people are not known.
     fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
         let (rooms, role_assignment) = (&self.people.rooms, self.people.rooms.role_assignment());
         let figures = |(place, (role, delta)): (usize, (&RoleKind, &RoleDelta<Histogram>))| RoleFigures {
@@ -466,12 +466,12 @@ impl Merge {
     }
 }
 
-/// Of the received, those that would be missing if they had not come.
+/// Received copies that would be missing if they had not come.
 fn certain(counts: &Counts) -> u64 {
     counts.received.saturating_sub(counts.in_passing)
 }
 
-/// What was counted of a part of the messages, with what was due of it, and what came to and from agents that were lost.
+/// Completes the counts of a part of the messages by what was due, and by what came to and from lost agents.
 fn accounted(counted: Counts, due: Due, of_lost: ArrivedDue, interrupted: bool) -> Counts {
     let mut counts = counted;
     counts.expected = (due.copies + counts.in_passing + of_lost.copies).max(counts.received);

@@ -8,10 +8,10 @@ use stats::ladder::Ladder;
 
 use crate::merge::Merge;
 
-/// What is told while a step is under way.
+/// Progress of a step under way.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// What is being done: `connecting`, `loading`, `draining`.
+    /// The phase: `connecting`, `loading`, `draining`.
     pub phase: &'static str,
     /// How far the phase has come, from 0 to 1.
     pub done: f64,
@@ -25,7 +25,7 @@ pub struct Progress {
     pub received: u64,
     /// Errors so far.
     pub errors: u64,
-    /// Of the last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
+    /// The last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
     pub second: Option<results::Second>,
     /// With each new second: what was timed so far in the step.
     pub figures: Option<Arc<Figures<Ladder>>>,

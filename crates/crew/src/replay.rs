@@ -24,7 +24,7 @@ impl Observer for NullObserver {
     }
 }
 
-/// What the step comes to if this many workers report this, in this order, and then no more. It takes the path of a
+/// Measures a step of which this many workers report this, in this order, and then no more. It takes the path of a
 /// run; only the workers are missing, and nothing is waited for.
 ///
 /// # Errors

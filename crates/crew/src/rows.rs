@@ -50,7 +50,7 @@ struct Open {
     seen: Seen,
 }
 
-/// What the crew saw of the server when the second had passed.
+/// The server's usage when the second had passed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) cpu_percent: Option<f64>,
@@ -111,7 +111,7 @@ impl Rows {
         newest.is_some_and(|newest| number > newest)
     }
 
-    /// What is seen of the server now that a second has passed.
+    /// Adds the server's usage now that a second has passed.
     pub(crate) fn handle_seen(&mut self, seen: Seen) {
         if let Some((_, row)) = self.open.iter_mut().rev().nth(1) {
             row.seen = seen;

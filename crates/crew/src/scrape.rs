@@ -1,4 +1,4 @@
-//! What the target says of itself: its own metrics endpoint, read all the time.
+//! The target's own metrics: its own metrics endpoint, read all the time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,7 +73,7 @@ impl Scrape {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// What was read last.
+    /// The latest metrics.
     pub fn latest(&self) -> Metrics {
         self.shared.state().latest.clone()
     }

@@ -9,7 +9,7 @@ use net::limits;
 use net::proc::{self, ProcessTree, Service, ThreadTotals, Usage};
 use serde::{Deserialize, Serialize};
 
-/// What a server has used so far, and has now. Times are totals that never go backwards.
+/// A server's usage so far and now. Times are totals that never go backwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ServerReading {
     /// On the clock of the server's machine.
@@ -21,7 +21,7 @@ pub(crate) struct ServerReading {
     pub(crate) cpu_ns: u64,
     pub(crate) switches: u64,
     pub(crate) rss_bytes: u64,
-    /// What of it is backed by files, or shared.
+    /// The part backed by files, or shared.
     pub(crate) file_bytes: u64,
     pub(crate) processes: u32,
     pub(crate) threads: u32,
@@ -38,7 +38,7 @@ pub(crate) struct ServerReading {
     pub(crate) whole: Option<WindowReading>,
 }
 
-/// What is wanted at the ends of a window alone.
+/// Readings taken at the ends of a window alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WindowReading {
     /// The most proportional memory there has been.

@@ -1,4 +1,4 @@
-//! What the server and the machine use during a step, sampled four times a second.
+//! Usage of the server and the machine during a step, sampled four times a second.
 
 mod machine;
 
@@ -29,7 +29,7 @@ pub struct ServerWatch {
     machine: Option<MachineWatch>,
     /// How often a listener's queue had been full before the step's first client connected.
     overflows_before: Option<u64>,
-    /// What the window came to, if it has closed.
+    /// The usage of the window, if it has closed.
     closed: Option<Seen>,
     /// When the server was first seen to have ended.
     ended_at_ns: Option<u64>,
@@ -41,11 +41,11 @@ pub struct ServerWatch {
     growth: Vec<(f64, f64)>,
     /// Its memory at the end of the last window.
     own_bytes: Option<u64>,
-    /// What the server had been when it was looked at first.
+    /// The server's state at the first look.
     before: Option<Before>,
 }
 
-/// What was used in a window.
+/// Usage in a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) server: Option<ServerUse>,
@@ -54,7 +54,7 @@ pub(crate) struct Seen {
     pub(crate) throttled_percent: Option<f64>,
 }
 
-/// Where the server runs.
+/// The place of the server.
 enum Sight {
     Here(Box<ServerReader>),
     There(Box<RemoteServerReader>),
@@ -68,13 +68,13 @@ struct Sample {
 }
 
 impl Sample {
-    /// What is seen of a server that has not ended.
+    /// The reading of a server that has not ended.
     fn alive(&self) -> Option<&ServerReading> {
         self.server.as_ref().filter(|look| !look.has_ended)
     }
 }
 
-/// What the samples of a step came to.
+/// Sums of the samples of a step.
 #[derive(Default)]
 struct Window {
     cpu_percent_peak: Option<f64>,
@@ -95,7 +95,7 @@ impl ServerWatch {
         Self::with(Some(Sight::There(Box::new(reader))), is_here)
     }
 
-    /// From now on, a server that has ended is looked for again as each step begins.
+    /// Has a server that has ended looked for again as each step begins.
     pub fn look_again(&mut self, find: impl Fn() -> Option<Service> + 'static) {
         self.lookup = Some(Box::new(find));
     }
@@ -136,7 +136,7 @@ impl ServerWatch {
         self.first = Some(sample);
     }
 
-    /// What ended in an earlier step is not this step's server: that is another, or cannot be seen. Its memory is its own.
+    /// Replaces a server that ended in an earlier step by its successor, if that can be seen. Its memory is its own.
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
@@ -154,7 +154,7 @@ impl ServerWatch {
         self.own_bytes
     }
 
-    /// What the server had been before the first step: its memory then may be used again.
+    /// The server's state before the first step: its memory then may be used again.
     pub fn before(&self) -> Before {
         self.before.unwrap_or_default()
     }
@@ -204,7 +204,7 @@ impl ServerWatch {
         self.closed = Some(Seen { server, machine, throttled_percent });
     }
 
-    /// What the server and the machine used in the window, which closes now unless it has. The peak of the server's
+    /// Usage of the server and the machine in the window, which closes now unless it has. The peak of the server's
     /// memory, and its end, may come behind it: what waits there is served in the drain. Times are from `epoch_ns`.
     pub(crate) fn finish(&mut self, epoch_ns: u64) -> Seen {
         if self.closed.is_none() {
@@ -296,7 +296,7 @@ fn overflows() -> Option<u64> {
     Segments::read().ok().map(|segments| segments.overflows)
 }
 
-/// What is open at the start is no less in question: it may be about to be closed.
+/// State before the first step; descriptors open at the start count, which may be about to be closed.
 fn before(look: &ServerReading) -> Option<Before> {
     let whole = look.whole.as_ref()?;
     let bytes = whole.rss_bytes_peak.unwrap_or(0).saturating_sub(look.file_bytes);

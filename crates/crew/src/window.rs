@@ -28,7 +28,7 @@ impl Loaded {
     }
 }
 
-/// What decides how long the window was.
+/// Facts that decide the length of the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
     pub(crate) workload: Workload,
@@ -51,7 +51,7 @@ impl Window<'_> {
         }
     }
 
-    /// Where it ends for what is used, as far as can be told yet: a worker that still sends prolongs it. `None`:
+    /// Its end for usage, as far as can be told yet: a worker that still sends prolongs it. `None`:
     /// messages are still being sent.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         let loaded = self.loaded?;
@@ -91,7 +91,7 @@ impl Window<'_> {
         }
     }
 
-    /// What was achieved of a rate that was kept: however long the last answers take, it is no part of it.
+    /// The achieved rate where it was kept: however long the last answers take, it is no part of it.
     pub(crate) fn achieved_if_kept(&self, length_ns: u64) -> Option<f64> {
         per_s(self.completed(), length_ns)
     }

@@ -23,7 +23,7 @@ use crate::observer::Observer;
 
 /// How often the coordinator looks around when no worker reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// What is said of a worker that is stuck.
+/// The error of a worker that is stuck.
 const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
 const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
@@ -40,15 +40,15 @@ pub(crate) struct WorkerSet {
     examiner: Examiner,
     epoch_ns: u64,
     log: Log,
-    /// Who does not report.
+    /// Workers that do not report.
     stuck: StuckWorkers,
-    /// To whom nothing happens.
+    /// Workers that report no progress.
     idleness: StuckWorkers,
 }
 
-/// What was heard.
+/// Something received from a worker.
 pub(crate) enum WorkerEvent {
-    /// What a worker measured, which is merged. Whether that began a new second.
+    /// A merged delta, and whether it began a new second.
     Delta { begins_second: bool },
     /// Something else that a worker reports.
     Report(Report),
@@ -100,12 +100,12 @@ impl WorkerSet {
         self.stuck = StuckWorkers::new(clock::monotonic_ns());
     }
 
-    /// From now on it counts who comes to no end.
+    /// Starts to watch for workers that come to no end.
     pub(crate) fn start_phase(&mut self) {
         self.idleness = StuckWorkers::new(clock::monotonic_ns());
     }
 
-    /// What is heard next, if there is anything soon. Deltas are merged on the way, and events logged.
+    /// Receives the next event, if there is one soon. Deltas are merged on the way, and events logged.
     pub(crate) fn hear(&mut self, merge: &mut Merge) -> Result<WorkerEvent, Error> {
         if reserve::is_given_up() {
             return Err(Error::Memory);
@@ -199,7 +199,7 @@ impl WorkerSet {
         Ok(())
     }
 
-    /// What comes next of workers that take part, if it can be true: else that one has failed.
+    /// The next report of a worker that takes part, if it can be true: else that worker has failed.
     fn receive(&mut self) -> Result<Report, RecvTimeoutError> {
         loop {
             let report = self.reports.recv_timeout(LOOK_INTERVAL)?;
@@ -244,7 +244,7 @@ impl WorkerSet {
     }
 }
 
-/// Where events go that workers were to note.
+/// The queue of events that workers noted.
 #[derive(Default)]
 struct Log {
     queue: Option<SyncSender<Batch>>,

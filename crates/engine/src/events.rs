@@ -9,7 +9,7 @@ pub const BATCH_ENTRIES: usize = 4096;
 /// A number that does not apply.
 const NONE: u32 = u32::MAX;
 
-/// What happened.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// A client began to connect.
@@ -125,7 +125,7 @@ impl Entry {
         Entry { detail: place as u16 + 1, ..self }
     }
 
-    /// What happened.
+    /// Kinds of events.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -165,7 +165,7 @@ impl Entry {
         (self.bytes != NONE).then_some(self.bytes)
     }
 
-    /// Where in [`Batch::names`] its detail is.
+    /// The index of its detail in [`Batch::names`].
     pub fn detail(&self) -> Option<usize> {
         usize::from(self.detail).checked_sub(1)
     }
@@ -180,7 +180,7 @@ pub struct Batch {
     pub names: Vec<String>,
     /// Events that were given up before these.
     pub lost: u64,
-    /// Where the buffer goes once the entries have been taken out; not known in another process.
+    /// The channel that the buffer returns by once the entries have been taken out; not known in another process.
     #[serde(skip)]
     pub home: Option<Sender<Vec<Entry>>>,
 }

@@ -1,4 +1,4 @@
-//! What a worker is told and what it reports: plain data, the same over a channel, a pipe or a network.
+//! Commands to a worker and its reports: plain data, the same over a channel, a pipe or a network.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use stats::{Account, Counts, Errors, Figures, Histogram, Packed};
 
 use crate::events::Batch;
 
-/// What a worker is told.
+/// A command to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Have this step's clients usable, then report [`Report::Grown`].
@@ -23,14 +23,14 @@ pub enum Command {
     Settle,
     /// Close all connections and report [`Report::Finished`].
     Finish,
-    /// To a process that is not the coordinator's: the run's clock is its own plus this.
+    /// Sets the clock of a process that is not the coordinator's: the run's clock is its own plus this.
     Clock {
         /// The run's clock minus the process's own.
         offset_ns: i64,
     },
 }
 
-/// What a worker reports.
+/// A report of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Report {
     /// Every client of the step is usable or has failed.
@@ -39,12 +39,12 @@ pub enum Report {
         worker: u16,
         /// Clients usable now.
         usable: u32,
-        /// Of these, the slow ones, to which nothing is due.
+        /// The slow ones among these, to which nothing is due.
         slow: u32,
         /// Those usable now, and those that were and lost their connection while others connected.
         reached: u32,
     },
-    /// What happened since the last delta.
+    /// Measurements since the last delta.
     Delta(Box<Delta>),
     /// The last message of the step is sent; what follows is draining.
     Loaded {
@@ -55,7 +55,7 @@ pub enum Report {
         /// When there was nothing left to send, on the run's clock.
         at_ns: u64,
     },
-    /// What happened one by one, where the plan asks for that. What a worker noted before it reports something else comes
+    /// Single events, where the plan asks for them. Those noted before another report come
     /// before that.
     Events(Batch),
     /// The books of a step.
@@ -69,13 +69,13 @@ pub enum Report {
     Failed {
         /// The worker.
         worker: u16,
-        /// What went wrong, for a person.
+        /// The error, for a person.
         message: String,
     },
 }
 
 impl Report {
-    /// Whose it is; events do not say.
+    /// The worker it is from; events do not say.
     pub fn worker(&self) -> Option<u16> {
         match self {
             Report::Events(_) => None,
@@ -121,28 +121,28 @@ pub struct Delta<H = Packed> {
     pub received_bytes: u64,
     /// Acknowledgements received in the interval, first ones.
     pub acks: u64,
-    /// Of what was sent and received in the interval, what went and came after the step's window, where that ends at a
+    /// The part of the interval's messages sent and received after the step's window, where that ends at a
     /// known time.
     pub tail: Tail,
-    /// What waited in the interval, and what that had waited was sent.
+    /// Messages that waited in the interval, and that were sent after waiting.
     pub held: Held,
-    /// What connections that ended in the interval leave for ever, where no others take their place.
+    /// Messages abandoned with connections that ended in the interval, where no others take their place.
     pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
     /// The answers of the interval by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
-    /// What the worker's thread cost in the interval.
+    /// The cost of the worker's thread in the interval.
     pub usage: Usage,
     /// While it is held, the worker sends no other.
     #[serde(skip)]
     pub permit: DeltaPermit,
 }
 
-/// What was measured of the messages of one kind, where there are several.
+/// Measurements of one kind of messages, where there are several.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SayDelta<H = Packed> {
-    /// Of the counts, those of messages.
+    /// Counts of messages.
     pub counts: Counts,
     /// Intended send → echo, acknowledgement or own copy.
     pub rtt: H,
@@ -150,20 +150,20 @@ pub struct SayDelta<H = Packed> {
     pub delivery: H,
 }
 
-/// What was measured of the people of one role, where there are roles.
+/// Measurements of one role, where there are roles.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RoleDelta<H = Packed> {
-    /// Of the counts: of connections, and what they sent and received.
+    /// Counts of connections, and of what they sent and received.
     pub counts: Counts,
     /// TCP connect → usable.
     pub handshake: H,
-    /// Of what they sent: intended send → acknowledgement or own copy.
+    /// Round trips of what they sent: intended send → acknowledgement or own copy.
     pub rtt: H,
-    /// Of what they received: intended send → they have their copy.
+    /// Deliveries to them: intended send → they have their copy.
     pub delivery: H,
 }
 
-/// What went and came after the window of a step.
+/// Messages sent and received after the window of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
     /// Messages that had to wait until then.
@@ -183,7 +183,7 @@ pub struct Held {
     pub sent: u64,
 }
 
-/// Of connections that ended under load: messages that are no longer waited for.
+/// Messages no longer waited for, since their connections ended under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abandoned {
     /// Clients to which broadcasts were due.
@@ -194,7 +194,7 @@ pub struct Abandoned {
     pub answers: u64,
 }
 
-/// What a thread cost.
+/// The cost of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Length of the interval.
@@ -210,13 +210,13 @@ pub struct Usage {
 pub struct Settled {
     /// The worker.
     pub worker: u16,
-    /// What happened since the last delta, unanswered echoes included.
+    /// Measurements since the last delta, unanswered echoes included.
     pub delta: Delta,
     /// Echo: messages whose answer never came. Broadcast: see `sent` and `tallies`.
     pub unanswered: u64,
     /// The broadcasts that this worker's clients sent, by number.
     pub sent: Vec<SentBroadcast>,
-    /// What this worker's clients got of all workers' broadcasts.
+    /// Tallies of all workers' broadcasts at this worker's clients.
     pub tallies: Vec<BroadcastTally>,
     /// Broadcasts: who was missing from the rooms' members here when the load began (at 0), and who came and went then,
     /// by time. Slow ones are missing.
@@ -225,18 +225,18 @@ pub struct Settled {
     pub departures: Vec<Departure>,
     /// The clients that were announced as they came into rooms, by number.
     pub announced: Vec<Announced>,
-    /// What this worker's clients heard of all workers' announcements.
+    /// Tallies of all workers' announcements at this worker's clients.
     pub heard: Vec<BroadcastTally>,
     /// Broadcasts: the clients that lost their connections and were to come back.
     pub absences: Vec<Absence>,
-    /// Of what was sent in their absence, the copies that they had got before their connections ended, by kind of messages; what
+    /// Copies of messages sent in their absence that came before their connections ended, by kind of messages; what
     /// kinds are not there had none.
     pub had_of_says: Vec<u64>,
-    /// What came to them that was due in their absence, by the [class](age_class) of its age when they were back.
+    /// Copies due in their absence that came, by the [class](age_class) of its age when they were back.
     pub recovered_by_age: Vec<u64>,
 }
 
-/// So many more of a room's members are there from that moment on, or fewer.
+/// A change of how many members of a room are there, from that moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attendance {
     /// On the run's clock.
@@ -269,7 +269,7 @@ pub struct Departure {
 pub struct Absence {
     /// Its number in the run.
     pub client: u32,
-    /// What was sent from then on was not due to it as to one that is there …
+    /// The moment from which messages were not due to it as to one that is there …
     pub from_ns: u64,
     /// … because its connection ended at that moment.
     pub cut_ns: u64,
@@ -277,7 +277,7 @@ pub struct Absence {
     pub to_ns: u64,
     /// How the connection was ended; `None`: the server or the network did.
     pub cut: Option<Cut>,
-    /// Of what was sent in that time, the copies that it had got before its connection ended.
+    /// Copies of messages sent in that time that came before its connection ended.
     pub had: u32,
     /// And those that it got later.
     pub recovered: u32,

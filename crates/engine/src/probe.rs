@@ -16,14 +16,14 @@ use crate::timing::{Due, Portion};
 
 /// A server that greets, or shows its clients out, does so at once.
 const LISTEN_NS: u64 = 50_000_000;
-/// What refuses a client says why within this time after its head.
+/// How long after its head a refusal's body may take.
 const BODY_NS: u64 = 100_000_000;
 /// How often it is looked whether the user has had enough.
 const LOOK_NS: u64 = 20_000_000;
 /// How long the server has to answer the goodbye.
 const GOODBYE_NS: u64 = 250_000_000;
 
-/// What one client met.
+/// The result of one client's attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeResult {
     /// Why it failed: the kind under which results count it, and the same in words. `None`: it did not fail.
@@ -34,12 +34,12 @@ pub struct ProbeResult {
     pub status: Option<u16>,
     /// Whether the message that the probe sent was answered.
     pub is_answered: bool,
-    /// What the server said, decrypted, without secrets of ours: the beginning.
+    /// The beginning of the server's messages, decrypted, without our secrets.
     pub said: Vec<u8>,
 }
 
 impl ProbeResult {
-    /// What can be read of what the server said, on one line.
+    /// The readable part of the server's messages, on one line.
     pub fn excerpt(&self) -> String {
         excerpt(&self.said)
     }
@@ -112,7 +112,7 @@ impl<'a> Probe<'a> {
         })
     }
 
-    /// What ended it, if anything did.
+    /// Lets the client try: the cause of its end, if it ended.
     fn meet(&mut self, timeout_ns: u64, asks: bool) -> io::Result<Option<Cause>> {
         let begun_ns = clock::monotonic_ns();
         if let Err(cause) = self.client.connect(0, begun_ns, &mut self.shared) {
@@ -208,7 +208,7 @@ mod tests {
 
     const TIMEOUT_NS: u64 = 10_000_000_000;
 
-    /// What a server writes.
+    /// Bytes that a server writes.
     #[derive(Default)]
     struct Written(Vec<u8>);
 

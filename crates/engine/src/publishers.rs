@@ -15,7 +15,7 @@ use crate::timing::Portion;
 
 /// The time from one attempt to connect to the next.
 const RETRY_NS: u64 = 100_000_000;
-/// What the kinds of their errors start with.
+/// The prefix of the kinds of their errors.
 const ERRORS: &str = "publish_";
 
 /// The connections of one worker.
@@ -28,7 +28,7 @@ pub(crate) struct Publishers {
     timeout_ns: u64,
     /// Since when in the step none stands.
     down_ns: Option<u64>,
-    /// What is asked of their answers.
+    /// Conditions on their answers.
     asked: HttpOptions,
 }
 
@@ -43,7 +43,7 @@ struct Publisher {
 }
 
 impl Publishers {
-    /// So many, none of which is connected; each has that long for it.
+    /// This many, none of which is connected; each has that long to connect.
     pub(crate) fn new(clients: Clients, count: u32, timeout_ns: u64) -> Self {
         let asked = HttpOptions::from(&clients.shared.wire.options().of_dialect.settings);
         let of_each = vec![Publisher::default(); count as usize];
@@ -209,14 +209,14 @@ impl Publishers {
         self.give_up_without_hope(users, now_ns);
     }
 
-    /// Where the last attempt has failed, what waits does so in vain.
+    /// Gives up waiting messages where the last attempt has failed.
     fn give_up_without_hope(&mut self, users: &mut Clients, now_ns: u64) {
         if (0..self.count()).all(|index| self.clients.is_vacant(index)) {
             self.waiting.drain(..).for_each(|stamp| users.book_unsaid(stamp, now_ns));
         }
     }
 
-    /// What a connection has been told goes into the books of those whose messages it is about.
+    /// Hands a connection's outcomes to the books of the messages' senders.
     fn hand_over(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
         for relayed in self.clients.ledger.take_relayed() {
             match relayed {

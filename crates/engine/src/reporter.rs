@@ -1,4 +1,4 @@
-//! What a worker reports, and when.
+//! Reports of a worker, and when they go.
 //!
 //! Rules. A delta is due each second of the load, on its beat; more often while clients connect, for their number is
 //! held against the server's memory, and while draining, when the crew waits for what is still under way. But all
@@ -32,7 +32,7 @@ const SECONDS_HELD_MAX: usize = 64;
 /// As much of a second counts as full: workers wake a little early or late.
 const SECOND_FULL_NS: u64 = 900_000_000;
 
-/// What the worker is at, as far as its reports are concerned.
+/// Phases of a worker's reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReportPhase {
     /// Clients connect.

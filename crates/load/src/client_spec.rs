@@ -85,7 +85,7 @@ pub struct ClientSpec {
     pub message_bytes_max: u32,
     /// What was chosen about the dialect.
     pub of_dialect: wire::DialectOptions,
-    /// Who the clients are.
+    /// The clients' identities.
     pub people: Arc<wire::People>,
 }
 

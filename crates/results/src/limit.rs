@@ -83,7 +83,7 @@ pub enum LimitError {
         figure: String,
         /// The scenario.
         scenario: Scenario,
-        /// What there is.
+        /// The value found.
         known: String,
     },
     /// The value is not in the figure's unit.

@@ -415,7 +415,7 @@ pub struct SayFigures {
     pub name: String,
     /// The kind of rooms in which it is said.
     pub room: String,
-    /// Of the counts, those of messages.
+    /// Counts of messages.
     pub counts: Counts,
     /// Intended send → echo, acknowledgement or own copy.
     pub rtt: Histogram,

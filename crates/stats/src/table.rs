@@ -38,7 +38,7 @@ macro_rules! table {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }
 
-            /// What else is known of it.
+            /// Its labels.
             pub const fn facts(self) -> $facts {
                 match self {
                     $($enum::$row => $known,)*

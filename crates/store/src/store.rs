@@ -138,7 +138,7 @@ impl Store {
         self.file.is_some() && identity(&self.path) == self.file
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

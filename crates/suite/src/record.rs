@@ -67,7 +67,7 @@ pub enum RecordError {
     Io {
         /// The file or folder.
         path: String,
-        /// What it said.
+        /// Its message.
         error: io::Error,
     },
     /// Not what this program writes.
@@ -242,7 +242,7 @@ impl Record {
         write_head(&self.folder, &self.head)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -122,7 +122,7 @@ impl Server {
         Some(death(end, &self.log))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn place(&self) -> &Place {
         &self.place
     }

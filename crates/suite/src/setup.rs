@@ -117,12 +117,12 @@ impl Stage {
 pub struct Trouble {
     /// What was being done.
     pub stage: Stage,
-    /// What went wrong, in one line.
+    /// The reason, in one line.
     pub reason: String,
 }
 
 impl Trouble {
-    /// What went wrong, in one line.
+    /// The reason, in one line.
     pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
         Self { stage, reason: reason.into() }
     }

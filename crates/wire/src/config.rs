@@ -269,7 +269,7 @@ impl Config {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeriesOf {
     pub(crate) spot: Spot,
-    /// Of each.
+    /// Bytes of each.
     pub(crate) bytes: u32,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Link<'a, P, I> {
     pub(crate) parts: &'a P,
     /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
     pub(crate) pending: Option<&'a mut Pending>,
-    /// Who the clients are.
+    /// The clients' identities.
     pub(crate) identities: &'a Identities,
     /// What this client was given at its login.
     pub(crate) kept: &'a Kept,

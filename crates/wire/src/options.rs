@@ -44,7 +44,7 @@ pub struct Options {
     pub payload: Payload,
     /// What was chosen about the dialect.
     pub of_dialect: DialectOptions,
-    /// Who the clients are.
+    /// The clients' identities.
     pub people: Arc<People>,
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct Asked {
 /// What the requests of a run's clients have in common, and what else was asked for.
 pub(crate) struct Common {
     options: Options,
-    /// Who the clients are.
+    /// The clients' identities.
     pub(crate) identities: Identities,
     /// The path, to which a protocol may add; and the query.
     path: Template,

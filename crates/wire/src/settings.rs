@@ -16,7 +16,7 @@ pub struct DialectOptions {
     pub token: Option<Secret>,
     /// Where the token goes; `None`: where the protocol's own clients put it.
     pub token_in: Option<TokenPlace>,
-    /// What acknowledges a broadcast.
+    /// The acknowledgement of a broadcast.
     pub ack: Ack,
     /// What is said, where that is the user's own; `None`: the benchmark's messages.
     pub app: Option<Arc<AppFile>>,
@@ -42,7 +42,7 @@ pub enum TokenPlace {
     Cookie(String),
 }
 
-/// What acknowledges a broadcast.
+/// The acknowledgement of a broadcast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ack {
     /// A message for the sender alone, where the dialect has one.

@@ -160,7 +160,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// What joins a room by a message, or leaves it: that message, and what it waits for.
+    /// Messages that join or leave a room, and the answers they wait for.
     fn passage_steps(&self, passage: Passage<'_>, keeper: &mut Keeper) -> Result<Vec<OpenStep>, Failure> {
         let purpose = passage.purpose();
         let nothing = Written::new();
@@ -263,7 +263,7 @@ impl Checked<'_> {
         Ok(Broadcast { copy: self.optional(copy)?, ..Broadcast::of(send) })
     }
 
-    /// What is published: in a request, and so without an event's name.
+    /// Message published in a request, and so without an event's name.
     fn say_in_request(&self, body: &Spanned<String>) -> Result<Say, Failure> {
         Ok(Say { body: self.template(body, Purpose::Measured)?, ..Say::default() })
     }

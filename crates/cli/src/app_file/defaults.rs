@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::limits;
 use crate::rates::{self, Rates};
 
-/// What `throng run` does with the app where its flags say nothing.
+/// Defaults of `throng run` for what its flags leave open.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RunDefaults {
     /// Clients.
@@ -23,11 +23,11 @@ pub(crate) struct RunDefaults {
     pub(crate) interval_ns: Option<u64>,
     /// How long they go on.
     pub(crate) duration_ns: Option<u64>,
-    /// What they have to keep.
+    /// Limits to keep.
     pub(crate) limits: Vec<String>,
 }
 
-/// What the file says of it.
+/// Reads the defaults from the file.
 pub(super) fn defaults(source: &Source<'_>, load: &file::Load) -> Result<RunDefaults, Failure> {
     fn read<T, E: Display>(
         source: &Source<'_>,

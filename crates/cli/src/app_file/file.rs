@@ -73,7 +73,7 @@ pub(super) struct Load {
     pub(super) limits: Vec<Spanned<String>>,
 }
 
-/// Who the clients are.
+/// The clients' identities.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct People {
@@ -82,11 +82,11 @@ pub(super) struct People {
     #[serde(default)]
     pub(super) columns: BTreeMap<String, Spanned<String>>,
     pub(super) token: Option<Spanned<Token>>,
-    /// What everybody does besides, round and round.
+    /// Steps that everybody repeats besides.
     pub(super) visit: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// What lets each of them in: a text with its own columns, or what is signed for it.
+/// Each client's credential: a text with its own columns, or a signed token.
 pub(super) enum Token {
     Text(String),
     Jwt(Jwt),
@@ -250,7 +250,7 @@ pub(super) struct Leave {
 pub(super) struct Say {
     pub(super) room: Option<Spanned<String>>,
     pub(super) to: Option<To>,
-    /// Where it is published, if it is.
+    /// The URL to publish it at, if it is published.
     pub(super) post: Option<Spanned<String>>,
     pub(super) event: Option<Spanned<String>>,
     pub(super) body: Spanned<String>,
@@ -271,24 +271,24 @@ pub(super) struct Role {
     /// Nothing, if they only listen.
     #[serde(default)]
     pub(super) says: Vec<Spanned<Saying>>,
-    /// Where they are for good; everywhere where they do not come and go, if they do not say it.
+    /// Rooms they never leave; by default all that are not visited.
     pub(super) rooms: Option<Spanned<Vec<Spanned<String>>>>,
-    /// What they do besides, round and round.
+    /// Steps they repeat besides.
     pub(super) visit: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// What a role says, and how often.
+/// Messages of a role, and how often.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Saying {
     pub(super) say: Spanned<String>,
     /// Over all of its people.
     pub(super) rate: Option<Spanned<toml::Value>>,
-    /// From one to the next of the same person.
+    /// The time between two of the same person.
     pub(super) every: Option<Spanned<String>>,
 }
 
-/// Who of a room hears what is said there.
+/// The members of a room that hear a message.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum To {

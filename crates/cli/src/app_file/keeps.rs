@@ -1,4 +1,4 @@
-//! What clients keep of answers and messages, and the names by which they say it later.
+//! Values that clients keep of answers and messages, by the names they say them with later.
 
 use toml::Spanned;
 use wire::app_file::{KEEPS_MAX, Keep, VALUES_MAX};

@@ -1,4 +1,4 @@
-//! What a file may keep of messages, what it may compute, and what its conditions may look for.
+//! Accepted and refused values to keep, to compute and to look for.
 
 use wire::app_file::{AppFile, Keep, Key, Note, OpenStep, Resumed};
 use wire::template::KeyForm;

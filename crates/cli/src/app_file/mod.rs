@@ -44,20 +44,20 @@ pub(crate) use short::{BroadcastArgs, SayArgs};
 use source::Source;
 pub(crate) use visits::check_run as check_visits;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug)]
 pub(crate) struct Described {
-    /// What is said.
+    /// The app's messages.
     pub(crate) app: AppFile,
-    /// What carries it.
+    /// The protocol that carries it.
     pub(crate) protocol: DialectId,
-    /// What is chosen about that.
+    /// Options of that protocol.
     pub(crate) flags: DialectArgs,
     /// The subprotocols that its clients offer.
     pub(crate) subprotocols: Vec<String>,
-    /// Who the clients are.
+    /// The clients' identities.
     pub(crate) people: People,
-    /// Where they connect to, and what they say there.
+    /// The opening request.
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
@@ -103,14 +103,14 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     files::read_text(path, FILE_BYTES_MAX).map_err(cannot)
 }
 
-/// What a file's `[flap]` says, and nothing else of it: that does not depend on how many clients there are.
+/// Reads a file's `[flap]` and nothing else of it: it does not depend on how many clients there are.
 pub(crate) fn read_flap(path: &Path) -> Result<FlapArgs, Failure> {
     let text = text_of(path)?;
     let source = Source { path: Some(path), text: &text };
     flap(&source, &file_of(&source)?)
 }
 
-/// What a file's `[load]` says, and nothing else of it: how many people there are comes before what they do.
+/// Reads a file's `[load]` and nothing else of it: how many people there are comes before what they do.
 pub(crate) fn read_load(path: &Path) -> Result<RunDefaults, Failure> {
     let text = text_of(path)?;
     let source = Source { path: Some(path), text: &text };
@@ -138,7 +138,7 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
     Ok((protocol, DialectOptions { app: Some(Arc::new(app)), ..flags.options() }))
 }
 
-/// What flags say in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
+/// The app that flags describe in place of a file, over this protocol. `asks_reply`: an answer of the protocol's own is asked for.
 pub(crate) fn of_flags(
     tells: &BroadcastArgs,
     protocol: DialectId,
@@ -150,7 +150,7 @@ pub(crate) fn of_flags(
     describe(&Source { path: None, text: &text }, &file, given, ANY_NUMBER)
 }
 
-/// Where throng's own server is to be asked for what a file says, if not at its usual path: the path that the file names, or the
+/// The path at which throng's own server serves the app of a file, if not the usual one: the path that the file names, or the
 /// one of its protocol. What is wrong with the file is said when it is read in full.
 pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
     let file: toml::Table = files::read_text(path, FILE_BYTES_MAX).ok()?.parse().ok()?;
@@ -188,7 +188,7 @@ fn file_of(source: &Source<'_>) -> Result<File, Failure> {
     })
 }
 
-/// What a file says, put together and checked.
+/// Puts the parts of a file together and checks them.
 fn describe(
     source: &Source<'_>,
     file: &File,

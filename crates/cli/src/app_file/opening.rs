@@ -1,4 +1,4 @@
-//! What a client does before it is usable: the steps of `open`, one by one, each with the names that there are by then.
+//! The opening of a client: the steps of `open`, one by one, each with the names that there are by then.
 
 use toml::Spanned;
 use wire::app_file::{Frames, OpenStep, Say};

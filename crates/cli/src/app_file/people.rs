@@ -1,4 +1,4 @@
-//! Who the clients of an app are: `[people]`, and what the opening request says of them: `[connect]`.
+//! The clients of an app (`[people]`) and their opening request (`[connect]`).
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
 
-/// Where an app's clients connect to, and what they say there.
+/// The opening request of an app's clients.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Connect {
     /// Path and query.
     pub(crate) path: Option<String>,
-    /// Where clients say that they come from.
+    /// The Origin header.
     pub(crate) origin: Option<String>,
     pub(crate) headers: Vec<(String, Secret)>,
 }
@@ -131,7 +131,7 @@ fn secret(source: &Source<'_>, at: &Spanned<String>) -> Result<Secret, Failure> 
     read.map_err(|problem| source.error(at.span(), problem))
 }
 
-/// What the opening request says.
+/// Reads the opening request.
 pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result<Connect, Failure> {
     let Some(connect) = &file.connect else { return Ok(Connect::default()) };
     if let Some(path) = &connect.path {

@@ -64,7 +64,7 @@ pub(crate) fn check_place(text: &str) -> Result<(), &'static str> {
     is_place.then_some(()).ok_or(expected)
 }
 
-/// What a file says of it. `names` are what stands for people, but for what they are given at their logins: nobody has logged in
+/// Reads a file's publishing. `names` are what stands for people, but for what they are given at their logins: nobody has logged in
 /// who publishes.
 pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result<Option<Publish>, Failure> {
     let Some(written) = &file.publish else { return Ok(None) };
@@ -106,7 +106,7 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     }))
 }
 
-/// Where messages of one kind are published, if that is not where all of them are. `names` are those of [`publish`], in rooms of
+/// The URL where messages of one kind are published, if it is not the common one. `names` are those of [`publish`], in rooms of
 /// their kind.
 pub(super) fn target(
     source: &Source<'_>,

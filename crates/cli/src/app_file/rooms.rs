@@ -152,7 +152,7 @@ pub(super) struct Joining {
     pub(super) visited_rooms: Vec<VisitedRoom>,
 }
 
-/// What people say on their way into a room, or out of it.
+/// Messages that join or leave a room.
 pub(super) enum Passage<'a> {
     In {
         join: &'a Spanned<file::Join>,
@@ -163,7 +163,7 @@ pub(super) enum Passage<'a> {
 }
 
 impl Passage<'_> {
-    /// What it is said for. Who comes while others are there may be announced to them.
+    /// The purpose of its templates. Whoever comes while others are there may be announced to them.
     pub(super) fn purpose(&self) -> Purpose {
         if let Passage::In { is_visited: true, .. } = self { Purpose::Joining } else { Purpose::Other }
     }

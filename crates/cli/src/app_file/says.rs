@@ -75,7 +75,7 @@ fn room(source: &Source<'_>, say: &Spanned<file::Say>, rooms: &[RoomKind]) -> Re
     }
 }
 
-/// What each kind has of all messages: as its share or rate says, or as much as any other.
+/// Each kind's share of all messages: its share or rate, or as much as any other.
 fn shares(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,
@@ -116,12 +116,12 @@ pub(super) fn check_whole(shares: f64) -> Result<(), String> {
     is_whole.then_some(()).ok_or_else(|| format!("the shares add up to {percent}%, not 100%"))
 }
 
-/// So much, in units of which a whole one has so many; something is never nothing.
+/// Converts `amount` to `units` per one; rounds a positive amount up to at least 1.
 pub(super) fn counted(amount: f64, units: f64) -> u32 {
     ((amount * units).round() as u32).max(1)
 }
 
-/// What the file says altogether in a second is what is usual.
+/// Makes the file's messages per second the default rate.
 pub(super) fn set_usual_rate(
     source: &Source<'_>,
     at: Range<usize>,

@@ -13,7 +13,7 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../../../../docs/app-file.schema.json")).unwrap()
 }
 
-/// What a wrong key in this text is told may stand in its place, sorted.
+/// Lists the keys that a message about a wrong key in this text offers, sorted.
 fn known_keys(text: &str) -> Vec<String> {
     let Err(failure) = parse(Path::new("app.toml"), text, People::default(), None) else { panic!("{text}") };
     let said = format!("{failure:?}");

@@ -14,7 +14,7 @@ use super::publish::{Publish, PublishArgs};
 use crate::dialect_args::listed;
 use crate::exit::Failure;
 
-/// What an app says, where a name and a body are all there is to it.
+/// Messages of an app that needs no more than a name and a body.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct SayArgs {
@@ -37,7 +37,7 @@ pub(crate) struct BroadcastArgs {
     publish: PublishArgs,
 }
 
-/// What the protocols' guides have their chats send, with an id in it.
+/// The message of the protocols' own chat guides, with an id in it.
 const OBJECT: &str = r#"{"body":"{id} {padding}"}"#;
 const VALUES: &str = r#""{id} {padding}""#;
 

@@ -15,12 +15,12 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Where what the file names is.
+    /// The folder that the file's paths are relative to.
     pub(super) fn folder(&self) -> &Path {
         self.path.and_then(Path::parent).unwrap_or(Path::new(""))
     }
 
-    /// What is wrong there: line and column as people count them, the line itself, the place underlined.
+    /// Describes an error there: line and column as people count them, the line itself, the place underlined.
     pub(super) fn error(&self, at: Range<usize>, problem: impl std::fmt::Display) -> Failure {
         let Some(path) = self.path else { return Failure::usage(&self.text[at], problem) };
         let start = char_before(self.text, at.start);

@@ -1,4 +1,4 @@
-//! What may stand in a file, and what is said of what may not.
+//! Accepted files, and the errors of others.
 
 use std::fs;
 

@@ -8,13 +8,13 @@ use super::file::{self, File};
 use super::source::Source;
 use crate::exit::Failure;
 
-/// What a step may be.
+/// The steps there are.
 const STEP: &str = "expected \"join NAME\", \"leave NAME\" or \"wait 10s\", which may be \"wait 5s..20s\"";
 
 /// The steps of a round, as the file has them.
 type Written = Spanned<Vec<Spanned<String>>>;
 
-/// What people of each role do besides, or everybody where there are no roles; empty: everybody is in all their rooms for good.
+/// The visits of each role, or of everybody where there are no roles; empty: everybody is in all their rooms for good.
 pub(super) fn visits(source: &Source<'_>, file: &File, kinds: &[RoomKind]) -> Result<Vec<Visit>, Failure> {
     let of_all = file.people.as_ref().and_then(|people| people.get_ref().visit.as_ref());
     let written: Vec<(Option<&Written>, Option<&Written>)> = match &file.role[..] {

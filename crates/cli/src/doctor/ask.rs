@@ -1,15 +1,15 @@
-//! What is asked of the machine, and how many processes that takes.
+//! The load that the machine is to hold, and how many processes that takes.
 
 use crate::doctor::facts::Facts;
 use crate::plan;
 use crate::processes;
 
-/// What is asked of the machine.
+/// The load that the machine is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
     /// Clients at once.
     pub(crate) clients: u64,
-    /// Where their server is.
+    /// The place of their server.
     pub(crate) server: Place,
     /// Addresses that clients can connect from.
     pub(crate) sources: Sources,
@@ -21,7 +21,7 @@ pub(crate) struct Ask {
     pub(crate) keeps_windows: bool,
 }
 
-/// Where the server is.
+/// The place of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// throng's own, started for the run.
@@ -34,7 +34,7 @@ pub(crate) enum Place {
     Elsewhere,
 }
 
-/// What a client's end of the connection can be.
+/// Source addresses that clients have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sources {
     /// Any address of 127.0.0.0/8: throng takes as many as it needs.

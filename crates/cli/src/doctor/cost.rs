@@ -1,4 +1,4 @@
-//! What one connection costs on this machine, measured: some thousand are opened, and the growth of memory is fitted.
+//! The cost of a connection on this machine, measured: some thousand are opened, and the growth of memory is fitted.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::trial::{Trial, measure};
 const CONNECTIONS_MAX: u64 = 4_000;
 /// Readings of the kernel's memory.
 const READINGS: usize = 16;
-/// Of those, the first are left out: connections that were closed before leave room, which is filled up first.
+/// The first readings, which are left out: connections that were closed before leave room, which is filled up first.
 const WARMUP_READINGS: usize = READINGS / 4;
 /// An ordinary small message; a connection that has carried one is larger than one that never did.
 const MESSAGE: [u8; 128] = [b'x'; 128];
@@ -36,7 +36,7 @@ const WINDOWS_MAX: u32 = 400;
 /// How long it takes each of them to say one thing.
 const SAY_NS: u64 = 1_000_000_000;
 
-/// What one open connection costs, both of its ends on this machine.
+/// The cost of one open connection, both of its ends on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cost {
     /// Connections that were opened to find out.
@@ -45,7 +45,7 @@ pub(crate) struct Cost {
     pub(crate) kernel_bytes: f64,
     /// Half of the 95% confidence interval of that.
     pub(crate) kernel_bytes_half_width: f64,
-    /// Of TCP's buffers, which have a limit of their own.
+    /// TCP's buffers, which have a limit of their own.
     pub(crate) tcp_bytes: f64,
     /// Entries in the table of tracked connections.
     pub(crate) conntrack_entries: f64,

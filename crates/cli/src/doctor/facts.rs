@@ -1,4 +1,4 @@
-//! What is found, all of it read in one place. What cannot be read is absent.
+//! Facts of the machine, all read in one place; those that cannot be read are absent.
 
 use std::hint::black_box;
 
@@ -39,7 +39,7 @@ pub(crate) struct Facts {
     pub(crate) page_bytes: u64,
     /// Whether the kernel can encrypt.
     pub(crate) kernel_tls: Option<bool>,
-    /// What control groups leave.
+    /// The limits of control groups.
     pub(crate) cgroup: Cgroup,
     /// Threads of the machine: the most, the ids, and now.
     pub(crate) threads_max: Option<u64>,
@@ -52,7 +52,7 @@ pub(crate) struct Facts {
     pub(crate) clock_ns: f64,
     /// The server's process, if it is here and can be seen.
     pub(crate) server: Option<ServerFacts>,
-    /// What a connection costs, if it could be measured.
+    /// The cost of a connection, if it could be measured.
     pub(crate) cost: Option<Cost>,
 }
 

@@ -8,7 +8,7 @@ use report::bytes;
 
 /// The share of free memory not to rely on: estimates of free memory are estimates.
 const RESERVE_SHARE: f64 = 0.05;
-/// What TLS adds to a client: its keys, and the server's certificate (docs/MILLION.md).
+/// Bytes that TLS adds to a client: its keys, and the server's certificate (docs/MILLION.md).
 const TLS_BYTES: f64 = 4_200.0;
 
 pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What a check comes to.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -35,19 +35,19 @@ impl Verdict {
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// What was looked at.
+    /// The check's name.
     pub(crate) check: &'static str,
-    /// What there is.
+    /// The value found.
     pub(crate) found: String,
-    /// What there should be.
+    /// The value needed.
     pub(crate) needed: String,
     /// How the two compare.
     pub(crate) verdict: Verdict,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) mend: Option<Fix>,
 }
 
-/// What mends a row.
+/// A remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fix {
     /// A file of the kernel, which `--fix` may write.
@@ -65,7 +65,7 @@ impl Fix {
         Fix::Write { file, value, command: format!("sysctl -w {name}={quoted}") }
     }
 
-    /// What to type.
+    /// The command to type.
     pub(crate) fn command(&self) -> &str {
         match self {
             Fix::Write { command, .. } | Fix::Tell(command) => command,

@@ -7,7 +7,7 @@ use results::{Run, Second, Step};
 use stats::ladder::Ladder;
 use stats::{Figures, Timed};
 
-/// What is told as a histogram, and what it is. (Its parts, and deliveries by the size of their rooms, are in the results.)
+/// Metrics exported as histograms, with their help texts. (Its parts, and deliveries by the size of their rooms, are in the results.)
 const TIMED: [(Timed, &str); 10] = [
     (Timed::Handshake, "Start of the TCP connect until the client is usable"),
     (Timed::Rtt, "Intended send until the echo, acknowledgement or own copy"),
@@ -30,7 +30,7 @@ pub(crate) struct Measures {
     labels: Vec<(&'static str, String)>,
     /// All counts are 0 here, which is not where a run began that is resumed.
     since_unix_ns: u64,
-    /// Of the steps before this one.
+    /// Totals of the steps before this one.
     before: Totals,
     now: Progress,
 }
@@ -50,7 +50,7 @@ struct Totals {
 pub(crate) struct Measure {
     /// Its name, with dots.
     pub(crate) name: String,
-    /// What it is.
+    /// Its help text.
     pub(crate) help: &'static str,
     /// UCUM's: `s`, `By`, `1`.
     pub(crate) unit: &'static str,
@@ -81,7 +81,7 @@ impl Measures {
         Self { labels, since_unix_ns: clock::realtime_ns(), ..Self::default() }
     }
 
-    /// What all figures have in common.
+    /// Labels of all metrics.
     pub(crate) fn labels(&self) -> &[(&'static str, String)] {
         &self.labels
     }
@@ -144,7 +144,7 @@ impl Measures {
     }
 }
 
-/// What is known of the last second alone.
+/// The metrics of the last second alone.
 fn of_second(second: &Second) -> Vec<Measure> {
     let quantiles =
         [("0.5", second.p50_ns), ("0.95", second.p95_ns), ("0.99", second.p99_ns), ("1", second.max_ns)];

@@ -14,7 +14,7 @@ use crate::stderr;
 
 /// How long a client may take to send its request, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Where the page is.
+/// The page's path.
 const PATH: &str = "/metrics";
 
 /// A page that is served while the run is on.

@@ -6,7 +6,7 @@ use stats::ladder::bounds_ns;
 
 use super::measures::{Measure, Measures, Value};
 
-/// What the page is.
+/// The page's content type.
 pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A metric.
@@ -19,7 +19,7 @@ pub(crate) struct Family {
 
 /// A value of one of its series.
 pub(crate) struct Sample {
-    /// What the family's name has behind it.
+    /// The suffix of the family's name.
     pub(crate) suffix: &'static str,
     /// Beside those that all have.
     pub(crate) label: Option<(&'static str, String)>,

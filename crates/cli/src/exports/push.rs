@@ -1,4 +1,4 @@
-//! What is pushed each second: over plain HTTP, from a thread of its own, so that nobody who takes it slows the run.
+//! Pushes metrics each second: over plain HTTP, from a thread of its own, so that nobody who takes it slows the run.
 
 use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::secrets;
 use crate::stderr;
 
-/// Who takes longer misses a second.
+/// A receiver that takes longer misses a second.
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
 /// Seconds that wait for who is slow; further ones are left out, but not the last.
 const QUEUE_SECONDS: usize = 8;
@@ -32,7 +32,7 @@ pub(crate) struct Way {
     /// An example of its URL, for those who write a wrong one.
     pub(crate) example: &'static str,
     pub(crate) method: &'static str,
-    /// Where it goes when the URL names no port, or no path.
+    /// The default port and path.
     pub(crate) port: u16,
     pub(crate) path: String,
     /// Header fields, the type of the body among them.
@@ -99,7 +99,7 @@ impl Push {
     }
 }
 
-/// Where a URL leads, which was written like this: of the port that `http` has anyway, a [`Url`] does not tell whether it was named.
+/// The endpoint of a URL and its text: of the port that `http` has anyway, a [`Url`] does not tell whether it was named.
 fn source(url: &Url, text: &str, way: &Way) -> Option<Source> {
     let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
     let mut path = if url.path() == "/" { way.path.clone() } else { url.path().to_owned() };

@@ -18,12 +18,12 @@ use crate::buffered_output::BufferedOutput;
 use crate::exit::Failure;
 use crate::interrupts;
 
-/// What is kept for a reader that is behind. One that is further behind has stopped reading.
+/// Bytes kept for a reader that is behind. One that is further behind has stopped reading.
 const BEHIND_BYTES_MAX: usize = 4 << 20;
 /// How long a named pipe waits for its reader to come, and a reader for which lines are left may take none.
 const READER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Where lines go.
+/// The stream of lines.
 pub(crate) struct Stream {
     run: String,
     /// `None` once its reader is gone or too slow.

@@ -38,7 +38,7 @@ pub(crate) struct PeopleArgs {
 }
 
 impl PeopleArgs {
-    /// Who shares a room. `clients_max`: the most clients that a step will have, if that is known.
+    /// Divides the clients into rooms. `clients_max`: the most clients that a step will have, if that is known.
     pub(crate) fn rooms(&self, clients_max: Option<u64>) -> Result<Division, Failure> {
         match (self.rooms, self.room_count, self.room_zipf) {
             (Some(people), ..) => Ok(Division::of_size(people)),
@@ -55,7 +55,7 @@ fn of_count(problem: String) -> Failure {
     Failure::usage("--room-count", problem)
 }
 
-/// So many rooms for all of these clients.
+/// Divides all clients into this many rooms of equal size.
 pub(crate) fn equal_rooms(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, String> {
     let Some(clients) = clients_max else {
         return Err("how many share a room depends on how many clients there will be: add --clients or --total-steps, or \
@@ -70,7 +70,7 @@ pub(crate) fn equal_rooms(rooms: NonZero<u32>, clients_max: Option<u64>) -> Resu
     Ok(Division::Even { people, rooms })
 }
 
-/// So many, of unequal size.
+/// Divides all clients into this many rooms of unequal size.
 pub(crate) fn unequal_rooms(rooms: NonZero<u32>, exponent_milli: NonZero<u32>) -> Result<Division, String> {
     if rooms.get() > Division::ROOMS_MAX {
         let (most, asked) = (count(Division::ROOMS_MAX.into()), count(rooms.get().into()));

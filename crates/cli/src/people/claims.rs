@@ -1,4 +1,4 @@
-//! What a token says: a table of TOML becomes JSON with holes.
+//! Claims of a token: a table of TOML becomes JSON with holes.
 
 use std::fmt;
 

@@ -18,7 +18,7 @@ pub(crate) fn template(
     template.with_keys(&given::value)
 }
 
-/// What is wrong with a text, and what to do about it.
+/// Explains an error of a text and its remedy.
 pub(crate) fn explained(text: &str, bad: &BadTemplate) -> String {
     match bad {
         BadTemplate::Unknown { at, .. } => format!("{}: {bad}{}", &text[at.clone()], hint(&text[at.clone()])),

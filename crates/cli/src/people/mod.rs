@@ -1,4 +1,4 @@
-//! Who the clients are, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP.md).
+//! The clients' identities, as users say it: rows of a CSV file, and a token that is signed for each (docs/APP.md).
 
 mod args;
 mod claims;
@@ -19,15 +19,15 @@ pub(crate) use args::{PeopleArgs, equal_rooms, exponent_milli, unequal_rooms};
 pub(crate) use claims::{claims, json};
 pub(crate) use explain::{explained, template};
 
-/// What a token claims where nothing is said: who it is, for an hour.
+/// The lifetime of a token without claims of its own.
 const HOUR_S: i64 = 3600;
 /// The placeholder of the token.
 pub(crate) const TOKEN: &str = "token";
-/// What the placeholders of columns start with; and what they start with, too, where an app's file has nothing but data.
+/// The prefix of the placeholders of columns, which may be left out where an app's file has nothing but data.
 pub(crate) const PERSON: &str = "person.";
 pub(crate) const DATA: &str = "data.";
 
-/// Who the clients are, as the command line says.
+/// Reads the clients' identities from the command line.
 pub(crate) fn of_flags(args: &PeopleArgs, rooms: Division) -> Result<People, Failure> {
     let mut people = People::in_rooms(rooms);
     if let Some(path) = &args.people {
@@ -58,13 +58,13 @@ pub(crate) fn set_rows(
     Ok(())
 }
 
-/// From now on everybody has such a token.
+/// Gives everybody such a token.
 pub(crate) fn set_token(people: &mut People, jwt: Jwt) {
     people.token = Some(jwt);
     people.names.set(TOKEN, Template::of_token());
 }
 
-/// What a token claims where nothing is said.
+/// The default claims of a token.
 pub(crate) fn usual_claims(names: &Names) -> Template {
     let id = names.get("person.id").expect("everybody has one").quoted(Quoting::JSON);
     Template::literal(r#"{"sub":""#)
@@ -149,7 +149,7 @@ fn is_own(name: &str) -> bool {
     })
 }
 
-/// What goes into requests and joins as users have written it, and the flag that each is of.
+/// Texts that go into requests and joins as users wrote them, and the flag that each is of.
 fn texts(client_spec: &ClientSpec) -> Vec<(String, String)> {
     let path =
         percent_encoding::percent_decode_str(client_spec.path.reveal()).decode_utf8_lossy().into_owned();

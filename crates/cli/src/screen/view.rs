@@ -1,4 +1,4 @@
-//! What is on the screen: state, and how it is laid out on a terminal of any size.
+//! The screen's contents: state, and how it is laid out on a terminal of any size.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const SECONDS_MAX: usize = 600;
 const CURVE_ROWS_MIN: u16 = 2;
 /// Lines without the curves: title, how far the step has come, clients and rates, percentiles, CPU, errors.
 const LINES: u16 = 6;
-/// What the axes of the curves take: their values, and the time.
+/// The space of the curves' axes: their values, and the time.
 const VALUES_WIDTH: u16 = 9;
 const TIME_LINES: u16 = 1;
 
@@ -183,7 +183,7 @@ impl View {
         frame.render_widget(bars.max(highest.max(1)).style(self.style(curve.colour)), plot);
     }
 
-    /// What the curves' ends stand for: a column is a second.
+    /// Labels the curves' ends: a column is a second.
     fn time(&self, frame: &mut Frame<'_>, area: Rect) {
         let [_, plot] = with_axis(area);
         let width = usize::from(plot.width.saturating_sub(3));
@@ -192,7 +192,7 @@ impl View {
     }
 }
 
-/// Where a curve's values are written, and where it is drawn.
+/// Splits an area into a curve's axis and the curve.
 fn with_axis(area: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Length(VALUES_WIDTH), Constraint::Min(0)]).areas(area)
 }

@@ -77,7 +77,7 @@ pub(crate) struct Agent {
     quiet: bool,
 }
 
-/// What an agent does.
+/// Roles of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
     /// Makes load
@@ -204,7 +204,7 @@ fn route_to(nats: &Nats) -> Result<Ipv4Addr, Failure> {
     }
 }
 
-/// What has to be known of this machine to compare servers on it with others.
+/// Describes this machine, to compare servers on it with others.
 fn machine() -> String {
     let Machine { cpu_model, cores, memory_bytes, kernel, .. } = Machine::read();
     let gib = memory_bytes as f64 / f64::from(1 << 30);

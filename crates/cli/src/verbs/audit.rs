@@ -40,7 +40,7 @@ pub(crate) struct Audit {
     run: RunArgs,
 }
 
-/// What a server may promise.
+/// Promises of a server.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Require {
     /// Each message comes, if only once the client is back.

@@ -118,7 +118,7 @@ impl Broadcast {
         Ok(self.stepping()?.course(steps, 0, rule)?.with_warmup(steps::warmup(steps, 0, rule)?))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let rooms = plan::rooms(&self.run, self.stepping()?.clients_max(&self.steps, 0)?)?;
         let estimate = Estimate::new(self.course()?, Workload::Broadcast).in_rooms(rooms);

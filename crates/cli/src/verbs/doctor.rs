@@ -49,7 +49,7 @@ pub(crate) struct Doctor {
     format: Form,
 }
 
-/// What is printed on standard output.
+/// Formats on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// A table for people
@@ -82,7 +82,7 @@ impl Doctor {
         Ok(if fits { Exit::Fine } else { Exit::CouldNotRun })
     }
 
-    /// What is asked, and the server's process if it runs here.
+    /// Reads the load to check, and the server's process if it runs here.
     fn ask(&self) -> Result<(Ask, Option<u32>), Failure> {
         let ask = |server, sources, is_secured| Ask {
             clients: self.clients,

@@ -102,7 +102,7 @@ impl Echo {
         Ok(stepping.course(&self.steps, CLIENTS, rule)?.with_warmup(warmup))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let estimate = Estimate::new(self.course()?, Workload::Echo);
         Ok(estimate.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))

@@ -102,7 +102,7 @@ impl Fleet {
     }
 }
 
-/// What came of the end of all runs.
+/// Summarises the end of all runs.
 fn stopped(agents: &[Hello]) -> String {
     let (busy, free): (Vec<&Hello>, Vec<&Hello>) = agents.iter().partition(|agent| agent.run.is_some());
     let mut text = format!("{} of {} agents are free\n", free.len(), agents.len());

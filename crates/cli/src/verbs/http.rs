@@ -113,7 +113,7 @@ const FOREIGN: [&str; 9] = [
     "subprotocols",
 ];
 
-/// What the help says of the flags of every run where they concern requests.
+/// Adapts the help of common flags to requests.
 fn for_http(arg: clap::Arg) -> clap::Arg {
     let id = arg.get_id().as_str();
     let is_of_dialects = dialect_args::dialects_of(id).is_some();
@@ -175,7 +175,7 @@ impl Http {
         Ok(plan)
     }
 
-    /// What its clients speak.
+    /// The dialect of its clients.
     fn dialect(&self) -> DialectId {
         if self.run.over_http2 { DialectId::Http2 } else { DialectId::Http }
     }
@@ -201,7 +201,7 @@ impl Http {
         Ok(Course::single(connections, rule).with_warmup(self.warmup(connections, rule)))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         Ok(Estimate::new(self.course()?, Workload::Echo).connecting(self.run.connect_rate))
     }

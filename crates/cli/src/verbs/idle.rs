@@ -44,7 +44,7 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// So many connections for so long.
+    /// Opens this many connections for this long.
     pub(crate) fn of(run: RunArgs, clients: u64, duration_ns: u64) -> Self {
         Self { run, clients, duration: duration_ns, echo: false }
     }
@@ -82,7 +82,7 @@ impl Idle {
         Ok(Course::single(plan::clients("--clients", self.clients)?, rule))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let connect_rate = self.run.connect_rate.unwrap_or(CONNECT_RATE_PER_S);
         Ok(Estimate::new(self.course()?, Workload::Echo).connecting(Some(connect_rate)))

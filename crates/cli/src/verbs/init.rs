@@ -23,7 +23,7 @@ pub(crate) struct Init {
     from: Option<Protocol>,
 }
 
-/// What an app's messages go over.
+/// Protocols that carry an app's messages.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Protocol {
     /// Messages of its own over a WebSocket: ws, FastAPI, Django Channels, gorilla, …
@@ -64,7 +64,7 @@ enum Protocol {
     Ticker,
 }
 
-/// What most apps have besides, as comments.
+/// Parts of most apps, as comments.
 const BESIDES: &str = include_str!("besides.toml");
 
 impl Protocol {
@@ -103,7 +103,7 @@ impl Protocol {
         matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql)
     }
 
-    /// Where a developer's server usually is.
+    /// The usual URL of a developer's server.
     fn usual_url(self) -> &'static str {
         match self {
             Self::Plain => "ws://127.0.0.1:8080/ws",

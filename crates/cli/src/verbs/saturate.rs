@@ -110,7 +110,7 @@ impl Saturate {
         Ok(Course::sweep(sweep, self.duration).with_warmup(warmup))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let rooms = plan::rooms(&self.run, self.levels.iter().max().copied())?;
         let estimate = Estimate::new(self.course()?, self.workload()).in_rooms(rooms);

@@ -123,7 +123,7 @@ pub(crate) struct Serve {
     quiet: bool,
 }
 
-/// What happens to a client that does not keep up.
+/// The policy for a client that does not keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Slow {
     /// Its connection is dropped

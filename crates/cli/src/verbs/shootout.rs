@@ -42,7 +42,7 @@ use crate::verbs::shootout::kept::{as_json, could_not_keep, could_not_read, kept
 use crate::verbs::targets::rows::Format;
 use crate::verbs::targets::{self, trust};
 
-/// Where shootouts go when nothing is said.
+/// The default folder of shootouts.
 const FOLDER: &str = "shootouts";
 
 /// Measure and rank servers: install, check, start, load and stop each one, round by round
@@ -384,7 +384,7 @@ fn outcome(record: &Record, sections: &[Section]) -> Exit {
     if without.is_empty() && failed == 0 { Exit::Fine } else { Exit::CouldNotRun }
 }
 
-/// What has to be known of the machine to compare with another.
+/// Describes the machine, to compare with another.
 fn machine() -> Vec<(String, String)> {
     let machine = Machine::read();
     let gib = machine.memory_bytes as f64 / f64::from(1 << 30);

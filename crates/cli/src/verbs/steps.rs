@@ -90,7 +90,7 @@ impl StepArgs {
         self.limit_percentile.unwrap_or(LIMIT_PERCENTILE)
     }
 
-    /// Whose words are printed: these flags are those of who has a script for websocket-bench's lines.
+    /// The wording of the output: these flags are those of who has a script for websocket-bench's lines.
     pub(crate) fn words(&self) -> Words {
         let is_asked = self.limit_percentile.is_some() || self.sample_size.is_some();
         if is_asked { Words::WebsocketBench(self.limit_percentile()) } else { Words::Own }
@@ -112,7 +112,7 @@ fn percentile(text: &str) -> Result<f64, String> {
     if 0.0 < value && value < 100.0 { Ok(value) } else { Err("a percentile lies between 0 and 100".into()) }
 }
 
-/// What websocket-bench does when nothing is said.
+/// websocket-bench's defaults.
 pub(crate) struct Defaults {
     /// Messages under way at once.
     pub(crate) concurrent: u64,
@@ -126,12 +126,12 @@ pub(crate) enum Steps {
     Single,
     /// Up until a limit breaks.
     Walk,
-    /// To the limit.
+    /// Goes on to the limit.
     Search,
 }
 
 impl Steps {
-    /// What the flags ask for; `unasked` if they name neither clients nor steps.
+    /// The steps that the flags ask for; `unasked` if they name neither clients nor steps.
     pub(crate) fn of(args: &StepArgs, unasked: Self) -> Result<Self, Failure> {
         if args.clients.is_some() && args.go_on() {
             let problem = "is for a single step; with steps, use --initial-clients and --step-size";
@@ -206,7 +206,7 @@ impl Steps {
     }
 }
 
-/// What ends a walk of steps has no effect on a single one, and a user who gave it believes that there is a limit.
+/// Refuses limits that end a walk: they have no effect on a single step.
 fn refuse_step_limits(args: &StepArgs) -> Result<(), Failure> {
     let given =
         [("--limit-rtt", args.limit_rtt.is_some()), ("--limit-percentile", args.limit_percentile.is_some())];

@@ -132,7 +132,7 @@ impl Storm {
         Ok(Course::single(clients, LoadRule::Same(Load::Storm(storm))))
     }
 
-    /// What can be said beforehand of how long it takes.
+    /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         Ok(Estimate::new(self.course(false)?, Workload::Echo).connecting(self.run.connect_rate))
     }

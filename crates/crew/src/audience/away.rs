@@ -1,4 +1,4 @@
-//! What was due to clients while they were away, and what became of it.
+//! Copies due to clients while they were away, and what became of it.
 //!
 //! A worker tells of each absence what came; what was due then follows from what everybody sent to the client's room. So
 //! each absence has an account of its own, and all of them together are `offline_due`.
@@ -16,7 +16,7 @@ use super::said::Said;
 pub(crate) struct Away {
     /// Copies due.
     pub(crate) due: u64,
-    /// What was sent to clients while they were away, by kind of messages: what they had got included.
+    /// Copies sent to clients while they were away, by kind of messages, those received included.
     pub(crate) of_says: Vec<u64>,
     /// By how the connection ended, and how long its client was away.
     pub(crate) absences: Vec<Absences>,

@@ -1,4 +1,4 @@
-//! What was due to clients, by kind of messages and by role.
+//! Copies due to clients, by kind of messages and by role.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use super::away::Away;
 use super::room_index::{Name, RoomIndex};
 use super::said::Said;
 
-/// What was due to clients.
+/// Copies due to clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
     /// Copies.
     pub(crate) copies: u64,
-    /// Of these, under way to clients when they left.
+    /// The ones under way to clients when they left.
     pub(crate) left_behind: u64,
     /// Beside them, to clients that were away.
     pub(crate) offline: u64,
 }
 
-/// What is due of each kind of messages to clients that left in mid-step or were away: otherwise than to those who were there.
+/// Copies of each kind due to clients that left in mid-step or were away.
 pub(super) fn apart_of_says(
     room_index: &RoomIndex<'_>,
     lacking: &HashMap<Name, u32>,

@@ -9,17 +9,17 @@ use super::room_index::RoomIndex;
 
 /// A kind of rooms, and one of them.
 type Room = (u16, u32);
-/// From one moment on, so many more than there are members, altogether.
+/// (time, net change in membership), cumulative.
 type Changes = Vec<(u64, i64)>;
 
-/// Who turned up in the rooms of a step.
+/// The members present in the rooms of a step, over time.
 pub(super) struct MembershipTimeline<'a> {
     /// Those whose workers are there.
     room_index: &'a RoomIndex<'a>,
-    /// Of the rooms in which that changed; and when members left them.
+    /// Changes by room; and when members left.
     changes: HashMap<Room, Changes>,
     left_ns: HashMap<Room, Vec<u64>>,
-    /// Where there are roles, by role: members of the rooms, and how these changed.
+    /// By role, if there are any: members of the rooms, and how these changed.
     members_of_roles: HashMap<(Room, usize), u32>,
     changes_of_roles: HashMap<(Room, usize), Changes>,
 }
@@ -103,7 +103,7 @@ fn changes<K: Eq + Hash>(books: &[Settled], of: impl Fn(&Attendance) -> K) -> Ha
     changes
 }
 
-/// Of so many members, those who were there at that moment.
+/// Members present at `at_ns`.
 fn present(members: u32, changes: Option<&Changes>, at_ns: u64) -> u32 {
     let Some(changes) = changes else { return members };
     let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);

@@ -1,4 +1,4 @@
-//! Who was to hear of those who came into their rooms, and who did.
+//! Announcements of newcomers: due, and heard.
 
 use engine::{Announced, Settled};
 

@@ -1,4 +1,4 @@
-//! Who is in which room, and which kind each message is: what is the same for all books of a step.
+//! Rooms of clients and kinds of messages, the same for all books of a step.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use load::{Census, Mix, RoleAssignment, Rooms, SayKind};
 /// A broadcast, by the worker that sent it and its number there.
 pub(super) type Name = (u16, u32);
 
-/// Who the step's people are.
+/// The step's clients.
 #[derive(Clone, Debug)]
 pub(crate) struct People {
     pub(crate) rooms: Arc<Rooms>,
@@ -27,7 +27,7 @@ pub(super) struct RoomIndex<'a> {
     people: &'a People,
     mix: Mix,
     role_assignment: RoleAssignment,
-    /// What each worker sent.
+    /// Each worker's broadcasts.
     sent: HashMap<u16, &'a [SentBroadcast]>,
     /// By kind of rooms.
     pub(super) censuses: Vec<Census>,
@@ -80,7 +80,7 @@ impl<'a> RoomIndex<'a> {
         &self.people.rooms.says()[self.kind_of(name)]
     }
 
-    /// Who is in the rooms of a kind.
+    /// The members of the rooms of a kind.
     pub(super) fn census(&self, kind: u16) -> &Census {
         &self.censuses[usize::from(kind)]
     }

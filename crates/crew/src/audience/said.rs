@@ -1,4 +1,4 @@
-//! What was said to whom in a step, in order of time, and what came of it.
+//! Broadcasts of a step in order of time, with their receivers and outcomes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ pub(super) struct Said<'a> {
 type SentRow = (u16, u32, u64, Name, u32);
 
 impl<'a> Said<'a> {
-    /// Of these books, but for what is as if it had never been said; nothing where no client was ever absent or left, since nobody asks then.
+    /// Collects the broadcasts of these books without the `unheard`; none where no client was absent or left, since nobody asks then.
     pub(super) fn of(room_index: &'a RoomIndex<'a>, books: &[Settled], unheard: &HashSet<Name>) -> Self {
         let is_asked =
             books.iter().any(|settled| !settled.departures.is_empty() || !settled.absences.is_empty());
@@ -41,7 +41,7 @@ impl<'a> Said<'a> {
         self.room_index.kind_of(name)
     }
 
-    /// What was said to a client from one moment until another, in order: each message, and when it was sent.
+    /// Broadcasts to a client from one moment until another, in order: each message, and when it was sent.
     pub(super) fn to(&self, client: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (Name, u64)> {
         let mut said: Vec<(Name, u64)> = Vec::new();
         for (kind, census) in (0..).zip(&self.room_index.censuses) {

@@ -46,7 +46,7 @@ pub struct Cluster {
     thread: Option<JoinHandle<Lost>>,
 }
 
-/// What did not get through.
+/// Messages that did not get through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Messages of our servers that NATS did not take.
@@ -117,7 +117,7 @@ fn could_not_start(error: io::Error) -> Error {
     Error::Start(error.to_string())
 }
 
-/// What runs in the thread.
+/// The thread's side.
 struct Bridge {
     bus: Bus,
     subject: String,

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-/// What is understood.
+/// The version understood.
 const FORM: u8 = 1;
 const HEAD_BYTES: usize = 18;
 /// The part begins its message.

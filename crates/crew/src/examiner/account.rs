@@ -1,4 +1,4 @@
-//! What one worker has reported in a step, and what it can have done by then.
+//! A worker's reports in a step, and the bounds of what it can have done by then.
 
 use engine::Delta;
 use load::Workload;
@@ -8,7 +8,7 @@ use super::fault::Fault;
 
 pub(super) const NS_PER_S: u64 = 1_000_000_000;
 
-/// What one worker has reported in the step.
+/// Sums of a worker's reports in the step.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) counts: Counts,
@@ -26,7 +26,7 @@ pub(super) struct Account {
     pub(super) has_settled: bool,
 }
 
-/// What a worker can have done in the step by now.
+/// Bounds of a worker's work in the step by now.
 pub(super) struct Bounds {
     pub(super) share: u64,
     /// Over all workers.
@@ -34,7 +34,7 @@ pub(super) struct Bounds {
     pub(super) connects: u64,
     pub(super) sent: u64,
     pub(super) sent_by_all: u64,
-    /// Of anything.
+    /// Events of any kind.
     pub(super) events: u64,
     pub(super) bytes: u64,
     pub(super) time_ns: u64,
@@ -136,7 +136,7 @@ pub(super) fn are_parts(delta: &Delta) -> bool {
         && sum(&mut roles.iter().map(|role| role.delivery.count())) <= figures.delivery.count()
 }
 
-/// What comes to no more than so much a second, since then; a second is given for free.
+/// The most that `per_s` allows since then, with one second to spare.
 pub(super) fn at_most(per_s: u64, now_ns: u64, since_ns: u64) -> u64 {
     let elapsed_ns = now_ns.saturating_sub(since_ns) + NS_PER_S;
     let most = u128::from(elapsed_ns) * u128::from(per_s) / u128::from(NS_PER_S);

@@ -1,6 +1,6 @@
 //! Reports that no sound worker makes.
 
-/// What is wrong with a report.
+/// Faults of a report.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum Fault {
     #[error("a worker that is not of the run")]

@@ -70,7 +70,7 @@ fn honest(workload: Workload) -> Vec<Report> {
     reports
 }
 
-/// What comes of reports with this change.
+/// Examines reports with this change.
 fn outcome(workload: Workload, change: impl Fn(&mut Report)) -> Result<results::Step, Error> {
     let plan = plan_of(workload);
     let mut reports = honest(workload);
@@ -106,7 +106,7 @@ fn in_books(change: impl Fn(&mut Settled)) -> impl Fn(&mut Report) {
 
 type Change = Box<dyn Fn(&mut Report)>;
 
-/// Who comes and goes: moments, rooms and how many.
+/// Comings and goings: moments, rooms and how many.
 fn attendance(changes: &[(u64, u32, i32)]) -> Change {
     let change =
         |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, kind: 0, room, role: 0, change };

@@ -1,4 +1,4 @@
-//! Where a NATS is, and who we are there.
+//! NATS's address and our login.
 //!
 //! Rules. User and password, or a token, may stand in the URL; the client library would leave them there unread, so
 //! they are taken out before it sees the URL. What they are appears in no message: neither a URL nor a file is quoted,
@@ -14,11 +14,11 @@ use url::Url;
 
 /// The port of a URL that names none.
 const PORT: u16 = 4222;
-/// What is asked for where something else stands.
+/// The form that an error asks for.
 const EXPECTED: &str =
     "expected nats://HOST:4222, nats://USER:PASSWORD@HOST:4222, nats://TOKEN@HOST:4222 or tls://…";
 
-/// Where NATS is, and how to be let in.
+/// NATS's address and login.
 #[derive(Clone, Default)]
 pub struct Nats {
     /// `nats://host:port`, or `tls://…`; user and password or a token may stand in it.
@@ -40,7 +40,7 @@ impl fmt::Debug for Nats {
     }
 }
 
-/// Who we are by the URL.
+/// The login in the URL.
 #[derive(PartialEq, Eq)]
 enum Login {
     Nobody,

@@ -37,13 +37,13 @@ pub(super) enum ClaimEnd {
     ProtocolViolation,
 }
 
-/// What every agent is.
+/// Options of every agent.
 pub struct AgentOptions<'a> {
-    /// Where NATS is.
+    /// NATS's address.
     pub nats: Nats,
     /// How it is called.
     pub name: String,
-    /// What else is known of it.
+    /// Its labels.
     pub labels: Labels,
     /// The key that it obeys alone.
     pub key: Option<AgentKey>,
@@ -53,13 +53,13 @@ pub struct AgentOptions<'a> {
     pub log: &'a dyn Fn(&str),
 }
 
-/// What an agent does for one claim. Dropped, it ends, and waits for that.
+/// An agent's work for one claim. Dropped, it ends, and waits for that.
 pub(super) trait Work {
-    /// What an agent of its kind waits for, and logs.
+    /// The name of its unit of work, for the log.
     const WHOLE: &'static str;
-    /// What its coordinator asks for.
+    /// Orders of its coordinator.
     type Order: DeserializeOwned;
-    /// What it has to tell its coordinator.
+    /// News for its coordinator.
     type News;
 
     /// The run that it is part of.
@@ -96,7 +96,7 @@ pub(super) trait Work {
         None
     }
 
-    /// What its server uses, if it has one: the whole, or what is quick to find out.
+    /// Reads its server's usage, if it has one: all of it, or the quick part.
     fn look(&mut self, _is_whole: bool) -> Option<ServerReading> {
         None
     }

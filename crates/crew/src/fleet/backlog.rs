@@ -13,7 +13,7 @@ use engine::events::Batch;
 /// The most events that wait: 42 MB.
 const EVENTS_MAX: usize = 1 << 20;
 
-/// What waits for the link.
+/// Messages that wait for the link.
 #[derive(Default)]
 pub(crate) struct Backlog {
     reports: VecDeque<Report>,

@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(100);
 /// A bus that does not take a packet in this time has lost it.
 const PUBLISH_TIMEOUT: Duration = Duration::from_millis(100);
-/// What a packet needs besides its part's bytes: five numbers of ten bytes, and to spare, and a signature.
+/// Bytes of a packet besides its part: five numbers of ten bytes, and to spare, and a signature.
 pub(crate) const PACKET_OVERHEAD: usize = 64 + SEAL_BYTES;
 
 /// A runtime for one connection.
@@ -28,7 +28,7 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
     Builder::new_current_thread().enable_all().build().map_err(|error| Error::Start(error.to_string()))
 }
 
-/// What goes between a coordinator and one agent, beside introductions.
+/// A packet between a coordinator and one agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Packet {
     /// The claim that it belongs to.
@@ -38,7 +38,7 @@ pub(crate) struct Packet {
     pub(crate) content: Content,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Content {
     /// The coordinator is there; sent at this time of its clock.

@@ -83,7 +83,7 @@ impl Fleet {
         let _ = self.orders.send(Order::Dismiss(worker));
     }
 
-    /// What is known of each.
+    /// The state of each.
     pub(crate) fn states(&self) -> MutexGuard<'_, Vec<AgentState>> {
         self.states.lock().expect("the relay does not panic")
     }

@@ -1,4 +1,4 @@
-//! What keeps orders from those who listen at the bus: a plan has what lets its clients in.
+//! Encryption of orders, since a plan has the clients' credentials.
 //!
 //! An agent makes up a key when it starts, and says its public part of itself. A coordinator makes one up for each claim, and
 //! says that part in the claim; from then on each message to the agent is sealed with both (X25519, XSalsa20-Poly1305: NATS'
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use nkeys::XKey;
 
-/// What is between the one who seals and the one who opens.
+/// The shared secret of the two ends.
 #[derive(Clone)]
 pub(super) struct Envelope {
     own: Arc<XKey>,

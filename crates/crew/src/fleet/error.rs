@@ -12,9 +12,9 @@ pub enum Error {
     /// NATS cannot be reached.
     #[error("cannot connect to NATS at {url}: {why}")]
     Connect {
-        /// Where, without passwords.
+        /// The URL, without passwords.
         url: String,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
     /// NATS does not let us in.
@@ -23,7 +23,7 @@ pub enum Error {
          or --nkey says who we are"
     )]
     Denied {
-        /// Where, without passwords.
+        /// The URL, without passwords.
         url: String,
     },
     /// The connection is lost.
@@ -55,7 +55,7 @@ pub enum Error {
     Agent {
         /// Its name.
         agent: String,
-        /// What it said.
+        /// Its message.
         why: String,
     },
     /// No thread or file could be had.

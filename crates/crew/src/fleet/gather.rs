@@ -1,4 +1,4 @@
-//! Who works for a run: finds the agents, refuses those of another version, and claims as many as are asked for.
+//! Gathers the agents of a run: finds the agents, refuses those of another version, and claims as many as are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,11 +27,11 @@ const CLAIM_TIME: Duration = Duration::from_secs(2);
 /// Which agents are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct AgentSelection {
-    /// Where NATS is.
+    /// NATS's address.
     pub nats: Nats,
     /// How many; `None`: all that there are.
     pub agents: Option<usize>,
-    /// What they must have.
+    /// Labels they must have.
     pub labels: Labels,
     /// How long to wait for them.
     pub wait: Duration,
@@ -39,7 +39,7 @@ pub struct AgentSelection {
     pub threads: Option<u16>,
     /// The most clients that a step will have, or those of the first, where there is no most; `None`: not known.
     pub clients_max: Option<u64>,
-    /// What signs orders, for agents that require it.
+    /// The key that signs orders, for agents that require it.
     pub key: Option<FleetKey>,
 }
 

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::local::Capacity;
 
-/// What must be the same at both ends: the program's version, and that of the messages.
+/// The version that both ends must share: the program's version, and that of the messages.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
 
-/// Where all agents listen for calls.
+/// The subject where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";
 
 /// No agent has more workers.
@@ -57,11 +57,11 @@ pub fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// To all agents.
+/// A message to all agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Call {
-    /// Who is there?
+    /// Asks which agents are there.
     Who,
     /// Leave the run that you work for.
     Stop,
@@ -69,7 +69,7 @@ pub(crate) enum Call {
     End { run: String, signature: Vec<u8> },
 }
 
-/// What an agent says of itself.
+/// An agent's introduction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Its version and that of its messages.
@@ -78,7 +78,7 @@ pub struct Hello {
     pub id: String,
     /// As it is called.
     pub name: String,
-    /// What else is known of it.
+    /// Its labels.
     #[serde(default)]
     pub labels: Labels,
     /// Worker threads it would have.
@@ -88,7 +88,7 @@ pub struct Hello {
     /// The run that it works for.
     #[serde(default)]
     pub run: Option<String>,
-    /// What it is as a target agent; `None`: it loads servers.
+    /// Its introduction as a target agent; `None`: it loads servers.
     #[serde(default)]
     pub host: Option<HostHello>,
     /// The public part of the key to which what it is told is sealed.
@@ -99,19 +99,19 @@ pub struct Hello {
     pub lock: Option<ClaimChallenge>,
 }
 
-/// What opens an agent to a claim.
+/// The proof that a claim needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimChallenge {
     /// The key that has to sign it.
     pub key: String,
-    /// What has to be signed with it: good for one claim.
+    /// The nonce to sign with it: good for one claim.
     pub word: String,
 }
 
-/// What a target agent says of its machine.
+/// A target agent's machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostHello {
-    /// Where its servers are reached.
+    /// The address of its servers.
     pub address: Ipv4Addr,
     /// CPU, cores, memory and kernel, in words.
     pub machine: String,
@@ -137,7 +137,7 @@ impl Hello {
             })
     }
 
-    /// What each of its processes has room for.
+    /// The capacity of each of its processes.
     pub(crate) fn capacity(&self) -> Capacity {
         Capacity::of(self.clients_per_process, self.threads)
     }
@@ -148,7 +148,7 @@ impl Hello {
     }
 }
 
-/// To one agent: work for this run.
+/// Claims one agent for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Claim {
     pub(crate) version: String,
@@ -193,22 +193,22 @@ pub(crate) fn read_hello(bytes: &[u8]) -> Option<Hello> {
     read(bytes).filter(Hello::is_sound)
 }
 
-/// Where an agent hears claims.
+/// The subject of an agent's claims.
 pub(crate) fn claim_subject(id: &str) -> String {
     format!("throng.agent.{id}.claim")
 }
 
-/// Where an agent hears what its coordinator has to say.
+/// The subject of messages to an agent.
 pub(crate) fn down_subject(id: &str) -> String {
     format!("throng.agent.{id}.down")
 }
 
-/// Where a target agent is asked what its server uses.
+/// The subject of questions for a server's usage.
 pub(crate) fn look_subject(id: &str) -> String {
     format!("throng.agent.{id}.look")
 }
 
-/// Where the coordinator of a run hears its agent number `index`.
+/// The subject of messages from agent number `index` of a run.
 pub(crate) fn up_subject(run: &str, index: u16) -> String {
     format!("throng.run.{run}.{index}")
 }

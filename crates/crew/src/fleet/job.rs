@@ -1,4 +1,4 @@
-//! What an agent that loads does for one run: its workers, and what they report, bundled.
+//! An agent's work for one run: its workers, and what they report, bundled.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,12 +20,12 @@ use crate::local::{Capacity, Local};
 
 /// Deltas are held back this long, to go out as one: while draining, workers report a hundred times a second.
 const BUNDLE_NS: u64 = 200_000_000;
-/// What a row of a step's course is of.
+/// The duration of a row.
 const ROW_NS: u64 = 1_000_000_000;
 /// Reports that wait for the agent's loop. When this many do, or the link is full, workers accumulate what they have.
 const REPORTS_WAITING_MAX: usize = 64;
 
-/// What an agent that loads has to work with.
+/// Resources of an agent that loads.
 pub struct AgentResources<'a> {
     /// Worker threads.
     pub threads: u16,
@@ -33,7 +33,7 @@ pub struct AgentResources<'a> {
     pub cpus: Vec<usize>,
     /// Clients that one process may have.
     pub clients_per_process: u32,
-    /// What it may load.
+    /// Servers it may load.
     pub policy: Policy,
     /// The command of a child process that ends up in [`run_child`](crate::run_child).
     pub child: &'a dyn Fn() -> Process,

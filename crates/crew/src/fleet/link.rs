@@ -14,7 +14,7 @@ const ACK_PARTS: u32 = 8;
 
 /// One end of a link.
 pub(crate) struct Link {
-    /// Where the other end hears us.
+    /// The subject that the other end listens to.
     subject: String,
     session: u64,
     transport: Transport,
@@ -27,7 +27,7 @@ pub(crate) struct Link {
     obeys: Option<Seal>,
 }
 
-/// What has come.
+/// Something received.
 pub(crate) enum Incoming<T> {
     /// Nothing of the link's, or only half of something.
     Nothing,

@@ -12,7 +12,7 @@ const SAMPLES: usize = 16;
 /// Two clocks of a quartz each drift apart by at most this much while NTP keeps them in step.
 const DRIFT_PER_NS: f64 = 50e-6;
 
-/// What is known of another clock: add `offset_ns` to its reading to get ours.
+/// The offset of another clock: add `offset_ns` to its reading to get ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// Ours minus the other.
@@ -25,7 +25,7 @@ pub struct Offset {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanges {
     samples: VecDeque<(u64, Offset)>,
-    /// What the other end was last told to add to its clock.
+    /// The offset last sent to the other end.
     applied_ns: Option<i64>,
 }
 
@@ -45,13 +45,13 @@ impl Exchanges {
         self.samples.len()
     }
 
-    /// What the other end is to add to its clock from now on: the best that is known.
+    /// Takes the best offset known as the one the other end is to add from now on.
     pub(crate) fn apply(&mut self, now_ns: u64) -> Option<i64> {
         self.applied_ns = self.best(now_ns).map(|best| best.offset_ns);
         self.applied_ns
     }
 
-    /// What the other end adds to its clock, and how wrong that may have become by `now_ns`; before it adds anything, the best.
+    /// The offset that the other end adds to its clock, and how wrong that may have become by `now_ns`; before it adds anything, the best.
     pub(crate) fn applied(&self, now_ns: u64) -> Option<Offset> {
         let best = self.best(now_ns)?;
         let offset_ns = self.applied_ns.unwrap_or(best.offset_ns);

@@ -1,4 +1,4 @@
-//! What an agent lets its coordinators do: it loads what its own flags name, and nothing else.
+//! The policy of an agent: it loads what its own flags name, and nothing else.
 //!
 //! Anyone who may publish to an agent's subjects at NATS can be its coordinator. Rules. A plan is carried out when
 //! every endpoint of it is named; what is not named is refused, with the flag that would name it. Names of hosts are
@@ -140,7 +140,7 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
     differing.checked_shr(width - bits.min(width)).unwrap_or(0) == 0
 }
 
-/// What an agent may load. By default that is nothing.
+/// The servers an agent may load; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Each names some servers.

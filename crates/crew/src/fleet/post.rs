@@ -16,7 +16,7 @@ use super::talk::{Brief, Down};
 /// The most that an agent is sent of people's data: some seconds over 100 Mbit/s, within which it has to be ready.
 const ROWS_BYTES_MAX: usize = 64 << 20;
 
-/// What is known of an agent.
+/// The state of an agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentState {
     /// Its name.
@@ -25,7 +25,7 @@ pub struct AgentState {
     pub workers: Range<u16>,
     /// Clients that its processes may have.
     pub clients_max: u64,
-    /// What it adds to its clock, and how wrong that may be by now.
+    /// The offset it adds to its clock, and how wrong that may be by now.
     pub offset: Option<Offset>,
     /// Memory of its processes, if it can be read.
     pub rss_bytes: Option<u64>,

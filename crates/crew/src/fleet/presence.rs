@@ -1,4 +1,4 @@
-//! Where an agent is found and claimed, whatever it then does.
+//! Discovery and claiming of an agent, whatever it then does.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use super::seal::{AgentKey, Seal};
 pub(super) struct AgentPresence {
     pub(super) bus: Bus,
     hello: Hello,
-    /// To which what it is told is sealed.
+    /// The key that messages to it are sealed to.
     sealed_to: Arc<XKey>,
     /// The key that it obeys alone.
     key: Option<AgentKey>,
 }
 
-/// What an agent hears.
+/// Subscriptions of an agent.
 pub(super) struct Subscriptions {
     pub(super) calls: Subscriber,
     pub(super) claims: Subscriber,
@@ -59,7 +59,7 @@ impl AgentPresence {
         self.hello.lock = self.key.as_ref().map(|key| ClaimChallenge { key: key.to_string(), word: word() });
     }
 
-    /// What is called for; `None`: nothing that is understood.
+    /// Reads a call; `None` if it is not understood.
     pub(super) fn read_call(message: &Message) -> Option<Call> {
         intro::read(&message.payload)
     }
@@ -98,7 +98,7 @@ impl AgentPresence {
         taken
     }
 
-    /// What its messages are sealed with, and its packets to be signed with, if the agent obeys one key alone; or why it is
+    /// The seals of its messages and packets, if the agent obeys one key alone; or why it is
     /// refused.
     fn judge(&self, claim: &Claim, run: Option<&str>) -> Result<(Envelope, Option<Seal>), String> {
         if claim.version != VERSION {

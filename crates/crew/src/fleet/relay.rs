@@ -34,7 +34,7 @@ const RELEASE_NS: u64 = 1_000_000_000;
 /// No agent's clock reading is further ahead than this.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
 
-/// What the crew wants of the agents.
+/// Orders of the crew to the agents.
 pub(super) enum Order {
     Command(Command),
     /// The crew goes on without the agent of this worker.

@@ -17,12 +17,12 @@ use super::intro::Claim;
 
 const SIGNATURE_BYTES: usize = 64;
 const NUMBER_BYTES: usize = 8;
-/// What a signed packet has before it.
+/// Bytes of a packet's signature and number.
 pub(super) const SEAL_BYTES: usize = SIGNATURE_BYTES + NUMBER_BYTES;
-/// What the public part of a key looks like.
+/// The expected form of a public key.
 const KEY_EXPECTED: &str =
     "expected the public part of a key, U and 55 more letters and digits: throng fleet new-key makes a pair";
-/// What the other part looks like.
+/// The expected form of a secret key.
 const SEED_EXPECTED: &str =
     "expected the seed of a key, SU and 56 more letters and digits: throng fleet new-key makes a pair";
 
@@ -88,7 +88,7 @@ impl FleetKey {
 }
 
 impl AgentKey {
-    /// What the packets of a claim are checked with, if the claim is signed by this key, for the agent that said this word.
+    /// Checks a claim's signature, for the agent that said this word: the seal that checks its packets.
     pub(super) fn check_claim(&self, claim: &Claim, agent: &str, word: &str) -> Option<Seal> {
         let claimed = claimed(claim, agent, word);
         self.0.verify(&claimed, claim.signature.as_deref()?).ok()?;
@@ -106,7 +106,7 @@ pub(super) struct Seal {
     key: Arc<KeyPair>,
     /// The claim, as it was signed.
     claimed: Vec<u8>,
-    /// Of the last packet.
+    /// The number of the last packet.
     number: u64,
 }
 
@@ -136,23 +136,23 @@ fn sign(key: &KeyPair, signed: &[u8]) -> Vec<u8> {
     key.sign(signed).expect("a fleet's key has a seed")
 }
 
-/// What is signed of a claim on an agent.
+/// The bytes to sign of a claim on an agent.
 fn claimed(claim: &Claim, agent: &str, word: &str) -> Vec<u8> {
     let Claim { version, run, index, session, sealed_by, signature: _ } = claim;
     signed("throng claim", (agent, word, version, run, index, session, sealed_by))
 }
 
-/// What is signed of a packet that belongs to a claim.
+/// The bytes to sign of a packet that belongs to a claim.
 fn numbered(claimed: &[u8], number: u64, packet: &[u8]) -> Vec<u8> {
     signed("throng packet", (claimed, number, packet))
 }
 
-/// What is signed of the end of a run.
+/// The bytes to sign of the end of a run.
 fn ended(run: &str) -> Vec<u8> {
     signed("throng end", run)
 }
 
-/// What is signed says of what kind it is: nothing passes for something else.
+/// The bytes to sign, with their kind: nothing passes for something else.
 fn signed(kind: &str, what: impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(&(kind, what)).expect("our statements can be encoded")
 }

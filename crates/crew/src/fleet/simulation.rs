@@ -40,15 +40,15 @@ const SAMPLES_PER_S: u64 = 1_000;
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(1), answer: Duration::from_secs(2) };
 /// Processes that play the agents.
 const PROCESSES: usize = 4;
-/// What they are told: where NATS is, and which agents are theirs.
+/// Variables of the processes: NATS's address, and their agents.
 const NATS: &str = "THRONG_SIMULATION_NATS";
 const AGENTS: &str = "THRONG_SIMULATION_AGENTS";
 const FIRST: &str = "THRONG_SIMULATION_FIRST";
 
-/// What all agents of a process have in common.
+/// Shared state of the agents of a process.
 struct Stage {
     nats: Nats,
-    /// What each reports every second, except who and when.
+    /// The delta that each reports every second.
     second: Delta,
 }
 

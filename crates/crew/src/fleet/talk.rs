@@ -1,4 +1,4 @@
-//! What a coordinator and its agents tell each other, and how often.
+//! Messages between a coordinator and its agents, and how often they go.
 
 use engine::{Command, Report};
 use load::{Plan, Segment};
@@ -10,7 +10,7 @@ pub(super) const BEAT_INTERVAL_NS: u64 = 500_000_000;
 /// Without a word for this long, the other end is gone.
 pub(super) const LEASE_NS: u64 = 3_000_000_000;
 
-/// What an agent is told before it starts.
+/// An agent's instructions before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Brief {
     pub(super) plan: Plan,
@@ -21,7 +21,7 @@ pub(super) struct Brief {
     pub(super) offset_ns: i64,
 }
 
-/// What a coordinator tells an agent.
+/// Messages from a coordinator to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Down {
     Brief(Box<Brief>),
@@ -30,7 +30,7 @@ pub(super) enum Down {
     Release,
 }
 
-/// What an agent tells its coordinator.
+/// Messages from an agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Up {
     /// Its workers stand.

@@ -1,4 +1,4 @@
-//! What the machine that runs the coordinator had left in a window, and who else had it.
+//! Idle CPU of the coordinator's machine in a window, and other users of it.
 
 use net::affinity;
 use net::cgroup::quota::{CpuQuota, Throttling};
@@ -39,7 +39,7 @@ impl MachineWatch {
         }
     }
 
-    /// What was used since, and how often the generator's processes here ran into their CPU quota, if they have one. `server`:
+    /// Usage since, and how often the generator's processes here ran into their CPU quota, if they have one. `server`:
     /// the processes of a server of this machine.
     pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> (MachineUse, Option<f64>) {
         let now = self.quota.as_ref().and_then(CpuQuota::throttling);

@@ -1,4 +1,4 @@
-//! What is seen of servers that work, end, and hand over.
+//! Servers that work, end, and hand over.
 
 use super::*;
 use std::cell::Cell;

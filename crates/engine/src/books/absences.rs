@@ -1,4 +1,4 @@
-//! Who was away when, and what was due to them then: the clients of a step that lose their connections and come back.
+//! Absences, and copies due in them: of the clients of a step that lose their connections and come back.
 //!
 //! Rules. A copy is due to a client *here* or *away*, and never both, by when its message was sent. Away begins with what a
 //! connection may have left under way when it ended: the latest message that came over it stood [`OVERTAKE_NS`] behind what
@@ -14,7 +14,7 @@ use crate::messages::{Absence, age_class};
 /// Messages of several senders may overtake each other by so much on their way through a server.
 pub(crate) const OVERTAKE_NS: u64 = 1_000_000_000;
 
-/// Where a message's copy belongs.
+/// The period that a message's copy belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// It was due while its client was here.
@@ -45,7 +45,7 @@ struct Known {
 }
 
 impl Absences {
-    /// From when on an absence lasts that begins with a client's present connection ending.
+    /// The start of an absence that begins with the end of a client's present connection.
     pub(crate) fn from_ns(record: &Record) -> u64 {
         record.latest_ns.saturating_sub(OVERTAKE_NS).max(record.since_ns)
     }
@@ -85,7 +85,7 @@ impl Absences {
         }
     }
 
-    /// Where a copy of a message belongs that was sent then, and came to a client that was away before.
+    /// The period of a copy sent then, at a client that was away before.
     pub(crate) fn due(&self, record: &Record, sent_ns: u64) -> Due {
         let mut at = record.absence;
         while let Some(known) = at.checked_sub(1).and_then(|place| self.all.get(place as usize)) {

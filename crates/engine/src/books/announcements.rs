@@ -1,4 +1,4 @@
-//! Who was announced to the others in a room as they came into it, and who of those has heard of it: the announcements of a step at one
+//! Newcomers announced to the others in a room, and who of those has heard of it: the announcements of a step at one
 //! worker.
 //!
 //! They have numbers of their own, which their stamps carry together with the kind of rooms. Whether the others were to hear of one,
@@ -19,7 +19,7 @@ const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
 pub(crate) struct Announcements {
     /// Those of clients here, by number.
     made: Vec<Announced>,
-    /// What clients here have heard, of anybody.
+    /// Announcements heard by clients here, of anybody.
     pub(crate) heard: Broadcasts,
 }
 
@@ -39,7 +39,7 @@ impl Announcements {
         u32::from(kind) << KIND_SHIFT | number
     }
 
-    /// Who has this number was not let in: nobody is to hear of it. Of those that nobody counts there is nothing to withdraw.
+    /// Withdraws the announcement of a client that was not let in: nobody is to hear of it. Of those that nobody counts there is nothing to withdraw.
     pub(crate) fn withdraw(&mut self, number: u32) {
         if let Some(made) = self.made.get_mut(number as usize) {
             made.is_void = true;
@@ -52,7 +52,7 @@ impl Announcements {
     }
 }
 
-/// What the stamp carries of somebody who comes into a room of this kind and is not counted.
+/// The stamp's number for an uncounted newcomer to a room of this kind.
 pub(crate) fn uncounted(kind: u16) -> u32 {
     u32::from(kind) << KIND_SHIFT | UNCOUNTED
 }

@@ -1,4 +1,4 @@
-//! What one client waits for in a closed loop: when each message under way was due.
+//! Messages that one client awaits in a closed loop: when each message under way was due.
 //!
 //! Nearly always that is none, or what went out in one write, which takes no memory of its own.
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) enum Awaiting {
     #[default]
     Nothing,
-    /// So many that were due at the same time.
+    /// This many that were due at the same time.
     Together { messages: u32, due_ns: u64 },
     /// The same, of several times.
     #[allow(clippy::box_collection)] // 16 bytes in a client, not 32
@@ -17,7 +17,7 @@ pub(crate) enum Awaiting {
 }
 
 impl Awaiting {
-    /// So many messages that were due at `due_ns` have been sent.
+    /// This many messages that were due at `due_ns` have been sent.
     pub(crate) fn push(&mut self, due_ns: u64, messages: u32) {
         match self {
             Self::Nothing => *self = Self::Together { messages, due_ns },
@@ -35,7 +35,7 @@ impl Awaiting {
         }
     }
 
-    /// So many messages that were due at `due_ns` are answered: of how many the answer was still waited for.
+    /// Removes this many messages that were due at `due_ns`: how many were still awaited.
     pub(crate) fn remove(&mut self, due_ns: u64, messages: u32) -> u32 {
         match self {
             Self::Together { messages: under_way, due_ns: first_ns } if *first_ns == due_ns => {

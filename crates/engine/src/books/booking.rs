@@ -1,4 +1,4 @@
-//! What one event of a client means for the figures.
+//! Books one event of a client.
 
 use load::Workload;
 use stats::{Count, Timed};
@@ -344,7 +344,7 @@ impl Booking<'_> {
         }
     }
 
-    /// Where the client stood when a message of this kind was sent: in the room, where nobody comes and goes.
+    /// The client's membership when a message of this kind was sent: in the room, where nobody comes and goes.
     #[inline]
     fn membership_state(&self, stamp: Stamp, kind: usize) -> MembershipState {
         match &self.ledger.memberships {
@@ -400,7 +400,7 @@ impl Booking<'_> {
         self.ledger.step.is_after_window(self.now_ns)
     }
 
-    /// So many messages that were due and sent at the same time are answered.
+    /// This many messages that were due and sent at the same time are answered.
     fn answered(&mut self, stamp: Stamp, kind: usize, messages: u32) {
         let service_ns = self.now_ns.saturating_sub(stamp.sent_ns());
         let rtt_ns = self.now_ns.saturating_sub(stamp.intended_ns);
@@ -441,7 +441,7 @@ mod tests {
     /// When each message was due: two writes, of three messages and of five.
     const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000];
 
-    /// What is in the books of a client after such answers, of whose messages the first three were given up.
+    /// The books of a client after such answers, whose first three messages were given up.
     fn booked(answers: impl IntoIterator<Item = Event>) -> String {
         let mut ledger = ledger(1, None);
         let mut record = Record { state: State::Usable, ..Record::default() };

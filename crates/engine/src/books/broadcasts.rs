@@ -6,10 +6,10 @@
 //! order of their numbers. What one sender says in rooms of different kinds has no order, and its rooms have other members. A
 //! tally whose bits are all set gives them back.
 //!
-//! Who comes back to much that it has missed gets each copy at the far end of a chain. How far such a client has come is
+//! A client that comes back to many missed messages gets each copy at the far end of a chain. How far such a client has come is
 //! remembered, for its copies not to cost a walk each.
 //!
-//! Where clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by when they were sent:
+//! If clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by when they were sent:
 //! who leaves costs as much as has been said there lately, and not as much as everywhere.
 //!
 //! The worker does not know how many copies were due: other workers' clients send too. It reports how many
@@ -22,7 +22,7 @@ use stats::Timed;
 
 use crate::messages::BroadcastTally;
 
-/// What a copy turned out to be.
+/// Kinds of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copy {
     /// The first of its message at this client, in order.
@@ -36,7 +36,7 @@ pub(crate) enum Copy {
 /// Those whose order counts: a sender's of one kind, by its worker, its number there and the kind.
 type Chain = (u16, u32, u16);
 
-/// What was said in one room, by when it was sent: with its worker and its number there.
+/// Broadcasts in one room by send time: with its worker and its number there.
 type Said = BTreeSet<(u64, u16, u32)>;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ struct Tally {
     received: u32,
     besides: u32,
     last_ns: u64,
-    /// What its deliveries count as.
+    /// The metric of its deliveries.
     timed: Timed,
     /// One bit for each seat; empty once all are set.
     seen: Vec<u64>,
@@ -57,7 +57,7 @@ struct Tally {
 /// A broadcast, as a receiver knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
-    /// Who sent it, by worker and number there.
+    /// The sender, by worker and number there.
     pub(crate) worker: u16,
     pub(crate) client: u32,
     /// The kind of message, the room where it is said, and the message, among the worker's.
@@ -65,9 +65,9 @@ pub(crate) struct Origin {
     pub(crate) room: u32,
     pub(crate) number: u32,
     pub(crate) sent_ns: u64,
-    /// To how many clients here it is due.
+    /// How many clients here it is due to.
     pub(crate) due: u32,
-    /// To this one it was due while it was away: that counts beside what was due to those who were here.
+    /// Whether it was due to this client while it was away: that counts beside what was due to those who were here.
     pub(crate) is_away: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Broadcasts {
     tallies: Vec<Vec<Option<Tally>>>,
     /// The numbers that any client here has got.
     chains: HashMap<Chain, BTreeSet<u32>>,
-    /// Of places that were far behind: the highest number seen there.
+    /// The highest number seen at places that were far behind.
     highest: HashMap<(Chain, u32), u32>,
     /// By kind and room, where anybody may leave.
     by_room: Option<HashMap<(u16, u32), Said>>,
@@ -173,7 +173,7 @@ impl Broadcasts {
         self.tally(worker, number).map(|tally| (tally.received, tally.last_ns))
     }
 
-    /// What came, for the crew to compare with what was due.
+    /// Tallies of the copies, for the crew to compare with those due.
     pub(crate) fn finish(&self) -> Vec<BroadcastTally> {
         let of_worker = |(worker, tallies): (usize, &Vec<Option<Tally>>)| {
             let row = move |(number, tally): (usize, &Option<Tally>)| {

@@ -9,10 +9,10 @@
 //! * below `high` and in no gap: a duplicate;
 //! * not below `next`, which was never sent: unexpected.
 //!
-//! What is missing at the end is the gaps and everything from `high` to `next`. A server that keeps order costs
+//! Missing at the end are the gaps and everything from `high` to `next`. A server that keeps order costs
 //! two additions a message and no memory.
 
-/// What an echo turned out to be.
+/// Kinds of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The first of its number, in order.

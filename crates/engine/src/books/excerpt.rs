@@ -1,4 +1,4 @@
-//! What a server said, as far as a person can read it: for the example of an error.
+//! Excerpts of a server's messages, as far as a person can read them: for the example of an error.
 
 /// The most characters shown.
 const CHARS_MAX: usize = 120;

@@ -1,4 +1,4 @@
-//! What a worker knows of its clients together, and of the step under way.
+//! Shared state of a worker's clients and of the step under way.
 
 mod attendance;
 mod visits;
@@ -22,13 +22,13 @@ use crate::messages::{RoleDelta, SentBroadcast};
 /// How long after everybody else has a message its sender is not answered any more.
 const UNHEEDED_NS: u64 = 5_000_000_000;
 
-/// What a worker knows of its clients together.
+/// Shared state of a worker's clients.
 pub(crate) struct Ledger {
     pub(crate) segment: Segment,
     pub(crate) local_rooms: LocalRooms,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
-    /// Who is in which room, where people come and go.
+    /// Memberships, where people come and go.
     pub(crate) memberships: Option<Box<Memberships>>,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
@@ -42,9 +42,9 @@ pub(crate) struct Ledger {
     acks: Acks,
     /// Clients usable now.
     pub(crate) usable: u32,
-    /// Of these, the slow ones.
+    /// The slow ones among these.
     pub(crate) slow: u32,
-    /// What became of messages that these clients say for others; `None`: they speak for themselves.
+    /// Outcomes of messages that these clients send for others; `None`: they speak for themselves.
     relayed: Option<Vec<Relayed>>,
     /// Clients with messages that are no longer awaited, and how many: the pace of the load needs them.
     pub(crate) freed: Vec<(u32, u32)>,
@@ -123,7 +123,7 @@ impl Ledger {
             || self.memberships.as_ref().is_some_and(|memberships| memberships.has_entered())
     }
 
-    /// What others are to be told.
+    /// Takes the outcomes for others.
     pub(crate) fn take_relayed(&mut self) -> Vec<Relayed> {
         self.relayed.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -161,7 +161,7 @@ impl Ledger {
         self.local_rooms.kind_of(self.segment.worker, client, self.step.seq(number))
     }
 
-    /// What is told of the people of this client's role apart from the others, if there are roles.
+    /// The figures of this client's role, if there are roles.
     #[inline]
     pub(crate) fn role(&mut self, client: u32) -> Option<&mut RoleDelta<Histogram>> {
         let role = self.local_rooms.role_of(self.segment.number(client))?;
@@ -237,7 +237,7 @@ impl Ledger {
         (number, stamp)
     }
 
-    /// So many echoes go out behind the one before, as its series.
+    /// This many echoes go out behind the one before, as its series.
     #[inline]
     pub(crate) fn handle_sending_more(&mut self, record: &mut Record, intended_ns: u64, messages: u32) {
         record.echoes.send(messages);
@@ -300,7 +300,7 @@ impl Ledger {
         self.handle_unsent(client, now_ns);
     }
 
-    /// So many messages were due while nobody was there to send them.
+    /// This many messages were due while nobody was there to send them.
     pub(crate) fn handle_nobody_there(&mut self, messages: u64) {
         self.meter.counts.nobody_to_send += messages;
     }
@@ -319,7 +319,7 @@ impl Ledger {
         self.meter.counts.waited += u64::from(is_busy && !self.step.is_closed());
     }
 
-    /// What became of a message that a session had kept, or had sent. `sender` is its client's number among all.
+    /// Books the fate of a message that a session had kept, or had sent. `sender` is its client's number among all.
     pub(crate) fn handle_fate(
         &mut self,
         client: u32,

@@ -1,4 +1,4 @@
-//! Who is in which room, and when, where people come and go: the visitors of one worker.
+//! Memberships over time, where people come and go: the visitors of one worker.
 //!
 //! ```text
 //! outside --asks to be let in--> at the door --let in--> inside --leaves--> on the way out --gone--> outside
@@ -19,7 +19,7 @@ use crate::books::announcements::UNCOUNTED;
 /// Clocks of several machines agree as well as this: somebody whose leave was confirmed is gone only then.
 const CLOCKS_NS: u64 = 100_000_000;
 
-/// Where the receiver of a copy stood when its message was sent.
+/// The membership of a copy's receiver when the message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MembershipState {
     /// In the room.
@@ -57,7 +57,7 @@ struct Membership {
     from_ns: u64,
     /// Until when what was sent is due; `u64::MAX`: it has not left.
     until_ns: u64,
-    /// From when on it is outside.
+    /// The moment from which it is outside.
     gone_ns: u64,
     /// The client's one before.
     before: u32,
@@ -136,7 +136,7 @@ impl Memberships {
         std::mem::take(&mut self.entered)
     }
 
-    /// Where a client stood when a message was sent that came to it now, in its room of this kind.
+    /// The client's membership in its room of this kind when a message that came now was sent.
     pub(crate) fn membership_state(
         &self,
         client: u32,
@@ -272,7 +272,7 @@ impl Memberships {
         latest.checked_sub(1).map(|place| &mut self.all[place as usize])
     }
 
-    /// Where the latest stay of a client in rooms of this kind is noted.
+    /// The slot of a client's latest stay in rooms of this kind.
     fn slot(&self, client: u32, kind: u16) -> usize {
         let before = (self.visited & ((1 << kind) - 1)).count_ones() as usize;
         client as usize * self.visited.count_ones() as usize + before

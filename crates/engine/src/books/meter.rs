@@ -1,4 +1,4 @@
-//! What a worker has measured since its last delta.
+//! Measurements of a worker since its last delta.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(crate) struct Meter {
     pub(crate) last_arrival_ns: u64,
     /// A kind of error that is to follow, and what the server said by which it comes.
     heard: Option<(&'static str, String)>,
-    /// What lets the clients in: a server may quote it, and examples of errors are shown to others.
+    /// The clients' credentials: a server may quote it, and examples of errors are shown to others.
     secrets: Secrets,
     /// Present where every event is to be noted.
     pub(crate) recorder: Option<Box<Recorder>>,
@@ -53,9 +53,9 @@ pub(crate) struct Meter {
     since_ns: u64,
 }
 
-/// What is nobody's business but the server's.
+/// Secrets that no output may show.
 pub(crate) struct Secrets {
-    /// What all clients have in common.
+    /// Secrets shared by all clients.
     shared: Vec<Secret>,
     people: Arc<People>,
     segment: Segment,
@@ -81,7 +81,7 @@ impl Secrets {
         Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 }, log_in: false }
     }
 
-    /// What the server has said to a client, without any of them.
+    /// Removes them from a message of the server to a client.
     fn scrub<'a>(&self, bytes: &'a [u8], client: u32) -> Cow<'a, [u8]> {
         let scrubbed = secret::scrub_bytes(bytes, &self.of(client));
         match self.log_in {
@@ -132,13 +132,13 @@ impl Meter {
         Self { says, roles: vec![RoleDelta::default(); roles], ..self }
     }
 
-    /// What is told of the people of this role apart from the others.
+    /// The figures of this role.
     #[inline]
     pub(crate) fn role(&mut self, role: usize) -> &mut RoleDelta<Histogram> {
         &mut self.roles[role]
     }
 
-    /// What is told of messages of this kind apart from the others, if there are others.
+    /// The figures of this kind of messages, if there are others.
     #[inline]
     pub(crate) fn say(&mut self, kind: usize) -> Option<&mut SayDelta<Histogram>> {
         self.says.get_mut(kind)
@@ -153,7 +153,7 @@ impl Meter {
         }
     }
 
-    /// What follows belongs to this step.
+    /// Begins a step, to which all that follows belongs.
     pub(crate) fn start_step(&mut self, order: &StepOrder) {
         self.step = order.index;
         self.last_arrival_ns = 0;

@@ -1,4 +1,4 @@
-//! What is counted: every definition of METHODOLOGY "Figures" that a worker can apply alone.
+//! Counting: every definition of METHODOLOGY "Figures" that a worker can apply alone.
 //!
 //! The [`Ledger`] is what a worker knows of the step and of its clients together, a [`Record`] what it knows of one of
 //! them. A [`Booking`] is what one event changes in both. The [`Meter`] collects the figures until they are reported.

@@ -1,4 +1,4 @@
-//! What the server says by itself: how long after the one before, how old it is, and which numbers it leaves out.
+//! Pushes of the server: how long after the one before, how old it is, and which numbers it leaves out.
 
 use wire::Pushed;
 

@@ -1,4 +1,4 @@
-//! What is known of one client.
+//! The record of one client.
 
 use crate::books::awaiting::Awaiting;
 use crate::books::echoes::Echoes;
@@ -19,7 +19,7 @@ pub(crate) enum State {
     Closing,
 }
 
-/// What is known of one client.
+/// The record of one client.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) state: State,

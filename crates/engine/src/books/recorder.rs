@@ -1,4 +1,4 @@
-//! What a worker does with its events.
+//! A worker's recording of events.
 //!
 //! Rules. A note goes into a buffer that is there already. A full buffer is handed on as a [`Batch`] and another taken
 //! from those that have come home; when `BATCHES_MAX` are out, the notes in hand are given up and counted as lost.
@@ -45,7 +45,7 @@ impl Recorder {
         }
     }
 
-    /// What follows belongs to this step.
+    /// Begins a step, to which all that follows belongs.
     pub(crate) fn start_step(&mut self, order: &StepOrder) {
         self.steps_measured += u16::from(!order.warmup);
         self.step = if order.warmup { 0 } else { self.steps_measured };

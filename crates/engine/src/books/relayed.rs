@@ -1,8 +1,8 @@
-//! What concerns the messages of others: connections that say something for clients have it told to these clients' books.
+//! Messages sent on behalf of others: their outcomes go to the books of the clients they are for.
 
 use wire::{Fate, Stamp};
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relayed {
     /// Its request has this answer.
@@ -11,7 +11,7 @@ pub(crate) enum Relayed {
         stamp: Stamp,
         /// The answer's.
         status: u16,
-        /// Of the answer.
+        /// Bytes of the answer.
         bytes: u32,
     },
     /// This, without an answer.

@@ -14,7 +14,7 @@ pub fn seq(step: u16, number: u32) -> u32 {
 
 /// How many bits of a sequence number lie below the step's number.
 const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
-/// Of a sequence number, the bits that are the message's.
+/// The bits of a sequence number that are the message's.
 pub(crate) const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
 
 /// How many messages follow the one of this number before its lower bits, which are all that stamps carry of it, start again.
@@ -22,12 +22,12 @@ pub(crate) fn numbers_behind(number: u32) -> u32 {
     NUMBER_MASK - (number & NUMBER_MASK)
 }
 
-/// What the books of a step are to be kept by: known when its load begins.
+/// Terms of a step's books: known when its load begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     /// When the load begins.
     pub(crate) begin_ns: u64,
-    /// What arrives after this moment arrives after the window; late, unless the loop is closed.
+    /// The end of the window: arrivals after it are late, unless the loop is closed.
     pub(crate) window_end_ns: u64,
     /// Answers decide what is sent: the last of them come after the end by the nature of the loop.
     pub(crate) is_closed: bool,
@@ -54,11 +54,11 @@ pub(crate) struct Step {
     /// It has been noted that nothing answers those who send.
     pub(crate) is_unheeded: bool,
     pub(crate) attendance: Vec<Attendance>,
-    /// Who left which broadcasts behind.
+    /// Departures.
     pub(crate) departures: Vec<Departure>,
-    /// Who has come into which room, as far as others hear of it.
+    /// Announcements of newcomers.
     pub(crate) announcements: Announcements,
-    /// Who was away, and when.
+    /// Absences.
     pub(crate) absences: Absences,
     /// Copies that they had got by then of what was sent in their absence, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,

@@ -16,7 +16,7 @@ use crate::timing::Portion;
 
 /// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
 const READS_PER_TURN: u32 = 4;
-/// What is due goes out once it is as much as this: a socket's buffer takes several.
+/// Bytes from which output is written: a socket's buffer takes several.
 const WRITE_BYTES: u32 = 64 << 10;
 /// The code of our goodbye (RFC 6455 §7.4.1).
 const NORMAL_CLOSURE: u16 = 1000;
@@ -27,18 +27,18 @@ pub(crate) struct LoadClient {
     pub(crate) streams: Streams,
     pub(crate) session: wire::Client,
     pub(crate) record: Record,
-    /// What it has to say to go on with the session before, where it does.
+    /// The resumption of the session before, where it resumes.
     resumption: Option<Box<wire::Resumption>>,
     /// Counts connections, so that an event of an earlier one is known as such.
     pub(crate) attempt: u32,
 }
 
-/// What a session hears of.
+/// Input of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
-    /// So many bytes that are in hand.
+    /// This many bytes that are in hand.
     Bytes(usize),
-    /// What TLS has made plain.
+    /// Bytes that TLS has decrypted.
     Plain,
     /// That the server has closed the stream.
     End,
@@ -564,7 +564,7 @@ impl LoadClient {
         cause
     }
 
-    /// What has not come yet of what it takes to be usable.
+    /// The part of its opening that has not come yet.
     fn waits_for(&self, cfg: &wire::Config) -> String {
         match (self.record.state, self.session.opening_step(cfg)) {
             (State::Connecting, _) => "TCP is not connected".into(),

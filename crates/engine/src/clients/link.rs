@@ -17,7 +17,7 @@ const LAG_NS_MAX: u64 = 60_000_000_000;
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
     pub(crate) tls: Option<Tls<ClientSide>>,
-    /// What the socket has not taken yet. A client that has more of it than is kept is given up as `unread`: how large a message may
+    /// Output that the socket has not taken yet. A client that has more of it than is kept is given up as `unread`: how large a message may
     /// be is the plan's to say, before the run.
     unsent: Option<Box<Outgoing>>,
     /// The TCP connect is under way.

@@ -34,7 +34,7 @@ pub(crate) struct Clients {
     silent: HashMap<u32, Streams>,
 }
 
-/// What came of a client's turn.
+/// The outcome of a client's turn.
 pub(crate) struct Outcome {
     /// It became usable.
     pub(crate) is_new: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Outcome {
     pub(crate) held: Result<bool, Cause>,
 }
 
-/// What came of an attempt to connect.
+/// The outcome of an attempt to connect.
 pub(crate) enum ConnectAttempt {
     /// It is under way.
     UnderWay {
@@ -59,7 +59,7 @@ pub(crate) enum ConnectAttempt {
     Failed,
 }
 
-/// What a connection was that is over.
+/// Kinds of connections that are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedConnection {
     /// None: it was over before.
@@ -131,7 +131,7 @@ impl Clients {
         (0..share).filter(vacant).collect()
     }
 
-    /// From now on, keeps the TLS sessions of so many clients for when they come back.
+    /// Keeps the TLS sessions of so many clients for when they come back.
     pub(crate) fn keep_tls_sessions(&self, clients: u32) {
         if let Some((tls, _)) = self.shared.tls(0) {
             tls.keep_sessions(clients as usize);
@@ -365,7 +365,7 @@ impl Clients {
         self.ledger.handle_sent(now_ns, client, number..number + 1, intended_ns, of_it);
     }
 
-    /// What became of a client's message where it is said for it.
+    /// Books the fate of a message sent on a client's behalf.
     pub(crate) fn book_fate(&mut self, stamp: Stamp, fate: Fate, now_ns: u64) {
         let (index, sender) = (stamp.client, self.sender_of(stamp));
         let record = &mut self.all[index as usize].record;

@@ -1,4 +1,4 @@
-//! What the clients of a worker have in common, and how events find their client.
+//! Shared state of a worker's clients, and how events find their client.
 
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
 /// In the tokens of connections that publish, where others count attempts: nobody makes so many.
 pub(crate) const PUBLISHER: u64 = 1 << 63;
 
-/// What epoll gives back with an event: which stream of which client, and of which of its connections.
+/// The token that epoll gives back with an event: which stream of which client, and of which of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) client: u32,
@@ -60,7 +60,7 @@ impl Token {
 pub(crate) struct Staged {
     pub(crate) numbers: Range<u32>,
     pub(crate) intended_ns: u64,
-    /// Of each.
+    /// Bytes of each.
     pub(crate) bytes: u32,
 }
 
@@ -70,10 +70,10 @@ impl Staged {
     }
 }
 
-/// What the clients of a worker have in common.
+/// Shared state of a worker's clients.
 pub(crate) struct Shared {
     pub(crate) poller: Arc<Poller>,
-    /// What the tokens of these clients have besides.
+    /// Extra bits in the tokens of these clients.
     mark: u64,
     /// Others speak for them, and hear what is answered.
     pub(crate) has_publishers: bool,
@@ -101,11 +101,11 @@ pub(crate) struct Shared {
     pub(crate) output: Output,
     /// The messages that are in the output, while they are those of a load.
     pub(crate) staged: Vec<Staged>,
-    /// What the server says, of a client that tries (`probe`); absent in a run.
+    /// The server's messages to a client that probes; absent in a run.
     pub(crate) said: Option<Vec<u8>>,
 }
 
-/// Where to connect to, in turn, and how.
+/// Endpoints to connect to in turn, and how.
 struct Server {
     endpoints: Vec<Addr>,
     tls: Option<(ClientTls, String)>,
@@ -194,7 +194,7 @@ impl Shared {
         Ok(socket)
     }
 
-    /// Where a client connects to, and from: clients of all workers take both in turn.
+    /// The addresses a client connects to and from: clients of all workers take both in turn.
     fn addresses(&self, index: u32, server: usize) -> (&Addr, Option<IpAddr>) {
         let local = match self.local_addrs.len() {
             0 => None,

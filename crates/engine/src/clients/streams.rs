@@ -49,7 +49,7 @@ impl Streams {
         self.links().filter_map(|link| link.socket.take()).for_each(Socket::abort);
     }
 
-    /// From now on nothing arrives, and nobody is told.
+    /// Silences the connection: nothing arrives any more, and nobody is told.
     pub(crate) fn silence(&mut self) {
         // Best effort, as on a unix socket, where what arrives waits unread.
         self.links().filter_map(|link| link.socket.as_ref()).for_each(|socket| _ = socket.drop_input());
@@ -63,19 +63,19 @@ impl Streams {
     }
 }
 
-/// What a session has to say, by stream, and where it gets its randomness.
+/// Output of a session, by stream, and where it gets its randomness.
 pub(crate) struct Output {
     bytes: [Vec<u8>; STREAMS_MAX],
     /// Streams to open and to close, in the order asked for.
     pub(crate) commands: Vec<StreamCommand>,
-    /// What became of messages since it was last looked at.
+    /// Fates of messages since they were last taken.
     pub(crate) fates: Vec<(Stamp, Fate)>,
     /// Why the server closes, in its own words.
     reason: Vec<u8>,
     rng: fastrand::Rng,
 }
 
-/// What a session wants done with a stream.
+/// Commands of a session for its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamCommand {
     Open(StreamId),

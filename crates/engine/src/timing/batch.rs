@@ -1,4 +1,4 @@
-//! What is due in one turn of the loop, client by client: the messages of one client go out in one write.
+//! Messages due in one turn of the loop, client by client: the messages of one client go out in one write.
 
 use crate::timing::{Next, Pace};
 
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
     due: Vec<Due>,
 }
 
-/// What is due of one client, message by message.
+/// Messages due of one client, one by one.
 #[derive(Debug)]
 pub(crate) struct Portion<'a> {
     due: &'a [Due],
@@ -31,14 +31,14 @@ pub(crate) struct Portion<'a> {
 }
 
 impl Due {
-    /// So many messages of this client, due at the same time.
+    /// This many messages of this client, due at the same time.
     pub(crate) fn new(client: u32, intended_ns: u64, messages: u32) -> Due {
         Due { client, intended_ns, messages }
     }
 }
 
 impl<'a> Portion<'a> {
-    /// What is due of the one client that these are of.
+    /// The messages due of the one client that these are of.
     pub(crate) fn of(due: &'a [Due]) -> Portion<'a> {
         Portion { due, taken: 0 }
     }
@@ -117,7 +117,7 @@ impl Batch {
         end
     }
 
-    /// What is due, client by client.
+    /// Messages due, client by client.
     pub(crate) fn portions(due: &[Due]) -> impl Iterator<Item = (u32, Portion<'_>)> {
         let of_each = due.chunk_by(|a, b| a.client == b.client);
         of_each.map(|due| (due[0].client, Portion::of(due)))

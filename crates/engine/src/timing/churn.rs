@@ -9,13 +9,13 @@ use load::{Pacer, Schedule, Segment};
 pub(crate) struct Churn {
     pacer: Pacer,
     start_ns: u64,
-    /// From then on no client leaves.
+    /// The moment from which no client leaves.
     end_ns: u64,
     /// Clients here, usable or not.
     clients: u32,
     /// Departures that were due until now.
     begun: u64,
-    /// Who leaves next, if usable.
+    /// The client that leaves next, if usable.
     next: u32,
 }
 
@@ -32,7 +32,7 @@ impl Churn {
         Self { pacer, start_ns, end_ns, clients, begun: 0, next: 0 }
     }
 
-    /// Who leaves now.
+    /// The client that leaves now.
     pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Option<u32> {
         while self.poll_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
             self.begun += 1;

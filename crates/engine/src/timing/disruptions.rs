@@ -1,4 +1,4 @@
-//! What a step does to its clients' connections beside loading them: a storm, a churn or flapping, and who comes back after it.
+//! Disruptions of a step's connections: a storm, a churn or flapping, and reconnects.
 //!
 //! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its protocol's
 //! clients do, or spread over a window. In a churn, a client that leaves is followed by a new one as soon as its
@@ -20,7 +20,7 @@ const GOODBYE_NS_MAX: u64 = 1_000_000_000;
 /// A client that is to have its next connection is waited for until so many attempts have failed.
 const TRIES_MAX: u32 = 5;
 
-/// What is to be done to a connection.
+/// An action on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionAction {
     /// The storm takes the connections of all clients that it [`takes`](Disruptions::takes), without a word, as a network does.
@@ -84,7 +84,7 @@ impl Disruptions {
         Some(Self { kind, reconnects })
     }
 
-    /// What is to be done now. Each turn is given once.
+    /// The action to take now. Each is given once.
     pub(crate) fn poll(
         &mut self,
         now_ns: u64,

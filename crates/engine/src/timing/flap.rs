@@ -31,7 +31,7 @@ pub(crate) struct Flap {
     flap: load::Flap,
     segment: Segment,
     seed: u64,
-    /// From then on no connection ends.
+    /// The moment from which no connection ends.
     end_ns: u64,
     /// When connections end, and which of its client's it is.
     due: BinaryHeap<Reverse<(u64, u32, u64)>>,
@@ -67,7 +67,7 @@ impl Flap {
         Rng::with_seed(self.seed ^ number << 32 ^ life)
     }
 
-    /// Whose connection ends now, and how.
+    /// The client whose connection ends now, and how.
     pub(crate) fn poll(&mut self, now_ns: u64, presence: impl Fn(u32) -> Presence) -> Option<(u32, Cut)> {
         while self.poll_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
             let Reverse((_, client, life)) = self.due.pop()?;

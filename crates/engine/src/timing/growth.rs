@@ -16,7 +16,7 @@ use load::{Connecting, Pacer, Segment};
 const FULL_PAUSE_NS: u64 = 1_000_000;
 /// The window is halved once in this time at most: TCP's first wait for an answer (RFC 6298 §2).
 const HALVE_INTERVAL_NS: u64 = 1_000_000_000;
-/// So often a client may go unanswered.
+/// How often a client may go unanswered.
 const TRIES_MAX: u32 = 5;
 
 /// The connecting phase of a step at one worker.

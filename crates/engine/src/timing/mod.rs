@@ -1,4 +1,4 @@
-//! What is timed: values that know what is next, and when.
+//! Timing: values that know what is next, and when.
 //!
 //! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
 //! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send, a

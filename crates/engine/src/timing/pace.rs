@@ -43,11 +43,11 @@ pub(crate) struct Open {
     next_ns: u64,
     /// It is not over before.
     end_ns: u64,
-    /// Whose turn it is; absent clients are passed over.
+    /// The client whose turn it is; absent clients are passed over.
     turn: Option<usize>,
     /// Clients may be gone for a while: then a message's number does not tell its turn.
     has_absences: bool,
-    /// What is due waits while no client takes it.
+    /// Whether due messages wait while no client takes them.
     waits: bool,
 }
 
@@ -132,7 +132,7 @@ impl Pace {
         }
     }
 
-    /// From now on an open loop also passes over clients that are not usable: others are there in their place.
+    /// Has an open loop pass over clients that are not usable: others are there in their place.
     pub(crate) fn pass_over_absent(&mut self) {
         if let Self::Open(groups) = self {
             for open in groups {
@@ -141,7 +141,7 @@ impl Pace {
         }
     }
 
-    /// From now on what is due in an open loop waits for a client that takes it, for so long as one may come back.
+    /// Has due messages of an open loop wait for a client that takes it, for so long as one may come back.
     pub(crate) fn wait_for_absent(&mut self, waits: bool) {
         if let Self::Open(groups) = self {
             groups.iter_mut().for_each(|open| open.waits = waits);

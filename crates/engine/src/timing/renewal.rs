@@ -48,7 +48,7 @@ impl Renewal {
         }
     }
 
-    /// Who leaves now.
+    /// The client that leaves now.
     pub(crate) fn poll(&mut self, is_usable: impl Fn(u32) -> bool) -> Option<u32> {
         while let Some(client) = self.done.pop() {
             if !self.is_loaded && is_usable(client) {

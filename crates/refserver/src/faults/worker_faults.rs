@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     busy_until_ns: AtomicU64,
 }
 
-/// What is known of one client.
+/// The record of one client.
 #[derive(Debug)]
 pub(crate) struct ClientFaults {
     number: u64,

@@ -46,7 +46,7 @@ pub enum RuleError {
         figure: String,
         /// The scenario.
         scenario: Scenario,
-        /// What there is.
+        /// The value found.
         known: String,
     },
 }

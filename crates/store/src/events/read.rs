@@ -20,7 +20,7 @@ use crate::error::EventsError;
 pub struct EventRow {
     /// When, since the start of the run.
     pub time_ns: i64,
-    /// What happened.
+    /// Kinds of events.
     pub kind: String,
     /// The step of the results, from 1; absent in a warm-up.
     pub step: Option<i32>,

@@ -29,7 +29,7 @@ pub struct Suite {
     pub cooldown: Duration,
     /// The only targets, where the suite is not for all that can do it.
     pub targets: Option<Vec<String>>,
-    /// What is run.
+    /// The run to try.
     pub scenarios: Vec<Scenario>,
     /// The text of the file.
     pub text: String,

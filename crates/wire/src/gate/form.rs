@@ -8,7 +8,7 @@ use crate::http::fields::Fields;
 use crate::http::query;
 use crate::http::request::Request;
 
-/// Where it is.
+/// Its path.
 pub(super) const PATH: &str = "/login";
 /// What is longer is no form of ours.
 const BODY_BYTES_MAX: usize = 4096;

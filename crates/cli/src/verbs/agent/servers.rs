@@ -18,7 +18,7 @@ pub(super) struct Servers {
     address: Ipv4Addr,
     /// Whether installing is allowed here, whatever a coordinator says.
     may_install: bool,
-    /// What is being done is no longer waited for.
+    /// Set once nobody waits for the work any more.
     is_over: Arc<AtomicBool>,
     running: Option<Server>,
 }
@@ -94,7 +94,7 @@ impl Host for Servers {
     }
 }
 
-/// What is not installed here is not installed because somebody on the bus asks for it.
+/// Refuses to install a target because somebody on the bus asks for it.
 fn refused(target: &Target, trouble: suite::Trouble) -> suite::Trouble {
     let name = &target.name;
     let remedy = format!(

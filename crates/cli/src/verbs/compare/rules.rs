@@ -9,7 +9,7 @@ use crate::stderr;
 
 const UNMEASURED: &str = "cannot tell: its figure was not measured at any level that both sides have";
 
-/// What `--fail-if` says of runs of that scenario.
+/// Reads `--fail-if` for runs of that scenario.
 pub(super) fn read(texts: &[String], scenario: Scenario) -> Result<Vec<Rule>, Failure> {
     let rule =
         |text: &String| Rule::parse(text, scenario).map_err(|error| Failure::usage("--fail-if", error));

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::verbs::targets;
 use crate::{interrupts, secrets, stderr};
 
-/// What takes turns, and for how long.
+/// The commands that take turns, and for how long.
 #[derive(Args)]
 pub(crate) struct TurnArgs {
     /// Instead of runs that are there: a command of throng to run as A, e.g. 'echo ws://127.0.0.1:3000/ws --clients 500'; A and
@@ -34,7 +34,7 @@ pub(crate) struct TurnArgs {
 /// As many as the looks are for.
 const ROUNDS_MAX: u32 = LOOKS[LOOKS.len() - 1];
 
-/// What the turns gave.
+/// The results of the turns.
 pub(super) struct Taken {
     /// The runs of A.
     pub(super) a: Vec<Run>,

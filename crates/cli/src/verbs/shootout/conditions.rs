@@ -7,7 +7,7 @@ use suite::record::{About, Generator, Head, Receipt};
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
 
-/// Where the flags have the load made.
+/// The generator that the flags name.
 pub(super) fn generator(args: &FleetArgs) -> Generator {
     match args.fleet {
         Some(_) => Generator::Fleet { agents: args.agents, labels: args.labels.iter().cloned().collect() },
@@ -36,7 +36,7 @@ pub(super) fn check_machines(head: &Head, args: &FleetArgs) -> Result<(), Failur
     }
 }
 
-/// What the command line needs besides the folder: where NATS is, and how it lets one in, is not kept.
+/// Flags needed besides the folder: how to reach NATS is not kept.
 pub(super) fn besides(head: &Head) -> &'static str {
     let is_here = matches!(head.generator, None | Some(Generator::Here)) && head.target_agent.is_none();
     if is_here { "" } else { ", with the same flags of the fleet" }

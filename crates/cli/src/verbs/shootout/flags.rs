@@ -38,7 +38,7 @@ pub(super) fn estimate(scenario: &Scenario) -> Result<Estimate, Failure> {
     line.expect("checked with the suite").verb.estimate()
 }
 
-/// What a scenario's flags look like on a command line.
+/// Formats a scenario's flags as on a command line.
 pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
     flags.iter().map(word)
 }

@@ -1,4 +1,4 @@
-//! What a shootout is about to do, and how long that will take.
+//! The measurements ahead of a shootout, and how long that will take.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::flags;
 use crate::exit::Failure;
 use crate::stderr;
 
-/// What a measurement takes besides its load: starting and stopping the server and the generator.
+/// The time of a measurement besides its load: starting and stopping the server and the generator.
 const BESIDES: Duration = Duration::from_secs(2);
 
 /// Says it, before anything is installed or started. Every target has the first of these numbers of rounds, and at the most

@@ -1,4 +1,4 @@
-//! Where the servers of a shootout run, and where their load comes from: this machine, or others.
+//! The machines of a shootout's servers and load: this machine, or others.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use suite::{Place, Server, Stage, Target, Tools, Trouble};
 use crate::exit::{Failure, variant};
 use crate::fleet_args::FleetArgs;
 
-/// Where servers run.
+/// The machine that runs servers.
 pub(super) struct Host {
     /// `None`: here.
     agent: Option<Agent>,
-    /// What each measurement is told of it, and of the fleet that loads.
+    /// Flags of each measurement for it and for the fleet.
     words: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl Host {
         self.agent.is_some()
     }
 
-    /// What has to be known of that machine.
+    /// Describes that machine.
     pub(super) fn facts(&self) -> Option<(String, String)> {
         let remote = &self.agent.as_ref()?.remote;
         let facts = format!("{} at {}: {}", remote.name, remote.address(), remote.host.machine);
@@ -102,7 +102,7 @@ impl Host {
 }
 
 impl Running<'_> {
-    /// Where it is.
+    /// Its path.
     pub(super) fn place(&self) -> &Place {
         match &self.process {
             Process::Here(server) => server.place(),
@@ -143,7 +143,7 @@ impl Running<'_> {
     }
 }
 
-/// What a target agent says, as the suite says it.
+/// Converts an error of a target agent to the suite's.
 fn trouble(said: host::Trouble) -> Trouble {
     Trouble::new(Stage::from_name(&said.stage).unwrap_or(Stage::Start), said.reason)
 }

@@ -37,7 +37,7 @@ pub(super) fn kept_suite(head: &Head) -> Result<Suite, Failure> {
     Ok(suite)
 }
 
-/// Where the suite of a shootout was.
+/// The path of a shootout's suite.
 fn suite_path(head: &Head) -> PathBuf {
     head.suites_folder.join(format!("{}.toml", head.suite))
 }

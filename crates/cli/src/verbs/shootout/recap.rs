@@ -39,12 +39,12 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
     })
 }
 
-/// What can be read; what cannot is told, because the others are not to be missing for it.
+/// Keeps what can be read and reports the rest, so that one error does not hide the others.
 fn readable<T>(read: Result<T, impl Display>) -> Option<T> {
     read.inspect_err(|error| stderr::line(format_args!("throng: left out: {error}"))).ok()
 }
 
-/// What is to be seen of a shootout.
+/// Summarises a shootout.
 pub(super) fn finished(record: Record) -> Result<Finished, Failure> {
     let head = &record.head;
     let suite = kept_suite(head)?;

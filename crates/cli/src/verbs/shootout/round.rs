@@ -80,7 +80,7 @@ fn is_too_late(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<bool, F
     Ok(!cells.is_empty() && spent_s + ahead_s > budget_s)
 }
 
-/// What is measured.
+/// The target measured.
 struct Subject<'a> {
     cell: &'a Cell,
     scenario: &'a Scenario,

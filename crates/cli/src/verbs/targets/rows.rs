@@ -1,4 +1,4 @@
-//! What is known of each target after it was looked at, installed or checked: a row each.
+//! Rows of targets after they were looked at, installed or checked.
 
 use std::env;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stderr;
 
-/// What is printed.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A table for people
@@ -106,7 +106,7 @@ impl Row {
     }
 }
 
-/// What there is.
+/// The value found.
 pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
         if let Err(trouble) = setup::look_for_requirements(target, tools) {

@@ -44,7 +44,7 @@ pub(crate) fn check(
     Err(Failure::usage(flag, problem).because("untrusted"))
 }
 
-/// From now on the folder is used when it is found.
+/// Confirms a folder, which is used from then on when it is found.
 pub(crate) fn add(folder: &Path) -> Result<Exit, Failure> {
     let cannot = |error: io::Error| Failure::could_not("trust", format!("trust {}", folder.display()), error);
     let confirmed = folder.canonicalize().and_then(|folder| confirmed(&folder)).map_err(cannot)?;
@@ -71,7 +71,7 @@ fn file() -> Result<PathBuf, Failure> {
     store::data_dir().map(|dir| dir.join(FILE_NAME)).ok_or_else(none)
 }
 
-/// What is no line of ours confirms nothing.
+/// Reads the confirmed folders; other lines confirm nothing.
 fn read(file: &Path) -> Vec<Confirmed> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()

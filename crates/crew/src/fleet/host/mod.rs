@@ -4,7 +4,7 @@
 //! what it is asked and what it answers. A coordinator ([`Remote`]) claims the agent like a load agent, and asks one
 //! thing at a time. The process that measures asks what a server uses ([`RemoteServerReader`]), without a claim.
 //!
-//! What comes over the wire names a target and CPUs, and nothing else: no command, no path.
+//! Orders over the wire name a target and CPUs, and nothing else: no command, no path.
 
 mod reader;
 mod remote;

@@ -1,4 +1,4 @@
-//! What a server on another machine uses, asked of its target agent.
+//! Usage of a server on another machine, asked of its target agent.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;

@@ -35,7 +35,7 @@ const RELEASE_NS: u64 = 1_000_000_000;
 pub struct Remote {
     /// Its name.
     pub name: String,
-    /// What it says of its machine.
+    /// Its machine.
     pub host: HostHello,
     orders: UnboundedSender<Down>,
     answers: Receiver<Up>,
@@ -43,7 +43,7 @@ pub struct Remote {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What has happened without being asked for.
+/// Events that nobody asked for.
 #[derive(Default)]
 struct Fate {
     /// Why the agent is lost.
@@ -91,7 +91,7 @@ impl Remote {
         fate.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
     }
 
-    /// Where a server listens that runs there.
+    /// The address of servers that run there.
     pub fn address(&self) -> Ipv4Addr {
         self.host.address
     }
@@ -260,7 +260,7 @@ impl Relay {
         self.link.send(&order);
     }
 
-    /// What the agent says; why it is lost with that, if it is.
+    /// Handles a message of the agent; why it is lost with that, if it is.
     fn handle_up(&mut self, payload: &[u8], answers: &Sender<Up>, fate: &Mutex<Fate>) -> Option<String> {
         match self.link.handle::<Up>(payload, clock::own_monotonic_ns()) {
             Err(_) => return Some("it talks nonsense".into()),

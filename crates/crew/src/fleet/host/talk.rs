@@ -1,4 +1,4 @@
-//! What a coordinator and a target agent tell each other.
+//! Messages between a coordinator and a target agent.
 
 use std::net::Ipv4Addr;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 /// Why nothing came of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
-    /// What was being done, by the name that tables use.
+    /// The stage, by the name that tables use.
     pub stage: String,
-    /// What went wrong, in one line.
+    /// The reason, in one line.
     pub reason: String,
 }
 
 /// A server that runs on an agent's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
-    /// Where it is reached.
+    /// Its address.
     pub address: Ipv4Addr,
     /// Its port.
     pub port: u16,
@@ -26,7 +26,7 @@ pub struct Running {
     pub pid: u32,
 }
 
-/// What a coordinator tells a target agent.
+/// Messages from a coordinator to a target agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Down {
     Prepare {
@@ -42,7 +42,7 @@ pub(super) enum Down {
     Release,
 }
 
-/// What a target agent tells its coordinator.
+/// Messages from a target agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Up {
     Prepared(Result<String, Trouble>),
@@ -60,7 +60,7 @@ const WORDS_BYTES_MAX: usize = 500;
 /// The stage of what the agent is at fault for, by the name that tables use: it is nothing of the server's.
 const OF_AGENT: &str = "load";
 
-/// What came over a wire, fit to be shown.
+/// Makes text from the wire fit to be shown.
 pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| stats::is_shown(*c)).take(WORDS_BYTES_MAX).collect()
 }

@@ -1,4 +1,4 @@
-//! Who is there: clients become usable, lose their connections, are cut off, leave and come back.
+//! Attendance: clients become usable, lose their connections, are cut off, leave and come back.
 
 use load::{Cut, Workload};
 
@@ -10,7 +10,7 @@ use crate::events::{Entry, Kind};
 use crate::messages::{Attendance, Departure, RoleDelta};
 
 impl Ledger {
-    /// Who is missing from the rooms as the load begins, by who is `present`, in order.
+    /// Members missing from the rooms as the load begins, by who is `present`, in order.
     pub(super) fn absences(&self, present: &[u32]) -> Vec<Attendance> {
         let here = self.segment.share(self.step.order.clients);
         let mut absences = Vec::new();

@@ -1,4 +1,4 @@
-//! Who visits which room: visitors ask to be let in, are let in or not, and leave.
+//! Visits: visitors ask to be let in, are let in or not, and leave.
 
 use load::Segment;
 use stats::{Count, Timed};
@@ -12,7 +12,7 @@ use crate::books::memberships::MembershipState;
 use crate::books::step::Sent;
 use crate::messages::SentBroadcast;
 
-/// So long after a load began may a room's first message still be under way.
+/// How long a room's first message may be under way after a load began.
 const YOUNG_NS: u64 = 10_000_000_000;
 
 impl Ledger {
@@ -171,7 +171,7 @@ impl Ledger {
         self.meter.error("join_unanswered", client, now_ns, why);
     }
 
-    /// What was sent to a visitor's room since then, and has come, came in passing: it is not among what was due. Neither is the
+    /// Takes copies of messages to a visitor's room since then out of those due: they came in passing. Neither is the
     /// news of who has come into it.
     fn excuse_visitor(&mut self, client: u32, kind: u16, from_ns: u64) {
         for say in 0..self.local_rooms.rooms().says().len() {
@@ -195,7 +195,7 @@ impl Ledger {
             != MembershipState::Inside
     }
 
-    /// What was sent in the step, as the crew is told of it.
+    /// Broadcasts sent in the step, for the crew.
     pub(crate) fn sent(&self) -> Vec<SentBroadcast> {
         let told = |(number, sent): (u32, &Sent)| SentBroadcast {
             is_outside: self.is_outside(number, sent),
