@@ -336,7 +336,7 @@ fn the_official_client_of_socket_io_gets_what_it_missed() {
     }
 }
 
-/// What a run says of delivery.
+/// The delivery of a run.
 fn sentence(outcome: &Outcome) -> &str {
     outcome.stdout.lines().find(|line| line.starts_with("delivery")).unwrap_or_default()
 }

@@ -35,7 +35,7 @@ const CONNECTS_MAX: usize = 128;
 /// The waker's token; clients have their index below and their attempt above.
 const WAKER_TOKEN: u64 = u64::MAX;
 
-/// What the worker is at.
+/// Phases of a worker.
 enum Phase {
     /// Waiting for a step.
     Idle,
@@ -57,18 +57,18 @@ pub struct Worker {
     waker: Arc<Waker>,
     reporter: Reporter,
     clients: Clients,
-    /// Who has the clients' messages published, where they say nothing themselves.
+    /// The publishers of the clients' messages, where these say nothing themselves.
     publishers: Option<Publishers>,
     phase: Phase,
-    /// Who sends when, once the step is loaded.
+    /// The pace of sending, once the step is loaded.
     pace: Option<Pace>,
     batch: Batch,
     next_send_ns: Option<u64>,
     /// More was due than one batch holds: the rest waits until what has arrived is read.
     is_behind: bool,
-    /// Who loses its connection and comes back, while the step is loaded.
+    /// The disruptions of connections, while the step is loaded.
     disruptions: Option<Disruptions>,
-    /// Who goes into which room, and out again.
+    /// The visits of rooms.
     visits: Option<Visits>,
     /// Which slow client reads when.
     slow_readers: SlowReaders,

@@ -1,4 +1,4 @@
-//! Where clients connect, and how they speak there.
+//! The specification of clients: endpoints, and how they speak there.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ pub enum Endpoint {
 /// A server that clients log in at before they connect to their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginServer {
-    /// Where it is; clients take them in turn.
+    /// Its endpoints; clients take them in turn.
     pub endpoints: Vec<Endpoint>,
     /// Present for `https://`.
     pub tls: Option<TlsPlan>,
@@ -57,7 +57,7 @@ pub struct TlsIdentity {
 pub struct ClientSpec {
     /// The dialect.
     pub dialect: wire::DialectId,
-    /// What its WebSocket goes over.
+    /// The carrier of its WebSocket.
     pub carrier: wire::Carrier,
     /// The Host header.
     pub host: String,
@@ -83,14 +83,14 @@ pub struct ClientSpec {
     pub text: bool,
     /// The largest message that is accepted from the server.
     pub message_bytes_max: u32,
-    /// What was chosen about the dialect.
+    /// Options of the dialect.
     pub of_dialect: wire::DialectOptions,
     /// The clients' identities.
     pub people: Arc<wire::People>,
 }
 
 impl ClientSpec {
-    /// What results call it: the dialect, or a user's own app by the name they gave it and what carries it unless that
+    /// Its name in results: the dialect, or a user's own app by the name they gave it and what carries it unless that
     /// is a plain WebSocket; and the transport or HTTP/2 where one was chosen, e.g. `sockjs/xhr-polling`, `raw/http2`.
     pub fn dialect_name(&self) -> String {
         let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
@@ -101,7 +101,7 @@ impl ClientSpec {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// What TLS has to agree on (RFC 7301); `None`: nothing.
+    /// The protocol TLS has to agree on (RFC 7301); `None`: nothing.
     pub fn alpn(&self) -> Option<&'static str> {
         match self.carrier {
             wire::Carrier::Http1 => self.dialect.facts().alpn,

@@ -14,7 +14,7 @@ pub struct Speakers {
 pub struct Slow {
     /// Share of the clients: 0 to 1.
     pub share: f64,
-    /// What each of them reads in a second; at least 1.
+    /// Bytes each of them reads in a second; at least 1.
     pub bytes_per_s: u64,
 }
 
@@ -28,7 +28,7 @@ impl Slow {
         is_picked(self.share, client)
     }
 
-    /// What a slow client reads at once, and how long it waits after that (ns).
+    /// The bytes a slow client reads at once, and how long it waits after that (ns).
     pub fn sip(&self) -> (usize, u64) {
         let bytes = (self.bytes_per_s / SIPS_PER_S).clamp(1, SIP_BYTES_MAX);
         (bytes as usize, bytes * 1_000_000_000 / self.bytes_per_s.max(1))

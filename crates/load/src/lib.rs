@@ -1,4 +1,4 @@
-//! What each client does, and when: pure data and pure functions.
+//! Plans of load, client by client: pure data and pure functions.
 //!
 //! A [`Plan`] says where to connect, how to speak and what to send; a [`StepOrder`] is one level of load of it.
 //! Command line, suite files and agents all produce or carry the same values, so that a thread, a child

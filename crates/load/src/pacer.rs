@@ -10,7 +10,7 @@ use crate::schedule::Schedule;
 /// One worker's part of a schedule, in nanoseconds since the start of the step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pacer {
-    /// Of the whole run.
+    /// The schedule of the whole run.
     schedule: Schedule,
     /// Which of every `stride` messages is ours first.
     offset: u32,

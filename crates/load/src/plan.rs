@@ -15,10 +15,10 @@ use crate::schedule::Schedule;
 use crate::segment::Segment;
 use crate::senders::Senders;
 
-/// What every worker of a run is told once.
+/// The plan of a run, sent to every worker once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Where to connect; clients take the endpoints in turn.
+    /// Endpoints to connect to; clients take the endpoints in turn.
     pub endpoints: Vec<Endpoint>,
     /// Present for `wss://` and `https://`.
     pub tls: Option<TlsPlan>,
@@ -26,9 +26,9 @@ pub struct Plan {
     pub login_servers: Vec<LoginServer>,
     /// How to speak once connected.
     pub client_spec: ClientSpec,
-    /// What the clients do.
+    /// The clients' workload.
     pub workload: Workload,
-    /// Who hears whom.
+    /// The rooms, in which members hear each other.
     pub rooms: Arc<Rooms>,
     /// Some clients send, and the others listen.
     pub speakers: Option<Speakers>,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub flap: Option<Flap>,
     /// Clients end their connection after so many answers, and connect again at once.
     pub messages_per_connection: Option<NonZeroU32>,
-    /// What rooms are told comes from outside.
+    /// How messages to rooms come from outside.
     pub publishing: Option<Box<Publishing>>,
     /// How clients connect.
     pub connecting: Connecting,
@@ -60,7 +60,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Who sends where there is no storm.
+    /// The senders where there is no storm.
     pub fn senders(&self) -> Senders {
         Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-/// What the clients do.
+/// The clients' workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Workload {
     /// Each message comes back to its sender alone.
@@ -181,7 +181,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// Who of these sends.
+    /// The ones among these that send.
     pub fn senders(&self, of_plan: Senders) -> Senders {
         if let Load::Storm(storm) = self { of_plan.without(storm.share) } else { of_plan }
     }

@@ -9,7 +9,7 @@ use crate::segment::Segment;
 /// people, who says nothing over its own connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Publishing {
-    /// Where the requests go; connections take the endpoints in turn.
+    /// Endpoints of the requests; connections take the endpoints in turn.
     pub endpoints: Vec<Endpoint>,
     /// Present for `https://`.
     pub tls: Option<TlsPlan>,

@@ -1,21 +1,21 @@
-//! Who sends, and whose share of the load that is.
+//! Senders, and their shares of the load.
 
 use wire::people::{RoleAssignment, RoleKind};
 
 use crate::crowd::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
 
-/// Who sends in a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
+/// The senders of a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
 #[derive(Clone, Debug)]
 pub struct Senders {
     speakers: f64,
     slow: f64,
     struck: f64,
-    /// Where people have roles: which these are.
+    /// The shares of roles, where there are any.
     role_shares: Option<RoleShares>,
 }
 
-/// What share of an open load each role sends.
+/// Each role's share of an open load.
 #[derive(Clone, Debug)]
 struct RoleShares {
     role_assignment: RoleAssignment,
@@ -26,14 +26,14 @@ struct RoleShares {
 /// Those who send a share of an open load at a rate of their own.
 #[derive(Clone, Debug)]
 pub struct SenderGroup {
-    /// Who they are.
+    /// The senders.
     pub senders: Senders,
-    /// Of the load: above 0, at most 1.
+    /// Their share of the load: above 0, at most 1.
     pub share: f64,
 }
 
 impl Senders {
-    /// Who sends where there is no storm.
+    /// The senders where there is no storm.
     pub fn new(speakers: Option<Speakers>, slow: Option<Slow>) -> Senders {
         let speakers = speakers.map_or(1.0, |speakers| speakers.share);
         Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0, role_shares: None }
@@ -60,7 +60,7 @@ impl Senders {
         SenderGroup { senders: self.clone(), share: 1.0 }
     }
 
-    /// Who of them has a rate of their own: the people of each role that sends; without roles, all together.
+    /// The groups with a rate of their own: the people of each role that sends; without roles, all together.
     pub fn groups(&self) -> Vec<SenderGroup> {
         let Some(RoleShares { role_assignment, shares }) = &self.role_shares else {
             return vec![self.all()];

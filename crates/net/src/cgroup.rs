@@ -1,4 +1,4 @@
-//! What control groups allow a process, for containers get less than the machine has.
+//! Limits of control groups on a process, for containers get less than the machine has.
 //!
 //! Version 2 has one tree, version 1 one for each controller (cgroups(7)). A limit holds for all groups below it, so
 //! the tightest on the way to the root counts. Inside a container the path that `/proc/self/cgroup` gives may lie
@@ -9,12 +9,12 @@ pub mod quota;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where control groups are mounted on every system that has systemd or containers.
+/// The mount point of control groups on every system that has systemd or containers.
 const MOUNT: &str = "/sys/fs/cgroup";
 /// Version 1 writes "no limit" as the largest multiple of the page size that fits into 63 bits.
 const UNLIMITED_MIN: u64 = 1 << 62;
 
-/// What a limit allows and what of it is used.
+/// A limit and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// The limit.
@@ -24,7 +24,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// What is left.
+    /// The rest that is left.
     pub fn left(&self) -> u64 {
         self.max.saturating_sub(self.used)
     }

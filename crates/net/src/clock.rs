@@ -22,12 +22,12 @@ pub fn own_monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// From now on the run's clock is this machine's plus `offset_ns`.
+/// Sets the run's clock to this machine's plus `offset_ns`.
 pub fn set_offset_ns(offset_ns: i64) {
     OFFSET_NS.store(offset_ns, Ordering::Relaxed);
 }
 
-/// From now on the run's clock shows at least `at_ns`: it goes on where it stood before this machine was started.
+/// Advances the run's clock to at least `at_ns`: it goes on where it stood before this machine was started.
 pub fn advance_to(at_ns: u64) {
     if let Ok(behind_ns @ 1..) = i64::try_from(at_ns.saturating_sub(monotonic_ns())) {
         set_offset_ns(offset_ns() + behind_ns);

@@ -1,4 +1,4 @@
-//! What went wrong, in a word: I/O errors sorted into the kinds that reports count.
+//! Kinds of I/O errors: they are sorted into the kinds that reports count.
 
 use std::fmt;
 use std::io;
@@ -110,7 +110,7 @@ impl ErrorKind {
         )
     }
 
-    /// What the user can do about it, as a sentence, where there is something.
+    /// The user's remedy, as a sentence, where there is something.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             ErrorKind::Refused => Some("check that the server runs and listens on this address and port"),
@@ -136,7 +136,7 @@ impl ErrorKind {
     }
 }
 
-/// What the system says, and what the user can do about it.
+/// The system's message, and the user's remedy.
 pub fn told(error: &io::Error) -> String {
     match ErrorKind::of(error).remedy() {
         Some(remedy) => format!("{error}; {remedy}"),

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use crate::private;
 
-/// Who may read a file.
+/// Readers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner: what a run leaves.
@@ -93,7 +93,7 @@ fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()
     written.and_then(|()| sync_directory(path))
 }
 
-/// Where a file is written before it is renamed.
+/// The path at which a file is written before it is renamed.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");

@@ -101,7 +101,7 @@ pub fn files_open() -> io::Result<u64> {
     open.ok_or_else(|| unreadable("fs/file-nr", &text))
 }
 
-/// What the firewall remembers of connections.
+/// The firewall's table of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conntrack {
     /// Connections it remembers now.

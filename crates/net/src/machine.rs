@@ -20,9 +20,9 @@ pub struct Machine {
     pub os: Option<String>,
     /// The frequency governor of CPU 0, `performance` or `powersave`.
     pub governor: Option<String>,
-    /// What the kernel reads the time from: `tsc` is cheap, `hpet` and `acpi_pm` are not.
+    /// The kernel's clock source: `tsc` is cheap, `hpet` and `acpi_pm` are not.
     pub clocksource: Option<String>,
-    /// What else it could be read from.
+    /// The other clock sources there are.
     pub clocksources: Vec<String>,
     /// Soft limit on open files (`u64::MAX`: none).
     pub fd_limit_soft: u64,
@@ -32,7 +32,7 @@ pub struct Machine {
     pub virtualised: bool,
 }
 
-/// What the machine calls itself.
+/// The machine's own name.
 pub fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Some(name).filter(|name| !name.is_empty() && name != "(none)")

@@ -6,11 +6,11 @@ use std::io;
 /// A reading of `/proc/meminfo` and `/proc/net/sockstat`, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// What programs can still have without swapping, by the kernel's estimate.
+    /// Bytes that programs can still have without swapping, by the kernel's estimate.
     pub available_bytes: u64,
     /// The kernel's own objects: sockets, files, inodes.
     pub slab_bytes: u64,
-    /// What TCP's buffers hold, against `net.ipv4.tcp_mem`.
+    /// Bytes in TCP's buffers, against `net.ipv4.tcp_mem`.
     pub tcp_bytes: u64,
 }
 

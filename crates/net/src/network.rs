@@ -1,4 +1,4 @@
-//! What the network did, as the kernel counts it for this process's network namespace: TCP segments (proc_pid_net(5),
+//! The network's counters, as the kernel counts it for this process's network namespace: TCP segments (proc_pid_net(5),
 //! RFC 4022) and the bytes of each link.
 
 use std::fs;
@@ -78,7 +78,7 @@ pub struct Link {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// What it can carry in each direction, bits a second, if its driver knows.
+    /// Its speed in each direction, bits a second, if its driver knows.
     pub bits_per_s: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::sys;
 
-/// What a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
+/// Bytes that a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
 const AT_ONCE_BYTES: usize = 4096;
 /// How often it is looked whether somebody reads.
 const LOOK: Duration = Duration::from_millis(20);

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::sys;
 
-/// What to be told about a descriptor.
+/// The events of interest of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Both directions, once per change (EPOLLET): registered once, never modified. For client sockets.
@@ -35,7 +35,7 @@ impl Interest {
     }
 }
 
-/// What happened to the descriptor that was added with `token`.
+/// An event of the descriptor that was added with `token`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// The caller's own number for the descriptor.
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(wait(&poller, SECOND_NS).len(), 2);
     }
 
-    /// What older kernels are asked.
+    /// The calls made to older kernels.
     #[test]
     fn two_calls_see_what_one_sees_and_wait_no_longer() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 const FILE_MODE: u32 = 0o600;
 /// For folders: the owner does everything.
 const DIR_MODE: u32 = 0o700;
-/// What all others may do.
+/// The permissions of all others.
 const OTHERS: u32 = 0o077;
 
 /// The user that this process acts for.

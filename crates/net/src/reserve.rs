@@ -5,7 +5,7 @@
 //! which leaves room to finish, and [`is_given_up`] says that it is time to. Only when that is gone as well, the program
 //! ends at once, with a word on why.
 //!
-//! Of what is kept nothing is touched: it costs address space, and no memory.
+//! Nothing of the reserve is touched: it costs address space, and no memory.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

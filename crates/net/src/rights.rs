@@ -1,11 +1,11 @@
-//! What a process may do beyond others of its user (capabilities(7)), and who may look into it.
+//! The rights of a process beyond others of its user (capabilities(7)), and who may look into it.
 
 use std::io;
 
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// What root needs to unpack archives, to become another user, and to end what it has started so.
+/// Capabilities that root needs to unpack archives, to become another user, and to end what it has started so.
 const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -14,7 +14,7 @@ const OF_INSTALLERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 
-/// What looks into other processes, whatever Landlock says: `/proc/PID/environ` is open to CAP_PERFMON, which CAP_SYS_ADMIN
+/// Capabilities that look into other processes, whatever Landlock says: `/proc/PID/environ` is open to CAP_PERFMON, which CAP_SYS_ADMIN
 /// includes.
 const OF_PROCESSES: CapabilitySet = CapabilitySet::SYS_PTRACE
     .union(CapabilitySet::SYS_ADMIN)

@@ -17,7 +17,7 @@ use rustix::process::Pid;
 /// Whether standard output was closed as the process began.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// What stands in this section runs before Rust's runtime (System V ABI, "Initialization and Termination Functions").
+/// Functions in this section run before Rust's runtime (System V ABI, "Initialization and Termination Functions").
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look_at_stdout;

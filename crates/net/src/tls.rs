@@ -20,7 +20,7 @@ use rustls::unbuffered::{
 };
 use rustls::{ClientConfig, CommonState, HandshakeKind};
 
-/// What a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC 5246 §6.2).
+/// The most that a record is longer than its plaintext, and the most plaintext of one (RFC 8446 §5.2; RFC 5246 §6.2).
 const RECORD_OVERHEAD: usize = 64;
 const RECORD_PLAIN_MAX: usize = 16 << 10;
 
@@ -36,14 +36,14 @@ struct State<S> {
     buffers: Option<Box<RecordBuffers>>,
 }
 
-/// What lies between a connection and its caller.
+/// Buffers between a connection and its caller.
 #[derive(Default, PartialEq)]
 struct RecordBuffers {
     /// The beginning of a record whose rest has not arrived.
     partial: Vec<u8>,
-    /// What was written before it could be encrypted.
+    /// Bytes written before they could be encrypted.
     early: Vec<u8>,
-    /// What is to be sent.
+    /// Bytes to send.
     output: Vec<u8>,
     peer_closed: bool,
     /// Something was wrong, and there is nothing more to be said or heard.
@@ -55,15 +55,15 @@ pub type ClientSide = UnbufferedClientConnection;
 /// The side that is connected to.
 pub type ServerSide = UnbufferedServerConnection;
 
-/// What both sides can do.
+/// Operations of both sides.
 pub trait Side {
-    /// What rustls has of this side only.
+    /// rustls's data of this side only.
     type Data;
 
     /// Looks at the records, and says what is to be done next.
     fn process<'c, 'i>(&'c mut self, records: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
-    /// What rustls has of either.
+    /// rustls's state of either side.
     fn common(&self) -> &CommonState;
 }
 
@@ -91,7 +91,7 @@ impl Side for ServerSide {
     }
 }
 
-/// What the caller has to say.
+/// Writes of the caller.
 #[derive(Clone, Copy)]
 enum Saying<'a> {
     Nothing,
@@ -196,7 +196,7 @@ impl<S: Side> State<S> {
     }
 }
 
-/// What follows from a look at the records.
+/// Results of a look at the records.
 enum Next {
     /// There may be more to do.
     More,

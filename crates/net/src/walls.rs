@@ -10,7 +10,7 @@ use landlock::{
     RulesetStatus, Scope, path_beneath_rules,
 };
 
-/// What is asked for: an older kernel gives as much of it as it has.
+/// The version of Landlock asked for: an older kernel gives as much of it as it has.
 const ASKED: ABI = ABI::V7;
 
 /// Whether the kernel has walls.

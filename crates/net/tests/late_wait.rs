@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use net::proc::{ProcessTree, Usage};
 
-/// What the child uses, in ns: far more than a few clock ticks.
+/// CPU time of the child, in ns: far more than a few clock ticks.
 const WORK_NS: u64 = 200_000_000;
-/// What this process uses meanwhile, and what is lost to the rounding of ticks.
+/// CPU time of this process meanwhile, and the rounding of ticks.
 const ALLOWED_NS: u64 = 100_000_000;
 
 #[test]

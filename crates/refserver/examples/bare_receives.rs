@@ -25,7 +25,7 @@ const UPGRADE: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 const AT_A_TIME: usize = 4;
 const BINS: usize = 1 << 20;
-/// Where a copy has its stamp: `{"type":"broadcast","payload":{"t":"` comes before it. A result's type is longer.
+/// The place of a copy's stamp: `{"type":"broadcast","payload":{"t":"` comes before it. A result's type is longer.
 const COPY_STAMP_AT: usize = 36;
 const STAMP_DIGITS: usize = 20;
 

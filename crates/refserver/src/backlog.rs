@@ -1,4 +1,4 @@
-//! What a socket has not taken yet: answers, and copies of broadcasts, in order.
+//! The backlog of a socket: answers, and copies of broadcasts, in order.
 //!
 //! Copies of a large batch are kept once, however many clients are behind: each has its own place in the same block. All
 //! of it is booked with [`Held`], blocks once.
@@ -64,14 +64,14 @@ impl Piece {
         }
     }
 
-    /// What it takes of memory beside what it shares.
+    /// Its memory, without the shared block.
     fn cost_bytes(&self) -> usize {
         let own_bytes = if let Bytes::Own(bytes) = &self.bytes { bytes.capacity() } else { 0 };
         size_of::<Piece>() + own_bytes
     }
 }
 
-/// What one socket has not taken yet.
+/// The bytes that one socket has not taken yet.
 pub(crate) struct Backlog {
     pieces: VecDeque<Piece>,
     /// Bytes of the first piece that are sent.
@@ -151,7 +151,7 @@ impl Backlog {
         self.pieces.push_back(piece);
     }
 
-    /// What is to be sent next, as far as it stands in one place; nothing if there is nothing left.
+    /// The bytes to send next, as far as it stands in one place; nothing if there is nothing left.
     pub(crate) fn next(&self) -> &[u8] {
         self.pieces.front().map_or(&[], |first| &first.bytes()[self.sent_bytes..])
     }

@@ -1,4 +1,4 @@
-//! What is seen of a server while it runs: its metrics, and what it has to say.
+//! The board of a running server: its metrics, and what it has to say.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ pub(crate) const PUBLISH_AFTER_NS: u64 = 100_000_000;
 /// The same thing is not said more often.
 const SAY_INTERVAL_NS: u64 = 10_000_000_000;
 
-/// What a server has to say while it runs.
+/// Notices of a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// Slow clients hold as much as they may together.
@@ -24,7 +24,7 @@ pub(crate) enum Notice {
     Memory,
 }
 
-/// Of one process, for all workers.
+/// Statistics of one process, shared by all workers.
 pub(crate) struct SharedStats {
     held: Held,
     /// By the workers' numbers.
@@ -34,7 +34,7 @@ pub(crate) struct SharedStats {
     said_ns: [AtomicU64; 3],
 }
 
-/// Of one worker.
+/// Figures of one worker.
 #[derive(Clone, Default)]
 pub(crate) struct Figures {
     pub(crate) stats: Stats,

@@ -44,7 +44,7 @@ pub struct Family {
 
 struct Member {
     child: Child,
-    /// Where it reports; `None` when it has said everything.
+    /// The socket of its reports; `None` when it has said everything.
     link: Option<Socket>,
     said: String,
 }
@@ -87,7 +87,7 @@ impl Family {
         Ok(family)
     }
 
-    /// Where the family listens, in the order of the options, with the ports that the kernel chose.
+    /// The family's addresses, in the order of the options, with the ports that the kernel chose.
     pub fn local_addrs(&self) -> &[Addr] {
         &self.local_addrs
     }

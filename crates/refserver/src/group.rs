@@ -1,4 +1,4 @@
-//! Who gets which broadcasts, and the broadcasts of the current turn.
+//! Members of rooms, and the broadcasts of the current turn.
 
 use std::collections::HashMap;
 use std::sync::Arc;

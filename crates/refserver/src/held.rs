@@ -39,7 +39,7 @@ impl Held {
     }
 }
 
-/// What one holder has booked; given back with it.
+/// One holder's booking, given back when it is dropped.
 pub(crate) struct Share {
     held: Held,
     bytes: usize,

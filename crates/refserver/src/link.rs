@@ -15,7 +15,7 @@ pub(crate) struct Link {
     unsent: Option<Box<Backlog>>,
 }
 
-/// What sending takes: who says when there is room again, by which token, and the account of what waits till then.
+/// The needs of sending: a poller and a token to hear of room again, and the account of the bytes that wait till then.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub(crate) poller: &'a Poller,
@@ -78,7 +78,7 @@ impl Link {
         if self.unsent.is_some() { Ok(0) } else { try_send(&self.socket, bytes) }
     }
 
-    /// Where to keep what does not.
+    /// The backlog for the rest.
     fn backlog(&mut self, way: Way<'_>) -> io::Result<&mut Backlog> {
         if self.unsent.is_none() {
             // Room that has appeared since the send is not missed: epoll looks anew when the interest

@@ -19,7 +19,7 @@ use crate::mailbox::QUEUED_BYTES_MAX;
 /// The number of bytes that follow.
 const LENGTH_BYTES: usize = 4;
 
-/// What follows, but the frames.
+/// Bytes behind the length, without the frames.
 const HEAD_BYTES: usize = 13;
 
 /// The first worker's links to the other processes; none in a server of one process.

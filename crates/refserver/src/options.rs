@@ -1,4 +1,4 @@
-//! What can be chosen about a server.
+//! Options of a server.
 
 use net::socket::Addr;
 use net::tls::ServerTls;
@@ -12,16 +12,16 @@ const BACKLOG_BYTES_DEFAULT: usize = 1 << 20;
 /// Bytes kept for all such clients together, in each process.
 const BACKLOG_TOTAL_BYTES_DEFAULT: usize = 256 << 20;
 
-/// From accept, or the first bytes of a later request, to its answer: absolute, however busily the client drips.
+/// The default time from accept, or the first bytes of a later request, to its answer: absolute, however busily the client drips.
 const HANDSHAKE_TIMEOUT_NS_DEFAULT: u64 = 10_000_000_000;
 
 /// How long a connection is kept alive without another request. nginx's `keepalive_timeout`.
 const IDLE_TIMEOUT_NS_DEFAULT: u64 = 75_000_000_000;
 
-/// From the request to stop until the last connections are cut off.
+/// The default time from the request to stop until the last connections are cut off.
 const GRACE_NS_DEFAULT: u64 = 5_000_000_000;
 
-/// What to do with a client that does not read what is broadcast to it.
+/// The policy for a client that does not read what is broadcast to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SlowPolicy {
     /// Cut it off. Others are not held up, and it knows that it has missed something.
@@ -34,7 +34,7 @@ pub enum SlowPolicy {
 /// The choices, all with defaults but the addresses.
 #[derive(Clone)]
 pub struct Options {
-    /// Where to listen; at least one address. Port 0 lets the kernel choose.
+    /// Addresses to listen on; at least one address. Port 0 lets the kernel choose.
     pub listen: Vec<Addr>,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
@@ -52,9 +52,9 @@ pub struct Options {
     /// Bytes kept unsent for all clients of a process together. Once they are that many, `slow_policy` applies to every
     /// client that is behind; and one whose message is half sent is cut off.
     pub backlog_total_bytes_max: usize,
-    /// What happens to clients that do not keep up.
+    /// The policy for clients that do not keep up.
     pub slow_policy: SlowPolicy,
-    /// From accept, or the first bytes of a later request on the same connection, until upgraded or answered.
+    /// The time from accept, or the first bytes of a later request on the same connection, until upgraded or answered.
     pub handshake_timeout_ns: u64,
     /// How long a connection is kept alive without another request.
     pub idle_timeout_ns: u64,
@@ -62,7 +62,7 @@ pub struct Options {
     pub ping_interval_ns: Option<u64>,
     /// How long a graceful stop may take.
     pub grace_ns: u64,
-    /// What to do wrong on purpose.
+    /// Faults on purpose.
     pub faults: Option<Faults>,
     /// Is told what the server has to say while it runs: what it has run out of, in a line without an end.
     pub say: fn(&str),

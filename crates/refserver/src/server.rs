@@ -28,7 +28,7 @@ pub struct Server {
     /// The listeners of each worker.
     listeners: Vec<Vec<Arc<Listener>>>,
     sibling: Option<Sibling>,
-    /// To processes and servers that share its broadcasts.
+    /// Sockets to processes and servers that share its broadcasts.
     peers: Vec<Socket>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Entry {
     pub(crate) memberships: Memberships,
     /// The time of the entry in the timers that counts.
     pub(crate) timer_ns: u64,
-    /// What waits for the client to ask for it.
+    /// Bytes that wait for the client to ask for them.
     pub(crate) queued: Share,
 }
 

@@ -1,4 +1,4 @@
-//! What a server did, counted.
+//! Counts of a server's work.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,12 +28,12 @@ pub struct Stats {
     pub idle_closed: u64,
     /// Broadcasts that another worker or process did not take because its queue was full.
     pub handovers_dropped: u64,
-    /// What came as broadcasts from elsewhere and made no sense.
+    /// Broadcasts from elsewhere that made no sense.
     pub handovers_refused: u64,
     /// Failures by kind: those of [`wire::Failure::name`], of [`net::errors::ErrorKind::name`], and
     /// `handshake_timeout`.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
-    /// What was done wrong on purpose, by the name of the fault.
+    /// Faults done on purpose, by the name of the fault.
     pub faults: BTreeMap<Cow<'static, str>, u64>,
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Worker {
     /// Broadcasts of other processes and servers, for this turn.
     arrived: Vec<RoomBatch>,
     stats: Stats,
-    /// What clients hold that are behind.
+    /// Bytes held by clients that are behind.
     held: Held,
     board: Arc<SharedStats>,
     /// When the board is to have new figures, if there are any.
@@ -96,11 +96,11 @@ pub(crate) struct Worker {
     /// Once stopping: when the remaining connections are cut off.
     stop_at_ns: Option<u64>,
     buffers: Buffers,
-    /// What goes wrong on purpose.
+    /// Faults on purpose.
     faults: Option<Box<WorkerFaults>>,
 }
 
-/// What a worker has of its own, and how it reaches the others.
+/// A worker's own resources, and its ways to the others.
 pub(crate) struct WorkerContext {
     pub(crate) number: usize,
     pub(crate) listeners: Vec<Arc<Listener>>,
@@ -118,9 +118,9 @@ pub(crate) struct WorkerContext {
 /// Scratch space, shared by all connections.
 struct Buffers {
     input: Box<[u8]>,
-    /// What a session answers.
+    /// A session's answers.
     output: Vec<u8>,
-    /// What a session says to the connection whose request it holds.
+    /// A session's output to the connection whose request it holds.
     second: Vec<u8>,
     /// Decrypted input.
     plain: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What slow clients may hold, each and together, and for how long an idle connection is kept.
+//! Bounds on slow clients, each and together, and for how long an idle connection is kept.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ fn broadcast(bytes: usize) -> Vec<u8> {
     frame(TEXT, text.as_bytes())
 }
 
-/// What the server shows at /metrics on a connection of its own that lives on.
+/// Reads the server's /metrics on a connection of its own that lives on.
 fn metrics(stream: &mut TcpStream) -> String {
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let head = read_head(stream);

@@ -1,4 +1,4 @@
-//! What every client gets: echoes, broadcasts, HTTP answers.
+//! Services to every client: echoes, broadcasts, HTTP answers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

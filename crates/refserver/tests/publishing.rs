@@ -1,4 +1,4 @@
-//! What is said to a room by a request from outside, over every protocol that has rooms.
+//! Messages to a room by requests from outside, over every protocol that has rooms.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

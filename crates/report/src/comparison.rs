@@ -27,7 +27,7 @@ const COLUMNS: &[Column] = &[
     Column::unseen("b_at_least"),
 ];
 
-/// From here on people think in times.
+/// The percentage from which people think in times.
 const MANY_TIMES_PERCENT: f64 = 1_000.0;
 
 /// The longest that is timed (METHODOLOGY "Quantiles"), in ms.
@@ -124,7 +124,7 @@ fn signed_percent(percent: f64) -> String {
     format!("{percent:+.1}%").replace('-', "−")
 }
 
-/// What is said of a change in a word: times and rates are faster or slower, everything else better or worse.
+/// The word for a change: times and rates are faster or slower, everything else better or worse.
 pub(crate) fn word(row: &Row) -> &'static str {
     let is_speed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
     match row.change {

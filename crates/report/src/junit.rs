@@ -29,7 +29,7 @@ pub fn junit(run: &Run) -> String {
     )
 }
 
-/// What was run against whom: `throng broadcast node-ws`.
+/// The run's title: `throng broadcast node-ws`.
 fn title(run: &Run) -> String {
     format!("throng {} {}", run.scenario, run.target.name.as_ref().unwrap_or(&run.target.url))
 }

@@ -31,7 +31,7 @@ pub use style::{Colour, Style, Words};
 pub use table::{Cell, Column, Table, TableFormat};
 pub use text::{step_lines, summary, text};
 
-/// What a run can be exported to.
+/// Formats of an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For people at a terminal.
@@ -102,7 +102,7 @@ mod tests {
         rows.lines().map(row).collect::<Vec<_>>().join("\n")
     }
 
-    /// What others read, and scripts take apart, changes with intent or not at all.
+    /// Output that others read, and scripts take apart, changes with intent or not at all.
     #[test]
     fn every_scenario_in_every_format() {
         let runs = [

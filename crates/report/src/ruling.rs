@@ -1,4 +1,4 @@
-//! What became of a rule on a comparison, in a sentence.
+//! The outcome of a rule on a comparison, in a sentence.
 
 use results::compare::{Row, Rule, Ruled};
 use stats::compare::{REPEATS_MAX, Ruling};

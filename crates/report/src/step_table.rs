@@ -43,7 +43,7 @@ pub(crate) fn room_table(run: &Run) -> Option<StepTable> {
     (!rows.is_empty()).then_some(StepTable { names, rows })
 }
 
-/// What each kind of messages of a run came to, where it has several.
+/// Figures of a run by kind of messages, where it has several.
 pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
     let names = [
         "clients",
@@ -74,7 +74,7 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
     (!rows.is_empty()).then(|| StepTable::new(names.map(String::from).to_vec(), rows))
 }
 
-/// What the people of each role of a run came to, where it has roles.
+/// Figures of a run by role, where it has roles.
 pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
     let names = [
         "clients",

@@ -5,13 +5,13 @@
 pub struct Style {
     /// Whether ANSI colours may be used.
     pub ansi: bool,
-    /// To how many columns rows are folded; `None`: each is a line, however long.
+    /// The columns that rows are folded to; `None`: each is a line, however long.
     pub columns: Option<usize>,
-    /// What another program's lines are printed for.
+    /// The program whose wording is printed.
     pub words: Words,
 }
 
-/// Whose words are printed.
+/// Wordings of the output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Words {
     /// Our own alone.
@@ -25,7 +25,7 @@ pub enum Words {
 /// The colours of text reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// To be read twice.
+    /// For text to be read twice.
     Yellow,
     /// Broken.
     Red,

@@ -17,9 +17,9 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What people read above it; empty: it is for programs alone, and people read it in another.
+    /// Its title for people; empty: it is for programs alone, and people read it in another.
     pub title: &'static str,
-    /// What programs call it: the header in CSV, the key in JSON. Ends in the unit.
+    /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit.
     pub key: &'static str,
     /// Whether numbers stand in it, which end at the right.
     pub is_right: bool,
@@ -42,7 +42,7 @@ pub enum Cell {
     Words(Vec<String>),
 }
 
-/// What a table can be printed as.
+/// Formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
     /// Columns apart by spaces.
@@ -175,18 +175,18 @@ impl Table {
         move |column| seen[column].is_right
     }
 
-    /// What people read, the titles first.
+    /// The lines for people, the titles first.
     fn lines(&self) -> Vec<Vec<String>> {
         let titles = self.titles().map(str::to_owned).collect();
         [titles].into_iter().chain(self.shown()).collect()
     }
 
-    /// What people read above each column.
+    /// The titles of the columns, for people.
     pub(crate) fn titles(&self) -> impl Iterator<Item = &'static str> {
         self.columns.iter().filter(|column| column.is_seen()).map(|column| column.title)
     }
 
-    /// What people read in each row.
+    /// The cells of each row, for people.
     pub(crate) fn shown(&self) -> impl Iterator<Item = Vec<String>> + '_ {
         let shown = |row: &Vec<Cell>| {
             let seen = self.columns.iter().zip(row).filter(|(column, _)| column.is_seen());

@@ -1,4 +1,4 @@
-//! What became of what was due to clients while they were away.
+//! Copies due to clients while they were away, and their outcomes.
 
 use stats::Share;
 
@@ -11,13 +11,13 @@ pub struct Absences {
     pub up_to_ns: Option<u64>,
     /// How many.
     pub count: u64,
-    /// Of these, the ones that lasted until the end of the step.
+    /// The ones of these that lasted until the end of the step.
     pub not_back: u64,
     /// Copies due.
     pub due: u64,
-    /// Of these, the ones that came later.
+    /// The ones of these that came later.
     pub recovered: u64,
-    /// Of the copies due in each absence, the sum of the squares; from these three follows how far shares may be off.
+    /// The sum of the squares of the copies due in each absence; from these three follows how far shares may be off.
     pub due_squares: u64,
     /// The same of those that came later.
     pub recovered_squares: u64,
@@ -41,7 +41,7 @@ impl Absences {
         } = share;
     }
 
-    /// What came later, of what was due.
+    /// The share of the copies due that came later.
     pub fn recovered(&self) -> Share {
         Share {
             units: self.count,
@@ -62,6 +62,6 @@ pub struct Ages {
     pub up_to_ns: Option<u64>,
     /// Copies due.
     pub due: u64,
-    /// Of these, the ones that came.
+    /// The ones of these that came.
     pub recovered: u64,
 }

@@ -127,7 +127,7 @@ fn parts(side: &[&Step]) -> Vec<Part> {
     parts
 }
 
-/// What is known of a part, of each step that has it.
+/// A part of each step that has it.
 fn in_part<'a>(side: &[&'a Step], part: &Part) -> Vec<Cow<'a, Step>> {
     side.iter().filter_map(|step| part.of(step)).collect()
 }
@@ -215,7 +215,7 @@ fn in_series(timed: Timed, figure: Figure) -> Option<fn(&Second, u64) -> Option<
     Some(value)
 }
 
-/// What speaks against comparing these runs.
+/// Caveats of comparing these runs.
 fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
     let runs = || a.iter().chain(b);

@@ -1,4 +1,4 @@
-//! What a run says, in sentences: how much was held, where it broke, and what that comes to.
+//! The conclusion of a run, in sentences: how much was held, where it broke, and what that comes to.
 //!
 //! People forward sentences, so each is read off one table of rules, from the top, and the first that holds speaks
 //! (METHODOLOGY "Sentences"). Integrity comes first: what was lost, wrong, refused or late decides before any capacity is
@@ -25,10 +25,10 @@ pub use held::heaviest_kept;
 pub use losses::{actual, failing, failings};
 pub use trial::is_untrusted;
 
-/// What a run comes to; the exit code follows it.
+/// Outcomes of a run; the exit code follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// What was asked was held.
+    /// The load asked for was held.
     Held,
     /// A limit was broken, asked for or standing.
     Broken,
@@ -47,14 +47,14 @@ impl Outcome {
     }
 }
 
-/// What a run says.
+/// The conclusion of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// What it comes to.
+    /// The outcome.
     pub outcome: Outcome,
     /// How much the server holds.
     pub how_much: Claim,
-    /// Where it breaks, or what was tried without breaking it.
+    /// The load that breaks it, or the highest that did not.
     pub breaks: Claim,
 }
 
@@ -63,7 +63,7 @@ type Rule = fn(&Run) -> Option<Claim>;
 /// How much is held. The last always speaks.
 const HOW_MUCH: [Rule; 8] =
     [nothing, held::searched, held::swept, held::kept, held::short, held::maimed, may_be_held, lost];
-/// Where it breaks. The last always speaks.
+/// Rules for where it breaks. The last always applies.
 const BREAKS: [Rule; 7] =
     [nothing, lost_itself, undecided, broke, never_loaded, gave_out_first, did_not_break];
 

@@ -27,11 +27,11 @@ pub enum DeliveryGuarantee {
     Neither,
 }
 
-/// What a run says of delivery.
+/// The delivery of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     counts: Counts,
-    /// What was lost of what was due in absences, by how the connections ended.
+    /// Copies lost of those due in absences, by how the connections ended.
     lost: BTreeMap<String, Share>,
     /// Absences that lasted until the end.
     not_back: u64,
@@ -55,7 +55,7 @@ impl DeliveryGuarantee {
 }
 
 impl Delivery {
-    /// Of all steps together; `None`: nothing was due to anybody who was away.
+    /// The delivery of all steps together; `None`: nothing was due to anybody who was away.
     pub fn of(steps: &[Step]) -> Option<Delivery> {
         let (mut counts, mut not_back) = (Counts::default(), 0);
         let (mut lost, mut ages) = (BTreeMap::<_, Share>::new(), BTreeMap::new());
@@ -84,7 +84,7 @@ impl Delivery {
         DeliveryGuarantee::of(self.counts.missing, self.counts.duplicate)
     }
 
-    /// What was lost of what was due in absences.
+    /// The share lost of the copies due in absences.
     pub fn lost(&self) -> Share {
         self.lost.values().fold(Share::default(), |mut all, way| {
             all.merge(way);

@@ -7,17 +7,17 @@ const COPIES_MIN: u64 = 20;
 /// Copies on the wrong side of it: those under way when a connection ended, or when it came back.
 const STRAY_SHARE: f64 = 0.05;
 
-/// What had been sent up to a time before its receivers were back came, and what had been sent before a time did not.
+/// Messages sent up to a time before their receivers were back came, and those sent before a time did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// So old messages still came.
+    /// The age up to which messages still came.
     pub kept_ns: u64,
     /// Older ones did not; in between is the horizon.
     pub lost_ns: u64,
 }
 
 impl Horizon {
-    /// Of copies by age, from the youngest on. `None` where there is no such time, or too little on one of its sides.
+    /// Finds it in copies by age, from the youngest on. `None` where there is no such time, or too little on one of its sides.
     pub(crate) fn of(ages: &[Ages]) -> Option<Horizon> {
         let kept = strays(ages.iter().map(|row| (row.due.saturating_sub(row.recovered), row.due)));
         let lost = strays(ages.iter().rev().map(|row| (row.recovered, row.due)));

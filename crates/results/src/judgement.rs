@@ -1,11 +1,11 @@
-//! What is made of figures: who held a step back, and which limits held. [`verdict`](crate::verdict) and
+//! Judgements of figures: bottlenecks and limits. [`verdict`](crate::verdict) and
 //! [`limit`](crate::limit) say how.
 
 use std::fmt;
 
 use crate::finding::{Cause, Finding};
 
-/// What held a step back.
+/// Bottlenecks of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
     /// The server under test.
@@ -33,7 +33,7 @@ impl Bottleneck {
         Bottleneck::Unknown,
     ];
 
-    /// Who the key of a cause blames: its first word.
+    /// The bottleneck that a cause's key blames: its first word.
     pub fn of_key(key: &str) -> Option<Self> {
         let word = key.split('.').next()?;
         Bottleneck::ALL.into_iter().find(|who| who.name() == word)
@@ -66,7 +66,7 @@ impl fmt::Display for Bottleneck {
 /// A bottleneck and the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// Who.
+    /// The bottleneck.
     pub bottleneck: Bottleneck,
     /// Why, with the numbers.
     pub cause: Cause,
@@ -89,7 +89,7 @@ pub struct LimitOutcome {
     pub actual: Option<f64>,
     /// Whether `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
     pub at_least: bool,
-    /// Of a broken limit, the best that `actual` may be without the generator's and CPU contention's part of the time, where that part is
+    /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of the time, where that part is
     /// known.
     pub without_lag: Option<f64>,
     /// Whether that would have kept it: whether the server broke it cannot be told.
@@ -105,7 +105,7 @@ impl LimitOutcome {
     }
 }
 
-/// What a figure is measured in.
+/// Units of figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Milliseconds.

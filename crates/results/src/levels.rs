@@ -9,7 +9,7 @@ use crate::step::Step;
 /// Mean latency from which a server is "jamming", by the Socket.IO test of 2011 and the SockJS test after it.
 pub const FATAL_MEAN_NS: f64 = 200e6;
 
-/// What one number of clients could carry.
+/// The load that one number of clients could carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     /// Clients.
@@ -22,7 +22,7 @@ pub struct Level {
     pub overload_per_s: Option<f64>,
     /// The lowest rate whose mean latency was [`FATAL_MEAN_NS`] or more.
     pub fatal_per_s: Option<f64>,
-    /// Where mean latency begins to grow faster than the rate.
+    /// The rate where mean latency begins to grow faster than the rate.
     pub knee: Option<Knee>,
 }
 

@@ -59,7 +59,7 @@ impl StepFigure {
         self.figure.read(self.part.of(step)?.as_ref(), false)
     }
 
-    /// What it is measured in.
+    /// Its unit.
     pub fn unit(&self) -> Unit {
         self.figure.unit(false)
     }
@@ -79,7 +79,7 @@ pub enum LimitError {
     /// The scenario has no such figure.
     #[error("there is no figure {figure:?} in {scenario}; there are {known}")]
     Figure {
-        /// What was asked for.
+        /// The figure asked for.
         figure: String,
         /// The scenario.
         scenario: Scenario,
@@ -91,7 +91,7 @@ pub enum LimitError {
     Value {
         /// The limit.
         limit: String,
-        /// What is wrong with its value.
+        /// The error of its value.
         error: UnitError,
     },
 }
@@ -141,7 +141,7 @@ impl Limit {
         Ok(Limit { text: text.into(), of, comparison, value, as_share })
     }
 
-    /// What of a step it is about.
+    /// The part of a step it is about.
     pub fn part(&self) -> &Part {
         &self.of.part
     }
@@ -159,7 +159,7 @@ impl Limit {
         matches!(self.of.figure, Figure::Timed(Timed::Rtt | Timed::Service, _))
     }
 
-    /// What it is about.
+    /// The figure it is about.
     pub(crate) fn figure(&self) -> Figure {
         self.of.figure
     }

@@ -1,8 +1,8 @@
-//! What the server, the generator and the machine used during a step.
+//! Usage of the server, the generator and the machine during a step.
 
 use stats::Histogram;
 
-/// What the server's process tree used, as far as it could be seen. CPU is 100 for one full core.
+/// Usage of the server's process tree, as far as it could be seen. CPU is 100 for one full core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerUse {
     /// Mean CPU over the window.
@@ -62,7 +62,7 @@ impl ThreadUse {
     }
 }
 
-/// What the generator used, all agents together. CPU is 100 for one full core.
+/// Usage of the generator, all agents together. CPU is 100 for one full core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GeneratorUse {
     /// Mean CPU over the window.
@@ -91,7 +91,7 @@ pub struct GeneratorUse {
     pub loop_lag: Histogram,
 }
 
-/// What the machine that ran the generator had left.
+/// Idle resources of the generator's machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineUse {
     /// Its cores.
@@ -113,14 +113,14 @@ pub struct MachineUse {
     /// How often a listener's queue was full when a connection was to begin, in which case the kernel drops what begins it. Known
     /// where the server is on the same machine.
     pub listen_overflows: Option<u64>,
-    /// What the kernel's memory grew by for each client while they connected: both ends, if the server is on the same
+    /// Growth of the kernel's memory for each client while they connected: both ends, if the server is on the same
     /// machine. Known where there are many.
     pub kernel_bytes_per_client: Option<f64>,
     /// Whether the server ran on it too.
     pub same_host: Option<bool>,
 }
 
-/// What a program used that has nothing to do with the run: all processes of its name together.
+/// Usage of a program that has nothing to do with the run: all processes of its name together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgramUse {
     /// Its name, as the kernel has it: 15 bytes at most.

@@ -21,7 +21,7 @@ pub struct Run {
     pub throng: String,
     /// The command line as the user gave it.
     pub command: Vec<String>,
-    /// What was done to the server.
+    /// The scenario.
     pub scenario: Scenario,
     /// The application protocol: `json`, `phoenix`, ….
     pub dialect: String,
@@ -36,7 +36,7 @@ pub struct Run {
     /// How many of the steps are whole, if the run was cut short, or is still under way: it can go on after them.
     /// `None`: it has come to its end.
     pub resume_after: Option<u32>,
-    /// What the steps say together.
+    /// The verdict of all steps.
     pub verdict: Verdict,
 }
 
@@ -45,7 +45,7 @@ pub struct Run {
 pub struct Target {
     /// Its name, if it has one beside its URL.
     pub name: Option<String>,
-    /// Where it was reached.
+    /// The URL it was reached at.
     pub url: String,
     /// Its version, as it says itself.
     pub version: Option<String>,
@@ -74,14 +74,14 @@ pub struct Environment {
     pub same_host: Option<bool>,
 }
 
-/// What the steps of a run say together.
+/// The verdict of a run's steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// How much the server holds, when it was searched for.
     pub capacity: Option<Capacity>,
-    /// Where latency begins to grow faster than load: messages/s and ns, when load was varied.
+    /// The load where latency begins to grow faster than load: messages/s and ns, when load was varied.
     pub knee: Option<Knee>,
-    /// What each number of clients could carry, when rates were swept.
+    /// The load that each number of clients could carry, when rates were swept.
     pub levels: Vec<Level>,
     /// Server memory against open connections, while they were made; the slope is bytes per connection.
     pub memory_per_client: Option<Line>,
@@ -89,9 +89,9 @@ pub struct Verdict {
     pub memory_later: Option<f64>,
     /// Each limit over the whole run: broken if any step broke it.
     pub limits: Vec<LimitOutcome>,
-    /// What held the run back at the lightest step that broke, or else at the last.
+    /// The bottleneck at the lightest step that broke, or else at the last.
     pub bottleneck: Option<Found>,
-    /// What weakens the numbers.
+    /// Caveats of the numbers.
     pub trust: Vec<RunCaveat>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run does to a server, and what each way of doing it has: what is sent and timed, and what may be asked of it.
+//! Scenarios of runs, and their facts: messages, timed figures, and what may be asked of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use stats::Timed;
 use thiserror::Error;
 
-/// What a run does to a server: the verb that was run.
+/// Scenarios of runs: the verb that was run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scenario {
     /// Every message comes back to its sender.
@@ -24,22 +24,22 @@ pub enum Scenario {
     Http,
 }
 
-/// What a scenario has, one value each.
+/// Facts of a scenario, one value each.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// Its name: of the verb, in files and in reports.
     pub name: &'static str,
-    /// What happens, in a line.
+    /// The scenario in a line.
     pub about: &'static str,
     /// Whether there is a choice of dialects: requests are what they are.
     pub has_dialects: bool,
-    /// What clients send.
+    /// The noun of clients' messages.
     pub sends: &'static str,
-    /// What is timed, the main figure first.
+    /// The figures timed, the main figure first.
     pub timed: &'static [&'static [Timed]],
     /// Whether messages are exchanged, so that some can be missing or wrong.
     pub has_messages: bool,
-    /// What is due for a message.
+    /// Deliveries due for a message.
     pub due: Due,
     /// Whether a rate that was asked for must be kept: in a storm, clients that are away send nothing.
     pub has_rate: bool,
@@ -51,7 +51,7 @@ pub struct Facts {
     pub is_loop: bool,
 }
 
-/// What is due for a message.
+/// Deliveries due for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Its answer.
@@ -143,7 +143,7 @@ impl Scenario {
         Scenario::Http,
     ];
 
-    /// What it has.
+    /// Its facts.
     pub const fn facts(self) -> &'static Facts {
         match self {
             Scenario::Echo => &ECHO,
@@ -160,12 +160,12 @@ impl Scenario {
         self.facts().name
     }
 
-    /// What it times, the main figure first.
+    /// The figures it times, the main figure first.
     pub fn timed(self) -> impl Iterator<Item = Timed> {
         self.facts().timed.iter().copied().flatten().copied()
     }
 
-    /// What a bare percentile is of.
+    /// The figure of a bare percentile.
     pub const fn main_figure(self) -> Timed {
         self.facts().timed[0][0]
     }

@@ -11,7 +11,7 @@ const SILENCE_NS_MIN: u64 = 500_000_000;
 /// connections are of one moment, nothing tells.
 const DIFFERENCE_MAX: f64 = 0.1;
 const OF_ENDS_MAX: f64 = 0.5;
-/// What ends connections in silence.
+/// Errors that end connections in silence.
 const KINDS: [&str; 3] = ["closed", "eof", "reset"];
 
 /// How long nothing had been said on each connection that was lost, in nanoseconds, where that is why.

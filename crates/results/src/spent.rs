@@ -1,4 +1,4 @@
-//! Where the time of a step's round trips went: the parts that the generator's own clock cuts them into (METHODOLOGY "Account").
+//! The time of a step's round trips: the parts that the generator's own clock cuts them into (METHODOLOGY "Account").
 
 use stats::{Account, Histogram, Spent};
 
@@ -16,7 +16,7 @@ pub struct TimeSpent {
     pub tail_from_ns: u64,
     /// The quantile that is about so long: 0.95, or that of the limit.
     pub tail_quantile: f64,
-    /// Of the time before messages were sent, for how much they waited for a connection that others held: 0 to 100.
+    /// The percentage of the time before messages were sent that they waited for a connection that others held: 0 to 100.
     pub waited_percent: f64,
     /// The parts by how long round trips took, until the step is judged.
     pub(crate) by_latency: Account,

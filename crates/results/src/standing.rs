@@ -68,12 +68,12 @@ pub(crate) fn is_unfinished(limit: &LimitOutcome) -> bool {
     limit.limit == UNFINISHED
 }
 
-/// Of a step that the generator did not get to the end of: whatever was kept of it, the load was not held.
+/// The limit broken by a step that the generator did not finish: whatever was kept of it, the load was not held.
 pub fn unfinished() -> LimitOutcome {
     LimitOutcome { limit: UNFINISHED.into(), passed: false, actual: Some(1.0), ..LimitOutcome::default() }
 }
 
-/// Of a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
+/// The limit broken by a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
 /// server was to bring it about and did not.
 pub fn storm(step: &Step) -> Option<LimitOutcome> {
     let was_none = step.figures.recovery.is_empty() && step.counts.cut == 0 && step.counts.disconnects > 0;

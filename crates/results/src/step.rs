@@ -11,7 +11,7 @@ use crate::judgement::{Found, LimitOutcome};
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::spent::TimeSpent;
 
-/// What the kinds of errors start with that those who publish met with.
+/// The prefix of kinds of errors of publishers.
 pub(crate) const PUBLISH: &str = "publish_";
 /// The kinds of errors that are answers of HTTP, which came, with another status or body than expected (METHODOLOGY
 /// "Counts").
@@ -27,9 +27,9 @@ pub fn is_of_answers(kind: &str) -> bool {
 pub struct Step {
     /// Clients asked for.
     pub clients: u64,
-    /// Of these, those that were usable when the load began; `None`: it did not begin.
+    /// Clients usable when the load began; `None`: it did not begin.
     pub usable: Option<u64>,
-    /// Of these, those that became usable before the load began, whether they were still there then or not.
+    /// Clients that became usable before the load began, whether they were still there then or not.
     pub reached: Option<u64>,
     /// The user ended it before its time: what was under way then is no loss, and no rate was missed by it.
     pub interrupted: Option<Interrupted>,
@@ -43,7 +43,7 @@ pub struct Step {
     pub start_ns: u64,
     /// How long its window was open (METHODOLOGY "Rates"), without connecting, warm-up and drain.
     pub duration_ns: u64,
-    /// What ran before the window and is not in the figures.
+    /// The phase before the window, which is not in the figures.
     pub warmup: Option<Warmup>,
     /// Asked and achieved rates.
     pub rates: Rates,
@@ -55,22 +55,22 @@ pub struct Step {
     pub counts: Counts,
     /// Failures by kind.
     pub errors: Errors,
-    /// Of requests, the answers received by their HTTP status.
+    /// Answers to requests by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Of clients that lost their connections and came back: what became of what was due in their absence, by how the
+    /// Absences of clients that lost their connections and came back, by how the
     /// connection ended and how long they were away.
     pub absences: Vec<Absences>,
     /// The same, by how long ago a message had been sent when its receiver was back.
     pub ages: Vec<Ages>,
-    /// What each kind of messages came to, where there are several.
+    /// Figures by kind of messages, where there are several.
     pub says: Vec<SayFigures>,
-    /// What the people of each role came to, where there are roles.
+    /// Figures by role, where there are roles.
     pub roles: Vec<RoleFigures>,
-    /// What the server used, when it could be seen.
+    /// Usage of the server, when it could be seen.
     pub server: Option<ServerUse>,
-    /// What the generator used.
+    /// Usage of the generator.
     pub generator: Option<GeneratorUse>,
-    /// What was left of the machine.
+    /// Idle resources of the machine.
     pub machine: Option<MachineUse>,
     /// One row a second while clients connected; its percentiles and density are of the handshake.
     pub connecting: Vec<Second>,
@@ -82,13 +82,13 @@ pub struct Step {
     pub standing: Vec<LimitOutcome>,
     /// The limit that ends a walk or decides a search, `--limit-rtt`: to break it is to find the end, not to fail.
     pub stop: Option<LimitOutcome>,
-    /// What held the step back.
+    /// The bottleneck.
     pub bottleneck: Option<Found>,
-    /// What weakens the step's metrics.
+    /// Caveats of the step's metrics.
     pub marks: Vec<Caveat>,
 }
 
-/// What a step was at when the user ended it.
+/// The phase of a step when the user ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupted {
     /// Its clients connected, and its load had not begun.
@@ -103,7 +103,7 @@ pub const CPU_WINDOW_NS_MIN: u64 = 100_000_000;
 
 /// A wait that ends because nothing comes has so many seconds at its end, the last cut short, in which nothing has come.
 const SECONDS_OF_QUIET: usize = 2;
-/// What comes within a wait no longer than that may be the last ordinary answers.
+/// The shortest wait behind which nothing ordinary comes.
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
@@ -205,7 +205,7 @@ impl Step {
         }
     }
 
-    /// Where clients come and go: how many attempts to connect failed, if those are more than the clients that were not there
+    /// Failed attempts to connect, where clients come and go, if those are more than the clients that were not there
     /// when the load began. A client may have several, and get in at last.
     pub(crate) fn failed_to_come(&self) -> u64 {
         let failed = if self.counts.left > 0 { self.failed_attempts() } else { 0 };
@@ -231,7 +231,7 @@ impl Step {
         self.counts.visits + self.counts.join_failures
     }
 
-    /// What came that was not what was due: corrupt, a second time, to the wrong client or room, or an answer of HTTP with
+    /// Messages that were not those due: corrupt, a second time, to the wrong client or room, or an answer of HTTP with
     /// another status or body than expected.
     pub fn wrong(&self) -> u64 {
         let Counts { corrupt, unexpected, leaked, duplicate, .. } = self.counts;
@@ -344,7 +344,7 @@ impl Step {
         latency.quantile_ns(0.5).min(self.duration_ns / 10).max(answered.min_ns())
     }
 
-    /// What the server said by itself a second, at all clients together; `None`: nothing.
+    /// Pushes per second at all clients together; `None` if there were none.
     pub fn pushed_per_s(&self) -> Option<f64> {
         let seconds = self.duration_ns as f64 / 1e9;
         (self.counts.pushed > 0 && seconds > 0.0).then(|| self.counts.pushed as f64 / seconds)
@@ -384,7 +384,7 @@ impl Step {
         }
     }
 
-    /// What the percentiles of its series are of: the deliveries of broadcasts, or else the answers.
+    /// The histogram behind the percentiles of its series: the deliveries of broadcasts, or else the answers.
     pub fn main_of_series(&self) -> &Histogram {
         if self.figures.delivery.is_empty() { &self.figures.rtt } else { &self.figures.delivery }
     }
@@ -408,10 +408,10 @@ impl Step {
     }
 }
 
-/// What the messages of one kind came to.
+/// Figures of one kind of messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SayFigures {
-    /// What the app's file calls it.
+    /// Its name in the app's file.
     pub name: String,
     /// The kind of rooms in which it is said.
     pub room: String,
@@ -423,20 +423,20 @@ pub struct SayFigures {
     pub delivery: Histogram,
 }
 
-/// What the people of one role came to.
+/// Figures of one role.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoleFigures {
-    /// What the app's file calls it.
+    /// Its name in the app's file.
     pub name: String,
-    /// Of the step's clients, those who have it.
+    /// The step's clients that have it.
     pub people: u64,
-    /// Of the counts, those of their messages and copies, and of what became of their connections.
+    /// Counts of their messages, copies and connections.
     pub counts: Counts,
     /// TCP connect → usable.
     pub handshake: Histogram,
-    /// Of what they said: intended send → acknowledgement or own copy.
+    /// Round trips of their messages: intended send → acknowledgement or own copy.
     pub rtt: Histogram,
-    /// Of what they heard: intended send → they have their copy.
+    /// Deliveries to them: intended send → they have their copy.
     pub delivery: Histogram,
 }
 
@@ -513,7 +513,7 @@ pub struct Second {
     pub p99_ns: Option<u64>,
     /// Maximum.
     pub max_ns: Option<u64>,
-    /// Where its samples lie: cells of [`stats::density`] and how many each holds.
+    /// The density of its samples: cells of [`stats::density`] and how many each holds.
     pub density: Vec<(u8, u64)>,
     /// The server's CPU, 100 for one full core.
     pub server_cpu_percent: Option<f64>,
@@ -521,6 +521,6 @@ pub struct Second {
     pub server_rss_bytes: Option<u64>,
     /// The generator's CPU, 100 for one full core.
     pub generator_cpu_percent: Option<f64>,
-    /// What the target's own metrics endpoint said last, by name.
+    /// The latest values of the target's own metrics endpoint, by name.
     pub metrics: BTreeMap<String, f64>,
 }

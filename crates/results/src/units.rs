@@ -38,9 +38,9 @@ const BYTE_UNITS: [(&str, f64); 12] = [
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text:?} is not {expected}")]
 pub struct UnitError {
-    /// What was given.
+    /// The text given.
     pub text: String,
-    /// What was expected, with an example.
+    /// The expected form, with an example.
     pub expected: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What held a step back: the server, the generator, the machine, the network, nothing, or something unknown.
+//! The bottleneck of a step: the server, the generator, the machine, the network, nothing, or something unknown.
 //!
 //! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). What the generator ran
 //! out of comes first, because the server never saw that load. A server that is gone, or has no CPU left, comes before
@@ -64,7 +64,7 @@ const RULES: [Rule; 22] = [
     |step, _| stalls::stalled(step),
 ];
 
-/// Who held a step back, by what was used during it; `previous` is the step before it: only a lighter
+/// Finds the bottleneck of a step; `previous` is the step before it: only a lighter
 /// one says anything.
 pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Found {
     let cause = RULES.into_iter().find_map(|rule| rule(step, previous));

@@ -16,9 +16,9 @@ const HEADER_FLAGS: [&str; 2] = ["header", "publish-header"];
 /// Flags besides those that every command line has, without their dashes.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
-    /// Whose value is a secret.
+    /// Flags whose value is a secret.
     pub secret: Vec<&'static str>,
-    /// Whose value is hidden where it names one.
+    /// Flags whose value is hidden where it names one.
     pub telling: Vec<&'static str>,
 }
 
@@ -100,7 +100,7 @@ fn flag_and_value(flags: &Flags, word: &str, hide: &mut dyn FnMut(&str) -> Strin
     }
 }
 
-/// What comes after the `H` of `-H` or `-qH`.
+/// The text after the `H` of `-H` or `-qH`.
 fn header_cluster(word: &str) -> Option<&str> {
     let letters = word.strip_prefix('-')?;
     let (before, text) = letters.split_once('H')?;

@@ -1,4 +1,4 @@
-//! What lets a client in is no one else's business: a type for it that does not print itself, and the knowledge of where
+//! Credentials are private: a type for it that does not print itself, and the knowledge of where
 //! such things stand on a command line, in a URL and in what a server says.
 //!
 //! Results, reports, logs and argument lists are shared. What goes into them is text; a [`Secret`] has to be

@@ -35,7 +35,7 @@ impl Mask {
         Self { key, flags }
     }
 
-    /// What is shown of a secret.
+    /// The shown form of a secret.
     pub fn of(&self, secret: &str) -> String {
         let hash = Sha256::new().chain_update(self.key).chain_update(secret).finalize();
         let tag = hash.iter().take(TAG_BYTES).map(|byte| format!("{byte:02x}"));

@@ -1,4 +1,4 @@
-//! What secrets are called.
+//! Names of secrets.
 
 /// A name is a secret's if one of these is in it …
 const PARTS: [&str; 11] = [

@@ -3,7 +3,7 @@
 use crate::names::is_secret;
 use crate::secret::Secret;
 
-/// Where a secret is, when it is not on the command line itself.
+/// The place of a secret, when it is not on the command line itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference<'a> {
     /// `env:NAME`: in that variable of the environment.
@@ -26,7 +26,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// What starts the first pair, and what ends each.
+/// The signs that start the first pair, and that end each.
 const BETWEEN: [char; 3] = ['?', '#', '&'];
 
 /// The values of a path's query that are secrets, as they stand there.

@@ -48,7 +48,7 @@ pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
     bytes
 }
 
-/// What looks random is a key of some kind from this length on: session ids are longer (OWASP asks for 16 bytes of them).
+/// The length from which a random text is a key of some kind: session ids are longer (OWASP asks for 16 bytes of them).
 const RANDOM_BYTES_MIN: usize = 16;
 
 /// The bytes with `***` for whatever looks random: of clients that log in nobody knows any more what the server has given
@@ -72,10 +72,10 @@ pub fn scrub_random(bytes: &[u8]) -> Cow<'_, [u8]> {
     if shown == bytes { bytes.into() } else { shown.into() }
 }
 
-/// Where the first JSON Web Token stands (RFC 7519): each client may have one of its own, so that no list has them all. Half
+/// Finds the first JSON Web Token (RFC 7519): each client may have one of its own, so that no list has them all. Half
 /// of one, as an answer that is cut short has it, is one as well.
 fn jwt_in(bytes: &[u8]) -> Option<Range<usize>> {
-    /// What the head of each starts with, for it is a JSON object: `{"`, in base64.
+    /// The beginning of each head, for it is a JSON object: `{"`, in base64.
     const START: &[u8] = b"eyJ";
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     memmem::find_iter(bytes, START).find_map(|start| {

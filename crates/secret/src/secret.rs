@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What stands for a secret.
+/// The text in place of a secret.
 pub const HIDDEN: &str = "***";
 
 /// A token, a password, the value of a header. It has no `Display`, and `Debug` prints `***`; serialized it is what it is,

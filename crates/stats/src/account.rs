@@ -1,4 +1,4 @@
-//! Where the time of messages went: sums of the parts that add up to their round trips, kept by how long these took, so that the
+//! The account of messages' time: sums of the parts that add up to their round trips, kept by how long these took, so that the
 //! slow ones can be told from all.
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Spent {
     pub unanswered_ns: u64,
     /// Sent → answer handled, of those whose answer's arrival the kernel stamped.
     pub stamped_ns: u64,
-    /// Of these: answer arrived → answer handled.
+    /// The part of it from answer arrived → answer handled.
     pub handling_ns: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Account {
     classes: Vec<Spent>,
     /// Messages that waited for a connection that others held: due → sent.
     pub waited_ns: u64,
-    /// Of these: due → the generator came to them.
+    /// The part of it from due → the generator came to them.
     pub waited_late_ns: u64,
 }
 
@@ -104,7 +104,7 @@ impl Account {
         spent
     }
 
-    /// Of the time before messages were sent, the share for which they waited for a connection that others held.
+    /// The share of the time before messages were sent for which they waited for a connection that others held.
     pub fn waiting_share(&self) -> f64 {
         let waited_ns = self.waited_ns.saturating_sub(self.waited_late_ns);
         (waited_ns as f64 / self.from(0).unsent_ns.max(1) as f64).min(1.0)

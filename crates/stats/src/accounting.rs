@@ -9,14 +9,14 @@ use thiserror::Error;
 
 use crate::table::table;
 
-/// What a count is of.
+/// Subjects of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountOf {
     /// Messages: there are none where none was exchanged.
     Messages,
     /// Connections, and the clients that have them.
     Connections,
-    /// What the server says by itself.
+    /// Pushes of the server.
     Pushes,
 }
 
@@ -43,20 +43,20 @@ pub enum Whole {
     Joins,
     /// Newcomers that others were to hear of.
     SeenDue,
-    /// What the server said by itself, and what it left out.
+    /// Pushes of the server, and those it left out.
     Pushes,
 }
 
-/// What is known of a count, beside its name.
+/// The facts of a count, beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountFacts {
-    /// What it is of.
+    /// Its subject.
     pub of: CountOf,
     /// Most steps have none, and then files leave it out.
     pub is_rare: bool,
     /// The crew works it out, because no worker can: workers leave it at 0.
     pub is_of_crew: bool,
-    /// What a share of it is a share of, in a limit. `None`: there is no limit on it.
+    /// The whole that a limit's share is of. `None` if there is no limit on it.
     pub share_of: Option<Whole>,
     /// Whether each is a delivery that did not come, or not as it should have.
     pub is_trouble: bool,
@@ -75,18 +75,18 @@ const MESSAGES: CountFacts = CountFacts {
 const CONNECTIONS: CountFacts = CountFacts { of: CountOf::Connections, ..MESSAGES };
 const PUSHES: CountFacts = CountFacts { of: CountOf::Pushes, is_rare: true, ..MESSAGES };
 
-/// Of deliveries that did not come, or not as they should have.
+/// Facts of deliveries that did not come, or not as they should have.
 const fn trouble(words: &'static str, share_of: Whole) -> CountFacts {
     CountFacts { words: Some(words), share_of: Some(share_of), is_trouble: true, ..MESSAGES }
 }
 
-/// Of connections that did not become or stay usable.
+/// Facts of connections that did not become or stay usable.
 const fn lost(words: &'static str, share_of: Whole) -> CountFacts {
     CountFacts { words: Some(words), share_of: Some(share_of), ..CONNECTIONS }
 }
 
 table! {
-    /// What was sent, what was due, what came.
+    /// Counts of messages sent, due and received.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     struct Counts of u64;
 
@@ -103,21 +103,21 @@ table! {
     missing: Missing = CountFacts { is_of_crew: true, ..trouble("missing", Whole::Due) },
     /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
     in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },
-    /// Of the received, those that came after the step's window.
+    /// Received messages that came after the step's window.
     late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
     /// Second and further copies of a delivery.
     duplicate: Duplicate = trouble("duplicate", Whole::Came),
-    /// Of the received, those that came to somebody on their way into the room or out of it: had they not come, they would not be
+    /// Received messages that came to somebody on their way into the room or out of it: had they not come, they would not be
     /// missing.
     in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
-    /// Of the received, those that came behind another in the same WebSocket frame.
+    /// Received messages that came behind another in the same WebSocket frame.
     batched: Batched = CountFacts {
         is_rare: true,
         share_of: Some(Whole::Received),
         words: Some("behind another in their frame"),
         ..MESSAGES
     },
-    /// Of the received, those that came after a later message of the same sender at the same receiver.
+    /// Received messages that came after a later message of the same sender at the same receiver.
     reordered: Reordered = trouble("reordered", Whole::Received),
     /// Well-formed deliveries that were not due at the client that got them.
     unexpected: Unexpected = trouble("unexpected", Whole::Came),
@@ -125,7 +125,7 @@ table! {
     leaked: Leaked = CountFacts { is_rare: true, ..trouble("leaked into other rooms", Whole::Came) },
     /// Deliveries due to clients that were away: sent in their absence, or under way when their connections ended.
     offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
-    /// Of these, those that came once the client was back.
+    /// The ones of these that came once the client was back.
     recovered: Recovered = CountFacts { is_rare: true, ..MESSAGES },
     /// Those that never came.
     lost_offline: LostOffline =
@@ -144,7 +144,7 @@ table! {
     /// Messages of an open loop that were due while nobody was there to send them: all were away, as they were to be.
     nobody_to_send: NobodyToSend =
         CountFacts { is_rare: true, words: Some("due while nobody was there to send"), ..MESSAGES },
-    /// What the server said by itself while the load was on.
+    /// Pushes of the server while the load was on.
     pushed: Pushed = PUSHES,
     /// Numbers between two of these, of one kind at one client, that never came.
     push_skipped: PushSkipped =
@@ -154,13 +154,13 @@ table! {
         CountFacts { words: Some("again or out of order"), share_of: Some(Whole::Pushes), ..PUSHES },
     /// Connections begun.
     connects: Connects = CONNECTIONS,
-    /// Of the begun, those that became usable.
+    /// Connections begun that became usable.
     connected: Connected = CONNECTIONS,
-    /// Of the begun, those not usable within the connect timeout.
+    /// Connections begun that were not usable within the connect timeout.
     connect_timeouts: ConnectTimeouts = lost("timed out", Whole::Connects),
-    /// Of the begun, those that failed otherwise; `errors` says how.
+    /// Connections begun that failed otherwise; `errors` says how.
     connect_failures: ConnectFailures = lost("failed", Whole::Connects),
-    /// Of the begun, those neither usable nor failed when the step stopped.
+    /// Connections begun that were neither usable nor failed when the step stopped.
     connecting: Connecting = CountFacts { words: Some("still connecting"), ..CONNECTIONS },
     /// Usable connections that the server or the network ended.
     disconnects: Disconnects = lost("lost", Whole::Connections),
@@ -172,16 +172,16 @@ table! {
     visits: Visits = CountFacts { is_rare: true, words: Some("visits"), ..CONNECTIONS },
     /// Times that one was not: refused, or not answered before they left.
     join_failures: JoinFailures = CountFacts { is_rare: true, ..lost("not let in", Whole::Joins) },
-    /// Of visitors who were announced to the others in their room: how many of those were to hear of it, one by one.
+    /// Announcements of visitors due to the others in their room, one by one.
     seen_due: SeenDue = CountFacts { is_rare: true, is_of_crew: true, ..CONNECTIONS },
-    /// Of these, those who did.
+    /// The announcements of these that were heard.
     seen: Seen =
         CountFacts { is_rare: true, is_of_crew: true, words: Some("notices of newcomers"), ..CONNECTIONS },
     /// Those who did not.
     unseen: Unseen = CountFacts { is_rare: true, is_of_crew: true, ..lost("notices missing", Whole::SeenDue) },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
-    /// Of the begun, those that went on with a TLS session before.
+    /// Connections begun that went on with a TLS session before.
     tls_resumed: TlsResumed = CountFacts {
         is_rare: true,
         share_of: Some(Whole::Connects),

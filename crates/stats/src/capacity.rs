@@ -17,7 +17,7 @@ use estimate::Level;
 
 /// How often the ends of the gap may be moved outwards.
 pub const MOVES_MAX: u32 = 4;
-/// What to search.
+/// The configuration of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchConfig {
     /// The first level, at least 1.
@@ -32,7 +32,7 @@ pub struct SearchConfig {
     pub repeats: u32,
 }
 
-/// What the search wants next.
+/// The search's next request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ask {
     /// Measure this many clients and say whether all limits held.
@@ -70,7 +70,7 @@ impl Search {
         Search { config, phase, levels: Vec::new() }
     }
 
-    /// What to measure next, or the result.
+    /// The level to measure next, or the result.
     pub fn next(&self) -> Ask {
         match self.phase {
             Phase::Gallop { level, .. } => Ask::Measure(level),

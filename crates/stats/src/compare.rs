@@ -17,7 +17,7 @@ pub const RUN_TO_RUN: f64 = 2.0;
 pub const REPEATS_MIN: u32 = 3;
 /// More repeats than this are not asked for.
 pub const REPEATS_MAX: u32 = 100;
-/// Where repeats are added until something is decided, it is looked at after so many of each side and at no other time: five 99%
+/// Repeats of each side after which a comparison that adds repeats is looked at, and at no other time: five 99%
 /// intervals find a difference that is not there in 5 of 100 cases at the most.
 pub const LOOKS: [u32; 5] = [3, 5, 8, 13, 20];
 
@@ -36,7 +36,7 @@ pub enum Better {
     Higher,
 }
 
-/// What the values of a figure are.
+/// Kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Times, rates, sizes, read in whole steps of `grain`.
@@ -48,7 +48,7 @@ pub enum Kind {
     Counted,
 }
 
-/// What became of B beside A.
+/// The change of B beside A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// B is better.
@@ -61,7 +61,7 @@ pub enum Change {
     CannotTell,
 }
 
-/// What became of a bound on a change.
+/// The outcome of a bound on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It has changed that way for certain, and by that much as far as can be told.
@@ -89,16 +89,16 @@ pub struct Comparison {
 /// How repeats vary: what a number of repeats that would decide is worked out from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
-    /// Of the difference of one repeat of each side.
+    /// The variance of the difference of one repeat of each side.
     variance: f64,
     scale: Scale,
-    /// What no number of repeats makes finer.
+    /// The width that no number of repeats makes finer.
     finest: f64,
-    /// Of the side that has fewer.
+    /// Repeats of the side that has fewer.
     repeats: u32,
 }
 
-/// What an interval is worked out in.
+/// Scales of intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scale {
     /// Logarithms: a difference is a ratio.
@@ -137,9 +137,9 @@ impl Scale {
 /// One run's figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Single<'a> {
-    /// Of the whole run.
+    /// The schedule of the whole run.
     pub value: f64,
-    /// Of each second.
+    /// Its value in each second.
     pub series: &'a [f64],
 }
 
@@ -204,7 +204,7 @@ impl Comparison {
         Comparison { a, b, difference, better, spread }
     }
 
-    /// What it says.
+    /// The change it shows.
     pub fn change(&self) -> Change {
         let Interval { low, high } = self.difference;
         let margin = MARGIN * self.a.abs();
@@ -272,7 +272,7 @@ fn margin(share: f64) -> f64 {
     if share == 0.0 { MARGIN } else { share }
 }
 
-/// What the readings of both sides are too coarse to tell apart.
+/// The difference that readings of both sides are too coarse to tell.
 fn finest(scale: Scale, kind: Kind, a: f64, b: f64) -> f64 {
     let Kind::Measured { grain } = kind else { return 0.0 };
     match scale {

@@ -1,4 +1,4 @@
-//! Where a histogram's samples lie, coarsely: a column of a picture of latency over time.
+//! The density of a histogram's samples, coarsely: a column of a picture of latency over time.
 //!
 //! Cells are logarithmic, [`CELLS_PER_DECADE`] to a factor of ten, from 1 µs: cell k holds what lies between
 //! 10^(k/8) µs and 10^((k+1)/8) µs; whatever is shorter is in cell 0.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The longest example kept of a kind of error.
 pub const EXAMPLE_BYTES_MAX: usize = 200;
 
-/// What is known of one kind of error.
+/// The facts of one kind of error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorKind {
     /// How often it happened.
@@ -16,7 +16,7 @@ pub struct ErrorKind {
     pub first_ns: u64,
     /// When it happened last, from the start of the run.
     pub last_ns: u64,
-    /// What was said the first time, at most [`EXAMPLE_BYTES_MAX`] bytes.
+    /// The first one's text, at most [`EXAMPLE_BYTES_MAX`] bytes.
     pub example: String,
     /// Whether it is the generator's own: ports, files or memory that its machine did not have.
     pub local: bool,

@@ -6,12 +6,12 @@ use crate::ladder::Ladder;
 use crate::table::table;
 use crate::{Histogram, Packed};
 
-/// What is known of something timed, beside its name.
+/// The facts of something timed, beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedFacts {
     /// The object of a results file that it stands in, where it is not the step itself.
     pub within: Option<&'static str>,
-    /// Of deliveries by the size of the message's room: what tables call the rooms.
+    /// The tables' name for the rooms, of deliveries by the size of the message's room.
     pub rooms: Option<&'static str>,
 }
 
@@ -49,7 +49,7 @@ table! {
     service: Service = OF_STEP,
     /// Intended send → a receiver has its copy; one sample a copy.
     delivery: Delivery = OF_STEP,
-    /// Of the deliveries, those in rooms of one.
+    /// Deliveries in rooms of one.
     delivery_1: DeliveryIn1 = of_rooms("rooms of 1"),
     /// In rooms of 2 to 10.
     delivery_2_10: DeliveryIn10 = of_rooms("rooms ≤10"),

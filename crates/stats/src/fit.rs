@@ -25,7 +25,7 @@ impl Line {
         Interval::around(self.slope, self.slope_half_width())
     }
 
-    /// What `y` at so many `x` comes to for each, above the intercept, if that is more than the interval of the slope allows, and
+    /// `y` above the intercept for each of `x`, if that is more than the interval of the slope allows, and
     /// by more than a twentieth.
     pub fn exceeded_by(&self, x: f64, y: f64) -> Option<f64> {
         let per_x = (y - self.intercept) / x;
@@ -59,7 +59,7 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept, slope_se, points: points.len() })
 }
 
-/// What a server had been before its connections were counted from 0: memory that it freed since then, it may use again.
+/// The past of a server before its connections were counted from 0: memory that it freed since then, it may use again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// The most connections that it may have had at once; 0: none that matter.
@@ -68,7 +68,7 @@ pub struct Before {
     pub bytes: u64,
 }
 
-/// What readings of memory, in pages, tell of the slope.
+/// Results of fitting readings of memory, in pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Growth {
     /// Fewer than 3 readings, or all at the same number of connections.

@@ -134,7 +134,7 @@ impl Histogram {
         if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
     }
 
-    /// What all samples add up to, exactly.
+    /// The sum of all samples, exact.
     pub(crate) fn sum_ns(&self) -> u128 {
         self.sum_ns
     }

@@ -5,7 +5,7 @@
 
 use crate::Histogram;
 
-/// What divides a factor of ten, in tenths.
+/// Steps within a factor of ten, in tenths.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
 /// The first bound: no network is faster.
 const FIRST_NS: u64 = 10_000;
@@ -50,7 +50,7 @@ impl Ladder {
         self.rungs.iter().sum()
     }
 
-    /// What all samples add up to, in seconds.
+    /// The sum of all samples, in seconds.
     pub fn sum_s(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }

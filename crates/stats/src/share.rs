@@ -48,7 +48,7 @@ impl Share {
         }
     }
 
-    /// What is not the part.
+    /// The share that is not the part.
     pub fn rest(&self) -> Share {
         let Share { units, whole, part, whole_squares, part_squares, products } = *self;
         Share {
@@ -63,12 +63,12 @@ impl Share {
         }
     }
 
-    /// From 0 to 1; `None` of nothing.
+    /// The share, from 0 to 1; `None` of nothing.
     pub fn value(&self) -> Option<f64> {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    /// Where it lies with 95% confidence (the ratio estimator; Cochran, Sampling Techniques, 6.4). Where no unit has any part, or
+    /// The 95% interval (the ratio estimator; Cochran, Sampling Techniques, 6.4). Where no unit has any part, or
     /// none any rest, the share of such units in the limit: 1 − 0.05^(1/n) (Clopper and Pearson). `None` with fewer than 2 units,
     /// or of files from before there were squares.
     pub fn interval(&self) -> Option<Interval> {

@@ -6,7 +6,7 @@
 
 use crate::interval::{Interval, of_repeats};
 
-/// What a series settles at.
+/// The level that a series settles at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// How many values were left out at its start.

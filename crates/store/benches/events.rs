@@ -1,4 +1,4 @@
-//! What the event log takes: events per second through its one thread, and bytes of each on disk:
+//! The event log's throughput: events per second through its one thread, and bytes of each on disk:
 //! `cargo bench -p throng-store`.
 
 use std::time::Instant;

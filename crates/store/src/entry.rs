@@ -4,14 +4,14 @@ use results::Scenario;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row, named_params};
 
-/// What is known of a run at a glance.
+/// A run at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its id.
     pub id: String,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
-    /// What was done to the server.
+    /// The scenario.
     pub scenario: Scenario,
     /// The application protocol.
     pub dialect: String,
@@ -31,7 +31,7 @@ pub struct Entry {
     pub missing: u64,
     /// Errors over all steps.
     pub errors: u64,
-    /// Who held the last step back.
+    /// The last step's bottleneck.
     pub bottleneck: Option<String>,
     /// How many clients the server holds, when that was searched for.
     pub capacity: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Entry {
 pub struct Query {
     /// With this tag.
     pub tag: Option<String>,
-    /// Of this scenario.
+    /// Runs of this scenario.
     pub scenario: Option<Scenario>,
     /// With this text in the target, the command, the dialect or the id.
     pub text: Option<String>,

@@ -14,7 +14,7 @@ pub enum StoreError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The file is something else, or broken. It is left as it is.
@@ -25,7 +25,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// Written by a newer throng. It is left as it is.
@@ -47,7 +47,7 @@ pub enum StoreError {
     /// No run is meant.
     #[error("there is no run {reference:?}{}", suggestion(near))]
     NoRun {
-        /// What was asked for.
+        /// The figure asked for.
         reference: String,
         /// Ids that look like it, the newest first.
         near: Vec<String>,
@@ -55,7 +55,7 @@ pub enum StoreError {
     /// Several runs are meant.
     #[error("{reference:?} is the beginning of several run ids: {}; give more characters", ids.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The figure asked for.
         reference: String,
         /// Some of those it could be.
         ids: Vec<String>,
@@ -65,7 +65,7 @@ pub enum StoreError {
     Results {
         /// The run.
         id: String,
-        /// What is wrong with it.
+        /// The fault.
         error: FileError,
     },
     /// SQLite could not: a full disk, no permission, another process that holds it for too long.
@@ -73,7 +73,7 @@ pub enum StoreError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         error: rusqlite::Error,
     },
 }
@@ -93,7 +93,7 @@ pub enum EventsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// Not Parquet, cut short, or damaged.
@@ -104,7 +104,7 @@ pub enum EventsError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// Parquet, but no event log that this version knows.
@@ -112,7 +112,7 @@ pub enum EventsError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it lacks.
+        /// The part it lacks.
         why: String,
     },
 }

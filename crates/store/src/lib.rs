@@ -1,4 +1,4 @@
-//! What is kept of runs: their results in SQLite, and single events in Parquet ([`events`]).
+//! The store of runs: their results in SQLite, and single events in Parquet ([`events`]).
 //!
 //! A [`Store`] is one file. It keeps each run's results file as it was written, and beside it columns to search and to
 //! join: runs, steps, histograms, series, tags (`schema/1.sql` says what each holds; docs/STORE.md shows queries).

@@ -12,7 +12,7 @@ pub(crate) const MIGRATIONS: &[&str] =
 /// `thrg`: what `file(1)` could know a store by.
 pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
 
-/// What a file is, as far as its header and its tables say.
+/// Kinds of files, as far as their header and tables say.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing in it yet.

@@ -30,7 +30,7 @@ pub struct Store {
     connection: Connection,
 }
 
-/// Where throng keeps things for the user: `$XDG_DATA_HOME/throng`, or in `~/.local/share` (XDG Base Directory
+/// throng's folder of the user's data: `$XDG_DATA_HOME/throng`, or in `~/.local/share` (XDG Base Directory
 /// Specification, by which an empty variable or a relative path is as good as none). `None` when neither variable holds
 /// an absolute path.
 pub fn data_dir() -> Option<PathBuf> {
@@ -39,7 +39,7 @@ pub fn data_dir() -> Option<PathBuf> {
     Some(data.join("throng"))
 }
 
-/// Where runs are kept unless told otherwise: `runs.db` in [`data_dir`].
+/// The default path of the store: `runs.db` in [`data_dir`].
 pub fn default_path() -> Option<PathBuf> {
     Some(data_dir()?.join("runs.db"))
 }
@@ -340,7 +340,7 @@ fn add_tag(connection: &Connection, id: &str, tag: &str) -> rusqlite::Result<()>
     connection.execute("INSERT INTO tags VALUES (?, ?) ON CONFLICT DO NOTHING", [id, tag]).map(drop)
 }
 
-/// What SQLite said, as damage where it is that.
+/// Wraps SQLite's error, as damage where it is that.
 fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {

@@ -74,7 +74,7 @@ impl TargetCatalog {
     }
 }
 
-/// Where the suites are that go by their names.
+/// The folder of the suites that go by their names.
 pub const SUITES_FOLDER: &str = "suites";
 
 /// The folder of that name (`targets`, `suites`) in the working directory or the nearest above it.

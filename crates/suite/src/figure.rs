@@ -15,7 +15,7 @@ pub struct Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Of {
-    /// Of the last step that passed, or the last one if none did.
+    /// A figure of the last step that passed, or the last one if none did.
     Step(StepFigure),
     /// Clients of the last step that passed, or what a search found.
     Capacity,
@@ -119,7 +119,7 @@ impl Figure {
         self.of == Of::Capacity
     }
 
-    /// What it is measured in.
+    /// Its unit.
     pub fn unit(&self) -> Unit {
         match &self.of {
             Of::Step(figure) => figure.unit(),

@@ -34,10 +34,10 @@ use serde::{Deserialize, Serialize};
 use crate::sandbox::Sandbox;
 use crate::surroundings;
 
-/// What a program may write before the rest is dropped: a server that logs every message would fill the disk.
+/// Bytes a program may write before the rest is dropped: a server that logs every message would fill the disk.
 const LOG_BYTES_MAX: u64 = 16 << 20;
 
-/// What the main process has left behind may take this long to end by itself.
+/// How long processes left behind may take to end by themselves.
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// How long a guard may take to start, on a busy machine.
@@ -46,24 +46,24 @@ const START_MAX: Duration = Duration::from_secs(30);
 /// How long a guard may take to say its last word beyond what it gives the program: the processes are killed meanwhile.
 const LAST_WORD_MAX: Duration = Duration::from_secs(10);
 
-/// What to run, and how to end it.
+/// A program to run, and how to end it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Brief {
     pub(crate) command: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
-    /// Where it is shut in, if it is.
+    /// Its sandbox, if it has one.
     pub(crate) sandbox: Option<Sandbox>,
     pub(crate) folder: PathBuf,
     /// The CPUs it may use; empty: all.
     pub(crate) cpus: Vec<usize>,
-    /// Where its output goes.
+    /// The file of its output.
     pub(crate) log: PathBuf,
     /// The name of the signal that asks it to stop.
     pub(crate) signal: String,
     pub(crate) grace: Duration,
 }
 
-/// What the guard says, a line each.
+/// The guard's messages, a line each.
 #[derive(Serialize, Deserialize)]
 enum Word {
     Started { pid: u32 },
@@ -162,7 +162,7 @@ impl Guarded {
         }
     }
 
-    /// What the guard says, if it does within this time; one that does not has come to its end with that.
+    /// Waits for the guard's next message for this time; one that does not has come to its end with that.
     fn hear(&mut self, within: Duration) -> Option<Word> {
         let heard = self.words.recv_timeout(within);
         if let Err(RecvTimeoutError::Timeout) = heard {
@@ -226,7 +226,7 @@ pub fn run() -> io::Result<()> {
     say(&Word::Ended(End { code: status.code(), signal: status.signal(), asked, killed, left }))
 }
 
-/// What the guard waits for.
+/// Events that the guard waits for.
 enum Event {
     Ended(ExitStatus),
     Asked,

@@ -1,6 +1,6 @@
 //! The names of what is in a shootout's own folder, beside a folder for each scenario.
 
-/// What was run where.
+/// The file of the suite, machine and entries.
 pub(crate) const HEAD: &str = "shootout.json";
 /// A line for each measurement.
 pub(crate) const CELLS: &str = "cells.jsonl";
@@ -8,7 +8,7 @@ pub(crate) const CELLS: &str = "cells.jsonl";
 pub(crate) const PACKED: &str = "results.jsonl.gz";
 /// The tables.
 pub(crate) const TABLES: &str = "report.md";
-/// What whoever publishes the record knows to be wrong with it.
+/// The file of known faults of a published record.
 pub(crate) const NOTES: &str = "notes.md";
 /// The page with all rankings.
 pub const PAGE: &str = "report.html";

@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(3);
 /// A generator whose first thread has not run for this long is stuck: one that lives looks around many times a second.
 const STILL_MAX: Duration = Duration::from_secs(60);
-/// What it has said is here so soon after its end, unless it has left somebody who holds the pipe.
+/// How soon after its end its output is here, unless it has left somebody who holds the pipe.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Exit codes with which there is a result: fine, a limit broken, not trustworthy.
 const MEASURED: [i32; 3] = [0, 3, 4];
@@ -127,7 +127,7 @@ fn finish(collected: &Receiver<Vec<u8>>) -> String {
     String::from_utf8_lossy(&collected.recv_timeout(LAST_WORDS_MAX).unwrap_or_default()).into_owned()
 }
 
-/// What a generator said last, or what is wrong with its command line, which comes before the usage.
+/// A generator's last words, or the error of its command line, which comes before the usage.
 fn last_words(status: ExitStatus, stderr: &str) -> Option<String> {
     let mut lines = stderr.lines().filter(|_| status.code() == Some(BAD_USAGE));
     let wrong = lines.find(|line| line.starts_with("error:"));
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a generator that is this script.
+    /// The trouble of a generator that is this script.
     fn trouble_of(script: &str, death: Option<&str>) -> Trouble {
         let tools = Tools {
             throng: "/bin/sh".into(),

@@ -1,4 +1,4 @@
-//! What the threads of an Erlang virtual machine did: its own microstate accounting (`msacc`), as `msacc:print/0` shows
+//! The work of an Erlang virtual machine's threads: its own microstate accounting (`msacc`), as `msacc:print/0` shows
 //! it, from the counters that a target exposes under the names of prometheus.erl.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
-//! What others had of the machine while something was measured: it is not the server's, and makes it look slower than it
+//! The CPU that others used while something was measured: it is not the server's, and makes it look slower than it
 //! is.
 
 use results::{Run, Step};
 
-/// What other programs may use of the machine's CPU; a measurement in which they used more is made again.
+/// The percentage of the machine's CPU that other programs may use; a measurement in which they used more is made again.
 pub const PERCENT_MAX: f64 = 10.0;
 /// How often it is made again where the suite does not say: on a machine that is never quiet it would not come to an end.
 pub const RETRIES: u32 = 2;

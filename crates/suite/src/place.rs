@@ -1,4 +1,4 @@
-//! Where a target runs this time: the values of a manifest's placeholders.
+//! The surroundings of a target's run: the values of a manifest's placeholders.
 
 use std::fs;
 use std::io;
@@ -17,16 +17,16 @@ const PORT_MIN: u16 = 10_240;
 /// How many ports are tried.
 const TRIES_MAX: u32 = 1_000;
 
-/// Where a server is, or may be.
+/// The address and folders of a server.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Where the server listens.
+    /// The server's address.
     pub address: SocketAddr,
     /// A second port, for the server's own metrics.
     pub admin_port: u16,
     /// A path for a unix socket, in a folder of its own.
     pub socket: PathBuf,
-    /// Where the certificate of a server that speaks TLS is, and its key.
+    /// The files of a TLS server's certificate and key.
     certificate: PathBuf,
     key: PathBuf,
     /// This program.
@@ -73,7 +73,7 @@ impl Place {
         self.fill(target.endpoint(dialect))
     }
 
-    /// Where the target, being there, tells about itself, if it does.
+    /// The URL of the target's metrics there, if it has any.
     pub fn metrics_url(&self, target: &Target) -> Option<String> {
         target.metrics.as_ref().map(|url| self.fill(url))
     }

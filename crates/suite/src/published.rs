@@ -1,4 +1,4 @@
-//! What was published before: "then", to stand beside "now".
+//! Published figures: "then", to stand beside "now".
 
 use std::collections::BTreeMap;
 

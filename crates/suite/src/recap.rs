@@ -13,7 +13,7 @@ use crate::suite::Suite;
 use crate::summary;
 use crate::table::Table;
 
-/// From so many questions on, one table has all servers and all questions.
+/// The number of questions from which one table has all servers and all questions.
 const QUESTIONS_MIN: usize = 4;
 
 /// How the table of all servers is read.
@@ -25,7 +25,7 @@ const ALL_SERVERS: &str = "The figure by which each question ranks, and the plac
 pub struct Finished {
     /// Its suite.
     pub suite: Suite,
-    /// What it left.
+    /// Its record.
     pub record: Record,
     /// The outcome of each of its scenarios.
     pub sections: Vec<Section>,
@@ -102,7 +102,7 @@ impl Display for Others {
     }
 }
 
-/// Who is ahead in each question, of those to choose from, and how many cannot be told from it.
+/// The leader of each question among the targets to choose from, and how many cannot be told from it.
 fn in_short(suite: &Suite, sections: &[Section]) -> String {
     let lines = sections.iter().filter_map(|section| {
         let ranked = section.standings.iter().filter(|standing| standing.place.is_some());

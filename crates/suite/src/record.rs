@@ -1,4 +1,4 @@
-//! What a shootout leaves in its folder, brought up to date after every measurement.
+//! The record of a shootout in its folder, brought up to date after every measurement.
 //!
 //! ```text
 //! shootout.json              what was run where: suite, options, machine, the version of each target
@@ -51,7 +51,7 @@ pub struct Outcome {
 pub struct Record {
     folder: PathBuf,
     packed: Archive,
-    /// What was run.
+    /// The head: what was run.
     pub head: Head,
     /// The measurements so far.
     pub entries: Vec<Entry>,
@@ -75,7 +75,7 @@ pub enum RecordError {
     Shape {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         error: serde_json::Error,
     },
     /// Written by a newer throng.
@@ -97,7 +97,7 @@ pub enum RecordError {
     Results {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         error: results::file::FileError,
     },
 }
@@ -247,7 +247,7 @@ impl Record {
         &self.folder
     }
 
-    /// What whoever publishes it knows to be wrong with it, in Markdown: the `notes.md` beside it, if there is one.
+    /// Known faults of a published record, in Markdown: the `notes.md` beside it, if there is one.
     pub fn notes(&self) -> Option<String> {
         fs::read_to_string(self.folder.join(NOTES)).ok()
     }
@@ -315,7 +315,7 @@ impl Record {
         self.head.repeats_max.max(self.head.repeats)
     }
 
-    /// What a measurement left.
+    /// The results of a measurement.
     fn read(&self, entry: &Entry) -> Result<Run, RecordError> {
         let name = results_file(&entry.scenario, &entry.target, entry.repeat);
         let path = self.folder.join(&name);

@@ -1,4 +1,4 @@
-//! What is said of a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
+//! Remarks on a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
 
 use results::format::{clients, count, counted};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
@@ -10,10 +10,10 @@ use crate::record::{Entry, Record};
 use crate::setup::Trouble;
 use crate::suite::Scenario;
 
-/// Of its open files, so much is used by a server that can open no more: it leaves some for itself.
+/// The share of its open files used by a server that can open no more: it leaves some for itself.
 const FILES_SHARE_MIN: f64 = 0.97;
 
-/// What is said of one target in one scenario.
+/// Remarks on one target in one scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remarks {
     /// Why it has no rank: it lost messages, crashed, or answered with errors.
@@ -22,12 +22,12 @@ pub(crate) struct Remarks {
     pub(crate) at_file_limit: Option<String>,
     /// In a round the generator or the machine was the limit.
     pub(crate) is_bound: bool,
-    /// What speaks against its figure.
+    /// Caveats of its figure.
     doubts: Vec<String>,
 }
 
 impl Remarks {
-    /// Of all its rounds.
+    /// Remarks on all its rounds.
     pub(crate) fn of(scenario: &Scenario, target: &str, runs: &[Run], record: &Record) -> Remarks {
         let entries: Vec<&Entry> = record.of(&scenario.name, target).collect();
         let is_of_target = |step: &Step| !is_by_generator(step);
@@ -50,7 +50,7 @@ impl Remarks {
     }
 }
 
-/// Who broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs. Whoever has
+/// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs. Whoever has
 /// a flaw of its own is nobody's measure.
 pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [Remarks]) {
     let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
@@ -114,7 +114,7 @@ fn answered_for(run: &Run) -> impl Iterator<Item = &Step> {
     run.steps.iter().filter(move |step| !any_passed || step.has_passed())
 }
 
-/// What is said where a number of clients is the limit of open files: how many it had by then.
+/// The remark where a number of clients is the limit of open files: how many it had by then.
 fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
     if !figure.is_capacity() || !runs.iter().any(is_at_file_limit) {
         return None;

@@ -1,4 +1,4 @@
-//! Where a target is installed, built, asked for its version and run: within walls ([`net::walls`]), with a home of its own.
+//! The sandbox in which a target is installed, built, asked for its version and run: within walls ([`net::walls`]), with a home of its own.
 //!
 //! A target's program can read what tools and toolchains need; what it can change is the target's folder, with its home, its
 //! caches and its temporary files in it. Everything else is mounted read-only, where the kernel lets it, so that not even
@@ -20,9 +20,9 @@ use crate::surroundings;
 
 /// The home, in the target's folder; what tools keep for the next time is in it.
 const HOME: &str = ".home";
-/// Where people keep what is theirs, besides the user's own home.
+/// Folders of people's own files, besides the user's own home.
 const HOMES: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
-/// Where programs keep what is for themselves or for the moment.
+/// Folders of programs' own or passing files.
 const PASSING: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 /// The parts of these that every program needs: how names are resolved.
 const RESOLVERS: [&str; 4] = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd"];
@@ -38,7 +38,7 @@ const DEVICES: [&str; 9] = [
     "/dev/pts",
     "/dev/shm",
 ];
-/// Where toolchains are, in the home of the user who installed them, and the variable by which they find it from another.
+/// The folders of toolchains, in the home of the user who installed them, and the variable by which they find it from another.
 const TOOLCHAINS: [(&str, &str); 10] = [
     (".rustup", "RUSTUP_HOME"),
     (".pyenv", "PYENV_ROOT"),

@@ -127,7 +127,7 @@ impl Server {
         &self.place
     }
 
-    /// Where its output goes.
+    /// The file of its output.
     pub fn log(&self) -> &Path {
         &self.log
     }

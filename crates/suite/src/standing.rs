@@ -41,7 +41,7 @@ pub struct Standing {
     pub share: Option<f64>,
     /// The generator or the machine was the limit: the server may be better, and how much is not known.
     pub is_bound: bool,
-    /// What the figure may be: the interval, without an end where the server was not the limit.
+    /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<Interval>,
 }
 

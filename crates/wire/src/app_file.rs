@@ -233,7 +233,7 @@ pub enum OpenStep {
 }
 
 impl OpenStep {
-    /// What it says.
+    /// The change it shows.
     fn said(&self) -> Option<&Say> {
         match self {
             OpenStep::Send(say) | OpenStep::Ask(say) => Some(say),
@@ -332,7 +332,7 @@ pub struct Refusal {
 /// Something the server says, and what to answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// What it says.
+    /// The change it shows.
     pub when: Condition,
     /// The answer.
     pub send: Say,

@@ -203,7 +203,7 @@ impl Config {
         }
     }
 
-    /// What was asked for.
+    /// The figure asked for.
     pub fn options(&self) -> &Options {
         self.common.options()
     }

@@ -22,7 +22,7 @@ use crate::template::{BadTemplate, Quoting, Template};
 pub struct Options {
     /// The dialect spoken.
     pub dialect: DialectId,
-    /// What its WebSocket goes over.
+    /// The carrier of its WebSocket.
     pub carrier: Carrier,
     /// The `Host` field: host name, and port unless it is the scheme's own.
     pub host: String,
@@ -42,7 +42,7 @@ pub struct Options {
     pub limits: Limits,
     /// What messages carry.
     pub payload: Payload,
-    /// What was chosen about the dialect.
+    /// Options of the dialect.
     pub of_dialect: DialectOptions,
     /// The clients' identities.
     pub people: Arc<People>,

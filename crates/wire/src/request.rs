@@ -110,7 +110,7 @@ impl Common {
         Ok(Common { options, identities, path, query, before, after, upgrade_bytes, fields, offered })
     }
 
-    /// What was asked for.
+    /// The figure asked for.
     #[inline]
     pub(crate) fn options(&self) -> &Options {
         &self.options

@@ -148,7 +148,7 @@ impl Pace {
         }
     }
 
-    /// What to do at `now_ns`, with `most` messages at the most, which is one at least. Each [`Next::Send`] is given once and
+    /// The action at `now_ns`, with `most` messages at the most, which is one at least. Each [`Next::Send`] is given once and
     /// counts as sent. `takes` says how many of so many messages a client takes now, and counts those as taken. A closed
     /// loop passes over clients that take none; an open one names them, so that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
@@ -165,7 +165,7 @@ impl Pace {
         }
     }
 
-    /// So many messages of `client` were answered, or given up: their slots are free.
+    /// This many messages of `client` were answered, or given up: their slots are free.
     pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
             closed.idle.extend(iter::repeat_n(client, messages as usize));
@@ -173,7 +173,7 @@ impl Pace {
         }
     }
 
-    /// What was to be sent through `client` had no connection to go out by: a closed loop, which has a number of samples to
+    /// Messages for `client` had no connection to go out by: a closed loop, which has a number of samples to
     /// take and not so much time, sends another in its place.
     pub(crate) fn handle_unsent(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {

@@ -1,4 +1,4 @@
-//! Who comes back when: the clients that lost their connection in a storm, or left in a churn.
+//! Reconnects and their times: the clients that lost their connection in a storm, or left in a churn.
 //!
 //! Rules: a lost client is due at some moment; when it is, it connects, with a deadline. If that fails it is due
 //! again after its protocol's back-off, which grows with its tries; if it succeeds it is forgotten.
@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use wire::Backoff;
 
-/// What is to be done with a client that is to come back.
+/// An action on a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReconnectAction {
     /// It connects.
@@ -104,7 +104,7 @@ impl Reconnects {
         self.absent.remove(&client);
     }
 
-    /// What is to be done now: each is said once.
+    /// The action to take now: each is given once.
     pub(crate) fn poll(&mut self, now_ns: u64) -> Option<ReconnectAction> {
         while let Some(&Reverse((due_ns, client))) = self.due.peek()
             && due_ns <= now_ns

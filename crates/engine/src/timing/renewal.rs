@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 pub(crate) struct Renewal {
     limit: u32,
     clients: Vec<Count>,
-    /// Who has had all its answers.
+    /// Clients that have had all their answers.
     done: Vec<u32>,
     is_loaded: bool,
 }
@@ -38,7 +38,7 @@ impl Renewal {
         messages
     }
 
-    /// So many messages of a client are answered, or given up.
+    /// This many messages of a client are answered, or given up.
     pub(crate) fn handle_answers(&mut self, client: u32, messages: u32) {
         let count = &mut self.clients[client as usize];
         let before = count.answered;

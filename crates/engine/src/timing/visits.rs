@@ -1,4 +1,4 @@
-//! Who goes into which room, or out of it, and when.
+//! Visits of rooms: who joins or leaves which, and when.
 //!
 //! Each visitor goes through the steps of its role, round and round. They are in the midst of that when the load begins, each
 //! at a place of their own: so a room has its share of visitors from the start. What each waits for, and where it begins, follow from the
@@ -16,7 +16,7 @@ const LOOK_NS: u64 = 20_000_000;
 /// How often they do, at the most.
 const LOOKS_MAX: u8 = 250;
 
-/// What a visitor is to do now.
+/// A visitor's action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct VisitAction {
     /// The client, by its number at the worker.
@@ -37,14 +37,14 @@ pub(crate) struct Visits {
     seed: u64,
     /// By client.
     places: Vec<RoundProgress>,
-    /// Whose time has come when, while there is a load.
+    /// Visitors by when they are due, while there is a load.
     due: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// How far a client is in its round.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundProgress {
-    /// What is left of the wait before its next step, while there is no load.
+    /// The rest of the wait before its next step, while there is no load.
     left_ns: u64,
     /// How often it has drawn.
     drawn: u32,
@@ -124,7 +124,7 @@ impl Visits {
         !self.due.is_empty()
     }
 
-    /// What somebody is to do now: each is said once, until it is [done](Self::handle_done) or [postponed](Self::postpone). Who has no
+    /// The visitor's action that is due: each is given once, until it is [done](Self::handle_done) or [postponed](Self::postpone). Who has no
     /// connection goes on no more.
     pub(crate) fn poll(&mut self, now_ns: u64, is_there: impl Fn(u32) -> bool) -> Option<VisitAction> {
         while let Some(&Reverse((at_ns, client))) = self.due.peek()

@@ -18,7 +18,7 @@ impl Even {
         (numbers.end.min(clients.into()) - numbers.start.min(clients.into())) as u32
     }
 
-    /// Of the `here` clients at a worker, those in this room, by their numbers at the worker.
+    /// The `here` clients of a worker that are in this room, by their numbers at the worker.
     #[inline]
     pub(super) fn here(self, segment: Segment, room: u32, here: u32) -> Range<u32> {
         let (worker, workers) = (u64::from(segment.worker), u64::from(segment.workers));

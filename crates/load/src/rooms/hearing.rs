@@ -1,4 +1,4 @@
-//! Who hears whom, as the plan says it.
+//! Rooms of a plan: who hears whom.
 
 use serde::{Deserialize, Serialize};
 use wire::people::{Division, Mix, RoleAssignment, RoleKind};
@@ -18,16 +18,16 @@ pub struct Rooms {
 /// Rooms of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomKind {
-    /// What it is called; empty where there is but one.
+    /// Its name; empty where there is but one.
     pub name: String,
-    /// Who shares a room.
+    /// The division of clients into rooms.
     pub division: Division,
 }
 
 /// Messages of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SayKind {
-    /// What it is called; empty where there is but one.
+    /// Its name; empty where there is but one.
     pub name: String,
     /// The kind of rooms where it is said.
     pub room: u16,
@@ -101,7 +101,7 @@ impl Rooms {
         &self.roles
     }
 
-    /// What people of each role do besides, or everybody where there are no roles; empty: nobody comes or goes.
+    /// The visits of each role, or of everybody where there are no roles; empty: nobody comes or goes.
     #[inline]
     pub fn visits(&self) -> &[Visit] {
         &self.visits
@@ -112,12 +112,12 @@ impl Rooms {
         self.visits.iter().fold(0, |visited, visit| visited | visit.joined())
     }
 
-    /// Of these, the ones that somebody leaves.
+    /// The visited kinds that somebody leaves.
     pub fn left(&self) -> u8 {
         self.visits.iter().fold(0, |left, visit| left | visit.left())
     }
 
-    /// Who has which role.
+    /// The roles of clients.
     pub fn role_assignment(&self) -> RoleAssignment {
         RoleAssignment::new(&self.roles)
     }
@@ -142,7 +142,7 @@ impl SayKind {
         !self.to_others
     }
 
-    /// To how many a broadcast is due, of so many in its room: the sender is one of them.
+    /// How many of those present in a room a broadcast is due to: the sender is one of them.
     #[inline]
     pub fn hearers(&self, present: u32) -> u32 {
         present.saturating_sub(self.to_others.into())

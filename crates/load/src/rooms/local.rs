@@ -1,4 +1,4 @@
-//! Where the clients of one worker sit, in rooms of every kind.
+//! The members of rooms of every kind at one worker.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl LocalRooms {
         }
     }
 
-    /// Who hears whom.
+    /// The rooms, in which members hear each other.
     #[inline]
     pub fn rooms(&self) -> &Rooms {
         &self.rooms
@@ -73,7 +73,7 @@ impl LocalRooms {
         &self.local_kinds
     }
 
-    /// To how many a message of this kind is due, by its sender's number in the run: the members of its room who hear it.
+    /// How many clients a message of this kind is due to, by its sender's number in the run: the members of its room who hear it.
     #[inline]
     pub fn hearers_of(&self, sender: u32, kind: usize) -> u32 {
         let local_kind = self.kind_of_rooms(kind);

@@ -1,4 +1,4 @@
-//! Where the clients of one worker sit in the rooms of one kind.
+//! The members of rooms of one kind at one worker.
 
 use wire::people::{Division, Layout};
 
@@ -6,7 +6,7 @@ use super::even::Even;
 use super::unequal::UnequalRooms;
 use crate::segment::Segment;
 
-/// Where a client sits among those of its room that are at the same worker.
+/// A client's place among those of its room that are at the same worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalMember {
     /// Its place among them, from 0.
@@ -21,13 +21,13 @@ pub struct LocalRoomKind {
     segment: Segment,
     layout: Layout,
     kind: Kind,
-    /// Of the step, over all workers.
+    /// Clients of the step, over all workers.
     clients: u32,
     /// At this worker, those of earlier steps included.
     here: u32,
 }
 
-/// What it takes to know the places.
+/// Kinds of rooms, each with what gives the places.
 #[derive(Debug)]
 enum Kind {
     One,

@@ -1,4 +1,4 @@
-//! Where the clients of one worker sit in rooms of unequal size: four bytes for each of them, and eight for each room.
+//! The members of rooms of unequal size at one worker: four bytes for each of them, and eight for each room.
 
 use wire::people::Layout;
 

@@ -1,8 +1,8 @@
-//! What people do besides: they join rooms, stay for a while, leave them, and begin again.
+//! Visits: people join rooms, stay for a while, leave them, and begin again.
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody does besides, round and round: they begin in none of the rooms that they visit, and end in none.
+/// A round of joins and leaves that somebody repeats: they begin in none of the rooms that they visit, and end in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
     /// Empty: nothing.

@@ -1,4 +1,4 @@
-//! What control groups allow of the CPUs: a number of microseconds in each period, after which everything in the group
+//! The CPU quota of control groups: a number of microseconds in each period, after which everything in the group
 //! stands still until the next (Documentation/admin-guide/cgroup-v2.rst, `cpu.max`; scheduler/sched-bwc.rst).
 
 use std::fs;

@@ -10,7 +10,7 @@ use crate::socket::Addr;
 
 use super::processes;
 
-/// Where a listener is looked for first: a server opens it before it has clients.
+/// Descriptors among which a listener is looked for first: a server opens it before it has clients.
 const FIRST_FDS: usize = 256;
 
 /// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to another user, whose

@@ -1,4 +1,4 @@
-//! What this program itself costs, and what the machine has left.
+//! The cost of this program, and the machine's idle CPU.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use crate::sys;
 /// Nanoseconds per clock tick: `/proc` counts in hundredths of a second on every Linux that matters (USER_HZ).
 pub(super) const TICK_NS: u64 = 10_000_000;
 
-/// What the calling thread has used since it started.
+/// Usage of the calling thread since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// CPU time in user mode, nanoseconds (microsecond resolution).

@@ -54,7 +54,7 @@ pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }
 
-/// What tells that a process's first thread has run since: how often it has given up a CPU. `None`: it has ended.
+/// A number that tells whether a process's first thread has run since: how often it has given up a CPU. `None`: it has ended.
 pub fn turns(pid: u32) -> Option<u64> {
     let (voluntary, involuntary) = Reader::new().switches(pid, pid).ok()??;
     Some(voluntary + involuntary)

@@ -18,7 +18,7 @@ pub struct Programs {
     processes: HashMap<u32, Process>,
 }
 
-/// What the processes of one name used.
+/// Usage of the processes of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramCpu {
     /// The program's name as the kernel has it, at most 15 bytes.
@@ -56,7 +56,7 @@ impl Programs {
         Programs { processes: pids.into_iter().take(PROCESSES_MAX).filter_map(process).collect() }
     }
 
-    /// What each program used since `before`, the busiest first; those that used nothing, and the trees of `not`, are
+    /// Usage of each program since `before`, the busiest first; those that used nothing, and the trees of `not`, are
     /// left out.
     pub fn since(&self, before: &Programs, not: &[u32]) -> Vec<ProgramCpu> {
         let left_out: HashSet<u32> = self.trees(not).union(&before.trees(not)).copied().collect();
@@ -88,7 +88,7 @@ impl Programs {
         programs
     }
 
-    /// Who waits for what has ended: its parent, or the next above that is still there.
+    /// The process that waits for one that has ended: its parent, or the next above that is still there.
     fn heir_of(&self, ended: &Process, before: &Programs) -> u32 {
         let mut parent = ended.stat.parent;
         for _ in 0..=before.processes.len() {

@@ -12,7 +12,7 @@ use super::own::TICK_NS;
 use super::processes;
 use super::read::{Reader, Stat};
 
-/// What a process tree has used. Times and switches are totals that never go backwards, even as processes and
+/// Usage of a process tree. Times and switches are totals that never go backwards, even as processes and
 /// threads come and go; memory, threads and descriptors are as of now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -28,7 +28,7 @@ pub struct Usage {
     pub involuntary_switches: u64,
     /// Resident memory, bytes; pages shared between the processes count in each.
     pub rss_bytes: u64,
-    /// What of it is backed by files, or shared: the program itself, of which the kernel takes back what is not used.
+    /// The part backed by files, or shared: the program itself, of which the kernel takes back what is not used.
     pub file_bytes: u64,
     /// Live processes.
     pub processes: u32,
@@ -40,7 +40,7 @@ pub struct Usage {
     pub busiest: Option<BusiestThread>,
 }
 
-/// What a process tree has been, as far as the kernel remembers.
+/// The past of a process tree, as far as the kernel remembers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
     /// The most resident memory that each process had, together, bytes.
@@ -93,7 +93,7 @@ pub struct ProcessTree {
 struct Process {
     stat: Stat,
     threads: HashMap<u32, Thread>,
-    /// What was counted for children that ended and that it has not waited for yet.
+    /// Time of ended children that it has not waited for yet.
     owed_user_ticks: u64,
     owed_system_ticks: u64,
 }
@@ -131,7 +131,7 @@ impl Thread {
     }
 }
 
-/// What is read of a process for one sample.
+/// A reading of a process for one sample.
 struct Reading {
     stat: Stat,
     resident_pages: u64,
@@ -142,7 +142,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Of a process that the `last` sample may have known.
+    /// Reads a process that the `last` sample may have known.
     fn of(reader: &mut Reader, pid: u32, stat: Stat, last: Option<&Process>) -> io::Result<Self> {
         let last = last.filter(|last| last.stat.start_ticks == stat.start_ticks).map(|last| &last.threads);
         let (resident_pages, file_pages) = reader.resident_pages(pid)?.unwrap_or_default();
@@ -318,7 +318,7 @@ impl ProcessTree {
         self.processes.insert(pid, Process { stat, threads, owed_user_ticks, owed_system_ticks });
     }
 
-    /// What the processes of the last sample have been since they started. `None` where none may be read.
+    /// The past of the last sample's processes since they started. `None` where none may be read.
     pub fn past(&mut self) -> Option<Past> {
         let mut past = Past::default();
         for pid in self.processes.keys() {

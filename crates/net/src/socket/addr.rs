@@ -1,4 +1,4 @@
-//! Where to connect or listen.
+//! Addresses to connect to or listen on.
 
 use std::fmt;
 use std::io;

@@ -108,7 +108,7 @@ impl Socket {
         let _ = sockopt::set_socket_linger(&self.fd, Some(std::time::Duration::ZERO));
     }
 
-    /// From now on the kernel drops every packet that comes for this socket, unseen and unacknowledged: to the peer, the link is
+    /// Has the kernel drop every packet that comes for this socket, unseen and unacknowledged: to the peer, the link is
     /// as good as cut, and to this end nothing happens any more.
     pub fn drop_input(&self) -> io::Result<()> {
         sys::drop_input(self.as_fd())

@@ -1,4 +1,4 @@
-//! What a side of TLS needs to know before the first connection: whom to trust, or who it is.
+//! The configuration of a side of TLS: whom to trust, or who it is.
 
 use std::fmt;
 use std::io;
@@ -28,7 +28,7 @@ pub struct TlsOptions {
     pub insecure: bool,
     /// The client's own certificate chain (leaf first) and its key, as the texts of PEM files, for servers that ask for it.
     pub identity: Option<(String, Secret)>,
-    /// What the connection is to carry, for both to agree on (RFC 7301); `None`: nothing is asked.
+    /// The protocol of the connection, for both to agree on (RFC 7301); `None`: nothing is asked.
     pub alpn: Option<&'static str>,
 }
 
@@ -68,7 +68,7 @@ impl ClientTls {
         Ok(ClientTls { newcomers: with(false), returned: with(true), sessions })
     }
 
-    /// From now on, keeps the sessions of so many clients for when they come back; at first, of none.
+    /// Keeps the sessions of this many clients for when they come back; at first, of none.
     pub fn keep_sessions(&self, clients: usize) {
         self.sessions.keep(clients);
     }
@@ -93,7 +93,7 @@ pub struct ServerTls {
     config: Arc<ServerConfig>,
 }
 
-/// What a server carries. A client that would take either gets HTTP/1.1, over which there is more: WebSockets, and sessions
+/// Protocols of a server. A client that would take either gets HTTP/1.1, over which there is more: WebSockets, and sessions
 /// over requests.
 const SERVED: [&str; 2] = ["http/1.1", "h2"];
 

@@ -56,7 +56,7 @@ impl TlsError {
         }
     }
 
-    /// What the user can do about it, where there is something.
+    /// The user's remedy, where there is something.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             TlsError::Expired | TlsError::NotYetValid => {

@@ -1,6 +1,6 @@
 //! TLS sessions that clients go on with when they come back: by ticket (RFC 8446 §2.2, RFC 5077) or by id (RFC 5246 §7.3).
 //!
-//! What a server gives to one client is as good for any other, so that the clients of a worker have theirs in one queue. Each is used
+//! A session that a server gives to one client is as good for any other, so that the clients of a worker have theirs in one queue. Each is used
 //! once, by a client that was there before, and the oldest goes first: a newcomer has none.
 
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ struct Kept {
     max: usize,
     tls12: VecDeque<Tls12ClientSessionValue>,
     tls13: VecDeque<Tls13ClientSessionValue>,
-    /// What the server wants a key exchange to be.
+    /// The key exchange that the server wants.
     group: Option<NamedGroup>,
 }
 

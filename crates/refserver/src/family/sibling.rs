@@ -23,7 +23,7 @@ const END: &str = "end\n";
 /// This process is a child of a family.
 pub struct Sibling {
     pub(crate) number: usize,
-    /// Where the family listens, ports known.
+    /// The family's addresses, ports known.
     pub(crate) addrs: Vec<Addr>,
     /// On the family's unix sockets.
     pub(crate) unix: Vec<Arc<Listener>>,

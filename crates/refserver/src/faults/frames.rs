@@ -1,6 +1,6 @@
 //! Output cut into what counts as a message and what does not.
 
-/// What a server's frame of text or binary starts with: whole, and perhaps compressed (RFC 6455 §5.2, RFC 7692 §6).
+/// First bytes of a server's frames of text or binary: whole, and perhaps compressed (RFC 6455 §5.2, RFC 7692 §6).
 const MESSAGES: [u8; 4] = [0x81, 0x82, 0xc1, 0xc2];
 
 /// A part of the output.
@@ -25,7 +25,7 @@ pub(super) fn cut(output: &[u8]) -> (Piece<'_>, &[u8]) {
     (piece, behind)
 }
 
-/// Where the payload of an unmasked frame starts, and its length.
+/// The start of an unmasked frame's payload, and its length.
 fn header(frame: &[u8]) -> (usize, usize) {
     match frame[1] {
         126 => (4, usize::from(u16::from_be_bytes([frame[2], frame[3]]))),

@@ -1,4 +1,4 @@
-//! What becomes of message `k`: pure functions of the faults and the number.
+//! Fates of message `k`: pure functions of the faults and the number.
 
 use fastrand::Rng;
 
@@ -13,7 +13,7 @@ const SALT_ARRIVALS: u64 = 1 << 63;
 const SALT_REPLAYS: u64 = 3 << 62;
 const SALT_DEPARTURES: u64 = 1 << 61;
 
-/// What becomes of one message.
+/// The fate of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fate {
     pub(super) drop: bool,
@@ -56,7 +56,7 @@ impl Faults {
         ends.last().map(|ending| ending.how)
     }
 
-    /// What becomes of message `k` of those that are sent again to clients that come back.
+    /// The fate of message `k` of those that are sent again to clients that come back.
     pub fn replay_fault(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
         let mut holds = |which: Option<Selector>| which.is_some_and(|which| which.holds(k, &mut rng));

@@ -1,9 +1,9 @@
-//! What a server is to do wrong.
+//! The faults of a server.
 
 /// All that a server is to do wrong; by default, nothing. Times are in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Faults {
-    /// What random choices follow from, together with the number of the message or client.
+    /// The seed of random choices, together with the number of the message or client.
     pub seed: u64,
     /// Messages that are not sent.
     pub drop: Option<MessageSelector>,
@@ -95,7 +95,7 @@ pub enum Time {
 pub struct Wave {
     /// How long it lasts: less than the period.
     pub length_ns: u64,
-    /// From one beginning to the next.
+    /// The time from one beginning to the next.
     pub period_ns: u64,
 }
 

@@ -16,7 +16,7 @@ use super::spec::{CloseMethod, Faults};
 /// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
 const LATER_BYTES_MAX: usize = 256 << 20;
 
-/// What the workers of a server have in common: the numbers of messages and clients, and the one that serves.
+/// Shared state of a server's workers: the numbers of messages and clients, and the one that serves.
 #[derive(Debug)]
 pub(crate) struct Shared {
     faults: Faults,
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     epoch_ns: u64,
     messages: AtomicU64,
     clients: AtomicU64,
-    /// From rooms, of clients that stay connected.
+    /// Departures from rooms of clients that stay connected.
     departures: AtomicU64,
     arrivals: AtomicU64,
     /// When the last message taken on will have been served.
@@ -43,7 +43,7 @@ pub(crate) struct ClientFaults {
     pub(crate) silent: bool,
 }
 
-/// What a worker has to do once nothing is being sent.
+/// A fault to carry out once nothing is being sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeferredFault {
     /// Send these bytes, meant for the client of the token, to another.
@@ -131,7 +131,7 @@ impl WorkerFaults {
         lingers
     }
 
-    /// What of `output`, which holds messages for the client of `token`, goes out now. The rest waits here.
+    /// The part of `output`, messages for the client of `token`, that goes out now. The rest waits here.
     pub(crate) fn handle_messages(
         &mut self,
         client: &mut ClientFaults,
@@ -289,7 +289,7 @@ impl WorkerFaults {
         [later, accepted, unread].into_iter().flatten().min()
     }
 
-    /// What was done, by kind.
+    /// Faults done, by kind.
     pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }

@@ -1,4 +1,4 @@
-//! Where a worker does wrong on purpose. Without faults, each of these is one branch.
+//! A worker's faults. Without faults, each of these is one branch.
 
 use std::io;
 use std::thread;

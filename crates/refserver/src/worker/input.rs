@@ -1,4 +1,4 @@
-//! What comes in: bytes, ends of streams, and what the sessions make of them.
+//! Input: bytes, ends of streams, and the sessions' answers.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::connection::Phase;
 /// Reads of one connection per turn: a flood waits for the others.
 pub(super) const READS_PER_TURN: usize = 8;
 
-/// What one call of a session had to say, besides its output.
+/// The results of one call of a session, besides its output.
 #[derive(Default)]
 struct Verdict {
     /// The first answer is written: the handshake's deadline is met.

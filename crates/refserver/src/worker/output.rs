@@ -1,4 +1,4 @@
-//! What goes out: replies, broadcasts, last words.
+//! Output: replies, broadcasts, last words.
 
 use net::errors::ErrorKind;
 

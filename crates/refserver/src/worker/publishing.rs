@@ -1,4 +1,4 @@
-//! What is said to a room by a request from outside.
+//! Messages to a room by requests from outside.
 
 use wire::{Answer, ServerEvent, SessionRequest};
 

@@ -1,4 +1,4 @@
-//! What became of what was due to clients while they were away, for the page's charts.
+//! Copies due to clients while they were away, and their outcomes, for the page's charts.
 
 use results::{Absences, Ages, Step};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub(super) struct AbsencesData {
     count: u64,
     due: u64,
     recovered: u64,
-    /// Where the recovered share lies with 95% confidence.
+    /// The 95% interval of the recovered share.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[f64; 2]>,
 }

@@ -24,7 +24,7 @@ pub(super) fn all(run: &Run, runs: &[Run]) -> Vec<Answer> {
     answers
 }
 
-/// What the server carried.
+/// The load that the server carried.
 fn how_much(run: &Run) -> Answer {
     let claim = conclusion::conclude(run).how_much;
     let memory = run.verdict.memory_per_client.filter(|_| claim.tone == Tone::Plain);
@@ -42,7 +42,7 @@ fn how_much(run: &Run) -> Answer {
     answer
 }
 
-/// Where it stopped doing so, and why.
+/// The load where it stopped doing so, and why.
 fn where_it_breaks(run: &Run) -> Answer {
     Answer::of("Where does it break?", conclusion::conclude(run).breaks)
 }
@@ -76,7 +76,7 @@ fn arrives(run: &Run) -> Answer {
     Answer { question, answer: answer.into(), detail: detail.into(), tone }
 }
 
-/// What speaks against the figures.
+/// Caveats of the figures.
 fn believable(run: &Run) -> Answer {
     let question = "Can I believe it?";
     let trust = &run.verdict.trust;

@@ -1,4 +1,4 @@
-//! What the page's script draws: `crates/report/page/src/data.ts` describes the same to TypeScript. Times are
+//! Data for the page's script: `crates/report/page/src/data.ts` describes the same to TypeScript. Times are
 //! milliseconds, rates per second, CPU 100 for one full core.
 
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
     serde_json::to_string(&page).expect("the page's types are plain data")
 }
 
-/// Of one run among several, the curves are those of the step that stands for it.
+/// The data of one run; among several, its curves are those of the step that stands for it.
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
     let shown = page::shown(run);
@@ -233,7 +233,7 @@ fn began_to_connect_ns(step: &Step) -> u64 {
     step.connecting.first().map_or(0, |first| first.t_ns.saturating_sub(1_000_000_000))
 }
 
-/// What went wrong, by kind: failures as they were counted, and the messages that did not come or came wrong.
+/// Errors by kind: failures as they were counted, and the messages that did not come or came wrong.
 fn errors(step: &Step) -> BTreeMap<String, u64> {
     let kinds = step.errors.iter().map(|(kind, error)| (kind.to_owned(), error.count));
     let messages = step.counts.iter().filter(|(count, n)| **n > 0 && count.facts().is_trouble);

@@ -1,6 +1,6 @@
 //! Results to one HTML file that needs nothing else: no server, no network, no other file.
 //!
-//! What a reader must see in any case (the answers, the steps, the environment, the command) is text that
+//! Everything that a reader must see in any case (the answers, the steps, the environment, the command) is text that
 //! [`view`] fills into `page.html`. What is drawn is data for the script of `crates/report/page`, which is built from
 //! TypeScript and carried along whole. Nothing from the wire or the user is markup: the template escapes, the data is
 //! escaped JSON, and the page's own policy lets no script run but this one.

@@ -1,4 +1,4 @@
-//! What a page is about: runs, and the step and the figure that stand for each.
+//! The subject of a page: runs, and the step and the figure that stand for each.
 
 use results::conclusion::heaviest_kept;
 use results::{Run, Step, Unit};
@@ -13,7 +13,7 @@ pub struct Published {
     pub target: String,
     /// The figure's name: `rtt.p99`, `capacity`.
     pub figure: String,
-    /// What both are measured in.
+    /// The unit of both.
     pub unit: Unit,
     /// As it was published.
     pub then: f64,
@@ -21,16 +21,16 @@ pub struct Published {
     pub now: Option<f64>,
 }
 
-/// What a page is about.
+/// The subject of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
     /// At least one.
     pub runs: &'a [Run],
     /// The other repeats of each run, in the order of the runs; what is not there has none.
     pub repeats: &'a [Vec<Run>],
-    /// What others have published of the same.
+    /// Published figures of the same.
     pub published: &'a [Published],
-    /// Where its readers came from, if there is a way back.
+    /// A link back to where its readers came from, if there is one.
     pub home: Option<&'a str>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn shown(run: &Run) -> usize {
     kept.unwrap_or(run.steps.len().saturating_sub(1))
 }
 
-/// What a reader means by latency, where the run has it.
+/// The run's figure that a reader means by latency, if it has one.
 pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
     let (name, figure) = main_figure_name(step);
     (name, step.figures.get(figure))

@@ -30,7 +30,7 @@ impl<'a> Repeats<'a> {
         (all.len() > 1 && all.iter().all(|one| !main_figure(one).1.is_empty())).then_some(Repeats(all))
     }
 
-    /// From the lowest to the highest that any repeat has; that or more where some never came.
+    /// The range over all repeats, open at its end where some never came.
     pub(super) fn range(&self, q: f64) -> String {
         let found = || {
             self.0.iter().map(|one| {
@@ -42,7 +42,7 @@ impl<'a> Repeats<'a> {
         format!("{low} to {high} in {} repeats", self.0.len())
     }
 
-    /// What charts show of them.
+    /// Their data for charts.
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
         let each = || self.0.iter().map(|step| main_figure(step).1);

@@ -1,4 +1,4 @@
-//! What every page is made with: the frame and the templates in it, the script and the style that it carries along.
+//! The frame of every page: the frame and the templates in it, the script and the style that it carries along.
 
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, context};

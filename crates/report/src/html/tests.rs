@@ -9,7 +9,7 @@ fn page_of(runs: &[Run]) -> String {
     html(&Page { runs, ..Page::default() })
 }
 
-/// What is drawn, as the script gets it.
+/// The chart's data, as the script gets it.
 fn data_of(page: &str) -> serde_json::Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("the data");
     serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")

@@ -1,4 +1,4 @@
-//! What the page says in words: the same sentences as every other format, laid out to be understood at a glance.
+//! The page's text: the same sentences as every other format, laid out to be understood at a glance.
 
 use std::slice;
 
@@ -50,13 +50,13 @@ struct RunView {
     facts: Vec<Fact>,
     latency: Latency,
     doubts: Vec<String>,
-    /// Of a sweep, what each number of clients could carry.
+    /// The capacity of each number of clients in a sweep.
     level_columns: [&'static str; LEVEL_NAMES.len()],
     levels: Vec<[String; LEVEL_NAMES.len()]>,
     limits: Vec<LimitView>,
     columns: Vec<String>,
     rows: Vec<RowView>,
-    /// What parts of the run came to that differ: kinds of messages, roles, sizes of rooms.
+    /// Figures of the run's parts: kinds of messages, roles, sizes of rooms.
     parts: Vec<PartsView>,
     health_columns: Vec<String>,
     health: Vec<Vec<String>>,
@@ -71,7 +71,7 @@ struct Fact {
     note: String,
 }
 
-/// What a comparison needs: which figure it is, and its median and tail.
+/// A latency for a comparison: which figure it is, and its median and tail.
 #[derive(Default, Serialize)]
 struct Latency {
     figure: &'static str,
@@ -112,7 +112,7 @@ pub(super) fn view(page: &Page<'_>) -> View {
     }
 }
 
-/// Of two runs of one scenario, as `throng compare` has it.
+/// The comparison of two runs of one scenario, as `throng compare` has it.
 fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
     let [a, b] = page.runs else { return None };
     if a.scenario != b.scenario {
@@ -258,7 +258,7 @@ fn limits(run: &Run) -> Vec<LimitView> {
     run.verdict.limits.iter().chain(stop).chain(standing).map(view).collect()
 }
 
-/// What the generator did and how well, step by step.
+/// The generator's work and health, step by step.
 fn health(run: &Run) -> StepTable {
     let names = [
         "clients",

@@ -1,10 +1,10 @@
-//! What became of what was due to clients while they were away.
+//! Copies due to clients while they were away, and their outcomes.
 
 use results::format::{count, duration};
 use results::{Absences, Ages, Step};
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// Where rows of ages end, as they are printed.
+/// The ends of rows of ages, as printed.
 const EDGES_S: [u64; 8] = [1, 2, 5, 10, 20, 30, 60, 120];
 
 /// All of it in a line; and by how the connections ended and how old the messages were, where that differs.

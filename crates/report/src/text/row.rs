@@ -7,12 +7,12 @@ use crate::style::{Colour, Style};
 /// No terminal is narrower: below that, lines are as long as they are.
 const COLUMNS_MIN: usize = 40;
 
-/// What all rows of a block have in common.
+/// The layout shared by all rows of a block.
 pub(super) struct Rows<'a> {
     pub(super) style: &'a Style,
-    /// Where labels begin.
+    /// The column where labels begin.
     pub(super) indent: usize,
-    /// Where values do, behind the labels' first column.
+    /// The column where values begin, behind the labels' first column.
     pub(super) label: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What each kind of messages and the people of each role came to: what was due and what came of it, and how long that took.
+//! Figures by kind of messages and by role: counts and latencies.
 
 use results::format::count;
 use results::{RoleFigures, SayFigures, Step};
@@ -30,7 +30,7 @@ fn of_role(role: &RoleFigures, open: u64) -> String {
     people + &messages(&role.counts) + &figures(&role.rtt, &role.delivery, open)
 }
 
-/// What was sent and what came, and what did not as it should have.
+/// Messages sent, received, lost and wrong.
 fn messages(counts: &Counts) -> String {
     let amounts = format!(
         "{} sent, {} of {} received",

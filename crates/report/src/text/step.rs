@@ -12,12 +12,12 @@ use crate::style::{Colour, Style, Words};
 use crate::text::row::Rows;
 use crate::text::{absences, says};
 
-/// Where the values of the lines below the first begin.
+/// The column where the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 12;
 /// The width of one figure, its name included: a row of them has 80 columns.
 const CELL_WIDTH: usize = 13;
 
-/// Who completes this share of what is sent keeps up.
+/// The share of messages completed from which a server keeps up.
 const KEPT_UP_SHARE: f64 = 0.99;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
@@ -75,7 +75,7 @@ fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, S
     figures.map(|timed| (label(timed), percentiles(step, timed))).collect()
 }
 
-/// What stands before a figure's line.
+/// The label of a figure's line.
 fn label(timed: Timed) -> &'static str {
     timed.facts().rooms.unwrap_or(timed.name())
 }
@@ -96,7 +96,7 @@ fn shown(step: &Step) -> &'static [Timed] {
     }
 }
 
-/// What was asked of the step; or websocket-bench's line.
+/// The load asked of the step; or websocket-bench's line.
 fn first_line(scenario: Scenario, step: &Step, style: &Style) -> String {
     match style.words {
         Words::WebsocketBench(percentile) => line_of_websocket_bench(step, percentile),
@@ -170,7 +170,7 @@ fn messages(step: &Step) -> Option<String> {
     ))
 }
 
-/// What the server said by itself, and how often each client heard something.
+/// Pushes of the server, and how often each client heard one.
 fn pushes(step: &Step) -> Option<String> {
     let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
     let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
@@ -184,7 +184,7 @@ fn completed(rates: &Rates) -> Option<f64> {
     (0.0 < completed && completed < KEPT_UP_SHARE * sent).then_some(completed)
 }
 
-/// What the sentence is not about, as far as there was any.
+/// The counts that the sentence leaves out, as far as there are any.
 fn others(counts: &Counts, of: CountOf) -> String {
     let said = |(counted, &n): (Count, &u64)| {
         let words = counted.facts().words.filter(|_| n > 0 && counted.facts().of == of)?;
@@ -193,13 +193,13 @@ fn others(counts: &Counts, of: CountOf) -> String {
     counts.iter().filter_map(said).collect()
 }
 
-/// Whose the time of the slow messages was, with the programs that had the CPU that was waited for.
+/// The owners of the slow messages' time, with the programs that had the CPU that was waited for.
 fn slow_time(step: &Step) -> Option<String> {
     let (from_ns, owners) = verdict::slow_time(step)?;
     Some(format!("rtt from {}: {}", duration(from_ns), owners.told(step)))
 }
 
-/// Who used how much; a generator that is known stands beside a server that is not seen.
+/// Usage by owner; a generator that is known stands beside a server that is not seen.
 fn resources(step: &Step) -> Vec<(&'static str, String)> {
     let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
     let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());

@@ -11,7 +11,7 @@ use crate::reading;
 use crate::style::{Style, Words};
 use crate::text::row::Rows;
 
-/// Where the values begin.
+/// The column where the values begin.
 const LABEL_WIDTH: usize = 10;
 /// Doubts in the summary: a sweep has dozens of steps, each with its own.
 const TRUST_LINES_MAX: usize = 6;
@@ -89,7 +89,7 @@ pub(crate) fn ceiling(run: &Run) -> Option<String> {
     })
 }
 
-/// What each number of clients could carry, a line a level.
+/// The capacity of each number of clients, a line a level.
 fn level_table(levels: &[Level]) -> Option<String> {
     if levels.is_empty() {
         return None;
@@ -120,7 +120,7 @@ pub(crate) fn level_cells(level: &Level) -> [String; 6] {
     ]
 }
 
-/// What a client costs elsewhere, where that is known.
+/// The cost of a client elsewhere, where that is known.
 fn beside_the_server(run: &Run) -> String {
     let Some(step) = run.steps.last() else { return String::new() };
     let kernel = step.machine.as_ref().and_then(|machine| machine.kernel_bytes_per_client);

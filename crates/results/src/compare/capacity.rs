@@ -7,7 +7,7 @@ use super::row::Row;
 use crate::judgement::Unit;
 use crate::run::Run;
 
-/// What the figure is called.
+/// The figure's name.
 pub(super) const NAME: &str = "capacity";
 
 /// Their row: by repeats where both sides have them, or else by the interval that each search gave. One that did not tell
@@ -51,7 +51,7 @@ fn mean(side: &[Capacity]) -> f64 {
     side.iter().map(|found| found.clients as f64).sum::<f64>() / side.len() as f64
 }
 
-/// What a side's searches leave open together; `None`: one of them did not tell.
+/// The range that a side's searches leave open; `None` if one of them did not tell.
 fn range(side: &[Capacity]) -> Option<Interval> {
     let high = |found: &Capacity| if found.at_least { f64::INFINITY } else { found.high as f64 };
     side.iter().all(Capacity::is_decided).then(|| Interval {

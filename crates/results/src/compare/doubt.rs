@@ -1,4 +1,4 @@
-//! What else than the servers may explain a difference between two sides.
+//! Other explanations of a difference than the servers.
 //!
 //! Rules. A caveat speaks against a difference only if it is about the metric, and as large as the difference. What both
 //! sides have alike explains none: it is the excess of one side over the other that counts. How much runs vary is in the

@@ -1,4 +1,4 @@
-//! What a comparison consists of: a figure at a level, on both sides.
+//! A row of a comparison: a figure at a level, on both sides.
 
 use stats::compare::{self, Better, Change, REPEATS_MIN};
 use stats::{Count, Interval, Timed};
@@ -17,7 +17,7 @@ pub struct Row {
     pub asked_per_s: Option<f64>,
     /// The figure as limits name it: `rtt.p99`, `rate`, `role.speaker.rtt.p99`; or `capacity`.
     pub figure: String,
-    /// What it is measured in.
+    /// Its unit.
     pub unit: Unit,
     /// Which direction is the better one.
     pub better: Better,
@@ -29,7 +29,7 @@ pub struct Row {
     pub at_least: [bool; 2],
     /// The comparison of both. `None`: too few seconds, too few runs, or a value that is not known.
     pub found: Option<compare::Comparison>,
-    /// What it says.
+    /// The change it shows.
     pub change: Change,
     /// A latency or a rate that cannot be said to have stayed as it was: B did not hold this load, and A did; or in a loop that
     /// waits for answers, the generator or the machine set the pace on both sides.
@@ -70,7 +70,7 @@ impl Row {
 pub struct Comparison {
     /// In the order of the levels of A.
     pub rows: Vec<Row>,
-    /// What a reader has to know, as plain sentences.
+    /// Notes for the reader, as plain sentences.
     pub notes: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ const OTHERS: [Figure; 8] = [
     Figure::Gauge(Gauge::ServerRss),
 ];
 
-/// What is compared of such a part of a scenario's runs, its main figure first.
+/// The figures compared of such a part of a scenario's runs, its main figure first.
 pub(super) fn figures(part: &Part, scenario: Scenario) -> Vec<Figure> {
     let main = scenario.main_figure();
     let others = [Timed::Rtt, Timed::Delivery].into_iter().chain(Timed::BY_ROOM_SIZE);

@@ -20,14 +20,14 @@ pub struct Rule {
     share: f64,
 }
 
-/// What became of a rule at one level.
+/// The outcome of a rule at one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ruled<'a> {
     /// The figure it is about.
     pub row: &'a Row,
-    /// What became of it.
+    /// Its outcome.
     pub ruling: Ruling,
-    /// What it would be, if nothing spoke against it.
+    /// The outcome if nothing spoke against it.
     pub doubted: Option<Ruling>,
 }
 
@@ -42,7 +42,7 @@ pub enum RuleError {
     /// The scenario has no such figure.
     #[error("there is no figure {figure:?} to compare in {scenario}; there are capacity, {known}")]
     Figure {
-        /// What was asked for.
+        /// The figure asked for.
         figure: String,
         /// The scenario.
         scenario: Scenario,
@@ -90,7 +90,7 @@ impl Rule {
         &self.text
     }
 
-    /// What it says of the figure: `slower by 5%`.
+    /// Its claim of the figure: `slower by 5%`.
     pub fn claim(&self) -> &str {
         self.text.split_once(char::is_whitespace).map_or("", |(_, claim)| claim.trim())
     }
@@ -100,7 +100,7 @@ impl Rule {
         self.share
     }
 
-    /// What becomes of it at each level. None of them: the figure was not measured at a level that both sides have.
+    /// Its outcome at each level. Empty if the figure was not measured at a level that both sides have.
     pub fn check<'a>(&self, comparison: &'a Comparison) -> Vec<Ruled<'a>> {
         let of_figure = comparison.rows.iter().filter(|row| row.figure == self.figure);
         of_figure

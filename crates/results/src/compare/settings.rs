@@ -1,4 +1,4 @@
-//! What the sides of a comparison were asked that the other was not, by their command lines: a level is but clients and a rate.
+//! Settings that differ between the sides of a comparison, by their command lines: a level is but clients and a rate.
 
 use std::collections::BTreeSet;
 
@@ -35,10 +35,10 @@ const OWN: [&str; 28] = [
     "-f",
     "-q",
 ];
-/// What stands for a secret: two command lines may have been recorded with different keys.
+/// The text in place of a secret: two command lines may have been recorded with different keys.
 const HIDDEN: &str = "***";
 
-/// What they were asked that differs, in a sentence.
+/// The settings that differ, in a sentence.
 pub(super) fn differ(a: &[Run], b: &[Run]) -> Option<String> {
     let (of_a, of_b) = (all_asked(a), all_asked(b));
     let only = |name: &str, one: &BTreeSet<String>, other: &BTreeSet<String>| {

@@ -28,17 +28,17 @@ pub struct Claim {
     pub key: &'static str,
     /// The load that it is about: `300 clients`.
     pub load: Option<String>,
-    /// What is claimed of it: `not at 300 clients, the most that was tried`.
+    /// The claim: `not at 300 clients, the most that was tried`.
     pub answer: String,
     /// How it is meant.
     pub tone: Tone,
-    /// What was lost.
+    /// Losses.
     pub losses: Vec<Loss>,
-    /// What else there is to say: `300 messages/s`.
+    /// Further facts: `300 messages/s`.
     pub facts: Vec<String>,
-    /// What held it back.
+    /// The cause that held it back.
     pub cause: Option<Found>,
-    /// What stands between the two parts on one line.
+    /// The joint between the two parts on one line.
     joint: &'static str,
 }
 
@@ -68,7 +68,7 @@ impl Claim {
         Self { joint, ..self }
     }
 
-    /// What there is to say about the answer: `250 of 5,000 copies missing; bottleneck server: …`.
+    /// The detail of the answer: `250 of 5,000 copies missing; bottleneck server: …`.
     pub fn detail(&self) -> String {
         let losses = self.losses.iter().map(ToString::to_string);
         let facts = losses.chain(self.facts.iter().cloned()).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! What was held: of a search, of a sweep of rates, of steps.
+//! The load that was held, in a search, a sweep of rates or steps.
 
 use stats::capacity::Inconclusive;
 
@@ -69,7 +69,7 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     Some(claim.with_facts(vec![safe, beyond]))
 }
 
-/// What gave out at the lowest rate of a level that broke a limit, if it was not the server.
+/// The resource that gave out at the lowest rate of a level that broke a limit, if it was not the server.
 fn gave_out(run: &Run, level: &Level) -> Option<String> {
     let overload = run.steps.iter().find(|step| {
         let is_of_level = step.clients == level.clients && step.rates.asked_per_s == level.overload_per_s;
@@ -145,7 +145,7 @@ pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {
     Claim::new(key, Tone::Doubt, "cannot tell").with_facts(vec![why]).joined_by(": ")
 }
 
-/// What a step's clients did, and how fast.
+/// The work of a step's clients, and how fast it went.
 fn work(run: &Run, step: &Step) -> Vec<String> {
     let &Rates { achieved_per_s: achieved, received_per_s: received, .. } = &step.rates;
     let facts = run.scenario.facts();

@@ -1,4 +1,4 @@
-//! What was lost, wrong or too slow; each from the count that its limit is about.
+//! Losses, errors and slow answers; each from the count that its limit is about.
 
 use stats::Count;
 
@@ -18,7 +18,7 @@ const QUEUED_RATE_MIN: f64 = 0.99;
 const EXPLAINED: f64 = 0.9;
 /// The kind of error of a handshake that was refused by an answer of HTTP.
 const HTTP_STATUS: &str = "http_status";
-/// From so many messages on, as many missing copies are no coincidence.
+/// Messages from which on as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
 /// Why a step does not pass: standing limits by what was lost, and the others as they were written.
@@ -73,14 +73,14 @@ pub(super) fn all(scenario: Scenario, step: &Step) -> Vec<Loss> {
         .collect()
 }
 
-/// What was due to clients while they were away, and never came: no limit is about it, for few servers keep it.
+/// Copies due to clients while they were away that never came: no limit is about it, for few servers keep it.
 pub(super) fn while_away(step: &Step) -> Option<Loss> {
     let (lost, of) = (step.counts.lost_offline, step.counts.offline_due);
     let is_told = Figure::Counted(Counted::Count(Count::LostOffline)).is_told(step);
     (lost > 0 && is_told).then_some(Loss::WhileAway { lost, of })
 }
 
-/// What a limit's figure came to: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without lag` where that would
+/// The value of a limit's figure: `6.40s`; `at least 9.00s` where some never came; `6.40s, or 300ms without lag` where that would
 /// have kept it.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
@@ -107,7 +107,7 @@ fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
     (2..=9).map(written).find(is_apart).unwrap_or_else(|| actual.to_string()) + "%"
 }
 
-/// What a standing limit's metric lost; `None` where there is nothing of it.
+/// The loss by a standing limit's metric; `None` if it is zero.
 fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
     let counts = &step.counts;
     let what = due(scenario, step).to_owned();
@@ -154,7 +154,7 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
     })
 }
 
-/// What a rate that was not kept came to.
+/// The value of a rate that was not kept.
 fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
     let (asked, achieved) = (step.due_per_s()?, step.rates.achieved_per_s?);
     let is_answered = achieved >= asked * QUEUED_RATE_MIN;
@@ -203,7 +203,7 @@ fn is_one_each(step: &Step) -> bool {
     counts.missing == counts.sent && counts.sent >= OWN_COPIES_MIN && counts.received > 0 && !has_deaf
 }
 
-/// What is due for a message.
+/// Deliveries due for a message.
 fn due(scenario: Scenario, step: &Step) -> &'static str {
     match scenario.facts().due {
         Due::Copies => "copies",
@@ -212,7 +212,7 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
     }
 }
 
-/// What kept clients from connecting. An answer of HTTP that refused one is told by its status.
+/// Errors that kept clients from connecting. An answer of HTTP that refused one is told by its status.
 fn why_not(step: &Step) -> Kinds {
     if step.counts.disconnects > 0 {
         return Kinds::default();

@@ -11,7 +11,7 @@ use stats::{Count, CountOf, Counts, Errors};
 
 use super::mirror::{mirror, seconds};
 
-/// Where failures stand by their kind.
+/// The key of failures by their kind.
 const ERRORS: &str = "errors";
 
 /// Counts and errors. Those of messages are left out where none was exchanged, and what most steps do not have where

@@ -35,7 +35,7 @@ pub(super) fn told<F: Finding>(sentences: Vec<String>, keyed: Vec<FileFinding>) 
     sentences.into_iter().map(read).collect()
 }
 
-/// What was lost, with its sentence. It follows from the counts, so that nothing reads it back.
+/// A loss, with its sentence. It follows from the counts, so that nothing reads it back.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileLoss {
     #[serde(flatten)]

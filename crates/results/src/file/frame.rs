@@ -17,9 +17,9 @@ pub(super) const STEPS: &str = "\n  \"steps\": [";
 /// A results file without its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What stands before the steps.
+    /// The text before the steps.
     pub head: String,
-    /// What stands behind them.
+    /// The text behind them.
     pub tail: String,
 }
 
@@ -37,7 +37,7 @@ impl Frame {
         tail.starts_with(']').then(|| Frame { head: format!("{head}{STEPS}"), tail: tail.into() })
     }
 
-    /// What stands behind the last of `steps` steps.
+    /// The text behind the last of `steps` steps.
     pub fn end(&self, steps: usize) -> String {
         if steps == 0 { self.tail.clone() } else { format!("\n  {}", self.tail) }
     }

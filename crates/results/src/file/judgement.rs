@@ -1,4 +1,4 @@
-//! What was made of the figures, in the file: limits kept or not, and what held the run back.
+//! Judgements in the file: limits kept or not, and the bottleneck.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -47,7 +47,7 @@ macro_rules! mirror {
 
 pub(super) use mirror;
 
-/// To three decimals: a rate or a percentage has no more to say. `None` for what is no number.
+/// Rounds to three decimals: a rate or a percentage has no more to say. `None` if it is no number.
 pub(super) fn rounded(value: f64) -> Option<f64> {
     value.is_finite().then(|| (value * 1e3).round() / 1e3)
 }

@@ -1,4 +1,4 @@
-//! What server, generator and machine used, in the file.
+//! Usage of server, generator and machine, in the file.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -86,7 +86,7 @@ struct FileLevel {
     knee: Option<FileKnee>,
 }
 
-/// What the run says, for readers of the file; throng composes the sentences anew when it reads the file back.
+/// The run's sentences, for readers of the file; throng composes the sentences anew when it reads the file back.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct FileSentences {

@@ -1,4 +1,4 @@
-//! Where the time of round trips went, in the file. Shares by owner are made of the rest, and written for who reads the file.
+//! The account of round trips, in the file. Shares by owner are made of the rest, and written for who reads the file.
 
 use std::collections::BTreeMap;
 

@@ -121,7 +121,7 @@ mod density {
     }
 }
 
-/// What a step was at when the user ended it.
+/// The phase of a step when the user ended it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FileInterrupted {

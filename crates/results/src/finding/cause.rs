@@ -1,11 +1,11 @@
-//! What held a step back. The first word of a key says who: the server, the generator, the machine, the network, nothing,
+//! Causes that hold a step back. The first word of a key says who: the server, the generator, the machine, the network, nothing,
 //! or something unknown ([`Bottleneck`](crate::Bottleneck)).
 
 use super::quantity::{Cores, Factor, Ns, PerS, Percent, Programs, Quantile, Span};
 use super::table::findings;
 
 findings! {
-    /// What held a step back, with the numbers that show it. [`verdict`](crate::verdict) finds it.
+    /// A cause that held a step back, with the numbers that show it. [`verdict`](crate::verdict) finds it.
     Cause:
 
     /// Ports, files or memory of the generator's own: an error that the server never saw.
@@ -26,17 +26,17 @@ findings! {
     } => "it lost {}", lost_agents(&lost, &of);
     /// A worker used up its CPU.
     GeneratorCpu "generator.cpu" {
-        /// Of a core.
+        /// Percent of a core.
         cpu: Percent,
     } => "a worker's CPU was at {cpu} of a core";
     /// The generator's control group used up its CPU quota.
     GeneratorQuota "generator.quota" {
-        /// Of the quota's periods.
+        /// Percent of the quota's periods.
         throttled: Percent,
     } => "the CPU quota of its control group was used up in {throttled} of the periods";
     /// The generator did nearly all that it was calibrated to do.
     GeneratorCeiling "generator.ceiling" {
-        /// Of the calibrated rate.
+        /// Percent of the calibrated rate.
         used: Percent,
     } => "it did {used} of what it can do here, by throng calibrate";
     /// Messages of an open loop waited because every connection had as many under way as it may have, and the rate needs more
@@ -63,7 +63,7 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
     } => "it was busy with other messages: up to {lag} of the {metric} {quantile} of {latency} is its own";
     /// The generator was late, and nothing visible explains it.
@@ -74,7 +74,7 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
     } => "it was late for no visible reason: up to {lag} of the {metric} {quantile} of {latency} is its own";
     /// Messages were not sent in time although the server was idle.
@@ -125,7 +125,7 @@ findings! {
     } => "it closed {lost} of {of} {what}, each {after} after its last message: an idle timeout";
     /// No request to publish succeeded.
     ServerPublishedNone "server.published_none" {
-        /// What the first request got.
+        /// The first request's answer.
         example: String,
     } => "it published none of the messages that it was asked to ({example})";
     /// No message was answered.
@@ -135,14 +135,14 @@ findings! {
     } => "it answered none of {messages} messages";
     /// The server used up the CPU that it may use.
     ServerCpu "server.cpu" {
-        /// Of these cores.
+        /// Percent of these cores.
         cpu: Percent,
         /// The cores that it may use.
         cores: Cores,
     } => "its CPU was at {cpu} of {cores}";
     /// The server's control group used up its CPU quota.
     ServerQuota "server.quota" {
-        /// Of the quota's periods.
+        /// Percent of the quota's periods.
         throttled: Percent,
         /// The quota, where it is known.
         cores: Option<Cores>,
@@ -151,7 +151,7 @@ findings! {
     ServerThread "server.thread" {
         /// The thread's name.
         thread: String,
-        /// Of a core.
+        /// Percent of a core.
         cpu: Percent,
     } => "its thread \"{thread}\" was at {cpu} of a core";
     /// Connections were refused.
@@ -202,7 +202,7 @@ findings! {
         /// Messages due.
         due: u64,
     } => "it had not yet delivered {missing} of {due} messages due";
-    /// What the server says by itself broke a limit.
+    /// Pushes of the server broke a limit.
     ServerSaysLate "server.says_late" {
         /// The limit.
         limit: String,
@@ -237,7 +237,7 @@ findings! {
     ServerAsleep "server.asleep" {
         /// Mean time of an answer.
         service: Ns,
-        /// Of it with a CPU.
+        /// The part of it with a CPU.
         cpu: Ns,
     } => "it waits, for a lock, a timer or another service: {service} an answer, {cpu} of it with a CPU";
     /// The server stood still now and then, and answered at once in between.
@@ -287,7 +287,7 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
     } => "{}: up to {lag} of the {metric} {quantile} of {latency} is waiting for it", contention(&stolen, &programs);
     /// The same where the server on that machine waited as well.
@@ -302,7 +302,7 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
     } => "{}: up to {lag} of the {metric} {quantile} of {latency} is the generator's waiting for it, and the server will have \
           waited as long", contention(&stolen, &programs);
@@ -318,7 +318,7 @@ findings! {
 
     /// A link was full.
     NetworkLink "network.link" {
-        /// Of its speed.
+        /// Percent of its speed.
         used: Percent,
     } => "a link carried {used} of its speed";
     /// Segments were lost.
@@ -365,7 +365,7 @@ findings! {
     Shared "unknown.shared" {
         /// The p95.
         latency: Ns,
-        /// Whose the time of the messages was that took as long or longer: shares.
+        /// Owners of the time of messages that took as long or longer: shares.
         owners: String,
     } => "the time of the messages that took {latency} or longer is shared: {owners}";
     /// The load was too short to see anything.
@@ -381,7 +381,7 @@ pub(super) fn lost_agents(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
     format!("{lost} of {of} agents and {whose} share of the load")
 }
 
-/// Who had the CPU that was waited for.
+/// The owners of the CPU that was waited for.
 pub(super) fn contention(
     stolen: &Span<'_, Option<Percent>>,
     programs: &Span<'_, Option<Programs>>,

@@ -1,4 +1,4 @@
-//! What weakens the metrics of a step, and of a run.
+//! Caveats of a step's metrics, and of a run's.
 
 use super::cause::{contention, lost_agents};
 use super::quantity::{Bytes, Ns, Percent, Programs, Quantile, Span};
@@ -46,9 +46,9 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
-        /// Of the latency.
+        /// The part of the latency.
         lag: Ns,
         /// CPU that a hypervisor gave to other machines, where that is why.
         stolen: Option<Percent>,
@@ -62,9 +62,9 @@ findings! {
         latency: Ns,
         /// The metric.
         metric: String,
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
-        /// Of the latency.
+        /// The part of the latency.
         lag: Ns,
     } => "latencies are upper bounds: of the {metric} {quantile} of {latency}, {lag} may be the generator's own";
     /// Messages were sent later than they were due.
@@ -72,7 +72,7 @@ findings! {
         /// The longest delay.
         by: Ns,
     } => "the generator fell behind its schedule by up to {by}";
-    /// What listens is known to pass on what others answer.
+    /// The listener is known to pass on others' answers.
     Proxy "caveat.proxy" {
         /// Its program.
         name: String,
@@ -88,7 +88,7 @@ findings! {
     } => "other programs used {others} of the generator's machine{}", programs.within(" (", ")");
     /// A percentile of few samples.
     Samples "caveat.samples" {
-        /// Of the metric.
+        /// The metric's quantile.
         quantile: Quantile,
         /// Samples there are.
         samples: u64,
@@ -159,7 +159,7 @@ findings! {
     EndedByFiles "caveat.ended_by_files" {
         /// The most clients that it may have.
         clients: u64,
-        /// What to type for more.
+        /// The command for more.
         remedy: String,
     } => "ended by the generator's limit of open files ({clients} clients), not by the server: pass {remedy}";
     /// Compression lets both ends keep a window for each client.
@@ -213,7 +213,7 @@ findings! {
         failures: u64,
         /// All readings.
         reads: u64,
-        /// What the last of them met, in words.
+        /// The last one's error, in words.
         last: String,
     } => "the target's metrics could not be read {failures} of {reads} times: {last}";
 }

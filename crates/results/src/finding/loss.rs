@@ -1,10 +1,10 @@
-//! What was lost, wrong or late.
+//! Losses: messages lost, wrong or late.
 
 use super::quantity::{Kinds, Ns, PerS, Percent, Span};
 use super::table::findings;
 
 findings! {
-    /// What was lost, wrong or late in a step: that is a fact about the server, and no [`Caveat`](super::Caveat).
+    /// A loss in a step, something wrong or late: it is a fact about the server, and no [`Caveat`](super::Caveat).
     Loss:
 
     /// Clients that did not connect.
@@ -134,7 +134,7 @@ findings! {
         of: u64,
         /// `copies` or `answers`.
         what: String,
-        /// Of the wrong ones, those for another room.
+        /// The wrong ones for another room.
         leaked: u64,
     } => "{} wrong, {leaked} of them leaked into other rooms", wrong.part_of(&of, &what);
     /// Answers that came after the schedule.
@@ -148,13 +148,13 @@ findings! {
     } => "{} queued up", late.part_of(&of, &what);
     /// Messages were acknowledged whose copies did not come.
     Kept "loss.kept" {
-        /// What came of all that was due.
+        /// The percentage of all due that came.
         kept: Percent,
         /// `copies` or `answers`.
         what: String,
         /// Messages due.
         asked: PerS,
-        /// What is sent: `messages`.
+        /// The noun for messages sent: `messages`.
         sends: String,
     } => "{kept} of the {what} of {asked:#} {sends}/s came";
     /// The rate was not kept.
@@ -163,7 +163,7 @@ findings! {
         achieved: PerS,
         /// Messages due.
         asked: PerS,
-        /// What is sent: `messages`.
+        /// The noun for messages sent: `messages`.
         sends: String,
     } => "{achieved} answered of {asked:#} {sends}/s";
     /// Copies due to clients that were away.
@@ -177,7 +177,7 @@ findings! {
     Limit "loss.limit" {
         /// The limit as it was written.
         limit: String,
-        /// What the metric came to, with its unit.
+        /// The metric's value, with its unit.
         actual: String,
     } => "{limit} was {actual}";
     /// A limit of the user's was broken because there was nothing to measure.

@@ -192,7 +192,7 @@ impl Quantity for Programs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kinds(pub Vec<(String, u64)>);
 
-/// So many kinds are named in a sentence.
+/// How many kinds are named in a sentence.
 const KINDS_NAMED_MAX: usize = 3;
 
 impl Quantity for Kinds {
@@ -255,7 +255,7 @@ impl<T: Quantity> Quantity for Option<T> {
         }
     }
 
-    /// What a step does not know of does not set it apart.
+    /// Whether two are alike but for their numbers; a number that a step does not know does not set it apart.
     fn is_alike(&self, other: &Self) -> bool {
         self.as_ref().zip(other.as_ref()).is_none_or(|(own, other)| own.is_alike(other))
     }
@@ -363,13 +363,13 @@ fn name<T: Quantity>(field: &str) -> String {
     format!("{field}{}", T::UNIT)
 }
 
-/// To three decimals: a percentage or a rate has no more to say. Sentences take the number as the file has it, so that one
+/// Rounds to three decimals: a percentage or a rate has no more to say. Sentences take the number as the file has it, so that one
 /// made of the file is the same.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// To one decimal near both ends, where it tells some from none and all but a few from all; else whole.
+/// Rounds to one decimal near both ends, where it tells some from none and all but a few from all; else whole.
 fn percent(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
     let is_near_an_end = tenths < 10.0 || tenths > 98.5 && tenths < 100.0;

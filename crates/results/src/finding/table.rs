@@ -28,7 +28,7 @@ pub trait Finding: Sized + std::fmt::Display {
     /// Whether both differ in nothing but their numbers.
     fn is_alike(&self, other: &Self) -> bool;
 
-    /// Of two that are alike, each of their numbers that is the extreme.
+    /// Merges two that are alike: each number that is the extreme.
     fn merged(&self, other: &Self, extreme: Extreme) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! What holds of every row of the tables. Their wording stands in docs/FINDINGS.md.
+//! Rules of every row of the tables. Their wording stands in docs/FINDINGS.md.
 
 use std::collections::BTreeSet;
 

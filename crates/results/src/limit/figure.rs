@@ -37,7 +37,7 @@ pub(crate) enum Counted {
     Errors,
     /// One of the counts that have a limit.
     Count(Count),
-    /// What came that was not due.
+    /// Messages that came and were not due.
     Wrong,
     /// Clients that did not become usable.
     Unusable,
@@ -113,7 +113,7 @@ impl Figure {
         counted.or_else(rate).or_else(gauge)
     }
 
-    /// What a limit is about; `None` where it is about something timed.
+    /// The figure of a limit; `None` where it is about something timed.
     pub(crate) fn of_limit(limit: &LimitOutcome) -> Option<Self> {
         Figure::untimed(limit.figure())
     }
@@ -333,7 +333,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
     }
 }
 
-/// What could fail: connections that were begun or kept, and messages.
+/// Occasions to fail: connections that were begun or kept, and messages.
 fn occasions(step: &Step) -> u64 {
     let Counts { sent, connects, connected, .. } = step.counts;
     step.connections() + connects.saturating_sub(connected) + sent

@@ -1,4 +1,4 @@
-//! What of a step a figure is of: the whole, the messages of one kind, or the people of one role.
+//! Parts of a step that figures are of: the whole, the messages of one kind, or the people of one role.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::figure::{Counted, Figure};
 use crate::scenario::Scenario;
 use crate::step::{RoleFigures, SayFigures, Step};
 
-/// What of a step a figure is of.
+/// Parts of a step that figures are of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
@@ -42,7 +42,7 @@ impl Part {
         [Part::Whole].into_iter().chain(says).chain(roles)
     }
 
-    /// What an error message says of the figures of parts, behind those of the whole.
+    /// The parts' figures for an error message, behind those of the whole.
     pub(crate) fn known(scenario: Scenario) -> &'static str {
         if is_parted(scenario) { KNOWN } else { "" }
     }
@@ -67,7 +67,7 @@ impl Part {
         }
     }
 
-    /// What is known of it, as if the step had nothing else; `None`: the step has no such part.
+    /// This part as if the step had nothing else; `None` if the step has no such part.
     pub(crate) fn of<'a>(&self, step: &'a Step) -> Option<Cow<'a, Step>> {
         match self {
             Part::Whole => Some(Cow::Borrowed(step)),

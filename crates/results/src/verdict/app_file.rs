@@ -1,4 +1,4 @@
-//! What the app's file did not look for: no server is to blame for messages that came and were not recognised.
+//! Messages that the app's file did not look for: no server is to blame for messages that came and were not recognised.
 
 use crate::finding::Cause;
 use crate::step::Step;

@@ -1,4 +1,4 @@
-//! What weakens a run: the caveats of its steps, gathered.
+//! Caveats of a run: the caveats of its steps, gathered.
 
 use crate::finding::quantity::Extreme;
 use crate::finding::{Caveat, Finding, Place, RunCaveat};

@@ -1,4 +1,4 @@
-//! What the steps of a run say together.
+//! The verdict of a run's steps.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -37,7 +37,7 @@ fn by_weight(a: &Step, b: &Step) -> Ordering {
     a.clients.cmp(&b.clients).then(rate(a).total_cmp(&rate(b)))
 }
 
-/// Of the steps that did not pass, the one with the fewest clients: in a search that found a capacity, among those beyond it,
+/// The step with the fewest clients among those that did not pass: in a search that found a capacity, among those beyond it,
 /// since below it others have overruled them; of a sweep, the lowest rate that was too much where most was delivered, if any was.
 /// Where that load was measured several times, the first one with what held back most of them.
 pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a Step> {
@@ -57,7 +57,7 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
     usual(broken().filter(is_beyond).filter(|step| by_weight(step, lightest).is_eq()).collect())
 }
 
-/// Of steps of one load the first with their most frequent bottleneck, whatever order they ran in; in doubt, with one that is not
+/// The first of one load's steps with their most frequent bottleneck, whatever order they ran in; in doubt, with one that is not
 /// the server.
 fn usual(steps: Vec<&Step>) -> Option<&Step> {
     let who = |step: &Step| step.bottleneck.as_ref().map(|found| found.bottleneck);
@@ -68,7 +68,7 @@ fn usual(steps: Vec<&Step>) -> Option<&Step> {
     steps.iter().min_by_key(rarity).copied()
 }
 
-/// What held the run back: where it first broke, or else at the last of its whole steps.
+/// The bottleneck of the run: where it first broke, or else at the last of its whole steps.
 pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Found> {
     lightest_broken(steps, verdict).or_else(|| whole(steps).last())?.bottleneck.clone()
 }

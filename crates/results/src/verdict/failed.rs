@@ -1,4 +1,4 @@
-//! What a server did wrong. TCP loses nothing, and no lack of CPU damages an answer or turns a client away: where that
+//! Faults of a server. TCP loses nothing, and no lack of CPU damages an answer or turns a client away: where that
 //! broke a limit, it is the reason, whatever else the machine had to do meanwhile.
 
 use stats::Count;

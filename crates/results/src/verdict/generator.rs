@@ -1,4 +1,4 @@
-//! What the generator itself can run out of.
+//! Resources that the generator can run out of.
 
 use super::owners::Owners;
 use super::server;

@@ -1,6 +1,6 @@
-//! What of a latency is the generator's own: how late it was, and whose fault that was.
+//! The generator's part of a latency: how late it was, and whose fault that was.
 //!
-//! Of round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where nobody is
+//! For round trips, the account says it ([`Owners`]): what is lacking of a CPU at either end is lag, too. Where nobody is
 //! answered, or clients only connect, it is how late events were handled.
 //!
 //! Lag makes a latency an upper bound. It holds a step back only where it is most of the latency, or half of that and the
@@ -15,10 +15,10 @@ use crate::finding::quantity::{Ns, Percent, Programs, Quantile};
 use crate::finding::{Cause, Caveat};
 use crate::step::Step;
 
-/// Where lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
+/// Quantiles at which lag and latency are compared, the deepest first that the samples of both show: a tail of a few samples is a
 /// single hiccup, and accuses nobody.
 const QUANTILES: [f64; 3] = [0.99, 0.95, 0.9];
-/// So many slow messages are more than a single hiccup.
+/// The number of slow messages that is more than a single hiccup.
 const SLOW_MESSAGES_MIN: u64 = 10;
 /// Lag below which it never matters.
 const LAG_NS_MIN: u64 = 1_000_000;
@@ -50,7 +50,7 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// Of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
+    /// The lag of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
     pub(super) fn of(step: &Step) -> Option<Lag> {
         let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, step.main_timed()))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
@@ -109,7 +109,7 @@ impl Lag {
         self.share_of(self.longest_ns) > self.decisive_share
     }
 
-    /// What it is a part of: the metric's latency.
+    /// The numbers of a finding: lag, and the metric's latency.
     fn numbers(&self) -> (Ns, Ns, String, Quantile) {
         // The two quantiles need not be of the same messages, and a part is no more than the whole.
         let lag_ns = self.lag_ns.min(self.latency_ns);
@@ -131,7 +131,7 @@ impl Lag {
     }
 }
 
-/// Of anything timed but round trips, what it would be without lag, as a share; `None`: lag was not measured.
+/// The share that is left without lag of anything timed but round trips; `None` if lag was not measured.
 pub(super) fn share_without(step: &Step, figure: Timed) -> Option<f64> {
     let lag = Lag::by_histograms(step, figure)?;
     Some((1.0 - lag.share_of(lag.latency_ns)).max(0.0))
@@ -164,7 +164,7 @@ pub(super) fn of_its_own(step: &Step) -> Option<Cause> {
     })
 }
 
-/// What lag makes of the step's latency: an upper bound.
+/// The caveat that the step's latency is an upper bound.
 pub(super) fn caveat(step: &Step) -> Option<Caveat> {
     let lag = Lag::of(step)?;
     let others = others(step, &lag);
@@ -182,7 +182,7 @@ pub(super) fn names_others(step: &Step) -> bool {
     Lag::of(step).is_some_and(|lag| others(step, &lag).is_some())
 }
 
-/// Who had the CPU that the generator waited for: a hypervisor's other machines, or these programs, if they are known.
+/// Others that had the CPU that the generator waited for: a hypervisor's other machines, or these programs, if they are known.
 struct Others {
     stolen: Option<Percent>,
     programs: Option<Programs>,

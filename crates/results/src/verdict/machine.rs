@@ -16,10 +16,10 @@ const SERVER_PART_PERCENT_MIN: f64 = 10.0;
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 /// Time for which a thread was ready to run and had no CPU, above which that is what it waited for.
 const WAITING_PERCENT_MAX: f64 = 10.0;
-/// What a server misses of a rate is no more than so many times the share of the time that a thread of it waited for a
+/// The most that a server misses of a rate, as a multiple of the share of the time that a thread of it waited for a
 /// CPU, if that is why: a turn that comes late delays what queues behind it, too.
 const MISSED_BY_WAITING_MAX: f64 = 10.0;
-/// Who would have answered less than this of the rate without having waited had another reason.
+/// The percentage of the rate below which a server, without having waited, had another reason.
 const KEPT_WITHOUT_PERCENT_MIN: f64 = 50.0;
 /// A server none of whose threads was running or ready to run for this much of the time was asleep rather than starved.
 const READY_PERCENT_MIN: f64 = 50.0;
@@ -100,7 +100,7 @@ pub(super) fn starved(step: &Step) -> Option<Cause> {
     })
 }
 
-/// What neither server nor generator accounts for of the generator's machine, when it is much: 0 to 100.
+/// CPU of the generator's machine used by neither server nor generator, when it is much: 0 to 100.
 pub fn others_percent(step: &Step) -> Option<f64> {
     let machine = step.machine.as_ref()?;
     let all = 100.0 * f64::from(machine.cores?);

@@ -20,7 +20,7 @@ pub(super) fn fell_behind_ns(step: &Step) -> Option<u64> {
     (worst_ns > BEHIND_NS_MIN && shows && !waits_for_slots(step)).then_some(worst_ns)
 }
 
-/// What weakens the step's metrics. What was lost or wrong is no caveat but a fact: limits say it. `quantile` is the one
+/// Caveats of the step's metrics. Losses and errors are no caveats but facts: limits say them. `quantile` is the one
 /// its limit looks at, such as 0.95. The bottleneck must have been judged.
 pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
     let rtt = step.main_figure();
@@ -70,7 +70,7 @@ fn limited(step: &Step) -> Option<Caveat> {
     })
 }
 
-/// Where they are what the latency waited for, that has been said.
+/// Other programs on the machine, unless a caveat of lag names them already.
 fn others(step: &Step) -> Option<Caveat> {
     let others = machine::others_percent(step).filter(|_| !lag::names_others(step))?;
     let programs = step.machine.as_ref().and_then(machine::programs);

@@ -1,4 +1,4 @@
-//! Whose the time of a step's round trips was: the parts of [`TimeSpent`], each with its owner (METHODOLOGY "Account").
+//! Owners of the time of a step's round trips: the parts of [`TimeSpent`], each with its owner (METHODOLOGY "Account").
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::step::Step;
 const TOLD_NS_MIN: u64 = 1_000_000;
 /// A smaller share is not told in a line.
 const TOLD_PERCENT_MIN: f64 = 5.0;
-/// So many of the programs that had the CPU are named.
+/// How many of the programs that had the CPU are named.
 const TOLD_PROGRAMS_MAX: usize = 3;
 /// How far a share may be from the truth: what `make owners` allows.
 const ERROR_PERCENT: f64 = 15.0;
@@ -169,7 +169,7 @@ pub fn slow_time(step: &Step) -> Option<(u64, Owners)> {
     Some((from_ns, owners))
 }
 
-/// Whose a part is: shares that add up to 1.
+/// The owners of a part: shares that add up to 1.
 type Shares = Vec<(Owner, f64)>;
 
 /// Splits what the generator was late: its worker was at other work, or ready and without a CPU. The busiest worker stands for

@@ -71,7 +71,7 @@ pub(super) fn saturated(step: &Step) -> Option<Cause> {
     Some(Cause::ServerThread { thread: thread.name.clone(), cpu: Percent(thread.cpu_percent()) })
 }
 
-/// What was due did not come, or not in time, or took longer than the load explains.
+/// Whether messages due did not come, came late, or took longer than the load explains.
 pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause> {
     let counts = &step.counts;
     if server_left_out(step) {
@@ -86,7 +86,7 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause>
     queued(step).or_else(|| grew(step, previous?))
 }
 
-/// What the server says by itself broke a limit, and the generator heard it in time.
+/// The cause where pushes broke a limit that the generator heard in time.
 pub(super) fn says_late(step: &Step) -> Option<Cause> {
     let is_of_pushes = |limit: &&LimitOutcome| {
         let timed = limit.figure().split('.').next().and_then(Timed::named);
@@ -146,7 +146,7 @@ pub(super) fn waits(step: &Step) -> Option<Cause> {
         .then_some(Cause::ServerAsleep { service: Ns(service_ns as u64), cpu: Ns(cpu_ns as u64) })
 }
 
-/// Where clients that connect are what is measured: there was no room for them in its queue. The kernel drops what begins a
+/// Whether there was no room in its queue for clients, where connecting is measured. The kernel drops what begins a
 /// connection then, and sends it again after a second, and after two, and four.
 pub(super) fn has_short_queue(step: &Step) -> Option<Cause> {
     let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();

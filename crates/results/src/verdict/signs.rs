@@ -1,4 +1,4 @@
-//! What several rules read, and the bounds that they share.
+//! Readings and bounds shared by several rules.
 
 use crate::finding::Cause;
 use crate::finding::quantity::Ns;

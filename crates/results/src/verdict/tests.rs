@@ -70,7 +70,7 @@ fn judged(change: impl FnOnce(&mut Step)) -> (Bottleneck, String) {
     (found.bottleneck, found.cause.terse())
 }
 
-/// What weakens the step, on a line each.
+/// The caveats of the step, a line each.
 fn caveats(step: &Step, quantile: f64) -> Vec<String> {
     marks(step, quantile).iter().map(Finding::terse).collect()
 }

@@ -1,4 +1,4 @@
-//! From passes and fails to "N clients, 95% interval a–b".
+//! Estimates "N clients, 95% interval a–b" from passes and fails.
 //!
 //! The chance that a measurement at x clients passes is taken as 1/(1 + exp((x − c)/s)): c is the capacity, s how
 //! soft the limit is. With a flat prior for c and for ln s the posterior of c is summed over a grid; its median is
@@ -11,7 +11,7 @@ use crate::interval::CONFIDENCE;
 pub const WIDTH_MAX: u64 = 2;
 /// Beyond the interval's bounds by this factor, one measurement is enough to contradict it.
 const FAR: u64 = 2;
-/// So many measurements that all end alike are no accident.
+/// How many measurements that all end alike are no accident.
 const TRIED_MIN: u32 = 3;
 /// As wide as this it always is: a server of a handful of clients.
 pub(super) const CLIENTS_APART_MIN: u64 = 5;

@@ -22,7 +22,7 @@ fn runs(random: &mut fastrand::Rng, n: usize, times: f64, deviation: f64) -> Vec
     tails.into_iter().map(|tail| 10.0 * times * tail * run_factor(random, deviation)).collect()
 }
 
-/// What 200 comparisons of repeats say, each of seeds of its own.
+/// Outcomes of 200 comparisons of repeats, each of seeds of its own.
 fn changes(n: usize, times: f64, deviation: f64) -> Vec<Change> {
     let change = |seed| {
         let mut random = fastrand::Rng::with_seed(seed);

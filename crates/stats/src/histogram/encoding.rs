@@ -99,7 +99,7 @@ impl Histogram {
         Ok(self)
     }
 
-    /// Of packed buckets, the first of which begins at `low_us`.
+    /// Makes one of packed buckets, the first of which begins at `low_us`.
     fn from_pairs(pairs: Pairs, low_us: u64) -> Self {
         let mut histogram = Histogram { min_ns: low_us * 1_000, ..Histogram::default() };
         for (us, samples) in pairs.iter() {
@@ -113,7 +113,7 @@ impl Histogram {
     }
 }
 
-/// What encoding takes, once for each thread: a run of many steps encodes thousands, and buffers of that size between
+/// Buffers of encoding, once for each thread: a run of many steps encodes thousands, and buffers of that size between
 /// smaller ones that stay would leave holes in the heap.
 struct Scratch {
     dense: Buckets,
@@ -164,7 +164,7 @@ fn cookie(bytes: &[u8]) -> Result<u32, DecodeError> {
     }
 }
 
-/// What inflating takes, once for each thread, as [`Scratch`] is.
+/// Buffers of inflating, once for each thread, as [`Scratch`] is.
 struct Inflated {
     decompress: Decompress,
     plain: Vec<u8>,

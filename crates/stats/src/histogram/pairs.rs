@@ -1,10 +1,10 @@
 //! The occupied buckets of a histogram as bytes.
 //!
-//! Of each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples, both as LEB128.
+//! For each, from the smallest: how much larger its value (whole µs) is than the last one's, and its samples, both as LEB128.
 
 use serde::{Deserialize, Serialize};
 
-/// What is in the upper bit of a byte that is not the last of its number, and what is below.
+/// The upper bit of a byte, set where it is not the last of its number.
 pub(super) const MORE: u8 = 0x80;
 
 /// Value (µs) and samples of each occupied bucket, ascending.
@@ -13,7 +13,7 @@ pub(super) const MORE: u8 = 0x80;
 pub(super) struct Pairs(pub(super) Box<[u8]>);
 
 impl Pairs {
-    /// From the smallest.
+    /// Iterates from the smallest.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut reader = Reader { bytes: &self.0, us: 0 };
         std::iter::from_fn(move || reader.next_pair())

@@ -14,7 +14,7 @@ use crate::error::EventsError;
 /// The most batches that wait: 40 MB.
 const QUEUE_BATCHES: usize = 256;
 
-/// What has become of the events so far.
+/// Totals of the events so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// In the file, or on their way to it.
@@ -70,12 +70,12 @@ impl EventLog {
         Ok(Self { path, queue, totals, thread })
     }
 
-    /// Where the file is.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where batches go.
+    /// The queue of batches.
     pub fn queue(&self) -> SyncSender<Batch> {
         self.queue.clone()
     }

@@ -17,7 +17,7 @@ const GROUP_ROWS: usize = 1 << 18;
 pub(crate) const SCHEMA: &str = "1";
 pub(crate) const SCHEMA_KEY: &str = "throng.events.schema";
 
-/// What the file says of the run it is of.
+/// The file's facts of its run.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
     /// The run's id.
@@ -33,9 +33,9 @@ pub(crate) struct Writer {
     /// Taken when the disk is full, or something else is wrong with it.
     parquet: Option<SerializedFileWriter<BufWriter<File>>>,
     file: File,
-    /// What the file says of its run.
+    /// The file's metadata of its run.
     key_values: Vec<KeyValue>,
-    /// Where the last whole group ends.
+    /// The end of the last whole group.
     whole_bytes: u64,
     columns: Columns,
     /// Rows in whole groups.

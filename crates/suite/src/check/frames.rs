@@ -52,7 +52,7 @@ struct Socket<'a> {
     is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What came in.
+/// Frames received.
 #[derive(Debug, PartialEq, Eq)]
 struct Frame {
     opcode: Opcode,

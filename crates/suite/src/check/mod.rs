@@ -47,7 +47,7 @@ fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     }
 }
 
-/// What the manifest promises of plain requests, and that frames are well-formed.
+/// Checks plain requests that the manifest promises, and that frames are well-formed.
 fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
     let place = server.place();
     let root = format!("http://{}/", place.address);

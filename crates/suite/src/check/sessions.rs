@@ -1,4 +1,4 @@
-//! What a dialect's own clients see: echoes, small and large, and broadcasts that come exactly once.
+//! Checks of a dialect by its own clients: echoes, small and large, and broadcasts that come exactly once.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use wire::{DialectId, Event, Kind, Payload, Role};
 use crate::manifest::{Ability, Target};
 use crate::visit::{ANSWER_MAX, Route, Visitor};
 
-/// Who hears a broadcast.
+/// How many clients hear a broadcast.
 const CLIENTS: usize = 3;
 /// How long is listened for what should not come: second copies.
 const QUIET: Duration = Duration::from_millis(150);
@@ -121,7 +121,7 @@ fn listen(visitor: &mut Visitor, route: &Route<'_>, heard: &mut Heard) -> Result
     Ok(())
 }
 
-/// What is wrong with a broadcast.
+/// Faults of a broadcast.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 enum BroadcastFault {
     #[error("client {client} got {got} copies of the message of client {sender}, not {due}")]

@@ -40,9 +40,9 @@ impl Readers<'_> {
     };
 }
 
-/// Of flags, as names without dashes and values: what they mean, or what is wrong with them.
+/// Reads flags, given as names without dashes and values, or says what is wrong with them.
 type ReadFlags<'a> = &'a dyn Fn(&[(String, String)]) -> Result<DialectOptions, String>;
-/// Of an app's file: over which dialect's protocol its clients speak, and how; or what is wrong with it.
+/// Reads an app's file: over which dialect's protocol its clients speak, and how; or what is wrong with it.
 type ReadApp<'a> = &'a dyn Fn(&Path) -> Result<(DialectId, DialectOptions), String>;
 
 impl Target {
@@ -203,7 +203,7 @@ pub(super) fn read(
     Ok(targets)
 }
 
-/// What the server itself and its variants each have of their own.
+/// Parts of the manifest that the server and each variant have of their own.
 struct Own<'a> {
     name: String,
     start: &'a FileStep,
@@ -278,7 +278,7 @@ fn step(source: &Source<'_>, step: &FileStep) -> Result<Step, Mistake> {
     Ok(Step { command: command(source, &step.command)?, env: step.env.clone() })
 }
 
-/// What a start over TLS has besides; a server that supports it says how, and one that does not, nothing.
+/// Additions of a start over TLS; a server that supports it says how, and one that does not, nothing.
 fn tls(source: &Source<'_>, manifest: &FileManifest) -> Result<Option<Tls>, Mistake> {
     let is_said = manifest.supports.get_ref().contains(&Ability::Tls);
     if is_said != manifest.tls.is_some() {

@@ -14,17 +14,17 @@ use wire::{DialectId, DialectOptions};
 pub struct Target {
     /// The folder's name, with the variant's behind a dash.
     pub name: String,
-    /// Where its commands run.
+    /// The folder where its commands run.
     pub folder: PathBuf,
-    /// What it is written in.
+    /// Its language.
     pub language: String,
-    /// What it is built on.
+    /// Its library.
     pub library: String,
     /// The dialects it speaks, the one to prefer first.
     pub dialects: Vec<DialectId>,
     /// The file of the app that its clients speak, where it has a protocol of its own.
     pub app: Option<PathBuf>,
-    /// What it can do.
+    /// Its abilities.
     pub supports: Vec<Ability>,
     /// The URL to load, with placeholders.
     pub(super) endpoint: String,
@@ -32,7 +32,7 @@ pub struct Target {
     pub(super) endpoints: Vec<(DialectId, String)>,
     /// Flags that throng's load verbs need to speak with it, without their dashes.
     pub flags: Vec<(String, String)>,
-    /// What these flags mean for its clients.
+    /// These flags' options of its clients.
     pub speech: DialectOptions,
     /// Programs that have to be there.
     pub requires: Vec<Requirement>,
@@ -44,19 +44,19 @@ pub struct Target {
     pub version: Version,
     /// Runs it in the foreground.
     pub start: Step,
-    /// What its start has besides where it is to speak TLS.
+    /// Additions of its start over TLS.
     pub(super) tls: Option<Tls>,
     /// When it can be loaded.
     pub ready: Ready,
     /// How it is ended.
     pub stop: Stop,
-    /// Where it tells about itself, with placeholders.
+    /// The URL of its metrics, with placeholders.
     pub metrics: Option<String>,
     /// Why it runs, and is asked for its version, without walls, if it is.
     pub no_walls: Option<String>,
 }
 
-/// What a server can do for a scenario.
+/// Abilities of a server for a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
@@ -77,7 +77,7 @@ pub enum Ability {
 pub struct Requirement {
     /// Succeeds where it is.
     pub command: Vec<String>,
-    /// What to tell people who lack it.
+    /// The message for people who lack it.
     pub missing: String,
 }
 
@@ -90,7 +90,7 @@ pub struct Step {
     pub env: BTreeMap<String, String>,
 }
 
-/// What a start has besides where it is to speak TLS and nothing else.
+/// Additions of a start that speaks TLS and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tls {
     /// Follow its command.
@@ -111,13 +111,13 @@ pub struct Version {
 /// When a target can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// What has to work.
+    /// The probe that has to succeed.
     pub probe: Probe,
     /// It has failed if it does not work by then.
     pub timeout: Duration,
 }
 
-/// What has to work, with placeholders.
+/// Probes that have to succeed, with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// Somebody accepts connections at this `host:port`.
@@ -131,7 +131,7 @@ pub enum Probe {
 /// How a target is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// What its main process is sent.
+    /// The signal for its main process.
     pub signal: StopSignal,
     /// How long it may take, before its whole process group is killed.
     pub grace: Duration,
@@ -143,7 +143,7 @@ impl Target {
         self.supports.contains(&ability)
     }
 
-    /// What people call one of its dialects: by the app's name, where it has a protocol of its own.
+    /// The name of one of its dialects: by the app's name, where it has a protocol of its own.
     pub fn name_of(&self, dialect: DialectId) -> &str {
         self.speech.app.as_ref().map_or(dialect.name(), |app| &app.name)
     }

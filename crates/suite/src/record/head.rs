@@ -1,4 +1,4 @@
-//! What the files of a shootout's folder hold, beside results.
+//! The contents of a shootout's folder, beside results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::manifest::Target;
 use crate::setup::Trouble;
 
-/// What was run, and where.
+/// The suite and the machine of a shootout.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Head {
     /// The version of the folder's form, [`SCHEMA`](super::SCHEMA).
@@ -46,7 +46,7 @@ pub struct Head {
     /// The folder with the targets, if it was named.
     #[serde(default)]
     pub targets_dir: Option<PathBuf>,
-    /// Where the load came from; not known of older shootouts.
+    /// The source of the load; not known of older shootouts.
     #[serde(default)]
     pub generator: Option<Generator>,
     /// How many measurements a round has that every target has; not known of older shootouts.
@@ -61,7 +61,7 @@ pub struct Head {
     pub started: String,
     /// Facts about the machine, by name.
     pub machine: Vec<(String, String)>,
-    /// What is known of each target, in the order of their names.
+    /// The receipt of each target, in the order of their names.
     pub receipts: Vec<Receipt>,
     /// The targets that the command line named.
     #[serde(default)]
@@ -73,7 +73,7 @@ pub struct Head {
 
 #[cfg(test)]
 impl Head {
-    /// What older shootouts kept, of three rounds, and nothing else.
+    /// The head that older shootouts kept, of three rounds.
     pub(crate) fn blank() -> Head {
         let head = serde_json::json!({
             "schema": super::SCHEMA, "suite": "tiny", "text": "", "suites_folder": "", "scale": 1.0, "repeats": 3,
@@ -83,7 +83,7 @@ impl Head {
     }
 }
 
-/// What made the load.
+/// Sources of load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Generator {
@@ -91,7 +91,7 @@ pub enum Generator {
     Here,
     /// The agents of a fleet.
     Fleet {
-        /// So many, if it was said.
+        /// How many, if it was said.
         agents: Option<u16>,
         /// Those with these labels.
         labels: BTreeMap<String, String>,
@@ -117,7 +117,7 @@ pub struct LeftOut {
     pub target: String,
     /// The scenario's name.
     pub scenario: String,
-    /// What it lacks, as a clause whose subject is the target.
+    /// The lack, as a clause whose subject is the target.
     pub why: String,
 }
 
@@ -130,26 +130,26 @@ pub struct Receipt {
     pub version: Option<String>,
     /// Why it was not measured.
     pub trouble: Option<Trouble>,
-    /// What it is; not known of older shootouts.
+    /// Its description; not known of older shootouts.
     #[serde(default)]
     pub about: About,
 }
 
-/// What a target is, as its manifest says.
+/// A target's description, as its manifest says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// What it is written in.
+    /// Its language.
     pub language: String,
-    /// What it is built on.
+    /// Its library.
     pub library: String,
-    /// What it speaks.
+    /// Its protocols.
     pub dialects: Vec<String>,
     /// How it is started, with placeholders.
     pub start: String,
 }
 
 impl About {
-    /// Of a target.
+    /// Describes a target.
     pub fn of(target: &Target) -> About {
         let env = target.start.env.iter().map(|(name, value)| format!("{name}={value}"));
         About {
@@ -177,7 +177,7 @@ pub struct Entry {
     /// How long it took with everything around it, in seconds.
     #[serde(default)]
     pub took_s: f64,
-    /// What other programs used of the machine's CPU, in percent: in this measurement last, and before it in those that it
+    /// CPU of the machine used by other programs, in percent: in this measurement last, and before it in those that it
     /// took the place of.
     #[serde(default)]
     pub noise_percent: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What of a shootout's folder counts, and which folders are some.
+//! The files of a shootout's folder that count, and folders that are shootouts.
 
 use std::os::unix::fs::symlink;
 

@@ -14,7 +14,7 @@ use crate::manifest::{Ability, Target};
 pub struct Suite {
     /// The file's name, without its ending.
     pub name: String,
-    /// What it is about, in a line.
+    /// Its title, in a line.
     pub title: String,
     /// How often each target runs each scenario.
     pub repeats: u32,
@@ -110,7 +110,7 @@ pub enum Unfit {
     /// It speaks none of the scenario's dialects.
     #[error("speaks {spoken}, and the scenario {wanted}")]
     Dialect {
-        /// What it speaks.
+        /// Its protocols.
         spoken: String,
         /// What the scenario asks for.
         wanted: String,

@@ -43,7 +43,7 @@ mod setting {
     pub(super) const ENABLE_CONNECT_PROTOCOL: u16 = 0x8;
 }
 
-/// What came in.
+/// Frames received.
 #[derive(Debug)]
 pub(crate) enum ConnectionEvent<'a> {
     /// The peer's settings: how much more may go out on each stream than before.

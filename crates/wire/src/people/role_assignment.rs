@@ -25,7 +25,7 @@ impl RoleKind {
     }
 }
 
-/// Who has which role.
+/// The roles of clients.
 #[derive(Clone, Debug)]
 pub struct RoleAssignment {
     pattern: Arc<[u8]>,

@@ -331,7 +331,7 @@ impl Template {
 }
 
 impl Template {
-    /// What it says.
+    /// The change it shows.
     pub(crate) fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
         match self.as_literal() {
             Some(text) => text.into(),

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Reason};
 use crate::io::Io;
 use crate::limits::Limits;
 
-/// What came in.
+/// Frames received.
 #[derive(Debug)]
 pub enum Incoming<'a> {
     /// A whole message.

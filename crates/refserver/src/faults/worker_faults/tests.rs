@@ -24,7 +24,7 @@ fn letters(frames: &[u8]) -> String {
     frames.chunks(3).map(|frame| char::from(frame[2])).collect()
 }
 
-/// What comes out at once when these messages go in together.
+/// The output at once when these messages go in together.
 fn through(faults: Faults, messages: &str) -> String {
     let mut line = line(faults);
     let mut client = line.client();

@@ -1,4 +1,4 @@
-//! Where on a line a value stands: a share of the way from one end of a chart to the other.
+//! Positions of values on a line: a share of the way from one end of a chart to the other.
 
 use results::Unit;
 use results::format::{bytes, duration};
@@ -6,7 +6,7 @@ use results::format::{bytes, duration};
 /// Figures of which the largest is more than so many times the smallest stand on a logarithmic axis, as points: a bar
 /// that short could not be seen.
 const LINEAR_SPREAD_MAX: f64 = 40.0;
-/// Of intervals that reach beyond the best figures by more than this share of them, the end is not shown.
+/// How far beyond the best figures, as a multiple of them, intervals are shown.
 const ROOM: f64 = 1.15;
 /// Labels of a linear axis.
 const TICKS: f64 = 4.0;
@@ -42,7 +42,7 @@ impl Axis {
         Axis { from, to: to.max(from + 1.0), is_log: true }
     }
 
-    /// Where a value stands, in percent of the way; at an end if it lies beyond.
+    /// The position of a value, in percent of the way; at an end if it lies beyond.
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let share = (value - self.from) / (self.to - self.from);

@@ -22,7 +22,7 @@ const LABEL_ROOM: f64 = 12.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     of: Of,
-    /// What it is drawn against, milliseconds, and whether the limits were kept there.
+    /// The load, milliseconds, and whether the limits were kept there.
     points: Vec<(f64, f64, bool)>,
 }
 
@@ -35,7 +35,7 @@ enum Of {
 }
 
 impl Curve {
-    /// Of one run; `None` if nothing was timed in it.
+    /// The curve of one run; `None` if nothing was timed in it.
     pub fn of(run: &Run) -> Option<Curve> {
         if !run.verdict.levels.is_empty() {
             let mut points: Vec<_> = run.steps.iter().filter_map(of_rate).collect();
@@ -97,7 +97,7 @@ fn of_rate(step: &Step) -> Option<(f64, f64, bool)> {
     Some((asked, ms(latency.quantile_ns(0.99) as f64), step.has_passed()))
 }
 
-/// What a reader of a broadcast means by latency is when the others have it.
+/// The latency that a reader means: of a broadcast, until the others have it.
 fn latency(step: &Step) -> &stats::Histogram {
     let delivery = step.figures.get(Timed::Delivery);
     if delivery.is_empty() { main_figure(step).1 } else { delivery }
@@ -113,12 +113,12 @@ fn percentile(rest: f64) -> String {
     }
 }
 
-/// So many percent of the way, to a tenth of a pixel.
+/// A percentage of the way, to a tenth of a pixel.
 fn place(from: f64, to: f64, percent: f64) -> f64 {
     ((from + (to - from) * percent / 100.0) * 10.0).round() / 10.0
 }
 
-/// What the template draws.
+/// The template's data.
 #[derive(Serialize)]
 pub(super) struct Drawing {
     title: &'static str,

@@ -1,4 +1,4 @@
-//! What the page is about.
+//! The model of the page.
 
 use results::Unit;
 use serde::Serialize;
@@ -8,15 +8,15 @@ use super::curve::Curve;
 /// A finished shootout, as its page shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Shootout {
-    /// What it is about, in a line.
+    /// Its title, in a line.
     pub title: String,
-    /// What has to be known to judge it: where and how it was measured.
+    /// Facts needed to judge it: where and how it was measured.
     pub facts: Vec<String>,
-    /// What was asked, in the order of the page.
+    /// The questions, in the order of the page.
     pub questions: Vec<Question>,
-    /// Who was asked, by name.
+    /// The servers, by name.
     pub servers: Vec<Server>,
-    /// Who was not measured, and why.
+    /// Servers that were not measured, and why.
     pub left_out: Vec<(String, String)>,
     /// The command line that repeats it.
     pub command: String,
@@ -31,13 +31,13 @@ pub struct Question {
     pub asks: String,
     /// The figure that servers are ranked by.
     pub figure: String,
-    /// What it is measured in.
+    /// Its unit.
     pub unit: Unit,
     /// Whether more of it is better.
     pub more_is_better: bool,
     /// The command line that measured it.
     pub command: String,
-    /// What has to be known of it alone.
+    /// Notes on it alone.
     pub notes: Vec<String>,
     /// How many servers had clients up to the limit of open files, and have no figure for that.
     pub at_file_limit: usize,
@@ -51,16 +51,16 @@ pub struct Question {
     pub table: Vec<Vec<String>>,
 }
 
-/// Where published figures come from.
+/// A source of published figures.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// What the figure is called there.
+    /// The figure's name there.
     pub column: String,
     /// Why ours differs; empty if that is not known.
     pub differs: String,
 }
 
-/// What came of one server.
+/// The result of one server.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// Its name.
@@ -71,15 +71,15 @@ pub struct Row {
     pub mean: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
-    /// What the figure may be: the interval, without an end where the server was not the limit.
+    /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<(f64, f64)>,
     /// Both in words.
     pub shown: String,
     /// The multiple of the yardstick's figure.
     pub share: String,
-    /// What was published of it.
+    /// The published figure.
     pub then: Option<f64>,
-    /// What speaks against the figure, or why there is none.
+    /// Caveats of the figure, or why there is none.
     pub remarks: String,
     /// The command line that measured it last.
     pub command: String,
@@ -92,11 +92,11 @@ pub struct Row {
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// What it is written in.
+    /// Its language.
     pub language: String,
-    /// What it is built on.
+    /// Its library.
     pub library: String,
-    /// What it speaks.
+    /// Its protocols.
     pub protocols: Vec<String>,
     /// Its version, as it says itself.
     pub version: String,

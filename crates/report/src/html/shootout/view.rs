@@ -1,4 +1,4 @@
-//! What the page says, laid out for its template.
+//! The page's text, laid out for its template.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ struct Card<'a> {
 struct QuestionView<'a> {
     name: &'a str,
     asks: &'a str,
-    /// What the chart shows.
+    /// The chart's text.
     says: String,
     is_log: bool,
     ticks: Vec<(f64, String)>,

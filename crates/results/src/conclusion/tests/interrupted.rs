@@ -1,4 +1,4 @@
-//! What the user ends blames nobody.
+//! A run that the user ends blames nobody.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What was lost, and why.
+//! Losses, and their causes.
 
 use super::*;
 use crate::conclusion::held::returns;

@@ -1,4 +1,4 @@
-//! What a run's steps come to together.
+//! The conclusion of a run's steps.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::limit::Limit;
 use crate::scenario::Scenario;
 
-/// Of a step, judged by these limits: what each came to, without lag, and whether that would have kept it.
+/// Each limit's value without lag in a step, and whether that would have kept it.
 fn weighed(step: &mut Step, texts: &[&str]) -> Vec<(Option<f64>, bool)> {
     let limits: Vec<Limit> = texts.iter().map(|text| Limit::parse(text, Scenario::Echo).unwrap()).collect();
     step.limits = limits.iter().map(|limit| limit.check(step)).collect();

@@ -62,7 +62,7 @@ struct Asking {
     stamp: Stamp,
     /// For whom, by their number in the run.
     client: u32,
-    /// What it says.
+    /// The change it shows.
     kind: usize,
 }
 
