@@ -84,7 +84,7 @@ impl Client {
         needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())
     }
 
-    /// What it takes to go on with this client's session over another connection, if its protocol has a way.
+    /// The resumption of this client's session over another connection, if its protocol has a way.
     pub fn resumption(&self) -> Option<Resumption> {
         let Client { state, place } = self.speaker();
         let place = place.as_ref();
@@ -424,7 +424,7 @@ impl Client {
         matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
     }
 
-    /// What the server withholds, without which nothing more can be sent: streams or windows of HTTP/2.
+    /// The failure if the server withholds something without which nothing more can be sent: streams or windows of HTTP/2.
     pub fn withheld(&self) -> Option<Failure> {
         match &self.state {
             State::Tunnelled(of) => of.tunnel.withheld(),
@@ -482,18 +482,17 @@ impl Client {
             }
             Some(_) => return Sending::Out,
         };
+        let mark = Mark { stamp: &stamp, unix_ns };
         match &mut self.state {
             State::Open(Session { sender, protocol, .. }) if protocol.is_ready() => {
-                let filling =
-                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.context(io, now_ns, kept));
+                let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
                 let link_context =
                     LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
                 protocol.send(&cfg.parts, link_context, cfg.message_template(kind, &stamp), &filling);
                 Sending::Out
             }
             State::Requesting(protocol) if protocol.is_ready() => {
-                let filling =
-                    cfg.filling(Mark { stamp: &stamp, unix_ns }, seq, cfg.common.context(io, now_ns, kept));
+                let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
                 let link_context = over_http(cfg, pending, kept, now_ns, io);
                 protocol.send(&cfg.parts, link_context, cfg.message_template(kind, &stamp), &filling)
             }
@@ -589,7 +588,7 @@ impl TunnelUser for TunnelledClient<'_> {
     }
 }
 
-/// What a protocol over requests acts through.
+/// The context of a protocol over requests.
 fn over_http<'a, I: Io>(
     cfg: &'a Config,
     pending: Option<&'a mut Pending>,
