@@ -51,10 +51,10 @@ const TOOLCHAINS: [(&str, &str); 10] = [
     (".jenv", "JENV_ROOT"),
     (".local/share/mise", "MISE_DATA_DIR"),
 ];
-/// What lies beside a folder `bin` of the PATH and belongs to it.
+/// Folders beside a `bin` of the PATH that belong to it.
 const BESIDE_BIN: [&str; 4] = ["lib", "libexec", "include", "Cellar"];
 
-/// What a program may touch, and what it finds in its environment.
+/// The sandbox of a program: the files it may touch, and its environment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sandbox {
     readable: Vec<PathBuf>,
@@ -67,7 +67,7 @@ pub(crate) struct Sandbox {
     pub(crate) hides_processes: bool,
 }
 
-/// What a program needs beside its target's folder.
+/// Needs of a program beside its target's folder.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Needs<'a> {
     /// It reads these.
@@ -150,7 +150,7 @@ impl Sandbox {
     }
 }
 
-/// What the user's toolchains need of a home that is not seen otherwise.
+/// Parts of a hidden home that the user's toolchains need.
 #[derive(Default)]
 struct Tools {
     folders: Vec<PathBuf>,
@@ -220,7 +220,7 @@ fn make(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// What tools are told that look for the home elsewhere than in `HOME`, or for what is around the target's folder.
+/// Variables for tools that look for the home elsewhere than in `HOME`, or for what is around the target's folder.
 fn options(home: &Path, tmp: &Path) -> io::Result<[(String, Option<String>); 2]> {
     let java = format!(r#"-Duser.home="{}" -Djava.io.tmpdir="{}""#, utf8(home)?, utf8(tmp)?);
     let added = |name: &str, more: &str| {

@@ -33,7 +33,7 @@ pub struct Section {
     pub figure: Figure,
     /// Which target is ahead.
     pub standings: Vec<Standing>,
-    /// What speaks against each of their figures, or why there is none, or no place.
+    /// Remarks on each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
     /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all that have one.
     pub at_file_limit: usize,
@@ -41,11 +41,11 @@ pub struct Section {
     pub control: Option<Control>,
     /// The same, with everything else.
     pub table: Table,
-    /// What the threads of Erlang's virtual machine did in the last round, for each target that reports it.
+    /// The work of Erlang's threads in the last round, for each target that reports it.
     pub msacc: Vec<(String, Table)>,
-    /// What was published of each target, in the figure's unit; empty when nothing was.
+    /// Published figures of each target, in the figure's unit; empty when nothing was.
     pub then: BTreeMap<String, f64>,
-    /// What the published figure is called where it was published.
+    /// The published figure's name where it was published.
     pub then_column: Option<String>,
     /// Why published figures are missing.
     pub remark: Option<String>,
@@ -162,7 +162,7 @@ fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
     runs.iter().find(|(name, _)| *name == standing.target).map_or(&[], |(_, runs)| runs)
 }
 
-/// What a target's rounds say of a figure.
+/// A target's values of a figure over its rounds.
 fn entrant(figure: &Figure, target: &str, runs: &[Run], is_ranked: bool) -> Entrant {
     Entrant {
         target: target.to_owned(),
@@ -193,7 +193,7 @@ pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     bound(figure, standing) + &shown
 }
 
-/// What stands before a figure that the server may do better than: it was not the limit.
+/// The sign before a figure that the server may do better than: it was not the limit.
 pub(crate) fn bound(figure: &Figure, standing: &Standing) -> String {
     match (standing.is_bound && standing.mean.is_some(), figure.more_is_better()) {
         (false, _) => String::new(),

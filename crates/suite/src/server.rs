@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// What works already, by the manifest's own probe.
+    /// Probes a target, by the manifest's own probe.
     fn probe(&self, target: &Target) -> Result<(), String> {
         TcpStream::connect_timeout(&self.place.address, PROBE_MAX)
             .map_err(|error| format!("{}: {error}", self.place.address))?;
@@ -155,7 +155,7 @@ fn death(end: &End, log: &Path) -> String {
     format!("the server {}{}", end.how(), said.unwrap_or_default())
 }
 
-/// Where a server writes its log by default.
+/// The default path of a server's log.
 fn own_log(target: &Target, socket_folder: &Path) -> PathBuf {
     let folder = if target.common_name() == REFERENCE_NAME { socket_folder } else { &target.folder };
     folder.join("server.log")

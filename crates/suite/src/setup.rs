@@ -1,4 +1,4 @@
-//! What has to be done before a target can be started: its requirements, its installation, its receipt.
+//! The setup of a target before it can be started: its requirements, its installation, its receipt.
 
 use std::fmt;
 use std::fs::File;
@@ -22,13 +22,13 @@ use crate::surroundings;
 const STEP_MAX: Duration = Duration::from_secs(30 * 60);
 /// The longest that a program may take to say its version.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
-/// What is kept of what it says.
+/// Bytes kept of its output.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// How often such a program is looked at.
 const ANSWER_POLL: Duration = Duration::from_millis(2);
 /// How often a running step is looked at.
 const POLL: Duration = Duration::from_millis(20);
-/// What is told of a line that a program says: it goes into tables.
+/// Characters told of a program's line: it goes into tables.
 const SAID_CHARS_MAX: usize = 300;
 /// The end of a log, in which its last line is.
 const LOG_TAIL_BYTES: u64 = 16 << 10;
@@ -39,17 +39,17 @@ pub const INSTALL_LOG: &str = "install.log";
 /// One at a time may use the distribution's package manager, which locks its database.
 static PACKAGES: Mutex<()> = Mutex::new(());
 
-/// What is said once where installers cannot be shut in.
+/// The warning, given once, where installers cannot be shut in.
 const NO_WALLS: &str =
     "this kernel has no Landlock: what targets fetch, build and run sees your home directory";
 static NO_WALLS_SAID: Once = Once::new();
 
-/// What is said once where installers cannot be kept from seeing other processes.
+/// The warning, given once, where installers cannot be kept from seeing other processes.
 const NO_NAMESPACE: &str =
     "this kernel grants no PID namespace: what targets fetch and build sees which other programs run";
 static NO_NAMESPACE_SAID: Once = Once::new();
 
-/// What was being done with a target.
+/// Stages of a target's setup and use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -115,7 +115,7 @@ impl Stage {
 /// Why nothing came of a target: at which stage, and what was said last.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Trouble {
-    /// What was being done.
+    /// The stage.
     pub stage: Stage,
     /// The reason, in one line.
     pub reason: String,
@@ -152,7 +152,7 @@ pub struct Tools<'a> {
     pub guard_verb: &'static str,
     /// The hidden verb that reads its command line from standard input, as a line of JSON: lists of processes are for all.
     pub words_verb: &'static str,
-    /// Where servers listen: an address of this machine.
+    /// The address servers listen on: an address of this machine.
     pub host: Ipv4Addr,
     /// Whether the user has asked for the end.
     pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
@@ -386,7 +386,7 @@ pub(crate) fn last_line(log: &Path) -> Option<String> {
     last_line_of(file)
 }
 
-/// What a program says, fit for a terminal and a table.
+/// Makes a program's text fit for a terminal and a table.
 fn printable(said: &str) -> String {
     let mut said = said.trim().chars().filter(|c| stats::is_shown(*c));
     let kept: String = said.by_ref().take(SAID_CHARS_MAX).collect();

@@ -7,7 +7,7 @@ use stats::interval;
 
 use crate::figure::Figure;
 
-/// What place a target may have: those whose places have a number in common cannot be told apart.
+/// The places a target may have: those whose places have a number in common cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Behind all that are certainly ahead of it.
@@ -68,7 +68,7 @@ pub struct Entrant {
 }
 
 impl Entrant {
-    /// From the low end of what it has to the high end of what it may have.
+    /// The interval from the low end of its figure to the high end of its reach.
     fn interval(&self) -> Option<Interval> {
         let (own, reach) = (interval::of_repeats(&self.values)?, interval::of_repeats(&self.reaches)?);
         Some(Interval { low: own.low, high: own.high.max(reach.high) })
@@ -156,7 +156,7 @@ pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
     a.reach.zip(b.reach).is_some_and(|(a, b)| overlap(a, b).is_none())
 }
 
-/// What two intervals have in common.
+/// The intersection of two intervals.
 fn overlap(a: Interval, b: Interval) -> Option<Interval> {
     let both = Interval { low: a.low.max(b.low), high: a.high.min(b.high) };
     (both.low <= both.high).then_some(both)

@@ -12,7 +12,7 @@ use crate::section::{Section, with_interval};
 use crate::standing::Control;
 use crate::suite::Suite;
 
-/// What an interval of two rounds is worth: Student's t for one degree of freedom is 12.7, and half of that is on either side.
+/// A warning that an interval of two rounds is wide: Student's t for one degree of freedom is 12.7, and half of that is on either side.
 const FEW_ROUNDS: &str = ". Of two rounds, an interval is their difference 6.4 times to either side: a wide one says that nothing \
                           is known, and a very narrow one is luck";
 
@@ -84,13 +84,13 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
     text
 }
 
-/// What is not as the suite asks for it, in a line.
+/// Flags that differ from the suite's, in a line.
 pub fn shortened(section: &Section) -> Option<String> {
     let flags: Vec<String> = section.shortened.iter().map(ToString::to_string).collect();
     (!flags.is_empty()).then(|| format!("Shortened: {}.", flags.join("; ")))
 }
 
-/// What has to be known to judge the figures.
+/// Facts needed to judge the figures.
 pub fn facts(record: &Record) -> Vec<String> {
     let head = &record.head;
     let machine: Vec<String> = head.machine.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -171,7 +171,7 @@ fn rounds(record: &Record) -> (usize, usize) {
     (least.copied().unwrap_or_default(), most.copied().unwrap_or_default())
 }
 
-/// What has to be read with a table: who may be ahead of all that it ranks, and whether the reference server can be told from
+/// Footnotes of a table: who may be ahead of all that it ranks, and whether the reference server can be told from
 /// itself.
 pub fn footnotes(section: &Section) -> impl Iterator<Item = String> {
     beyond(section).into_iter().chain(control(section))
@@ -203,7 +203,7 @@ fn control(section: &Section) -> Option<String> {
     })
 }
 
-/// Who was not measured, and why: `TARGET`, or `TARGET in SCENARIO`.
+/// Targets that were not measured, and why: `TARGET`, or `TARGET in SCENARIO`.
 pub fn left_out(record: &Record) -> Vec<(String, String)> {
     let of = |receipt: &crate::record::Receipt| {
         Some((receipt.target.clone(), receipt.trouble.as_ref()?.to_string()))

@@ -6,7 +6,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// What any program needs: where things are, in which language it talks, and how to reach the network.
+/// Variables any program needs: where things are, in which language it talks, and how to reach the network.
 const GENERAL: [&str; 47] = [
     "PATH",
     "HOME",
@@ -86,7 +86,7 @@ const FAMILIES: [&str; 26] = [
     "CABAL_",
 ];
 
-/// Where tools keep what they have fetched or built.
+/// Folders of tools' caches.
 const CACHES: [&str; 16] = [
     "CARGO_HOME",
     "GOPATH",

@@ -33,7 +33,7 @@ impl Table {
         &self.rows[0]
     }
 
-    /// What is below it.
+    /// The rows below the head.
     pub fn body(&self) -> &[Vec<String>] {
         &self.rows[1..]
     }

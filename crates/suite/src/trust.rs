@@ -1,4 +1,4 @@
-//! Whose a folder is. What a target's manifest says is run, and a suite can name commands too: a folder that was merely
+//! Ownership of folders. Commands of a target's manifest or a suite are run: a folder that was merely
 //! found must be as safe from others as the user's own programs are.
 //!
 //! The rule is that of git's `safe.directory`, and of sshd for what it reads (StrictModes): the folder and all above it
@@ -16,16 +16,16 @@ const WRITABLE_BY_OTHERS: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 const ROOT: u32 = 0;
 
-/// What speaks against running what a folder says.
+/// An objection to running a folder's commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objection {
-    /// Where the danger is: the folder, one above it, or a file in it.
+    /// The path in danger: the folder, one above it, or a file in it.
     pub path: PathBuf,
     /// Why it is one, as a clause whose subject is the path.
     pub why: Danger,
 }
 
-/// Who else has a say in a path.
+/// Others that can change a path.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Danger {
     /// This user owns it.
@@ -39,7 +39,7 @@ pub enum Danger {
     Group(u32),
 }
 
-/// What speaks against a folder that was found rather than named: `None` if nothing does. It is looked at with all
+/// Finds an objection to a folder that was found rather than named; `None` if there is none. It is looked at with all
 /// above it, and with what it holds, down to the files of its folders. The folder is as [`Path::canonicalize`] gives
 /// it.
 ///
@@ -66,7 +66,7 @@ pub fn objection(folder: &Path) -> io::Result<Option<Objection>> {
     Ok(None)
 }
 
-/// Who may own what is run: the user and root; and for root under sudo, the user who became root, as in git.
+/// The users that may own commands to run: the user and root; and for root under sudo, the user who became root, as in git.
 fn owners(user: u32, sudo_user: Option<&str>) -> Vec<u32> {
     let sudo_user = sudo_user.filter(|_| user == ROOT).and_then(|id| id.parse().ok());
     [user, ROOT].into_iter().chain(sudo_user).collect()

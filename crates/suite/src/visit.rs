@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_micros(500);
 /// Bytes of one read.
 const READ_BYTES: usize = 64 << 10;
 
-/// What a client has to know before it visits: where to, and how it speaks.
+/// A client's destination and manner of speaking.
 pub(crate) struct Route<'a> {
     /// `ws://…` or `http://…`, the host an address.
     pub(crate) url: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Visitor {
     client: Client,
     lines: Lines,
     start: Instant,
-    /// What has happened and was not asked for yet.
+    /// Events not taken yet.
     pub(crate) events: Vec<Event>,
 }
 
@@ -52,7 +52,7 @@ struct Lines {
     unsent: Vec<Vec<u8>>,
     wanted: Vec<StreamId>,
     closing: Vec<StreamId>,
-    /// Who it is.
+    /// Its number.
     client: u32,
 }
 

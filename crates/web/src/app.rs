@@ -1,4 +1,4 @@
-//! What all handlers share: the options, the runs, the store, and the templates of their pages.
+//! Shared state of all handlers: the options, the runs, the store, and the templates of their pages.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use store::{Store, StoreError};
 use crate::jobs::Jobs;
 use crate::options::Options;
 
-/// What all handlers share.
+/// Shared state of all handlers.
 pub(crate) struct App {
     pub(crate) options: Options,
-    /// Where it listens indeed.
+    /// The address it listens on.
     pub(crate) address: SocketAddr,
     pub(crate) jobs: Jobs,
     pub(crate) pages: Pages,

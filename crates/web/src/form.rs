@@ -1,4 +1,4 @@
-//! What may be started from a page: a load verb, a URL, and flags with a checked value each.
+//! Commands that a page may start: a load verb, a URL, and flags with a checked value each.
 //!
 //! A form becomes the words of a command line. Every word is either written here or has the shape of its field (a
 //! count, a time, a URL of a known scheme, a header), and a value never stands alone, so that none can be taken for a flag.
@@ -144,7 +144,7 @@ fn checked_file(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What is shown again of a form that was refused, by name, and the labels of the fields that lost a secret. A page is kept
+/// The fields of a refused form to show again, by name, and the labels of the fields that lost a secret. A page is kept
 /// by browsers and seen by those who pass, so that a secret does not come back; `env:NAME` and `file:PATH` are none.
 pub(crate) fn without_secrets(pairs: &[(String, String)]) -> (BTreeMap<String, String>, Vec<&'static str>) {
     let mut kept = BTreeMap::new();

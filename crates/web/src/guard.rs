@@ -40,7 +40,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     response
 }
 
-/// What is answered in place of what was asked for; `None` if nothing speaks against it.
+/// Refuses a request, or redirects it; `None` if it may pass.
 fn objection(app: &App, request: &Request) -> Option<Response> {
     if app.address.ip().is_loopback() && !is_own_host(request.headers(), app.address) {
         return Some(refuse("this server answers to the address that throng ui printed, and to localhost"));

@@ -1,4 +1,4 @@
-//! What has been measured: the list, a run's report, and runs side by side.
+//! Pages of past runs: the list, a run's report, and runs side by side.
 
 use axum::extract::{Form, Path, Query, RawQuery, State};
 use axum::http::StatusCode;
@@ -22,7 +22,7 @@ const COMPARED_MAX: usize = 8;
 const TAGS_MAX: usize = 32;
 const TAG_CHARS_MAX: usize = 64;
 
-/// What is searched for.
+/// The query.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Search {
     #[serde(default)]
@@ -38,7 +38,7 @@ struct HistoryView {
     title: &'static str,
     search: Search,
     scenarios: [&'static str; Scenario::ALL.len()],
-    /// Of the runs with the tag that is searched for.
+    /// The trend of the runs with the tag that is searched for.
     trend: Option<Trend>,
     runs: Vec<RunRow>,
     /// The number of the run under way.

@@ -19,7 +19,7 @@ use crate::options::Options;
 const LINES_MAX: usize = 86_400;
 /// Runs whose lines are kept: earlier ones are in the store.
 const JOBS_WHOLE_MAX: usize = 8;
-/// What a run says on standard error before it fails.
+/// Lines kept of a run's standard error.
 const REMARKS_MAX: usize = 20;
 
 /// All runs that were started, by number.
@@ -36,10 +36,10 @@ pub(crate) struct Job {
     child: Mutex<Option<Child>>,
 }
 
-/// What is known of a run.
+/// The log of a run.
 #[derive(Default)]
 pub(crate) struct Log {
-    /// What `throng --stream` writes: JSON, a second or a step each.
+    /// Lines of `throng --stream`: JSON, a second or a step each.
     pub(crate) lines: Vec<String>,
     pub(crate) end: Option<End>,
     remarks: VecDeque<String>,
@@ -127,7 +127,7 @@ impl Job {
         Ok(job)
     }
 
-    /// What is known by now.
+    /// The log so far.
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
         locked(&self.log)
     }

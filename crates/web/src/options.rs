@@ -1,16 +1,16 @@
-//! What the server needs to know.
+//! Options of the server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use secret::Mask;
 
-/// What the server needs to know.
+/// Options of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to listen; port 0 lets the system choose.
+    /// The address to listen on; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// What a visitor must present: other users of this machine also reach the loopback interface.
+    /// The token a visitor must present: other users of this machine also reach the loopback interface.
     pub token: String,
     /// The store.
     pub store: PathBuf,

@@ -16,10 +16,10 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; further ones wait to be accepted. A browser has six.
 const CONNECTIONS_MAX: usize = 256;
-/// From accept, or from the previous answer, to the end of the next head: an idle client is disconnected, and connects
+/// The time from accept, or from the previous answer, to the end of the next head: an idle client is disconnected, and connects
 /// again.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-/// From there to the end of the body.
+/// The time from there to the end of the body.
 const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 /// The largest form is that of a new run: a few hundred bytes.
 const BODY_BYTES_MAX: usize = 64 << 10;

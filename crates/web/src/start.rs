@@ -23,7 +23,7 @@ struct NewView {
     verbs_with_dialects: Vec<&'static str>,
     fields: &'static [Field],
     running: Option<usize>,
-    /// What was filled in.
+    /// The fields filled in.
     given: BTreeMap<String, String>,
     problem: Option<String>,
 }

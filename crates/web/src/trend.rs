@@ -6,7 +6,7 @@ use store::Entry;
 /// The drawing, in units of its own.
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 160.0;
-/// What is left free around it, for marks that lie on its edge.
+/// The margin around it, for marks that lie on its edge.
 const MARGIN: f64 = 8.0;
 /// Fewer runs are a comparison.
 const RUNS_MIN: usize = 3;
@@ -17,7 +17,7 @@ pub(crate) struct Trend {
     width: f64,
     height: f64,
     figure: &'static str,
-    /// What the upper edge stands for; the lower is 0.
+    /// The value of the upper edge; the lower is 0.
     most: String,
     lines: [Line; 2],
 }
@@ -37,7 +37,7 @@ struct Mark {
 }
 
 impl Trend {
-    /// Of these runs, the newest first; `None`: there are too few, or they are of several scenarios.
+    /// The trend of these runs, the newest first; `None` if there are too few, or they are of several scenarios.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
         let scenario = entries.first()?.scenario;
         let timed: Vec<(&Entry, u64, u64)> =

@@ -1,4 +1,4 @@
-//! What one message costs, in nanoseconds of one core: `cargo bench -p throng-wire`; with `-- json`, that of these rows.
+//! The cost of one message, in nanoseconds of one core: `cargo bench -p throng-wire`; with `-- json`, that of these rows.
 //!
 //! The best of many short rounds, since what disturbs a round only ever adds to it. Each writes to a place of its own: where
 //! what is written lies a multiple of 4 KiB from what is read, a load waits for stores that it has nothing to do with.
@@ -19,7 +19,7 @@ use wire::{
 
 const ROUNDS: usize = 200;
 const CALLS: u32 = 2_000;
-/// Where output starts, from round to round.
+/// Offsets at which output starts, from round to round.
 const PLACES: usize = 64;
 const PLACE_BYTES: usize = 64;
 
@@ -48,7 +48,7 @@ struct Joined {
     server_cfg: ServerConfig,
     server: Server,
     to_client: Fake,
-    /// Where the client hears broadcasts.
+    /// The room whose broadcasts the client hears.
     room: Option<Room>,
     /// The last broadcast, as everyone there gets it.
     copy: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a protocol has not got: sides that nobody can make, so that they cost nothing.
+//! Stand-ins for sides a protocol lacks: types that nobody can make, so that they cost nothing.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;

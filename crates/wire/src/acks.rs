@@ -2,7 +2,7 @@
 
 use crate::people::Mix;
 
-/// Of each kind of broadcasts, whether its sender gets an acknowledgement beside its own copy.
+/// Whether, for each kind of broadcasts, its sender gets an acknowledgement beside its own copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acks {
     /// A bit for each kind.

@@ -22,7 +22,7 @@ pub const KEEPS_MAX: usize = 20;
 /// The most values that a client keeps in all.
 pub const VALUES_MAX: u16 = 400;
 
-/// What an application's clients say, and how to recognise what comes back.
+/// Messages of an application's clients, and conditions to recognise the server's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppFile {
     /// The name in results.
@@ -31,9 +31,9 @@ pub struct AppFile {
     pub frames: Frames,
     /// The plain requests that come before the opening request, in this order.
     pub login: Vec<LoginRequest>,
-    /// Where those of a login go that are not for the clients' own server: `https://id.example.com`.
+    /// Servers of logins that are not the clients' own: `https://id.example.com`.
     pub login_servers: Vec<String>,
-    /// What has to happen before a client is usable, in this order.
+    /// Steps before a client is usable, in this order.
     pub open: Vec<OpenStep>,
     /// The message that its sender alone gets an answer to.
     pub echo: Option<Exchange>,
@@ -43,17 +43,17 @@ pub struct AppFile {
     pub visited_rooms: Vec<VisitedRoom>,
     /// The messages that everyone in a room gets, by kind.
     pub broadcasts: Vec<Broadcast>,
-    /// What the server says when it refuses something.
+    /// Refusals of the server.
     pub errors: Vec<Refusal>,
-    /// What the server wants an answer to.
+    /// Messages that the server wants an answer to.
     pub answers: Vec<Reaction>,
-    /// What is kept of messages, which are answered or ignored besides.
+    /// Values to keep of messages, which are answered or ignored besides.
     pub notes: Vec<Note>,
-    /// What the server says by itself, by kind.
+    /// Pushes of the server, by kind.
     pub pushes: Vec<Push>,
-    /// What the server may say without any meaning for the measurement.
+    /// Messages of the server without meaning for the measurement.
     pub ignore: Vec<Condition>,
-    /// What a usable client says from time to time, unmeasured.
+    /// Unmeasured messages that a usable client sends from time to time.
     pub heartbeats: Vec<Heartbeat>,
     /// How a client that lost its connection goes on, where the app has a way.
     pub resume: Option<Resume>,
@@ -82,7 +82,7 @@ impl AppFile {
         Mix::new(self.broadcasts.iter().map(|broadcast| broadcast.share))
     }
 
-    /// Of which kinds of broadcasts the sender gets an acknowledgement beside its own copy.
+    /// The kinds of broadcasts whose sender gets an acknowledgement beside its own copy.
     pub(crate) fn acks(&self) -> Acks {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
@@ -108,7 +108,7 @@ impl AppFile {
             || join.is_some_and(|join| join.params.has_id())
     }
 
-    /// Where answers have the numbers of their messages.
+    /// Places of the numbers of messages in answers.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         let reply = self.echo.iter().filter_map(|echo| echo.reply.as_ref());
         let acks = self.broadcasts.iter().filter_map(|broadcast| broadcast.ack.as_ref());
@@ -129,9 +129,9 @@ impl AppFile {
 /// How a client that is back is told what it has missed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// What says how far a client has come.
+    /// Values that tell how far a client has come.
     pub keeps: Vec<Resumed>,
-    /// What is said behind the opening by who has kept something; `None`: the opening says enough.
+    /// The message behind the opening of a client that has kept something; `None`: the opening says enough.
     pub send: Option<Say>,
 }
 
@@ -147,19 +147,19 @@ impl Resume {
 pub struct Resumed {
     /// The number of its value among all that are kept for placeholders.
     pub value: u16,
-    /// Where copies, or what the opening waits for, have it: JSON pointers (RFC 6901), of which the first that leads somewhere
+    /// Places of it in copies, or in messages that the opening waits for: JSON pointers (RFC 6901), of which the first that leads somewhere
     /// counts.
     pub from: Vec<String>,
-    /// What stands for it at a client's first connection.
+    /// The value at a client's first connection.
     pub first: String,
 }
 
-/// What is kept of messages that fit a condition.
+/// Values to keep of messages that fit a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// How they are recognised.
     pub when: Condition,
-    /// What is kept of them.
+    /// Values to keep of them.
     pub keep: Vec<Keep>,
 }
 
@@ -182,11 +182,11 @@ pub struct LoginRequest {
     pub expect: Option<u16>,
     /// Redirects are followed.
     pub follows: bool,
-    /// What is kept of its answer.
+    /// Values to keep of its answer.
     pub keep: Vec<Keep>,
 }
 
-/// What a login sends.
+/// The content of a login request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginContent {
     /// Its media type.
@@ -202,7 +202,7 @@ pub struct Keep {
     pub name: String,
     /// Its number among all that are kept.
     pub value: u16,
-    /// Where it is, as written: `json:/token`.
+    /// Its place, as written: `json:/token`.
     pub from: String,
 }
 
@@ -290,7 +290,7 @@ pub struct Broadcast {
     pub room: u16,
     /// Its share of all broadcasts, of whatever these add up to.
     pub share: u32,
-    /// Where it is published, path and query, if it has a place of its own there: then the message is a request's body.
+    /// The path and query to publish it at, if it has a place of its own there: then the message is a request's body.
     pub target: Option<Template>,
     /// The message.
     pub send: Say,
@@ -320,7 +320,7 @@ impl Broadcast {
     }
 }
 
-/// What the server says when it refuses something.
+/// Refusals of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Results count it as `rejected_` and this.
@@ -343,22 +343,22 @@ pub struct Reaction {
 pub struct Push {
     /// How it is recognised.
     pub when: Condition,
-    /// Where each has a number, one more than that of the one before, as written: `json:/seq`.
+    /// The place of each one's number, one more than that of the one before, as written: `json:/seq`.
     pub number: Option<String>,
-    /// Where each says when it was said.
+    /// The place of each one's time.
     pub time: Option<String>,
 }
 
-/// What a usable client says from time to time.
+/// A message that a usable client sends from time to time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heartbeat {
-    /// From one to the next, nanoseconds.
+    /// The time from one to the next, nanoseconds.
     pub every_ns: u64,
     /// The message.
     pub send: Say,
 }
 
-/// What a message must be: everything given must hold.
+/// A condition on a message: everything given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// It came under this event's name.
@@ -369,11 +369,11 @@ pub struct Condition {
     pub regex: Option<String>,
     /// It is JSON, and has these values at these pointers (RFC 6901).
     pub json: Vec<(String, JsonScalar)>,
-    /// Of an answer: where it has the number of the message that it answers, on its connection.
+    /// The place in an answer of the number of the message it answers, on its connection.
     pub key: Option<Key>,
 }
 
-/// Where an answer in JSON has the number of its message.
+/// The place of its message's number in a JSON answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// A pointer (RFC 6901).

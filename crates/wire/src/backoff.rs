@@ -14,13 +14,13 @@ pub enum Backoff {
         /// Before all others.
         then_ms: f64,
     },
-    /// So many times as long before each attempt as before the last, and of that a share at random.
+    /// Grows by a factor with each attempt, and of that a share at random.
     Grown {
         /// Before the first attempt.
         first_ms: f64,
         /// How many times as long each is.
         factor: f64,
-        /// From which share of that to which, before the first attempt.
+        /// The range of that share, before the first attempt.
         first_share: (f64, f64),
         /// The same before all others.
         share: (f64, f64),
@@ -30,7 +30,7 @@ pub enum Backoff {
 }
 
 impl Backoff {
-    /// Of clients without a library of their own: at once, and then after 100 ms, 200 ms, … up to 5 s.
+    /// The back-off of clients without a library of their own: at once, and then after 100 ms, 200 ms, … up to 5 s.
     pub const USUAL: Backoff = Backoff::Grown {
         first_ms: 50.0,
         factor: 2.0,

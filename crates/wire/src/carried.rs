@@ -1,4 +1,4 @@
-//! What passes between an app and the protocol that carries it: app messages and their templates on the way out, arrivals on the way in.
+//! Messages between an app and the protocol that carries it: app messages and their templates on the way out, arrivals on the way in.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::event::{Event, Kind};
 use crate::stamp::Found;
 use crate::template::{CompiledTemplate, Template};
 
-/// What an app has to say, to be carried under the name of an event.
+/// An app's message, to be carried under the name of an event.
 pub(crate) struct AppMessage<'a> {
     /// The event's name: what a protocol with names puts there. Others have no use for it.
     pub(crate) event: &'a str,
@@ -31,13 +31,13 @@ pub(crate) struct MessageTemplate {
     /// It is JSON that goes as MessagePack.
     pub(crate) is_packed: bool,
     pub(crate) kind: Option<Kind>,
-    /// Of broadcasts: which of their kinds.
+    /// The kind of broadcasts, if it is one.
     pub(crate) number: usize,
     /// Its answer is known by the number that the protocol gives it.
     pub(crate) is_numbered: bool,
     /// The event's name, where that is not in the template.
     pub(crate) event: Vec<u8>,
-    /// What a message of its own carries behind it (socketio).
+    /// The attachment that follows as a message of its own (socketio).
     pub(crate) attachment: Option<CompiledTemplate>,
 }
 
@@ -54,18 +54,18 @@ pub(crate) enum Shape {
     Bytes,
 }
 
-/// What a protocol tells of a connection.
+/// Events of a protocol's connection.
 #[derive(Debug)]
 pub(crate) enum ProtocolEvent<'a> {
     /// The room is joined: the app may speak.
     Ready,
     /// A message for the app.
     Arrival(Arrival<'a>),
-    /// What needs no app to be understood.
+    /// An event that needs no app to be understood.
     Event(Event),
 }
 
-/// Who is told what a protocol carries. Not a closure but for the rare: what a message means is found out in the midst of
+/// Handles the events of a protocol. Not a closure but for the rare: what a message means is found out in the midst of
 /// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
 pub(crate) trait ProtocolHandler {
     /// Takes one thing that the protocol tells.
@@ -108,7 +108,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) spelling: Spelling,
     /// The stamp in it; `None`: where to look for it only the app knows.
     pub(crate) found: Option<Found>,
-    /// What the protocol knows of its meaning.
+    /// The protocol's hint at its meaning.
     pub(crate) says: MessageHint<'a>,
     /// Bytes on the wire.
     pub(crate) bytes: u32,
@@ -132,7 +132,7 @@ pub(crate) enum Spelling {
     Bytes,
 }
 
-/// What a protocol knows of a message's meaning.
+/// A protocol's hint at a message's meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MessageHint<'a> {
     /// Nothing.

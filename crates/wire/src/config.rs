@@ -1,4 +1,4 @@
-//! What the clients of a run share: from what was asked for.
+//! The configuration that the clients of a run share, made of options.
 
 use std::fmt;
 
@@ -34,11 +34,11 @@ pub struct Config {
     pub(crate) app: App,
     /// The requests with which each client logs in, if any.
     pub(crate) login: Option<Steps>,
-    /// What they were given there is still to be said once they are usable.
+    /// Whether values of the login are still to be sent once they are usable.
     pub(crate) keeps_login: bool,
     /// The measured messages.
     templates: MessageTemplates,
-    /// Where the stamp stands in echoes that come back as they went, and are alike but for it.
+    /// The place of the stamp in echoes that come back as they went, and are alike but for it.
     series: Option<SeriesOf>,
     /// Which kind each broadcast is.
     mix: Mix,
@@ -185,7 +185,7 @@ impl Config {
         self.login.is_some()
     }
 
-    /// What is broadcast, kind by kind, by somebody who is not there to hear it: without what a protocol puts around it.
+    /// Broadcasts, kind by kind, of a sender that is not there to hear them: without what a protocol puts around it.
     /// Empty: there is nothing that is text.
     pub fn broadcasts(&self) -> Vec<Broadcast> {
         let broadcast = |body| Broadcast::of(Say { body, ..Say::default() });
@@ -225,7 +225,7 @@ impl Config {
         }
     }
 
-    /// What to ask for, below the path, before anything else.
+    /// The question to ask, below the path, before anything else.
     pub(crate) fn question(&self) -> Option<&'static str> {
         self.parts.question(&self.options().of_dialect.settings)
     }
@@ -245,7 +245,7 @@ impl Config {
         message_template.expect("the app has this kind of message")
     }
 
-    /// Where the stamp stands in echoes that come back as they went, and are alike but for it: without an envelope, or
+    /// The place of the stamp in echoes that come back as they went, and are alike but for it: without an envelope, or
     /// anything that goes on with them.
     #[inline]
     pub(crate) fn series(&self) -> Option<SeriesOf> {
@@ -257,7 +257,7 @@ impl Config {
         matches!(&self.app, App::File(app) if app.announces(kind))
     }
 
-    /// What stands in the holes of a message.
+    /// The filling of a message's holes.
     #[inline]
     pub(crate) fn filling<'a>(&'a self, mark: Mark<'a>, seq: u32, context: ClientContext<'a>) -> Filling<'a> {
         let tail = self.app.tail_of(mark.stamp);

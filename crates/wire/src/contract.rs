@@ -1,4 +1,4 @@
-//! What a protocol has to do, in each role.
+//! The contract of a protocol, in each role.
 //!
 //! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app says, and
 //! takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell ([`apps`](crate::apps)).
@@ -35,12 +35,12 @@ pub(crate) enum Side<S, R> {
     Requests(R),
 }
 
-/// What a session of a protocol is asked.
+/// The question to a session of a protocol.
 pub(crate) type QuestionOf<P> = <<P as Protocol>::Session as ServerSession>::Question;
 
 /// A protocol: what it is known by, what it encodes once for all clients of a run, and its sides.
 pub(crate) trait Protocol {
-    /// What it encodes once.
+    /// The parts it encodes once.
     type Parts: std::fmt::Debug;
     /// The client's side over a WebSocket.
     type Client: ClientProtocol<Parts = Self::Parts>;
@@ -51,7 +51,7 @@ pub(crate) trait Protocol {
     /// The server's side over plain requests.
     type Session: ServerSession;
 
-    /// What is known of one of its dialects.
+    /// The facts of one of its dialects.
     fn facts(dialect: DialectId) -> &'static Facts;
 
     /// Whether its clients begin with plain requests.
@@ -86,7 +86,7 @@ pub(crate) trait Protocol {
         false
     }
 
-    /// What a client asks for, below the path, before anything else.
+    /// The question a client asks, below the path, before anything else.
     fn question(_settings: &Settings) -> Option<&'static str> {
         None
     }
@@ -94,7 +94,7 @@ pub(crate) trait Protocol {
     /// Appends what a client adds to the path of its upgrade: where its own session is.
     fn write_path(_parts: &Self::Parts, _now_ns: u64, _io: &mut impl Io) {}
 
-    /// What a client that comes back to a session adds to the query of its upgrade.
+    /// The addition of a client that comes back to a session to the query of its upgrade.
     fn query(_resumption: &Resumption) -> Option<String> {
         None
     }
@@ -102,7 +102,7 @@ pub(crate) trait Protocol {
     /// A new client.
     fn client(parts: &Self::Parts) -> Side<Self::Client, Self::Requests>;
 
-    /// What a server answers to a request that is no upgrade; `None`: as everywhere.
+    /// The answer of a server to a request that is no upgrade; `None`: as everywhere.
     fn plain_answer(
         _cfg: &ServerConfig,
         _now_ns: u64,
@@ -133,7 +133,7 @@ pub(crate) trait Protocol {
 
 /// The client's side of one connection, over a WebSocket.
 pub(crate) trait ClientProtocol {
-    /// What is encoded once.
+    /// The parts encoded once.
     type Parts;
 
     /// The upgrade is done. Says what the protocol says first, and [`ProtocolEvent::Ready`] if it is ready at once.
@@ -150,7 +150,7 @@ pub(crate) trait ClientProtocol {
     /// Before anything is said: goes on with this session, if the server lets it.
     fn resume(&mut self, _resumption: &Resumption) {}
 
-    /// What it takes to go on with this session over another connection, if there is a way.
+    /// The resumption of this session over another connection, if there is a way.
     fn resumption(&self) -> Option<&Resumption> {
         None
     }
@@ -193,7 +193,7 @@ pub(crate) trait ClientProtocol {
 /// The client's side of one session over plain requests: one client with several streams, each an
 /// [`Exchange`](crate::http::Exchange).
 pub(crate) trait HttpClientProtocol {
-    /// What is encoded once.
+    /// The parts encoded once.
     type Parts;
     /// The side over a WebSocket that may take over.
     type Socket;
@@ -226,7 +226,7 @@ pub(crate) trait HttpClientProtocol {
     /// Before anything is said: goes on with this session, if the server lets it.
     fn resume(&mut self, _resumption: &Resumption) {}
 
-    /// What it takes to go on with this session over other connections, if there is a way.
+    /// The resumption of this session over other connections, if there is a way.
     fn resumption(&self) -> Option<&Resumption> {
         None
     }
@@ -239,7 +239,7 @@ pub(crate) trait HttpClientProtocol {
     /// Whether the app may speak.
     fn is_ready(&self) -> bool;
 
-    /// What the server withholds, without which nothing more can be sent.
+    /// The failure if the server withholds something without which nothing more can be sent.
     fn withheld(&self) -> Option<Failure> {
         None
     }
@@ -301,7 +301,7 @@ pub(crate) trait ServerProtocol: Sized {
         Ok(())
     }
 
-    /// What a session is asked: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has
+    /// The question to a session: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has
     /// said that there is something.
     fn take_request(&mut self) -> Option<Asked<<Self::Session as ServerSession>::Question>> {
         None

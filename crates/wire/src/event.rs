@@ -1,4 +1,4 @@
-//! What clients send, and what happens to connections in either role.
+//! Kinds of messages, and events of connections in either role.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::room::Room;
 use crate::stamp::Stamp;
 
-/// What to send.
+/// Kinds of messages to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A message for the server to send back.
@@ -32,7 +32,7 @@ pub enum Direction {
     Out,
 }
 
-/// What became of somebody's way into a room, or out of it.
+/// The outcome of somebody's way into a room, or out of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoomChange {
     /// They are there from now on.
@@ -43,7 +43,7 @@ pub enum RoomChange {
     Refused,
 }
 
-/// What a stamped message that came in is to its receiver.
+/// The role of a stamped message at its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The answer to one's own echo.
@@ -145,7 +145,7 @@ fn lasting(name: &str) -> &'static str {
     known
 }
 
-/// What is wrong with an answer (http).
+/// The fault of an answer (http).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WrongResponse {
     /// A status that was not expected.
@@ -191,7 +191,7 @@ pub struct Pushed {
     pub bytes: u32,
 }
 
-/// What happened on a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The last answer of the login is in.
@@ -202,7 +202,7 @@ pub enum Event {
     Usable,
     /// A message of ours, whole and sound.
     Message {
-        /// What it is to this client.
+        /// Its role at this client.
         role: Role,
         /// The mark it carried.
         stamp: Stamp,
@@ -211,10 +211,10 @@ pub enum Event {
     },
     /// The message that follows came in the same WebSocket frame as the one before.
     SameFrame,
-    /// So many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for its number: what
+    /// This many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for its number: what
     /// was sent at the same time, and came together.
     Series {
-        /// What each is to this client.
+        /// Each one's role at this client.
         role: Role,
         /// The mark that the first carried; the others follow it ([`Stamp::after`]).
         first: Stamp,
@@ -249,7 +249,7 @@ pub enum Event {
     },
     /// News of somebody who has come into a room, as the server tells it to the others there.
     Announced {
-        /// Who it is: what they gave when they [joined](crate::Client::pass).
+        /// The newcomer's stamp, as given when they [joined](crate::Client::pass).
         stamp: Stamp,
         /// Payload bytes on the wire.
         bytes: u32,
@@ -258,7 +258,7 @@ pub enum Event {
     RoomChange {
         /// The kind of rooms.
         kind: u16,
-        /// What it answered.
+        /// The server's answer.
         passed: RoomChange,
     },
     /// The dialect refused something.
@@ -288,24 +288,24 @@ impl Event {
     }
 }
 
-/// Who is told what happens on a connection of a server.
+/// Handles the events of a server's connection.
 pub(crate) trait OnServerEvent: FnMut(ServerEvent<'_>) {}
 
 impl<F: FnMut(ServerEvent<'_>)> OnServerEvent for F {}
 
-/// What happened on a connection of a server.
+/// An event of a server's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ServerEvent<'a> {
     /// The 101 is written.
     Upgraded,
-    /// From now on the connection gets the room's broadcasts.
+    /// The connection has joined a room, and gets its broadcasts.
     Joined {
-        /// Where it was not before.
+        /// The room, which it was not in before.
         room: Room,
     },
     /// No longer.
     Left {
-        /// Where it was.
+        /// The room it was in.
         room: Room,
     },
     /// A message was answered into the output.

@@ -1,9 +1,9 @@
-//! What is known of a dialect before anything is said in it: its protocol's folder declares it.
+//! Facts of a dialect before anything is said in it: its protocol's folder declares it.
 
 use crate::backoff::Backoff;
 use crate::flag::Flag;
 
-/// What is known of a dialect.
+/// Facts of a dialect.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Its name on the command line and in results.
@@ -23,13 +23,13 @@ pub struct Facts {
     pub openings: &'static [Opening],
     /// The HTTP status with which a server refuses an origin that it does not serve.
     pub origin_refusal: u16,
-    /// Where its own clients put a token.
+    /// The place where its own clients put a token.
     pub token: TokenHome,
     /// How long its own clients wait before they connect again.
     pub backoff: Backoff,
-    /// What its clients can choose.
+    /// Flags of its clients.
     pub flags: &'static [Flag],
-    /// What its servers can choose.
+    /// Flags of its servers.
     pub server_flags: &'static [Flag],
     /// The one of these that says how large the body of a request to its servers may be.
     pub body_flag: Option<&'static Flag>,
@@ -47,16 +47,16 @@ pub struct Facts {
     pub takes_anything: bool,
     /// Whether there is no WebSocket at all: a message is a request, and the answer to it is its echo.
     pub is_plain_http: bool,
-    /// What TLS has to agree on for it (RFC 7301); `None`: nothing.
+    /// The protocol TLS has to agree on for it (RFC 7301); `None`: nothing.
     pub alpn: Option<&'static str>,
-    /// What a user's own app may say over it; `None`: an app has no use for this dialect.
+    /// The rules of a user's own app over it; `None`: an app has no use for this dialect.
     pub app: Option<AppRules>,
     /// Whether it is nothing without a user's own app.
     pub needs_app: bool,
 }
 
 impl Facts {
-    /// What most dialects are, but for their names: a base to write others on.
+    /// The facts of most dialects, but for their names: a base for others.
     pub(crate) const USUAL: Facts = Facts {
         name: "",
         aliases: &[],
@@ -98,7 +98,7 @@ pub enum OwnRoom {
     Flag(&'static str, &'static str),
 }
 
-/// What a server says first.
+/// The first message of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
     /// This, and nothing behind it.
@@ -117,7 +117,7 @@ impl Opening {
     }
 }
 
-/// Where a protocol's own clients put a token.
+/// Places where a protocol's own clients put a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenHome {
     /// Nowhere: whoever has one must say where it goes.
@@ -139,7 +139,7 @@ pub enum Form {
     Binary,
 }
 
-/// What a user's own app may say over a protocol.
+/// Rules of a user's own app over a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AppRules {
     /// Whether messages go under the name of an event.
@@ -148,7 +148,7 @@ pub struct AppRules {
     pub has_replies: bool,
     /// Whether it says of every message whether that is a reply.
     pub tells_replies: bool,
-    /// What a message must be.
+    /// The body of its messages.
     pub body: Body,
     /// How a client joins a room.
     pub joins: Joins,
@@ -167,7 +167,7 @@ pub enum Joins {
     Namespace,
 }
 
-/// What a message of an app must be; of JSON, also what it stands for.
+/// Bodies of an app's messages; of JSON, also its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body {
     /// Anything.

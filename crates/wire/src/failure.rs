@@ -196,7 +196,7 @@ pub enum HttpReason {
 }
 
 impl Failure {
-    /// What a peer over HTTP/2 is told of it (RFC 9113 §7); `None`: it knows, or hears nothing any more.
+    /// The error code for a peer over HTTP/2 (RFC 9113 §7); `None` if it knows, or hears nothing any more.
     pub(crate) fn goodbye_code(self) -> Option<ErrorCode> {
         match self {
             Failure::BadHttp2(reason) => Some(reason.code()),

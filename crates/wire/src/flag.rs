@@ -1,21 +1,21 @@
-//! What can be chosen about a protocol: its folder declares it here, and command lines, files and plans are made of that.
+//! Flags of a protocol: its folder declares it here, and command lines, files and plans are made of that.
 
 /// One thing to choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flag {
     /// Its name, on the command line behind two dashes. Several protocols may have one of the same name and kind.
     pub name: &'static str,
-    /// What stands in help for its value; empty for a switch.
+    /// The name of its value in help; empty for a switch.
     pub value_name: &'static str,
-    /// What it chooses, in lower case and without a full stop.
+    /// Its help text, in lower case and without a full stop.
     pub help: &'static str,
-    /// What holds where it is not given, as help shows it.
+    /// Its default, as help shows it.
     pub default: Option<&'static str>,
-    /// What its value may be.
+    /// The kind of its value.
     pub kind: FlagKind,
 }
 
-/// What the value of a flag may be.
+/// Kinds of flags' values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlagKind {
     /// Any text.
@@ -24,7 +24,7 @@ pub enum FlagKind {
     OwnText,
     /// JSON, which records do not show where it names a secret.
     Json,
-    /// What lets a client in. Records never show it.
+    /// A credential, which records never show.
     Secret,
     /// A whole number from `min` to `max`.
     Number {

@@ -1,4 +1,4 @@
-//! What a server keeps of its broadcasts, for clients that lose their connections and come back.
+//! The history of a server's broadcasts, for clients that lose their connections and come back.
 //!
 //! Rules. Each message of a room gets a number as it is broadcast, and carries it. A client that comes back names the last
 //! that it has got, and is sent those behind it that are still there. A room keeps its latest messages: so many, or those of so
@@ -20,7 +20,7 @@ use sessions::Sessions;
 const BYTES_MAX: usize = 64 << 20;
 /// How often all rooms are looked through for what is too old, in the time for which messages are kept, while they are full.
 const SWEEPS: u64 = 16;
-/// What a message takes beside its own bytes.
+/// Memory of a message beside its own bytes.
 const MESSAGE_BYTES: usize = 96;
 /// Characters of a token, and of these, those that are chance. The others follow from them, for this server alone.
 const TOKEN_CHARS: usize = 20;
@@ -36,7 +36,7 @@ pub enum Keep {
     Time(u64),
 }
 
-/// What is done wrong to one message that is sent again.
+/// A fault of one message that is sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayFault {
     /// It is forgotten.
@@ -47,10 +47,10 @@ pub struct ReplayFault {
     pub swap: bool,
 }
 
-/// What becomes of the k-th message that is sent again.
+/// The fault of the k-th message that is sent again.
 type ReplayFaults = Box<dyn Fn(u64) -> ReplayFault + Send + Sync>;
 
-/// What a server keeps.
+/// The history of a server.
 pub struct History {
     keep: Keep,
     replay_faults: ReplayFaults,
@@ -72,7 +72,7 @@ struct State {
     replayed: u64,
 }
 
-/// What there is of a room's messages.
+/// The kept messages of a room.
 #[derive(Default)]
 struct Log {
     kept: VecDeque<Entry>,
@@ -89,10 +89,10 @@ struct Entry {
 /// A message as it is sent: its text, and what belongs to it.
 pub(crate) type Message = Arc<[Vec<u8>]>;
 
-/// What a client has missed.
+/// Messages a client has missed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Missed {
-    /// What is still there of it.
+    /// The ones still kept.
     pub(crate) messages: Vec<Message>,
     /// Whether that is all.
     pub(crate) is_whole: bool,
@@ -134,7 +134,7 @@ impl History {
         self.lock().number
     }
 
-    /// What a room was told behind a number; `None`: that number was never given.
+    /// Messages of a room behind a number; `None` if that number was never given.
     pub(crate) fn after(&self, room: Room, number: u64, now_ns: u64) -> Option<Missed> {
         let state = &mut *self.lock();
         if number > state.number {
@@ -145,7 +145,7 @@ impl History {
         Some(Missed { is_whole: missed.is_whole && gone <= number, ..missed })
     }
 
-    /// What is still there of what a room was told from a time on.
+    /// Messages of a room from a time on that are still kept.
     pub(crate) fn since(&self, room: Room, from_ns: u64, now_ns: u64) -> Vec<Message> {
         self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns < from_ns).messages
     }
@@ -188,12 +188,12 @@ impl History {
         Missed { messages, is_whole }
     }
 
-    /// What sessions had joined.
+    /// The sessions' subscriptions.
     pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().expect("nothing panics while it is held")
     }
 
-    /// What tells the numbers of this server from those of another.
+    /// The epoch that tells this server's numbers from another's.
     pub(crate) fn epoch(&self) -> [u8; EPOCH_CHARS] {
         self.digits(b"epoch")
     }
@@ -206,7 +206,7 @@ impl History {
         token
     }
 
-    /// What a text comes to, for this server alone.
+    /// The hash of a text, for this server alone.
     fn digits<const N: usize>(&self, text: &[u8]) -> [u8; N] {
         const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
         let hash = self.own.hash_one(text);

@@ -1,4 +1,4 @@
-//! Who the clients are, ready to be told: rows at hand, and the key that signs.
+//! The clients' identities, ready to be sent: rows at hand, and the key that signs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) struct Identities {
     /// By kind of rooms.
     layouts: Vec<Layout>,
     signer: Option<Signer>,
-    /// What to add to a session's clock to get the wall clock, which tokens show.
+    /// The offset from a session's clock to the wall clock, which tokens show.
     pub(crate) unix_minus_now_ns: u64,
 }
 
@@ -27,7 +27,7 @@ impl Identities {
         Ok(Identities { people, layouts, signer, unix_minus_now_ns: 0 })
     }
 
-    /// Who says something now: client number `client` of the run, which was given this at its login.
+    /// The context of client number `client` of the run, which was given `kept` at its login.
     #[inline]
     pub(crate) fn context<'a>(&'a self, client: u32, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
         ClientContext { client, now_ns, people: self, kept, cookies: &kept.cookies }

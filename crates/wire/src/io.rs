@@ -1,4 +1,4 @@
-//! What a session may do to the world.
+//! The I/O of a session.
 
 use crate::failure::Failure;
 use crate::stamp::Stamp;
@@ -26,14 +26,14 @@ pub trait Io {
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
         false
     }
-    /// What became of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
+    /// Takes the fate of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
     /// requests have such.
     fn handle_fate(&mut self, _stamp: Stamp, _fate: Fate) {}
     /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
     fn handle_reason(&mut self, _reason: &[u8]) {}
 }
 
-/// What a session has done with a message that was to be sent.
+/// Results of sending a message through a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sending {
     /// It is on its way.
@@ -45,7 +45,7 @@ pub enum Sending {
     },
 }
 
-/// What became of a message within a session.
+/// Fates of a message within a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It waited, and goes out now; its stamp says when.

@@ -1,6 +1,6 @@
 //! JSON texts (RFC 8259), walked and checked without building a tree.
 //!
-//! What a peer sent inside a message goes on to others as it stands, so it is checked to the last character ([`walk`]).
+//! Text that a peer sent inside a message goes on to others as it stands, so it is checked to the last character ([`walk`]).
 //! [`scan`] is for what is only looked at.
 
 pub(crate) mod scan;
@@ -68,7 +68,7 @@ pub(crate) fn string(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// What the inside of a string stands for; as it is, where that is nothing.
+/// Unescapes the inside of a string; leaves it as it is where that is impossible.
 #[inline]
 pub(crate) fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
     match inside.contains(&b'\\') {
@@ -77,7 +77,7 @@ pub(crate) fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// What the inside of a string stands for. `None` for half of a surrogate pair, which stands for nothing.
+/// Unescapes the inside of a string. `None` for half of a surrogate pair, which stands for nothing.
 pub(crate) fn unescape(inside: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(inside.len());
     let mut rest = inside;

@@ -1,4 +1,4 @@
-//! What the sides of a protocol act through.
+//! Links that the sides of a protocol act through.
 
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::Failure;
@@ -13,15 +13,15 @@ use crate::template::{ClientContext, Filling, Kept, Mark, Template};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::sender::Sender;
 
-/// What a client's side of a protocol acts through.
+/// The link that a client's side of a protocol acts through.
 pub(crate) struct Link<'a, P, I> {
-    /// What the protocol has encoded once.
+    /// The parts the protocol has encoded once.
     pub(crate) parts: &'a P,
     /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
     pub(crate) pending: Option<&'a mut Pending>,
     /// The clients' identities.
     pub(crate) identities: &'a Identities,
-    /// What this client was given at its login.
+    /// The values this client was given at its login.
     pub(crate) kept: &'a Kept,
     /// For protocols with heartbeats and deadlines.
     pub(crate) now_ns: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Link<'a, P, I> {
 }
 
 impl<'a, P, I: Io> Link<'a, P, I> {
-    /// What stands in the holes of what this client says, and is no message of the app's.
+    /// The filling of this client's messages that are not the app's.
     pub(crate) fn filling(&self) -> Filling<'a> {
         Filling::of(self.identities.context(self.io.client(), self.now_ns, self.kept))
     }
@@ -47,21 +47,21 @@ impl<'a, P, I: Io> Link<'a, P, I> {
     }
 }
 
-/// What a client's side acts through that goes over plain requests.
+/// The link of a client's side that goes over plain requests.
 pub(crate) struct HttpLink<'a, P, I> {
-    /// What the protocol has encoded once.
+    /// The parts the protocol has encoded once.
     pub(crate) parts: &'a P,
     /// Messages whose answers may come without their ids; `None`: the app's answers carry them.
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) common: &'a Common,
-    /// What this client was given at its login.
+    /// The values this client was given at its login.
     pub(crate) kept: &'a Kept,
     pub(crate) now_ns: u64,
     pub(crate) io: &'a mut I,
 }
 
 impl<'a, P, I: Io> HttpLink<'a, P, I> {
-    /// Who this client is, and when.
+    /// This client's context now.
     pub(crate) fn context(&self) -> ClientContext<'a> {
         self.common.context(self.io, self.now_ns, self.kept)
     }
@@ -75,7 +75,7 @@ impl<'a, P, I: Io> HttpLink<'a, P, I> {
     }
 }
 
-/// What a server's side acts through.
+/// The link that a server's side acts through.
 pub(crate) struct ServerLink<'a, I> {
     pub(crate) cfg: &'a ServerConfig,
     /// For protocols with heartbeats and deadlines.

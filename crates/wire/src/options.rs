@@ -1,4 +1,4 @@
-//! What the clients of a run have in common, as it is asked for.
+//! Options of all clients of a run.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::people::People;
 use crate::settings::DialectOptions;
 use crate::template::{BadTemplate, Quoting, Template};
 
-/// What the clients of a run have in common, as the user asked for it. In path, headers, subprotocols and what a client
+/// Options of all clients of a run, as the user asked for them. In path, headers, subprotocols and what a client
 /// joins with, people's names in braces stand for what is each client's own.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -40,7 +40,7 @@ pub struct Options {
     pub deflate: Option<DeflateOptions>,
     /// Bounds on what the server may send.
     pub limits: Limits,
-    /// What messages carry.
+    /// The payload of messages.
     pub payload: Payload,
     /// Options of the dialect.
     pub of_dialect: DialectOptions,
@@ -48,7 +48,7 @@ pub struct Options {
     pub people: Arc<People>,
 }
 
-/// What a WebSocket goes over.
+/// Carriers of a WebSocket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Carrier {
     /// A connection that HTTP/1.1 has upgraded (RFC 6455).
@@ -87,7 +87,7 @@ pub enum BadOption {
     Row {
         /// Its number, from 1.
         row: u32,
-        /// What its cells must be.
+        /// The expected form of its cells.
         expected: &'static str,
     },
     /// The payload is too small for its stamp, or above the message limit.
@@ -101,13 +101,13 @@ pub enum BadOption {
     OfDialect {
         /// The name of the flag with which it was made.
         option: &'static str,
-        /// What it must be.
+        /// The expected form.
         expected: &'static str,
     },
 }
 
 impl BadOption {
-    /// What was chosen with a flag cannot be carried out.
+    /// The error of a flag's value that cannot be carried out.
     pub(crate) fn of(flag: &Flag, expected: &'static str) -> BadOption {
         BadOption::OfDialect { option: flag.name, expected }
     }
@@ -198,7 +198,7 @@ fn unknown(_: BadTemplate) -> BadOption {
     BadOption::Placeholder
 }
 
-/// What basic authentication sends (RFC 7617 §2).
+/// The credentials of basic authentication (RFC 7617 §2).
 fn credentials(user: &str, password: &Secret) -> String {
     STANDARD.encode(format!("{user}:{}", password.reveal()))
 }

@@ -1,4 +1,4 @@
-//! What a peer has not taken yet.
+//! Output that a peer has not taken yet.
 //!
 //! One message of any size may go out in parts, and one of any size may wait behind it, and then no more than
 //! [`WAITING_BYTES_MAX`]: a peer that does not read is found out by that, and not by the memory it takes.
@@ -14,12 +14,12 @@ pub struct Outgoing {
     bytes: Vec<u8>,
     /// How much of it is out.
     sent: usize,
-    /// Where the message ends that is going out in parts.
+    /// The end of the message that is going out in parts.
     first_end: usize,
 }
 
 impl Outgoing {
-    /// What is to go out next.
+    /// The bytes to go out next.
     #[inline]
     pub fn left(&self) -> &[u8] {
         &self.bytes[self.sent..]
@@ -36,7 +36,7 @@ impl Outgoing {
         (result, added == 0 || waiting == 0 || waiting + added <= WAITING_BYTES_MAX)
     }
 
-    /// So many more bytes of it are out.
+    /// Takes bytes that are out.
     pub fn spend(&mut self, bytes: usize) {
         self.sent += bytes;
         if self.sent == self.bytes.len() {

@@ -1,4 +1,4 @@
-//! What is said to a room from outside, by a request to the server: `POST /publish/ROOM`, whose body is JSON.
+//! Messages to a room from outside, by a request to the server: `POST /publish/ROOM`, whose body is JSON.
 //!
 //! It arrives as a member's broadcast would, in the words of each protocol; nobody is its sender.
 

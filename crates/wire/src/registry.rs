@@ -21,7 +21,7 @@ use crate::settings::Settings;
 
 macro_rules! parts {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
-        /// What a protocol encodes once for all clients of a run.
+        /// The parts a protocol encodes once for all clients of a run.
         #[derive(Debug)]
         pub(crate) enum Parts {
             $($id(<protocols::$module::$id as Protocol>::Parts),)*
@@ -70,7 +70,7 @@ macro_rules! parts {
                 }
             }
 
-            /// What a client asks for, below the path, before anything else.
+            /// The question a client asks, below the path, before anything else.
             pub(crate) fn question(&self, settings: &Settings) -> Option<&'static str> {
                 match self {
                     $(Parts::$id(_) => protocols::$module::$id::question(settings),)*
@@ -84,7 +84,7 @@ macro_rules! parts {
                 }
             }
 
-            /// What a client that comes back to a session adds to the query of its upgrade.
+            /// The addition of a client that comes back to a session to the query of its upgrade.
             pub(crate) fn query(&self, resumption: &Resumption) -> Option<String> {
                 match self {
                     $(Parts::$id(_) => protocols::$module::$id::query(resumption),)*
@@ -93,7 +93,7 @@ macro_rules! parts {
         }
 
         impl DialectId {
-            /// What is known of it.
+            /// Its facts.
             pub fn facts(self) -> &'static Facts {
                 match self {
                     $($(DialectId::$dialect)|+ => protocols::$module::$id::facts(self),)*
@@ -112,7 +112,7 @@ macro_rules! parts {
 
 protocols!(parts);
 
-/// Who is where: asked for at every request.
+/// Protocols by path: asked for at every request.
 static PATHS: LazyLock<Vec<(&str, DialectId)>> = LazyLock::new(|| {
     let paths = |&dialect: &DialectId| dialect.facts().paths.iter().map(move |&path| (path, dialect));
     DialectId::ALL.iter().flat_map(paths).collect()
@@ -134,7 +134,7 @@ impl DialectId {
         DialectId::ALL.iter().copied().filter(|dialect| !dialect.facts().needs_app)
     }
 
-    /// What a user's own app goes by over a protocol, which is asked for by its name or an alias.
+    /// The dialect of a user's own app over a protocol, which is asked for by its name or an alias.
     pub fn of_protocol(name: &str) -> Option<DialectId> {
         let is_called = |facts: &Facts| facts.protocol == name || facts.aliases.contains(&name);
         DialectId::carriers().find(|dialect| is_called(dialect.facts()))

@@ -24,7 +24,7 @@ const RESERVED_FIELDS: [&str; 11] = [
     "upgrade",
 ];
 
-/// What an upgrade request starts with.
+/// The beginning of an upgrade request.
 const METHOD: &[u8] = b"GET ";
 
 /// The body of a plain request.
@@ -38,9 +38,9 @@ pub(crate) struct Content<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain<'a> {
     pub(crate) method: &'a str,
-    /// What goes behind the path.
+    /// The text behind the path.
     pub(crate) place: &'a str,
-    /// What goes behind the path's own query.
+    /// The text behind the path's own query.
     pub(crate) query: &'a str,
     pub(crate) content: Option<Content<'a>>,
 }
@@ -57,7 +57,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// What was asked for in an upgrade: what the answer is held against.
+/// The terms of an upgrade request, to check the answer against.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) key: Key,
@@ -65,7 +65,7 @@ pub(crate) struct Asked {
     pub(crate) offered: Option<Vec<String>>,
 }
 
-/// What the requests of a run's clients have in common, and what else was asked for.
+/// Shared parts of the requests of a run's clients, and their options.
 pub(crate) struct Common {
     options: Options,
     /// The clients' identities.
@@ -76,7 +76,7 @@ pub(crate) struct Common {
     /// The upgrade request from there to its key, and after it.
     before: Vec<u8>,
     after: Template,
-    /// What all of that takes, but for what is each client's own.
+    /// Bytes of all of that, but for each client's own.
     upgrade_bytes: usize,
     /// The field lines that all requests of a client share, besides `Host`.
     fields: Template,
@@ -116,7 +116,7 @@ impl Common {
         &self.options
     }
 
-    /// Who says something now.
+    /// The context of a client now.
     #[inline]
     pub(crate) fn context<'a>(&'a self, io: &impl Io, now_ns: u64, kept: &'a Kept) -> ClientContext<'a> {
         self.identities.context(io.client(), now_ns, kept)

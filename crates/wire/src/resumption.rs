@@ -2,7 +2,7 @@
 
 use crate::template::Values;
 
-/// What it has to say for that: names and offsets in its protocol's own words.
+/// The state to resume from: names and offsets in its protocol's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resumption {
     /// The server's name for the session.

@@ -1,4 +1,4 @@
-//! Who gets a broadcast.
+//! Rooms that get broadcasts.
 
 use crate::dialect_id::DialectId;
 
@@ -7,7 +7,7 @@ use crate::dialect_id::DialectId;
 pub struct Room {
     /// The dialect.
     pub dialect: DialectId,
-    /// What its name and encoding come to as a number, the same in every process: 0 in dialects with one room.
+    /// The hash of its name and encoding, the same in every process: 0 in dialects with one room.
     pub topic: u64,
 }
 

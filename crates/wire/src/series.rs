@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::stamp::{self, Numbers, Stamp};
 
-/// Where the stamp stands in each of them.
+/// The place of the stamp in each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Spot {
     /// Bytes before it.
@@ -22,7 +22,7 @@ impl Spot {
         Spot { at: self.at + bytes, ..self }
     }
 
-    /// What differs: the number in the stamp, and its check.
+    /// The bytes that differ: the number in the stamp, and its check.
     #[inline]
     pub(crate) fn number(self) -> Range<usize> {
         let within = if self.is_text { stamp::TEXT_NUMBER } else { stamp::BINARY_NUMBER };

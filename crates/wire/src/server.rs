@@ -29,7 +29,7 @@ use crate::server_config::ServerConfig;
 use crate::ws::End;
 use crate::ws::frame::{Accepts, Header};
 
-/// What a server's frames are as it broadcasts them.
+/// The form of a server's frames as it broadcasts them.
 const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
 
 /// One accepted connection.

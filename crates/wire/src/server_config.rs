@@ -1,4 +1,4 @@
-//! What the connections of a server have in common.
+//! The configuration shared by a server's connections.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::http::date::DateField;
 use crate::limits::{DeflateOptions, Limits};
 use crate::settings::Settings;
 
-/// What the connections of a server have in common.
+/// The configuration shared by a server's connections.
 #[derive(Clone, Debug, Default)]
 pub struct ServerConfig {
     /// Bounds on what a client may send.
@@ -18,18 +18,18 @@ pub struct ServerConfig {
     pub deflate: Option<DeflateOptions>,
     /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
     pub origins: Vec<String>,
-    /// Who is let in; by default, anybody.
+    /// The gate; by default open to anybody.
     pub gate: Gate,
     /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
     pub subprotocols: Vec<String>,
     /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
     /// all others, are told apart by each message.
     pub dialect: Option<DialectId>,
-    /// What is kept of broadcasts for clients that come back, by protocols that have a way to ask for it.
+    /// The history of broadcasts for clients that come back, by protocols that have a way to ask for it.
     pub history: Option<Arc<History>>,
-    /// What was chosen about single protocols, by the names of their flags.
+    /// Settings of single protocols, by the names of their flags.
     pub settings: Settings,
-    /// What to add to the sessions' clock to get the wall clock, for dialects whose messages show it and for the date of
+    /// The offset from the sessions' clock to the wall clock, for dialects whose messages show it and for the date of
     /// answers, which have none while this is 0.
     pub unix_minus_now_ns: u64,
 }

@@ -34,7 +34,7 @@ pub(crate) fn is_too_much(queued_bytes: usize, own_bytes: usize) -> bool {
     own_bytes > OWN_BYTES_MAX || queued_bytes - own_bytes > OTHERS_BYTES_MAX
 }
 
-/// What became of a request; `W` is what a session tells a connection.
+/// The outcome of a request; `W` is a session's signal to a connection.
 #[derive(Debug)]
 pub enum Answer<W> {
     /// It is answered.
@@ -71,7 +71,7 @@ pub(crate) struct Asked<Q> {
     pub(crate) question: Q,
 }
 
-/// What a plain request gets; `S` is a request for a session.
+/// The answer to a plain request; `S` is a request for a session.
 #[derive(Debug)]
 pub(crate) enum PlainAnswer<S> {
     /// An empty answer.
@@ -84,7 +84,7 @@ pub(crate) enum PlainAnswer<S> {
     Echo(Box<AnswerHead>, Vec<u8>),
     /// Whatever its session says.
     OfSession(Box<S>),
-    /// What follows from its body, which is a form.
+    /// An answer that depends on its body, which is a form.
     OfForm(Box<Form>),
 }
 
@@ -102,9 +102,9 @@ impl<S> PlainAnswer<S> {
     }
 }
 
-/// What a protocol reads out of the head of a request for a session.
+/// A protocol's reading of the head of a request for a session.
 pub(crate) trait Question: fmt::Debug + Sized {
-    /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
+    /// The notice to its session that its body is on its way, where one that comes beside another has to be refused.
     fn beginning(&self) -> Option<Self> {
         None
     }
@@ -124,7 +124,7 @@ pub(crate) trait Question: fmt::Debug + Sized {
     fn refuse(self, body: &[u8], io: &mut impl Io);
 }
 
-/// What a protocol's session acts through.
+/// The link that a protocol's session acts through.
 pub(crate) struct SessionLink<'a, I> {
     pub(crate) now_ns: u64,
     pub(crate) io: &'a mut I,
@@ -132,9 +132,9 @@ pub(crate) struct SessionLink<'a, I> {
 
 /// A protocol's session.
 pub(crate) trait ServerSession: fmt::Debug {
-    /// What a request is, once its head is read.
+    /// A request, once its head is read.
     type Question: Question;
-    /// What it has for a connection that asked, besides what it wrote: a WebSocket may take it over.
+    /// Its signal to a connection that asked, besides its output: a WebSocket may take it over.
     type SessionSignal: fmt::Debug;
 
     /// The session that a request opens, which it is then to be given.

@@ -1,4 +1,4 @@
-//! What was chosen about a dialect. Everything has a default.
+//! Options of a dialect. Everything has a default.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::flag::{Flag, FlagKind, TRANSPORT};
 pub struct DialectOptions {
     /// A token that lets the client in, passed on as it is.
     pub token: Option<Secret>,
-    /// Where the token goes; `None`: where the protocol's own clients put it.
+    /// The place of the token; `None`: where the protocol's own clients put it.
     pub token_in: Option<TokenPlace>,
     /// The acknowledgement of a broadcast.
     pub ack: Ack,
-    /// What is said, where that is the user's own; `None`: the benchmark's messages.
+    /// The user's own app; `None`: the benchmark's messages.
     pub app: Option<Arc<AppFile>>,
-    /// What only its protocol understands.
+    /// Settings that only its protocol understands.
     pub settings: Settings,
 }
 
@@ -31,7 +31,7 @@ impl From<Settings> for DialectOptions {
     }
 }
 
-/// Where in the upgrade request a token goes.
+/// Places of a token in the upgrade request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenPlace {
     /// A parameter of that name in the query.
@@ -58,12 +58,12 @@ pub enum Ack {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings(BTreeMap<String, Value>);
 
-/// What was chosen.
+/// A value chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {
     /// A text.
     Text(String),
-    /// What lets a client in.
+    /// A credential.
     Secret(Secret),
     /// A number: nanoseconds, of a time.
     Number(u64),
@@ -92,7 +92,7 @@ impl Settings {
         self.0.keys().map(String::as_str)
     }
 
-    /// What was chosen as text or as a secret, by name.
+    /// The values chosen as text or as a secret, by name.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, value)| match value {
             Value::Text(text) => Some((name.as_str(), text.as_str())),
@@ -106,7 +106,7 @@ impl Settings {
         self.text(TRANSPORT)
     }
 
-    /// What lets a client in.
+    /// A credential.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.0.values().filter_map(|value| match value {
             Value::Secret(secret) => Some(secret),

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-/// Who sent a message, which one it was, and when it was meant to be sent.
+/// The sender of a message, its number, and its intended send time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stamp {
     /// The worker whose client sent it.
@@ -47,7 +47,7 @@ const LAG_POWER_MAX: u32 = 15;
 const CLIENT_BITS: u32 = 24;
 const LAG_BITS: u32 = 24;
 
-/// What a search for a stamp came to.
+/// The result of a search for a stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// No trace of a stamp: the message is not ours.
@@ -58,7 +58,7 @@ pub enum Found {
     At {
         /// The stamp.
         stamp: Stamp,
-        /// Where it starts in the bytes searched.
+        /// Its offset in the bytes searched.
         offset: usize,
     },
 }
@@ -78,12 +78,12 @@ pub const BINARY_BYTES: usize = BINARY_MAGIC.len() + FIELD_BYTES;
 /// Bytes of the text form.
 pub const TEXT_BYTES: usize = TEXT_MAGIC.len() + HEX_BYTES;
 
-/// Of a worker's number, the bit that is set where somebody is announced.
+/// The bit of a worker's number that is set where somebody is announced.
 const ANNOUNCES: u16 = 1 << 15;
 
 const BINARY_MAGIC: [u8; 4] = *b"thRg";
 const TEXT_MAGIC: [u8; 7] = *b"throng-";
-/// Where in each form what differs in the stamps of a series is: the number, and the check behind it.
+/// The place in each form of the bytes that differ within a series: the number, and the check behind it.
 pub(crate) const BINARY_NUMBER: Range<usize> = BINARY_BYTES - NUMBER_BYTES..BINARY_BYTES;
 pub(crate) const TEXT_NUMBER: Range<usize> = TEXT_BYTES - 2 * NUMBER_BYTES..TEXT_BYTES;
 
@@ -104,7 +104,7 @@ impl Stamp {
         Stamp { worker: self.worker | ANNOUNCES, ..self }
     }
 
-    /// Of one who is announced, what the worker knows them by; `None`: it is a message's.
+    /// The worker's own stamp of a client that is announced; `None` if this is a message's.
     #[inline]
     pub fn announced(self) -> Option<Stamp> {
         let worker = self.worker & !ANNOUNCES;
@@ -166,7 +166,7 @@ impl Stamp {
         [sender, self.intended_ns, Numbers::of(sender, self.intended_ns).number(self.seq)]
     }
 
-    /// What tells the stamps of its series apart.
+    /// The numbers that tell the stamps of its series apart.
     #[inline]
     pub(crate) fn numbers(&self) -> Numbers {
         let [sender, intended_ns, _] = self.words();

@@ -1,4 +1,4 @@
-//! Where a token goes in the upgrade request.
+//! The place of a token in the upgrade request.
 
 use secret::Secret;
 

@@ -1,4 +1,4 @@
-//! What a suite holds, and which targets can do it.
+//! Scenarios of a suite, and targets that can do them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,11 +42,11 @@ pub struct Scenario {
     pub name: String,
     /// The question that it answers, as a sentence; may be empty.
     pub asks: String,
-    /// What a run of it does.
+    /// The verb of its runs.
     pub verb: results::Scenario,
     /// The dialects it is for, the one to prefer first; none for `http`.
     pub dialects: Vec<DialectId>,
-    /// What a target must be able to do.
+    /// Abilities a target must have.
     pub supports: Vec<Ability>,
     /// Connect to the target's unix socket.
     pub unix: bool,
@@ -56,9 +56,9 @@ pub struct Scenario {
     pub flags: Vec<(String, String)>,
     /// Which of them are not as the suite asks for them.
     pub shortened: Vec<Shortened>,
-    /// What is shown, the figure that servers are ranked by first.
+    /// The figures shown, the one that servers are ranked by first.
     pub figures: Vec<Figure>,
-    /// What was published before.
+    /// Published figures.
     pub published: Option<Published>,
 }
 
@@ -92,9 +92,9 @@ pub type CheckFlags<'a> = &'a dyn Fn(&str, &[(String, String)]) -> Result<(), Fl
 pub struct FlagMistake {
     /// The flag at fault, without dashes; `None`: the verb.
     pub flag: Option<String>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub enum Unfit {
     Dialect {
         /// Its protocols.
         spoken: String,
-        /// What the scenario asks for.
+        /// The value the scenario asks for.
         wanted: String,
     },
 }

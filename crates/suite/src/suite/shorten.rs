@@ -1,4 +1,4 @@
-//! What `--scale` does to the value of a flag.
+//! Scaling of flags' values by `--scale`.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is said: the messages that are measured, and what a message that comes in is.
+//! Apps: the messages that are measured, and how incoming ones are judged.
 //!
 //! [`bench`] is the seeds' own; a file describes any other ([`file`]). An app knows nothing of how its messages are
 //! carried: it is given what a protocol has taken the envelope off, and what the protocol knows of it.
@@ -32,11 +32,11 @@ pub(crate) enum App {
 pub(crate) struct AppProgress {
     pub(crate) script: file::Script,
     pub(crate) pending: Pending,
-    /// What the client was given before, as long as it may have to be said.
+    /// The values the client was given before, as long as it may have to be said.
     pub(crate) given: Option<Box<ClientValues>>,
 }
 
-/// What a client was given.
+/// Values a client was given.
 #[derive(Debug, Default)]
 pub(crate) struct ClientValues {
     /// At its login, and in messages.
@@ -71,7 +71,7 @@ impl App {
         }
     }
 
-    /// What the message with this stamp ends with, where they end with something in turn.
+    /// The ending of the message with this stamp, where they end with something in turn.
     #[inline]
     pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
         match self {

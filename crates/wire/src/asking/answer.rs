@@ -17,7 +17,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// So much of it was on the wire.
+    /// Adds its bytes on the wire.
     pub(crate) fn add_wire_bytes(&mut self, bytes: usize) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.wire_bytes = self.wire_bytes.saturating_add(bytes);

@@ -1,4 +1,4 @@
-//! What a client asks by plain requests, and what it holds the answers against: whichever version of HTTP carries them.
+//! Plain requests and checks of their answers: whichever version of HTTP carries them.
 
 mod answer;
 mod options;

@@ -1,4 +1,4 @@
-//! What can be chosen about requests and their answers. That has a verb of its own, `throng http`, and so a type.
+//! Options of requests and their answers. They have a verb of its own, `throng http`, and so a type.
 
 use crate::http::fields;
 use crate::options::BadOption;
@@ -29,7 +29,7 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 /// The most requests under way on one connection.
 const PIPELINING_MAX: u32 = 1024;
 
-/// What may be asked for twice (RFC 9110 §9.2.2).
+/// Methods that may be sent twice (RFC 9110 §9.2.2).
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
 
 const METHOD: &str = "method";

@@ -8,7 +8,7 @@ use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use crate::ws::sender::{Differing, Sender};
 
-/// What a message of an open session came to, as far as what follows it depends on that.
+/// The outcome of a message of an open session, as far as what follows it depends on that.
 #[derive(Default)]
 pub(super) struct SeriesOutcome {
     events: u32,

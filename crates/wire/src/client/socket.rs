@@ -24,7 +24,7 @@ pub(super) struct Session {
     pub(super) protocol: ClientState,
 }
 
-/// What a session needs to know of its client, and of the moment.
+/// The client and the moment, for a session.
 pub(super) struct SessionContext<'a> {
     pub(super) cfg: &'a Config,
     pub(super) now_ns: u64,
@@ -32,7 +32,7 @@ pub(super) struct SessionContext<'a> {
 }
 
 impl<'a> SessionContext<'a> {
-    /// What the app's script has to say next, which message on its connection that is, and what announces the client in it. Once
+    /// The next message of the app's script, which message on its connection that is, and what announces the client in it. Once
     /// the client is usable, what it was given is freed, unless it has to be said again.
     pub(super) fn poll(
         &mut self,
@@ -54,7 +54,7 @@ impl<'a> SessionContext<'a> {
     }
 }
 
-/// What the app keeps of a client, what the protocol keeps of the app's messages, and what the client was given at its login.
+/// A client's script, its pending messages, and the values of its login.
 #[inline]
 pub(super) fn split(
     place: &mut Option<Box<AppProgress>>,

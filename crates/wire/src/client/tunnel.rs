@@ -36,10 +36,10 @@ const TUNNEL: u32 = 1;
 /// Frames that only make work are counted for so long: a server that asks every second whether the client is there floods nobody.
 const CALM_NS: u64 = 1_000_000_000;
 
-/// What an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
+/// Fields that an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
 const OF_UPGRADES: [&str; 4] = ["host", "upgrade", "connection", "sec-websocket-key"];
 
-/// Who speaks over a tunnel.
+/// A client that speaks over a tunnel.
 pub(super) trait TunnelUser {
     /// Asks for the upgrade.
     fn begin(&mut self, io: &mut Inside<'_>);
@@ -59,7 +59,7 @@ pub(super) struct Tunnel {
     connection: Connection,
     sending: Sending,
     receiving: Receiving,
-    /// What the client inside has said, and is not out yet.
+    /// Output of the client inside that is not out yet.
     said: Outgoing,
     /// More of that waits than is kept.
     is_overfull: bool,
@@ -77,7 +77,7 @@ enum State {
     Failed,
 }
 
-/// What the client inside does to the world: it is the tunnel's to send what it says.
+/// The I/O of the client inside: the tunnel sends its output.
 pub(super) struct Inside<'a> {
     io: &'a mut dyn Io,
     said: &'a mut Vec<u8>,
@@ -171,7 +171,7 @@ impl Tunnel {
         self.state == State::Greeting && self.connection.settings.streams_max == 0
     }
 
-    /// What the server withholds, without which nothing more can be sent.
+    /// The failure if the server withholds something without which nothing more can be sent.
     pub(super) fn withheld(&self) -> Option<Failure> {
         let is_held = self.state == State::Open && !self.said.left().is_empty();
         match self.is_without_streams() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a peer is told, or tells.
+/// Error codes of either peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum ErrorCode {
@@ -109,7 +109,7 @@ pub enum Http2Reason {
 }
 
 impl Http2Reason {
-    /// What the peer is told.
+    /// The error code for the peer.
     pub(crate) fn code(self) -> ErrorCode {
         match self {
             Http2Reason::FrameSize => ErrorCode::FrameSizeError,

@@ -10,7 +10,7 @@ use crate::http::request::Request;
 
 /// Its path.
 pub(super) const PATH: &str = "/login";
-/// What is longer is no form of ours.
+/// The longest form; anything longer is none of ours.
 const BODY_BYTES_MAX: usize = 4096;
 const HTML: &str = "text/html; charset=UTF-8";
 
@@ -18,7 +18,7 @@ const HTML: &str = "text/html; charset=UTF-8";
 const VISIT: &str = "visit";
 const SESSION: &str = "session";
 
-/// What seals cookies and fields. Nobody's data is behind them: whoever knows it can be anybody, as can whoever uses the form.
+/// The key that seals cookies and fields. Nobody's data is behind them: whoever knows it can be anybody, as can whoever uses the form.
 const KEY: &[u8] = b"throng serve --login";
 
 /// A request for the form, and what it will be answered.
@@ -88,7 +88,7 @@ impl Form {
         out
     }
 
-    /// Who has logged in; or the status and the words with which that is refused.
+    /// Judges a login: the user's name, or the status and words of the refusal.
     fn judge(&self) -> Result<String, (u16, &'static str)> {
         if self.body.len() > BODY_BYTES_MAX {
             return Err((413, "That is no form of this page.\n"));
@@ -127,7 +127,7 @@ fn cookie<'a>(fields: &'a Fields<'_>, name: &str) -> Option<&'a str> {
     values.next()
 }
 
-/// What shows that a text is ours, and what it is for.
+/// The seal that shows that a text is ours, and its purpose.
 fn sealed(purpose: &str, text: &str) -> String {
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, KEY), format!("{purpose} {text}").as_bytes());
     tag.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,4 +1,4 @@
-//! Who is let in by the server: whoever has logged in, or has a token that was signed with the right key. All that is decided from
+//! Access to the server: whoever has logged in, or has a token that was signed with the right key. All that is decided from
 //! the request alone, so that any worker and any process decides alike and nothing has to be remembered.
 
 mod form;
@@ -14,12 +14,12 @@ use crate::http::request::Request;
 pub(crate) use form::Form;
 use form::PATH;
 
-/// What is there for everybody, over plain requests: a WebSocket may be opened at any path.
+/// Paths open to everybody, over plain requests: a WebSocket may be opened at any path.
 const OPEN: [&str; 4] = ["/", PATH, "/metrics", "/upload"];
-/// What a token is called in a query, beside the names that protocols give it.
+/// Names of a token in a query, beside the names that protocols give it.
 const TOKENS: [&str; 2] = ["token", "access_token"];
 
-/// What a request must have.
+/// Requirements on a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
     /// The cookie of somebody who has logged in at `/login`.

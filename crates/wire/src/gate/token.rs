@@ -51,7 +51,7 @@ fn decode(part: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Of RFC 7515 appendix A.1, whose `exp` is 1300819380; its key is given there in base64url.
+    /// The token of RFC 7515 appendix A.1, whose `exp` is 1300819380; its key is given there in base64url.
     const TOKEN: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const KEY: &str =
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";

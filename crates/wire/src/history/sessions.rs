@@ -1,4 +1,4 @@
-//! What sessions had joined, for those whose clients come back and name them.
+//! Subscriptions of sessions, for those whose clients come back and name them.
 //!
 //! A session is kept while its connection shows that it is alive, and for [`KEPT_NS`] from then on. Who comes back takes it
 //! over: nobody can come back to the same twice.
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const KEPT_NS: u64 = 300_000_000_000;
 /// Bytes of all sessions together: one for which there is no room is not kept.
 const BYTES_MAX: usize = 16 << 20;
-/// What a session takes beside its own bytes, and what a name in it does.
+/// Memory of a session beside its own bytes, and of a name in it.
 const SESSION_BYTES: usize = 128;
 const NAME_BYTES: usize = 32;
 /// With fewer, none is too many to be looked through.
@@ -24,7 +24,7 @@ pub(crate) struct Sessions {
     many: usize,
 }
 
-/// What one had joined, in the words in which its client had asked for it.
+/// The subscriptions of a session, in the words in which its client had asked for it.
 #[derive(Debug)]
 struct Session {
     joined: Vec<Box<[u8]>>,
@@ -71,7 +71,7 @@ impl Sessions {
         }
     }
 
-    /// What it had joined, for who comes back to it.
+    /// Takes its subscriptions, for a client that comes back to it.
     pub(crate) fn take(&mut self, name: &[u8], now_ns: u64) -> Option<Vec<Box<[u8]>>> {
         self.remove(name).filter(|session| session.alive_ns + KEPT_NS >= now_ns).map(|session| session.joined)
     }

@@ -93,7 +93,7 @@ impl AnswerHead {
     }
 }
 
-/// What lets pages of other origins read the answer, credentials included.
+/// Fields that let pages of other origins read the answer, credentials included.
 pub(crate) fn cors(request: &Request<'_>) -> String {
     let text = |name| request.fields.all(name).next().and_then(|value| std::str::from_utf8(value).ok());
     let mut fields = match text("origin") {

@@ -7,7 +7,7 @@ use crate::limits::Limits;
 /// How the end of a body is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Framing {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     /// In chunks, the last of which is empty.
     Chunked,
@@ -62,12 +62,12 @@ const TRAILERS_MAX: u32 = 100;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// So many bytes of a body with a length are missing.
+    /// This many bytes of a body with a length are missing.
     Length(u64),
     UntilEof,
     /// In the line that gives a chunk's size.
     ChunkSize,
-    /// So many bytes of a chunk are missing.
+    /// This many bytes of a chunk are missing.
     ChunkData(u64),
     /// After a chunk's data: CR LF, of which so many bytes are in.
     ChunkEnd(u8),
@@ -224,13 +224,13 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
     &bytes[blanks..]
 }
 
-/// What is behind a token, if there is one.
+/// The bytes behind a token, if there is one.
 fn skip_token(bytes: &[u8]) -> Option<&[u8]> {
     let length = bytes.iter().take_while(|&&b| fields::is_tchar(b)).count();
     (length > 0).then_some(&bytes[length..])
 }
 
-/// What is behind a quoted string, if there is one; a backslash quotes the character behind it (RFC 9110 §5.6.4).
+/// The bytes behind a quoted string, if there is one; a backslash quotes the character behind it (RFC 9110 §5.6.4).
 fn skip_quoted(bytes: &[u8]) -> Option<&[u8]> {
     let is_text = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
     let mut rest = bytes.strip_prefix(b"\"")?;

@@ -9,10 +9,10 @@ use crate::failure::Failure;
 /// Most bytes that a client keeps, names and values together. Servers accept no larger heads (`Limits::head_bytes_max`).
 pub(crate) const COOKIES_BYTES_MAX: usize = 16 << 10;
 
-/// What stands between two.
+/// The separator of two.
 const BETWEEN: &str = "; ";
 
-/// What a client sends back: `a=1; b=2`.
+/// The cookies a client sends back: `a=1; b=2`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cookies(Option<Box<str>>);
 

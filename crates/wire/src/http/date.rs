@@ -13,7 +13,7 @@ pub(crate) struct DateField {
 }
 
 impl DateField {
-    /// Of an answer made at that time, in nanoseconds of Unix time.
+    /// The field of an answer made at that time, in nanoseconds of Unix time.
     pub(crate) fn new(unix_ns: Option<u64>) -> DateField {
         const NS_PER_S: u64 = 1_000_000_000;
         DateField { unix_s: unix_ns.map(|ns| ns / NS_PER_S) }
@@ -43,7 +43,7 @@ fn date_of(unix_s: u64) -> [u8; DATE_BYTES] {
 }
 
 impl DateField {
-    /// What the field says.
+    /// The field's value.
     pub(crate) fn value(self) -> Option<[u8; DATE_BYTES]> {
         self.unix_s.map(date_of)
     }

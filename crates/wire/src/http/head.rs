@@ -22,7 +22,7 @@ pub enum Expect {
     Response,
 }
 
-/// What every response starts with.
+/// The beginning of every response.
 const RESPONSE_START: &[u8] = b"HTTP/1.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

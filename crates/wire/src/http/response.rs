@@ -83,7 +83,7 @@ struct Known {
     verdict: Verdict,
 }
 
-/// What a final head says to who reads on.
+/// The facts of a final head for reading on.
 #[derive(Clone, Copy, Debug)]
 struct Verdict {
     status: u16,
@@ -155,7 +155,7 @@ impl Responses {
         }
     }
 
-    /// What was made of the same head before; takes it off the input.
+    /// The verdict on the same head before; takes it off the input.
     #[inline]
     fn recognise(&self, to_head: bool, input: &mut &[u8]) -> Option<Verdict> {
         let known =
@@ -186,7 +186,7 @@ impl Responses {
 mod tests {
     use super::*;
 
-    /// What came in, bodies joined, in portions of `step`.
+    /// The events read, bodies joined, in portions of `step`.
     fn read(bytes: &[u8], step: usize) -> (Vec<String>, Result<bool, Failure>) {
         let (mut responses, mut got, mut data) = (Responses::default(), Vec::new(), Vec::new());
         for portion in bytes.chunks(step) {

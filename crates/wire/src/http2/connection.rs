@@ -1,4 +1,4 @@
-//! What concerns all streams of a connection, in either role (RFC 9113 §6).
+//! Frames and settings of a whole connection, in either role (RFC 9113 §6).
 //!
 //! ```text
 //! greeting --the peer's first SETTINGS--> open
@@ -17,12 +17,12 @@ use super::hpack::Decoder;
 use crate::failure::{ErrorCode, Failure, Http2Reason};
 use crate::limits::Limits;
 
-/// What a client says before all else (§3.4).
+/// The preface that a client sends first (§3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What a server may send ahead to us, on a stream and in all: as much as to h2load. What comes in is not kept.
+/// Bytes a server may send ahead to us, on a stream and in all: as much as to h2load. What comes in is not kept.
 pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
-/// What a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
+/// Bytes a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
 pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 
 /// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets of streams that
@@ -62,7 +62,7 @@ pub(crate) enum ConnectionEvent<'a> {
     Nothing,
 }
 
-/// What the peer's settings say.
+/// The peer's settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// The least that it was: a table that was smaller for a moment has lost its entries (RFC 7541 §4.2).
@@ -77,7 +77,7 @@ pub(crate) struct Settings {
 /// The state of a connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// What the peer's settings say, or what holds before they do.
+    /// The peer's settings, or the defaults before they come.
     pub(crate) settings: Settings,
     /// This side is the client: the server may not announce that it pushes (§6.5.2).
     is_client: bool,
@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// What came last was waited for, and made no work of its own.
+    /// Notes that the last frame was waited for, and made no work of its own.
     pub(crate) fn welcome(&mut self) {
         self.idle_frames = 0;
     }

@@ -4,7 +4,7 @@ use crate::failure::Http2Reason;
 
 /// The most that a window may be.
 pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
-/// What a window is before anybody says otherwise (§6.9.2).
+/// The initial size of a window (§6.9.2).
 pub(crate) const WINDOW_FIRST: u32 = (1 << 16) - 1;
 
 /// How much we may send. A new setting can leave it in debt (§6.9.2).
@@ -18,12 +18,12 @@ impl Sending {
         Sending { left: i64::from(window) }
     }
 
-    /// What may go out now.
+    /// Bytes that may go out now.
     pub(crate) fn left(self) -> usize {
         usize::try_from(self.left).unwrap_or_default()
     }
 
-    /// So much goes out.
+    /// Takes bytes that go out off the window.
     pub(crate) fn spend(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.left());
         self.left -= bytes as i64;
@@ -48,7 +48,7 @@ impl Receiving {
         Receiving { window, left: window }
     }
 
-    /// So much has come in: by how much the peer's window is to grow again, once that is worth a frame.
+    /// Takes bytes that have come in: by how much the peer's window is to grow again, once that is worth a frame.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<Option<u32>, Http2Reason> {
         let bytes = u32::try_from(bytes).map_err(|_| Http2Reason::FlowControl)?;
         self.left = self.left.checked_sub(bytes).ok_or(Http2Reason::FlowControl)?;

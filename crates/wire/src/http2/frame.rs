@@ -21,7 +21,7 @@ pub(crate) mod kind {
     pub(crate) const CONTINUATION: u8 = 0x9;
 }
 
-/// What a frame's flags say, by its kind.
+/// Flags of frames, by kind.
 pub(crate) mod flag {
     pub(crate) const END_STREAM: u8 = 0x1;
     pub(crate) const ACK: u8 = 0x1;

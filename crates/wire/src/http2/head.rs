@@ -1,4 +1,4 @@
-//! What a block of fields says, judged as a head (RFC 9113 §8.2, §8.3).
+//! The contents of a block of fields, judged as a head (RFC 9113 §8.2, §8.3).
 
 use super::hpack::Decoder;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub(crate) fn is_foreign(name: &str, value: &[u8]) -> bool {
     OF_CONNECTIONS.contains(&name) || (name == "te" && value != b"trailers")
 }
 
-/// What can be said of a field by itself.
+/// Kinds of fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FieldKind {
     /// Its name begins with a colon.
@@ -35,7 +35,7 @@ fn sort_of(name: &[u8], value: &[u8]) -> FieldKind {
     }
 }
 
-/// What the head of an answer says.
+/// The head of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AnswerHead {
     /// 100 to 599.
@@ -123,7 +123,7 @@ pub(crate) fn judge_trailer(decoder: &mut Decoder, block: &[u8], limits: &Limits
     Ok(is_good)
 }
 
-/// What the head of a request says: texts end to end, and where each is among them.
+/// The head of a request: texts end to end, and where each is among them.
 #[derive(Debug, Default)]
 pub(crate) struct RequestHead {
     text: Vec<u8>,

@@ -9,7 +9,7 @@
 //! past         streams that are over, and which frames on them are errors
 //! ```
 //!
-//! What a stream is, whoever uses a connection knows: the client's side has its requests or its tunnel, the server's side its answers.
+//! Streams are known to whoever uses a connection: the client's side has its requests or its tunnel, the server's side its answers.
 //! Priorities (§5.3) and pushed answers (§8.4) are not there: the former are deprecated, the latter are switched off.
 
 pub(crate) mod connection;

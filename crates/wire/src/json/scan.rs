@@ -12,7 +12,7 @@ impl<'a> Scan<'a> {
         Scan { bytes, at: 0 }
     }
 
-    /// Where the walk stands: what lies before is consumed.
+    /// The position of the walk: all before it is consumed.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -49,7 +49,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is neither string, object nor array, up to whatever ends it: nothing, if none of that comes next.
+    /// A word that is neither string, object nor array; empty if none comes next.
     pub(crate) fn word(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let is_end =

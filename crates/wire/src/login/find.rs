@@ -1,4 +1,4 @@
-//! Where in an answer a value is, and looking there.
+//! Places of values in answers, and how to look there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::http::fields;
 use crate::http::response::Response;
 use crate::template::Values;
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Debug)]
 pub(super) enum Find {
     /// Among the cookies that the client has by then.

@@ -8,7 +8,7 @@ const RAW_TEXT: [&str; 2] = ["script", "style"];
 /// No character reference that is understood here is longer.
 const REFERENCE_BYTES_MAX: usize = "&#x0010ffff;".len();
 
-/// What a page says under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
+/// The page's value under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
 /// the first attribute of that name, whichever comes first.
 pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut rest = page;
@@ -53,7 +53,7 @@ fn is_end_of_name(c: char) -> bool {
     c.is_ascii_whitespace() || c == '/' || c == '>'
 }
 
-/// Where the content of an element ends.
+/// The end of an element's content.
 fn end_of(text: &str, element: &str) -> Option<usize> {
     text.match_indices("</").map(|(at, _)| at).find(|at| {
         let name = text.get(at + 2..at + 2 + element.len());

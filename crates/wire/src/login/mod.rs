@@ -8,7 +8,7 @@
 //! the last --its answer is whole, and as expected--> done: the opening request comes next
 //! ```
 //!
-//! What is kept of the answers, and the cookies, go into the holes of what is said later ([`Kept`](crate::template)).
+//! Values kept of the answers, and the cookies, go into the holes of what is said later ([`Kept`](crate::template)).
 
 mod answer;
 mod find;

@@ -22,7 +22,7 @@ pub(super) struct Step {
     pub(super) request: LoginRequest,
     /// Its own field lines, the cookies among them.
     own: Template,
-    /// What is kept of its answer: under which number, and where it is.
+    /// Values to keep of its answer: their numbers and places.
     pub(super) finds: Vec<(u16, Find)>,
 }
 
@@ -56,7 +56,7 @@ impl Steps {
         self.get(at).map_or(0, |step| step.request.server)
     }
 
-    /// What a server is called in requests.
+    /// The name of a server in requests.
     pub(super) fn host(&self, server: u16) -> &str {
         &self.hosts[usize::from(server)]
     }
@@ -126,7 +126,7 @@ impl Steps {
     }
 }
 
-/// Where a redirect leads to.
+/// The destination of a redirect.
 #[derive(Debug)]
 pub(super) struct Redirect {
     pub(super) target: String,

@@ -24,7 +24,7 @@ pub(crate) struct Visit {
     kept: Kept,
 }
 
-/// What became of what came in.
+/// The progress of a login after input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LoginProgress {
     /// There is more to come.
@@ -112,7 +112,7 @@ impl Visit {
         self.handle_answer(steps, step, &answer, identities, now_ns, io)
     }
 
-    /// What was kept, once the login is done.
+    /// Takes the kept values, once the login is done.
     pub(crate) fn take(&mut self) -> Kept {
         std::mem::take(&mut self.kept)
     }

@@ -19,7 +19,7 @@ pub enum Division {
     Even {
         /// At least as many as `rooms`.
         people: NonZero<u32>,
-        /// Of these people.
+        /// Rooms of these people.
         rooms: NonZero<u32>,
     },
     /// Rooms of unequal size: the k-th has a share of the people in proportion to 1/kˢ.

@@ -17,17 +17,17 @@ use crate::template::{Filling, Template};
 /// How tokens are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jwt {
-    /// What they are signed with.
+    /// The algorithm they are signed with.
     pub algorithm: Algorithm,
     /// The key: bytes that both ends know, or a private key in PEM.
     pub key: Secret,
-    /// What the key is called, for servers that have several.
+    /// The key's name, for servers that have several.
     pub key_id: Option<String>,
     /// The payload: a JSON object, in which people's names and the time stand in holes.
     pub claims: Template,
 }
 
-/// What a token is signed with (RFC 7518 §3.1).
+/// Algorithms that sign a token (RFC 7518 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     /// HMAC with SHA-256: a microsecond.
@@ -51,7 +51,7 @@ impl Algorithm {
         }
     }
 
-    /// What its key has to be.
+    /// The expected form of its key.
     fn expected(self) -> BadKey {
         BadKey(match self {
             Algorithm::Hs256 => "a secret that is not empty",
@@ -86,7 +86,7 @@ impl Jwt {
     }
 }
 
-/// What signs the tokens of all.
+/// The signer of all tokens.
 pub(crate) struct Signer {
     key: Key,
     /// The head, encoded, with the point behind it.

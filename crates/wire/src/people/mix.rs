@@ -16,17 +16,17 @@ const BLOCK_BITS: u32 = 6;
 /// The kinds of messages that are broadcast, each with its share of them.
 #[derive(Clone, Debug, Default)]
 pub struct Mix {
-    /// Of who says everything.
+    /// The arcs of senders that send every kind.
     arcs: Arcs,
-    /// Where each role says its own.
+    /// The mixes by role, where roles differ.
     roles: Option<Arc<ByRole>>,
 }
 
-/// What each role says.
+/// The mix of each role.
 #[derive(Debug)]
 struct ByRole {
     role_assignment: RoleAssignment,
-    /// Of the run: what a worker's client is called in all of it follows from how many there are.
+    /// Workers of the run, which a client's number in it follows from.
     workers: u32,
     /// By role: the kinds that it says, and the share of each.
     says: Vec<(Vec<usize>, Arcs)>,
@@ -80,7 +80,7 @@ impl ByRole {
     }
 }
 
-/// Where on the circle a message stands.
+/// The position of a message on the circle.
 #[inline]
 fn position(worker: u16, seq: u32) -> u32 {
     // With the worker in it: all workers number their messages alike.

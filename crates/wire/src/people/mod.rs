@@ -1,4 +1,4 @@
-//! Who a run's clients are: a row of a user's data each, and a token.
+//! The identities of a run's clients: a row of a user's data each, and a token.
 //!
 //! A person is a function of the client's number: what it is called is looked up, and its token signed, at the moment at
 //! which somebody has to be told. Nothing is kept for it.
@@ -25,18 +25,18 @@ pub use role_assignment::{RoleAssignment, RoleKind};
 
 use crate::template::{Names, Quoting, Table, Template};
 
-/// Who a run's clients are.
+/// The identities of a run's clients.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct People {
-    /// What their placeholders stand for.
+    /// The values of their placeholders.
     pub names: Names,
-    /// Who shares a room, in each kind of rooms; one at least.
+    /// The division of each kind of rooms; one at least.
     pub rooms: Vec<Division>,
-    /// Who does what; empty: everybody does the same.
+    /// The roles; empty: everybody does the same.
     pub roles: Vec<RoleKind>,
     /// A row for each; clients take them in turn, and from the start again where there are more of them.
     pub rows: Table,
-    /// What `{token}` is, where it is signed; `None`: nothing, or what its name says.
+    /// The signed `{token}`; `None` if there is none, or its name says it.
     pub token: Option<Jwt>,
 }
 
@@ -76,7 +76,7 @@ impl People {
         People { names, rooms, roles, rows, token }
     }
 
-    /// What is known of a client, and nobody else's business, in every form in which it is sent. (Tokens are known by their
+    /// Secrets of a client, in every form in which it is sent. (Tokens are known by their
     /// look: [`secret::scrub`].)
     pub fn secrets_of(&self, client: u32) -> Vec<Secret> {
         let forms = |cell: &str| {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A role: a share of the people who say the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleKind {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its share of the people, of whatever these add up to.
     pub share: u32,

@@ -15,7 +15,7 @@ use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
 use crate::ws::sender::Sender;
 
-/// What any protocol's side of a connection acts through, but for its parts.
+/// The link of any protocol's side of a connection, without its parts.
 pub(crate) struct LinkContext<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) identities: &'a Identities,

@@ -11,7 +11,7 @@ use crate::room::Room;
 use crate::ws::End;
 use crate::ws::frame::{Accepts, Header, Opcode};
 
-/// What a client without compression takes from a server.
+/// The frames a client without compression takes from a server.
 const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
 
 macro_rules! relayed {

@@ -14,7 +14,7 @@ use crate::request::Common;
 use crate::resumption::Resumption;
 use crate::template::{Filling, Kept};
 
-/// What any of them acts through, but for its parts.
+/// The link of any of them, without its parts.
 pub(crate) struct HttpLinkContext<'a, I> {
     pub(crate) pending: Option<&'a mut Pending>,
     pub(crate) common: &'a Common,

@@ -118,12 +118,12 @@ impl ServerState {
     }
 }
 
-/// Where a server takes any body.
+/// The path where a server takes any body.
 const UPLOAD: &str = "/upload";
-/// Where it shows what it does.
+/// The path of its metrics.
 const METRICS: &str = "/metrics";
 
-/// What a request that is no upgrade gets, once its body is in: that of the protocol at its path, or one empty page.
+/// The answer to a request that is no upgrade, once its body is in: that of the protocol at its path, or one empty page.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
     now_ns: u64,

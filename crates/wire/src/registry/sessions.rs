@@ -25,11 +25,11 @@ pub struct SessionRequest {
     of: Of,
 }
 
-/// What a session has for the connection that asked, besides what it wrote: a WebSocket may take it over.
+/// A session's signal to the connection that asked, besides its output: a WebSocket may take it over.
 #[derive(Debug)]
 pub struct SessionSignal(SignalOf);
 
-/// What became of a request.
+/// The outcome of a request.
 pub type Answer = session::Answer<SessionSignal>;
 
 /// One session.
@@ -42,13 +42,13 @@ type SessionOf<P> = <P as Protocol>::Session;
 
 macro_rules! sessions {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
-        /// What its protocol has read out of the head of a request.
+        /// The question that its protocol has read in the head of a request.
         #[derive(Debug)]
         enum Of {
             $($id(QuestionOf<protocols::$module::$id>),)*
-            /// Of no session: whoever drives the server knows what it does.
+            /// A request for the metrics: whoever drives the server knows what it does.
             Metrics(AnswerHead),
-            /// Of no session either: it is for this room, as the path names it.
+            /// A message for this room, as the path names it.
             Publication(AnswerHead, String),
         }
 
@@ -84,7 +84,7 @@ macro_rules! sessions {
                 }
             )*
 
-            /// What tells its session that its body is on its way, where one that comes beside another has to be refused.
+            /// The notice to its session that its body is on its way, where one that comes beside another has to be refused.
             pub(crate) fn beginning(&self) -> Option<SessionRequest> {
                 let of = match &self.of {
                     $(Of::$id(question) => Of::$id(question.beginning()?),)*

@@ -15,7 +15,7 @@ use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
 use crate::ws::upgrade;
 
-/// What comes after it.
+/// States after it.
 pub(super) enum Next {
     Open(Session),
     Multiplexed(Box<Http2>),
@@ -47,9 +47,9 @@ struct Asked {
     /// Until it is taken.
     request: Option<Box<SessionRequest>>,
     keep_alive: bool,
-    /// What its session has a say in, if it asks for a WebSocket.
+    /// The upgrade to be judged by its session, if it asks for a WebSocket.
     upgrade: Option<Box<Upgrade>>,
-    /// What came in since.
+    /// Bytes received since.
     waiting: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ impl Http {
         self.asked.as_ref().map_or(0, |asked| asked.waiting.len())
     }
 
-    /// What a session is asked; once.
+    /// Takes the question to a session; once.
     pub(super) fn take_request(&mut self) -> Option<SessionRequest> {
         self.asked.as_mut()?.request.take().map(|request| *request)
     }
@@ -195,7 +195,7 @@ impl Http {
 }
 
 impl Pending {
-    /// What tells the session that the body is on its way; once.
+    /// The notice to the session that the body is on its way; once.
     fn announce(&mut self) -> Option<SessionRequest> {
         match &self.answer {
             PlainAnswer::OfSession(request) if !std::mem::replace(&mut self.is_announced, true) => {

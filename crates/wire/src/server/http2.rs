@@ -67,7 +67,7 @@ struct Asked {
     sending: Sending,
 }
 
-/// What a request is answered.
+/// Answers to a request.
 #[derive(Debug)]
 enum Answer {
     /// An empty answer, with the methods that it would take where it takes others only.

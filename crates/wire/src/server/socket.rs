@@ -50,7 +50,7 @@ impl Upgrade {
         Ok(Upgrade { opening, session })
     }
 
-    /// What a session is to be asked before it is granted.
+    /// Takes the question to a session before it is granted.
     pub(super) fn take_request(&mut self) -> Option<SessionRequest> {
         self.session.dialect.take_request()
     }

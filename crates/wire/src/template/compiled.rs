@@ -84,7 +84,7 @@ impl From<&Template> for CompiledTemplate {
 }
 
 impl CompiledTemplate {
-    /// What messages start with, up to the first hole.
+    /// The beginning of messages, up to the first hole.
     pub(crate) fn start(&self) -> &[u8] {
         let Some(Segment { literal, fixed, .. }) = self.segments.first() else { return b"" };
         &literal[..fixed.first().map_or(literal.len(), |&(at, _)| at)]
@@ -101,7 +101,7 @@ impl CompiledTemplate {
         }
     }
 
-    /// Where the id stands, if nothing else tells messages apart that are sent at the same time (they are then a series), and how
+    /// The place of the id, if nothing else tells messages apart that are sent at the same time (they are then a series), and how
     /// many bytes each takes.
     pub(crate) fn spot(&self) -> Option<(Spot, usize)> {
         let [Segment { literal, fixed, behind: None }] = &self.segments[..] else { return None };

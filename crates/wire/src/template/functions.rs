@@ -1,4 +1,4 @@
-//! What a placeholder computes: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`;
+//! Functions of placeholders: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`;
 //! and the bytes of messages that are no text: `{hex:0a1f}`, `{delimited:TEXT}`.
 //!
 //! `TEXT` is a template of its own, in which placeholders stand as they are, without quotes. Nothing here is random for the
@@ -48,7 +48,7 @@ pub(crate) enum Function<T> {
     Random { from: u64, to: u64 },
 }
 
-/// What a text is condensed with.
+/// Digests of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Digest {
     Sha1,
@@ -148,7 +148,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What these digits stand for, two for a byte, with blanks between bytes for whoever reads them.
+/// Decodes hexadecimal digits, two for a byte, with blanks between bytes for whoever reads them.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let plain: Vec<u8> = digits.bytes().filter(|byte| *byte != b' ').collect();
     let byte = |pair: &[u8]| Some((hex_digit(pair[0])? << 4 | hex_digit(*pair.get(1)?)?) as u8);

@@ -1,10 +1,10 @@
-//! What a client was given, for the holes that ask for it: at its login, in messages, and by the session that it goes on with.
+//! Values a client was given, for the holes that ask for them: at its login, in messages, and by the session that it goes on with.
 
 use std::fmt;
 
 use crate::http::cookies::Cookies;
 
-/// What a client was given.
+/// Values a client was given.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// The values of its app's names, by their numbers.
@@ -20,7 +20,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Kept {
-    /// Of clients that were given nothing.
+    /// The values of clients that were given nothing.
     pub(crate) const NOTHING: &'static Kept = &Kept { values: Values::NONE, cookies: Cookies::NONE };
 }
 
@@ -28,7 +28,7 @@ impl Kept {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Values(Option<Box<str>>);
 
-/// What ends each but the last. A value with a line break would begin another header.
+/// The separator behind each but the last. A value with a line break would begin another header.
 const END: char = '\n';
 
 impl Values {

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::pieces::{Piece, Template};
 use super::quoting::Quoting;
 
-/// What a user's own placeholders stand for.
+/// The values of a user's own placeholders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     all: Vec<(String, Template)>,
 }
 
 impl Names {
-    /// From now on this name stands for that, whatever it stood for before.
+    /// Makes this name stand for that, whatever it stood for before.
     pub fn set(&mut self, name: impl Into<String>, meaning: Template) {
         let name = name.into();
         match self.all.iter_mut().find(|(known, _)| *known == name) {
@@ -21,12 +21,12 @@ impl Names {
         }
     }
 
-    /// From now on this name stands for nothing.
+    /// Makes this name stand for nothing.
     pub fn unset(&mut self, name: &str) {
         self.all.retain(|(known, _)| known != name);
     }
 
-    /// What a name stands for.
+    /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Template> {
         self.all.iter().find(|(known, _)| known == name).map(|(_, meaning)| meaning)
     }
@@ -37,7 +37,7 @@ impl Names {
     }
 }
 
-/// What a name may stand for.
+/// The values of names.
 impl Template {
     /// The cell in this column of the client's row.
     pub fn of_column(column: u16) -> Template {

@@ -10,18 +10,18 @@ use super::names::Names;
 use super::pieces::{Piece, Template};
 use super::quoting::Quoting;
 
-/// What a template is for.
+/// Purposes of templates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// A message that is measured, and so has an id, a time and padding.
     Measured,
     /// The same, whose answer has its number, so that it needs no id of its own.
     Numbered,
-    /// What lets somebody into a room, and may announce them to the others there: with an id.
+    /// For joining a room, which may announce the newcomer to the others there: with an id.
     Joining,
     /// Any other message.
     Other,
-    /// What is said before there are messages: requests, and what a token claims.
+    /// For requests and tokens' claims, before there are messages.
     Opening,
 }
 
@@ -39,7 +39,7 @@ const NAMES: [(&str, Piece, &[Purpose]); 7] = [
     ("seq", Piece::Seq, SAID),
 ];
 
-/// What the names of columns start with, which may have any characters.
+/// Prefixes of the names of columns, which may have any characters.
 const OF_COLUMNS: [&str; 2] = ["data.", "person."];
 
 /// A template that is none.
@@ -47,7 +47,7 @@ const OF_COLUMNS: [&str; 2] = ["data.", "person."];
 pub enum BadTemplate {
     /// A placeholder that is not there for this purpose.
     Unknown {
-        /// Where in the text it stands.
+        /// Its range in the text.
         at: Range<usize>,
         /// The placeholders that are.
         known: Vec<String>,
@@ -115,18 +115,18 @@ impl Template {
     }
 }
 
-/// What a name in braces is.
+/// Kinds of names in braces.
 enum Read {
     Meaning(Template),
     /// These, whatever is around them.
     Bytes(Vec<u8>),
     Text,
     Unknown,
-    /// What is unknown stands here, within what it is given.
+    /// An unknown name stands here, within its argument.
     UnknownWithin(Range<usize>),
 }
 
-/// What a name is where only a user's own names are placeholders.
+/// Reads a name where only a user's own names are placeholders.
 fn own(name: &str, names: &Names) -> Read {
     match names.get(name) {
         Some(meaning) => Read::Meaning(meaning.clone()),

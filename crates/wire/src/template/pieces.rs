@@ -69,7 +69,7 @@ pub(crate) enum Piece {
     /// A number of the protocol's own: of a push, of an acknowledgement.
     Number,
     Padding,
-    /// What messages end with in turn.
+    /// The ending of messages in turn.
     Tail,
     /// A cell of the client's row, as it has to stand there.
     Cell {
@@ -92,7 +92,7 @@ pub(crate) enum Piece {
         but: Vec<String>,
         is_behind: bool,
     },
-    /// What is computed.
+    /// A computed value.
     Function(Box<Function<Template>>),
 }
 
@@ -212,7 +212,7 @@ impl Template {
         Ok(Template { pieces: self.pieces.iter().map(piece).collect::<Result<_, E>>()? })
     }
 
-    /// What it says, if that is the same for everybody, at any time.
+    /// Its text, if that is the same for everybody at any time.
     pub(crate) fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
@@ -221,7 +221,7 @@ impl Template {
         }
     }
 
-    /// What stands between the braces, if it is an object: without blanks around it.
+    /// The text between the braces, if it is an object: without blanks around it.
     pub(crate) fn members(&self) -> Option<Template> {
         let mut pieces = self.pieces.clone();
         match pieces.first_mut()? {
@@ -278,7 +278,7 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
-    /// What it says of a row, if that is all that it depends on.
+    /// Its text for a row, if it depends on nothing else.
     pub(crate) fn of_row(&self, rows: &Table, row: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         for piece in &self.pieces {
@@ -293,7 +293,7 @@ impl Template {
         Some(text)
     }
 
-    /// What it starts with, up to its first hole.
+    /// Its beginning, up to its first hole.
     pub(crate) fn start(&self) -> &[u8] {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
@@ -307,7 +307,7 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
-    /// What a message may look like: each number 0, each cell 0, no padding.
+    /// A sample of a message: each number 0, each cell 0, no padding.
     pub fn sample(&self) -> Vec<u8> {
         let id = Mark::NONE.stamp.to_text();
         let of = |piece: &Piece| match piece {
@@ -397,7 +397,7 @@ impl Piece {
     }
 }
 
-/// What stands in the holes of one message, or of a request.
+/// The filling of the holes of one message, or of a request.
 pub(crate) struct Filling<'a> {
     pub(crate) mark: Mark<'a>,
     /// The number of the message on its connection, from 1.
@@ -407,13 +407,13 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    /// What stands in the holes of what is no message of the app's.
+    /// The filling of texts that are no message of the app's.
     pub(crate) fn of(context: ClientContext<'a>) -> Filling<'a> {
         Filling { mark: Mark::NONE, seq: 0, context, tail: b"" }
     }
 }
 
-/// Who says it, and when.
+/// The client that says it, and when.
 #[derive(Clone, Copy)]
 pub(crate) struct ClientContext<'a> {
     /// The client's number in the run.
@@ -422,13 +422,13 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) now_ns: u64,
     /// Those that it is one of.
     pub(crate) people: &'a dyn PersonData,
-    /// What it was given at its login.
+    /// The values it was given at its login.
     pub(crate) kept: &'a Kept,
     /// Its cookies: those of its login, unless its transport has set others since.
     pub(crate) cookies: &'a Cookies,
 }
 
-/// What is known of people, for the holes that ask for it.
+/// Data of people, for the holes that ask for it.
 pub(crate) trait PersonData {
     /// The rows that clients take in turn.
     fn rows(&self) -> &Table;
@@ -443,7 +443,7 @@ pub(crate) trait PersonData {
     fn write_token(&self, out: &mut Vec<u8>, filling: &Filling<'_>);
 }
 
-/// What a message that is measured carries. Templates of others do not ask for it.
+/// The marks of a measured message. Templates of others do not ask for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark<'a> {
     pub(crate) stamp: &'a Stamp,
@@ -451,7 +451,7 @@ pub(crate) struct Mark<'a> {
 }
 
 impl<'a> Mark<'a> {
-    /// What announces somebody, if they are.
+    /// The mark that announces somebody, if they are.
     pub(crate) fn of(announced: Option<&'a Stamp>) -> Mark<'a> {
         announced.map_or(Mark::NONE, |stamp| Mark { stamp, ..Mark::NONE })
     }

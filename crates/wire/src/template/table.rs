@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Table {
     columns: u16,
     cells: String,
-    /// Where in `cells` each ends.
+    /// The end of each in `cells`.
     ends: Vec<u32>,
     of: Takers,
 }
 
-/// Whose rows these are.
+/// Users of these rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Takers {
     /// Everybody's: clients take them in turn, and from the start again.
@@ -66,7 +66,7 @@ impl Table {
         self.ends.len() / usize::from(self.columns.max(1))
     }
 
-    /// What they take in memory, and on their way to whoever needs them.
+    /// Their bytes in memory, and on the wire.
     pub fn bytes(&self) -> usize {
         self.cells.len() + self.ends.len() * size_of::<u32>()
     }

@@ -4,9 +4,9 @@ use crate::stamp::Stamp;
 
 /// Bytes of one as text.
 pub(super) const BYTES: usize = 36;
-/// Where its parts begin and end among its 32 digits.
+/// The ranges of its parts among its 32 digits.
 const PARTS: [(usize, usize); 5] = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
-/// Where the last digits begin that say a number: behind everything that the form claims.
+/// The start of the last digits, which say a number: behind everything that the form claims.
 const NUMBER_AT: usize = BYTES - 8;
 
 /// These bits, with version and variant in their places.

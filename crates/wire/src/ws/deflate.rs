@@ -12,7 +12,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::mask::{self, Key};
 use crate::failure::Failure;
 
-/// What a sync flush ends with; not sent (§7.2.1), put back before inflating (§7.2.2).
+/// The end of a sync flush; not sent (§7.2.1), put back before inflating (§7.2.2).
 const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
 /// Buffers above this are given back after the message that needed them.
 const KEPT_BYTES_MAX: usize = 64 << 10;
@@ -23,7 +23,7 @@ thread_local! {
     static SHARED: RefCell<Shared> = const { RefCell::new(Shared::NOTHING) };
 }
 
-/// What the connections of a thread have in common: memory, from which nothing can be told of the messages before.
+/// Buffers shared by the connections of a thread: memory, from which nothing can be told of the messages before.
 struct Shared {
     inflate: Option<Decompress>,
     /// One for each form that peers have asked for: eight windows at the most.

@@ -9,7 +9,7 @@ const NAME: &str = "permessage-deflate";
 /// The field both sides use.
 pub const FIELD: &str = "sec-websocket-extensions";
 
-/// What both ends agreed on.
+/// The terms both ends agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreed {
     /// The server forgets its window after each message.

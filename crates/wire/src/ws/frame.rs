@@ -4,7 +4,7 @@ use super::end::End;
 use super::mask::{self, Key};
 use crate::failure::Reason;
 
-/// What a frame carries (RFC 6455 §5.2).
+/// Kinds of frames (RFC 6455 §5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Opcode {
@@ -16,7 +16,7 @@ pub enum Opcode {
     Binary = 2,
     /// The last frame of this side.
     Close = 8,
-    /// To be answered with a pong of the same payload.
+    /// A ping, to be answered with a pong of the same payload.
     Ping = 9,
     /// The answer, or nothing in particular.
     Pong = 10,
@@ -58,7 +58,7 @@ pub struct Header {
     pub fin: bool,
     /// The message is compressed (RFC 7692 §6).
     pub compressed: bool,
-    /// What the frame carries.
+    /// The kind of the frame.
     pub opcode: Opcode,
     /// The mask of the payload.
     pub key: Option<Key>,
@@ -66,7 +66,7 @@ pub struct Header {
     pub len: u64,
 }
 
-/// What a reader lets through.
+/// Frames that a reader accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accepts {
     /// The end that reads: a server wants masks, a client wants none.
@@ -132,7 +132,7 @@ fn parse_len(bytes: &[u8], short: u8) -> Result<Option<(u64, usize)>, Reason> {
     }
 }
 
-/// Where the payload of a server's frame starts, from [`open`] until [`seal`].
+/// The start of the payload of a server's frame, from [`open`] until [`seal`].
 pub const BODY: usize = 2;
 
 /// Opens an unfragmented frame at the end of `out`: room for the shortest header. Append the payload, then

@@ -44,7 +44,7 @@ pub fn apply(bytes: &mut [u8], key: Key, offset: usize) {
     }
 }
 
-/// What [`copy`] copies at once.
+/// Bytes [`copy`] copies at once.
 pub(super) const BLOCK_BYTES: usize = 32;
 
 /// Copies the first `bytes` of `from`, masked or unmasked on the way, in whole blocks: both have room for the last.

@@ -12,12 +12,12 @@ const HEAD_BYTES: usize = 16;
 /// Copies of a frame, at the end of what is to be sent; and behind them, until they are all written, the frame, whose mask
 /// changes nothing.
 pub(super) struct PreparedFrame {
-    /// Where the copies start, and the frame.
+    /// The start of the copies, and of the frame.
     copies: usize,
     frame: usize,
-    /// Of the frame.
+    /// Bytes of the frame.
     bytes: usize,
-    /// Where its payload starts within it.
+    /// The start of its payload within it.
     body: usize,
 }
 

@@ -27,7 +27,7 @@ pub struct Payload<'a> {
     pub key: Option<Key>,
 }
 
-/// What the reader assembled.
+/// An item the reader assembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item<'a> {
     /// A whole message.
@@ -54,7 +54,7 @@ pub struct Reader {
     held: Option<Box<Held>>,
 }
 
-/// What is in of an unfinished frame or message.
+/// The part received of an unfinished frame or message.
 #[derive(Debug, Default)]
 struct Held {
     header: [u8; HEADER_BYTES_MAX],
@@ -65,7 +65,7 @@ struct Held {
     message: Option<Open>,
     payload: Vec<u8>,
     control: Vec<u8>,
-    /// What the last call returned borrows from here.
+    /// Whether the last call's result borrows from here.
     returned: bool,
 }
 

@@ -67,7 +67,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What one end receives.
+/// The receiving side of one end.
 #[derive(Debug)]
 pub struct Receiver {
     end: End,

@@ -16,7 +16,7 @@ use super::prepared::PreparedFrame;
 use crate::failure::Failure;
 use crate::io::Io;
 
-/// What one end sends, unfragmented.
+/// The sending side of one end, unfragmented.
 #[derive(Debug)]
 pub struct Sender {
     end: End,
@@ -24,9 +24,9 @@ pub struct Sender {
     deflater: Option<Box<Deflater>>,
 }
 
-/// What differs in messages that are otherwise alike.
+/// The bytes that differ in messages that are otherwise alike.
 pub(crate) struct Differing<W> {
-    /// Where it is in the payload of each.
+    /// Their range in the payload of each.
     pub(crate) at: Range<usize>,
     /// Payload bytes of each.
     pub(crate) bytes: usize,

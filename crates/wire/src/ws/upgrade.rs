@@ -73,7 +73,7 @@ pub struct Granted<'a> {
     pub deflate: Option<Agreed>,
 }
 
-/// What a server grants upgrades on.
+/// Terms on which a server grants upgrades.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// Origins served; empty: all.

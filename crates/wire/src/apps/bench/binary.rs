@@ -16,7 +16,7 @@ use crate::template::{Piece, Template};
 const HEAD_BYTES: usize = 5;
 const TIME_BYTES: usize = 8;
 const STAMP_AT: usize = HEAD_BYTES + TIME_BYTES;
-/// Where in a message its kind is, and what it is for a broadcast and its result.
+/// The place of a message's kind, and its values for a broadcast and its result.
 pub(crate) const KIND_AT: usize = 0;
 const ECHO: u8 = b'e';
 const BROADCAST: u8 = b'b';
@@ -45,7 +45,7 @@ pub(super) fn template(kind: Kind, tail: &Template, tail_bytes: usize) -> Templa
     Template::literal(head).hole(Piece::UnixNsBytes).hole(Piece::IdBytes).then(tail)
 }
 
-/// What a client asks of the server, if the message has this form: its size must be as announced.
+/// Reads a client's request of this form: its size must be as announced.
 #[inline]
 pub(crate) fn recognise(message: &[u8]) -> Option<Kind> {
     let (head, rest) = message.split_first_chunk::<HEAD_BYTES>()?;
@@ -72,7 +72,7 @@ pub(super) fn find(message: &[u8], is_text: bool) -> Found {
     }
 }
 
-/// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
+/// The role of a message with a sound stamp at this client; `None` when something else in it is damaged.
 #[inline(always)]
 pub(super) fn role(payload: &[u8], stamp: Stamp, expected: &Expected) -> Option<Role> {
     let size = u32::from_be_bytes(payload[1..HEAD_BYTES].try_into().expect("4 bytes"));

@@ -1,4 +1,4 @@
-//! What a message with a sound stamp must be besides.
+//! Checks of a message with a sound stamp.
 
 use crate::stamp::Stamp;
 use crate::template::{Piece, Template};
@@ -8,10 +8,10 @@ use crate::template::{Piece, Template};
 pub(crate) struct Expected {
     /// The end of every message: padding and what closes it.
     tail: Vec<u8>,
-    /// What messages end with in turn, where they differ: which one follows from a message's stamp, so that whoever
+    /// Endings of messages in turn, where they differ: which one follows from a message's stamp, so that whoever
     /// receives it knows what it must have been. The n-th message of client c has tail number c + n, and round again.
     tails: Vec<Vec<u8>>,
-    /// What to add to a stamp's clock to get the wall clock that messages show; `None`: they may show any.
+    /// The offset from a stamp's clock to the wall clock that messages show; `None`: they may show any.
     unix_minus_now_ns: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Expected {
         if self.is_varied() { bytes == self.tail_of(&stamp) } else { self.is_tail(bytes) }
     }
 
-    /// What the message with this stamp ends with.
+    /// The ending of the message with this stamp.
     #[inline]
     pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
         match self.tails.len() {

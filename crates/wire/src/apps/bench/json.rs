@@ -22,7 +22,7 @@ use crate::json::scan::Scan;
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, padding};
 
-/// What a data row follows, and what follows it.
+/// The text before a data row, and behind it.
 const BEFORE_ROW: &[u8] = br#"","data":"#;
 const AFTER_ROW: &[u8] = b"}}";
 
@@ -52,7 +52,7 @@ pub(super) fn tail_of_row(row: &str) -> Vec<u8> {
 
 /// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON string.
 pub(crate) trait Spelled {
-    /// What a copy of a broadcast, an echo and a result usually start with.
+    /// The usual beginnings of a copy of a broadcast, an echo and a result.
     const STARTS: [(&'static [u8], Role); 3];
     /// The padding's key, with its own marks; before its value; and one mark.
     const PADDING_KEY: &'static [u8];
@@ -109,7 +109,7 @@ fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
     [(Finder::new(result), Role::Ack), (Finder::new(broadcast), Role::Copy), (Finder::new(echo), Role::Echo)]
 }
 
-/// What a message of ours is to this client, by its type. The payload holds no such word, so the type is found
+/// The role of a message of ours at this client, by its type. The payload holds no such word, so the type is found
 /// wherever it stands.
 #[inline]
 pub(crate) fn role<S: Spelled>(payload: &[u8]) -> Option<Role> {
@@ -135,7 +135,7 @@ pub(crate) fn is_padding_sound<S: Spelled>(payload: &[u8], after: usize, sent: &
     })
 }
 
-/// What a client asks of the server, and where in the message the value of its `type` starts. A scan of the
+/// A client's request, and where in the message the value of its `type` starts. A scan of the
 /// outermost object for one key: no tree, no recursion, whatever the depth.
 pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
     const VALUE_AT: usize = br#"{"type":""#.len();
@@ -181,7 +181,7 @@ pub(crate) fn recognise_move(message: &[u8]) -> Option<(bool, &[u8])> {
     Some((joins, Scan::new(named).string()?))
 }
 
-/// What somebody who joins a room has to say to those in it.
+/// The payload of a newcomer's message to a room.
 pub(crate) fn payload_of_move(message: &[u8]) -> Option<&[u8]> {
     let [payload] = members(message, ["payload"])?;
     (!payload.is_empty()).then_some(payload)

@@ -13,14 +13,14 @@ use crate::event::Role;
 use crate::json;
 use crate::stamp::{Stamp, TEXT_BYTES};
 
-/// What a copy, an echo and a result that came back as bytes start with.
+/// Beginnings of a copy, an echo and a result that came back as bytes.
 const STARTS: [(&[u8], Role); 3] = [
     (BEFORE_TIME_BROADCAST, Role::Copy),
     (BEFORE_TIME_ECHO, Role::Echo),
     (br#"{"type":"broadcastResult","payload":{"sendTime":""#, Role::Ack),
 ];
 
-/// What was sent, as far as it follows from a message's stamp.
+/// The message sent, as far as it follows from its stamp.
 #[derive(Clone, Copy)]
 struct Sent<'a> {
     /// Everything after the stamp.
@@ -29,7 +29,7 @@ struct Sent<'a> {
     unix_ns: Option<u64>,
 }
 
-/// What a message with a sound stamp at `offset` is to the client that got it; `None` when something else in it is
+/// The role of a message with a sound stamp at `offset` at its receiver; `None` when something else in it is
 /// damaged.
 #[inline(always)]
 pub(super) fn role(payload: &[u8], stamp: Stamp, offset: usize, expected: &Expected) -> Option<Role> {

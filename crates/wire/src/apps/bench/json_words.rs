@@ -2,7 +2,7 @@
 
 pub(super) const BEFORE_TIME_ECHO: &[u8] = br#"{"type":"echo","payload":{"sendTime":""#;
 pub(super) const BEFORE_TIME_BROADCAST: &[u8] = br#"{"type":"broadcast","payload":{"sendTime":""#;
-/// Of a payload, wherever it stands.
+/// The text before a payload's time, wherever it stands.
 pub(super) const BEFORE_TIME: &[u8] = br#"{"sendTime":""#;
 pub(super) const BEFORE_STAMP: &[u8] = br#"","id":""#;
 pub(super) const BEFORE_PADDING: &[u8] = br#"","padding":""#;

@@ -1,7 +1,7 @@
 //! The benchmark of the seeds: `echo`, which comes back, and `broadcast`, which everyone gets; the sender of a broadcast
 //! gets a `broadcastResult` besides.
 //!
-//! Where nothing is carried around a message it has one of three forms: [`raw`], [`json`], [`binary`]. Protocols that
+//! A message with nothing around it has one of three forms: [`raw`], [`json`], [`binary`]. Protocols that
 //! have events put the name there, and the payload of the json form into the body, in a [`Shape`] of their own.
 
 pub(crate) mod binary;
@@ -54,13 +54,13 @@ impl Bench {
         Bench { expected: self.expected.with_wall_clock(unix_minus_now_ns), ..self }
     }
 
-    /// What a message with a sound stamp must be besides.
+    /// Checks of a message with a sound stamp.
     #[inline]
     pub(crate) fn expected(&self) -> &Expected {
         &self.expected
     }
 
-    /// What ends a message that carries a row of data.
+    /// The ending of a message that carries a row of data.
     pub(crate) fn tail_of_row(&self, row: &str) -> Vec<u8> {
         match self.form {
             Form::Json => json::tail_of_row(row),
@@ -112,7 +112,7 @@ impl Bench {
         })
     }
 
-    /// What follows the id in a JSON payload, up to its closing brace.
+    /// The text behind the id in a JSON payload, up to its closing brace.
     #[inline]
     fn ending(&self) -> &[u8] {
         let tail = self.expected.tail();
@@ -152,7 +152,7 @@ impl Bench {
         }
     }
 
-    /// What a message that came in is; `None`: nothing that matters.
+    /// Judges a message that came in; `None` if it does not matter.
     #[inline(always)]
     pub(crate) fn judge(&self, arrival: &Arrival<'_>) -> Option<Event> {
         let bytes = arrival.bytes;
@@ -182,7 +182,7 @@ impl Bench {
         })
     }
 
-    /// What a message with a sound stamp is to this client; `None` when something else in it is damaged.
+    /// The role of a message with a sound stamp at this client; `None` when something else in it is damaged.
     #[inline(always)]
     fn role(&self, arrival: &Arrival<'_>, stamp: Stamp, offset: usize) -> Option<Role> {
         let (text, expected) = (arrival.text, &self.expected);
@@ -213,7 +213,7 @@ fn before_tail() -> Template {
     Template::literal(BEFORE_TIME).hole(Piece::UnixNs).text(BEFORE_STAMP).hole(Piece::Id)
 }
 
-/// What follows the stamp in messages of the size that is asked for.
+/// The text behind the stamp in messages of the size that is asked for.
 pub(crate) fn tail(form: Form, shape: Shape, options: &Options) -> Result<Vec<u8>, BadOption> {
     match (shape, form) {
         (Shape::Bytes, _) => {
@@ -231,7 +231,7 @@ pub(crate) fn tail(form: Form, shape: Shape, options: &Options) -> Result<Vec<u8
     }
 }
 
-/// What a message of ours is, by what the protocol knows of it, or else by its type wherever that stands.
+/// The role of a message of ours, by the protocol's hint, or else by its type wherever that stands.
 #[inline(always)]
 fn role_of<S: json::Spelled>(arrival: &Arrival<'_>) -> Option<Role> {
     match arrival.says {

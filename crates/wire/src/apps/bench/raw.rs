@@ -7,7 +7,7 @@ use crate::event::Role;
 use crate::options::{BadOption, Options};
 use crate::stamp::{self, Stamp, padding};
 
-/// What wsdemo sent.
+/// The size of wsdemo's messages.
 const DEFAULT_BYTES: u32 = 33;
 
 /// The padding after the stamp.

@@ -36,34 +36,34 @@ pub(crate) struct CompiledApp {
     answers: Vec<(Matcher, MessageTemplate)>,
     /// How long from one to the next of each, nanoseconds, and what is said then.
     heartbeats: Vec<(u64, MessageTemplate)>,
-    /// What a message with an id may be, by the kind of broadcasts that it is if it is one.
+    /// The roles that a message with an id may have, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
     /// Which kind that is.
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
     pushes: Vec<Push>,
     ignore: Vec<Matcher>,
-    /// Where messages say how far their receiver has come, for each value of that, and what is said of it by who is back.
+    /// Places of the values that tell how far a receiver has come, and the message of a client that is back.
     resume: Option<(Vec<Vec<Pointer>>, Option<MessageTemplate>)>,
-    /// What is kept of messages, which are answered or ignored besides.
+    /// Values to keep of messages, which are answered or ignored besides.
     notes: Vec<(Matcher, Keeps)>,
-    /// Where answers have the numbers of their messages.
+    /// Places of the numbers of messages in answers.
     keys: Vec<Pointer>,
 }
 
-/// What a message with an id may be.
+/// Roles that a message with an id may have.
 #[derive(Debug)]
 struct Roles {
     /// In the order in which that is found out, with the keys of the conditions.
     told: Vec<(Matcher, Role, &'static str)>,
-    /// Of answers that are known by the number of their message.
+    /// Conditions of answers that are known by the number of their message.
     keyed: Vec<(Matcher, Role)>,
-    /// What it is when nothing else fits.
+    /// The role when nothing else fits.
     other: Option<Role>,
 }
 
 impl Roles {
-    /// Of the echo, and of one kind of broadcasts.
+    /// The roles of the echo, and of one kind of broadcasts.
     fn of(
         echo: Option<&Exchange>,
         broadcast: Option<&Broadcast>,
@@ -88,7 +88,7 @@ impl Roles {
         Ok(Roles { told: told_by_id, keyed, other: any_reply.or(any_copy) })
     }
 
-    /// What the first condition that the message fits makes of it.
+    /// The role by the first condition that the message fits.
     #[inline]
     fn told(&self, opened: &Opened<'_>) -> Option<Role> {
         self.told.iter().find(|(matcher, ..)| matcher.matches(opened)).map(|&(_, role, _)| role)
@@ -189,7 +189,7 @@ impl CompiledApp {
         CompiledApp { mix, ..self }
     }
 
-    /// What it was made of.
+    /// The app's file it was made of.
     pub(crate) fn written(&self) -> &AppFile {
         &self.written
     }
@@ -235,7 +235,7 @@ impl CompiledApp {
         self.resume.is_some()
     }
 
-    /// What to say now, if anything: to be asked for until there is nothing.
+    /// The message to send now, if any: to be asked for until there is nothing.
     pub(crate) fn poll(
         &self,
         script: &mut Script,
@@ -300,7 +300,7 @@ impl CompiledApp {
     }
 }
 
-/// Where messages say how far their receiver has come, and what is said of it.
+/// The places that tell how far a receiver has come, and the message about it.
 fn resumed(
     Resume { keeps, send }: &Resume,
     said: impl Fn(&Say) -> Result<MessageTemplate, BadOption>,
@@ -314,7 +314,7 @@ fn resumed(
     Ok((places.ok_or_else(|| bad("JSON pointers to keep"))?, send.as_ref().map(said).transpose()?))
 }
 
-/// What is said, without being measured.
+/// An unmeasured message.
 fn message<'a>(written: &AppFile, say: &'a Say, padding: usize) -> AppMessage<'a> {
     let is_packed = matches!(written.frames, Frames::MessagePack { .. }) && !say.as_text;
     AppMessage {

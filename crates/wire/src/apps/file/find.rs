@@ -1,4 +1,4 @@
-//! Where a value is in the body of a message or an answer, and looking there.
+//! Places of values in the bodies of messages and answers, and how to look there.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 pub(crate) enum InBody {
     /// A JSON pointer.
     Json(Pointer),
-    /// What the first group matches; the whole, if there is none.
+    /// The match of the first group; the whole, if there is none.
     Regex(Regex),
 }
 

@@ -8,7 +8,7 @@ use crate::event::Rejection;
 use crate::options::BadOption;
 use crate::template::Values;
 
-/// What is kept of a message.
+/// Values to keep of a message.
 #[derive(Debug)]
 pub(super) struct Keeps {
     all: Vec<(u16, InBody, Rejection)>,

@@ -1,4 +1,4 @@
-//! What a server says by itself: which of it is looked for, and what it says of its number and its time.
+//! Pushes of a server: which are looked for, and the places of their numbers and times.
 
 use std::num::NonZeroU64;
 
@@ -19,9 +19,9 @@ const SECONDS_MAX: u64 = 100_000_000_000;
 #[derive(Debug)]
 pub(super) struct Push {
     pub(super) when: Matcher,
-    /// Where each has a number, one more than the one before.
+    /// The place of each one's number, one more than the one before.
     number: Option<InBody>,
-    /// Where each has the time at which it was said.
+    /// The place of each one's time.
     time: Option<InBody>,
 }
 
@@ -39,7 +39,7 @@ impl Push {
         })
     }
 
-    /// What one is.
+    /// Reads one push.
     pub(super) fn told(&self, kind: usize, message: &Opened<'_>, bytes: u32) -> Event {
         let find = |place: &Option<InBody>| place.as_ref().map(|place| place.find(&message.body));
         let number = find(&self.number).map(|text| text.and_then(|text| text.parse().ok()));

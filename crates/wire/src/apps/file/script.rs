@@ -24,14 +24,14 @@ pub(crate) struct Script {
     said: u32,
     /// When a wait is over, or the next heartbeat is due; 0: never.
     pub(super) wake_ns: u64,
-    /// What most apps never need.
+    /// State that few apps need.
     extras: Option<Box<ScriptExtras>>,
 }
 
-/// What few apps need of a client.
+/// State of a client that few apps need.
 #[derive(Debug, Default)]
 struct ScriptExtras {
-    /// What is to be answered, by number of the answer.
+    /// Messages to answer, by number of the answer.
     questions: VecDeque<usize>,
     /// How far it has come, as the last copy told it.
     heard: Values,
@@ -40,7 +40,7 @@ struct ScriptExtras {
     /// The rooms that it is to join or leave, by number, with what announces it there, and the step at the first of them.
     passages: VecDeque<(u8, Direction, Option<Stamp>)>,
     passage_step: u16,
-    /// What it has kept of messages since it last said something, by number.
+    /// Values kept of messages since it last sent something, by number.
     kept: Vec<(u16, Box<str>)>,
     /// Measured messages whose answers are known by their numbers.
     numbered: Pending,
@@ -82,7 +82,7 @@ impl Script {
         self.extras.get_or_insert_default().passages.push_back((visited, way, announced));
     }
 
-    /// What announces it in the room that it is joining.
+    /// The stamp that announces it in the room that it is joining.
     pub(crate) fn announced(&self) -> Option<Stamp> {
         self.extras.as_ref()?.passages.front()?.2
     }
@@ -164,7 +164,7 @@ impl Script {
         self.extras.get_or_insert_default().kept.push((number, value.into()));
     }
 
-    /// What it has kept since it was last asked. Most clients need nothing besides, and have nothing besides then.
+    /// The values kept since they were last taken. Most clients need nothing besides, and have nothing besides then.
     #[inline]
     pub(crate) fn take_kept(&mut self) -> Vec<(u16, Box<str>)> {
         let Some(extras) = self.extras.as_mut().filter(|extras| !extras.kept.is_empty()) else {

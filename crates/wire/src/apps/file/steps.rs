@@ -1,4 +1,4 @@
-//! What clients of a user's app do one after the other, to get in or out.
+//! Steps of clients of a user's app, to get in or out.
 
 use super::keeps::Keeps;
 use super::matcher::Matcher;
@@ -12,7 +12,7 @@ pub(super) enum Step {
     Reply,
     Expect(Matcher),
     Wait(u64),
-    /// Of what the step before has waited for.
+    /// Keeps values of the message that the step before has waited for.
     Keep(Keeps),
 }
 

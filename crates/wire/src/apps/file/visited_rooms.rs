@@ -70,7 +70,7 @@ impl VisitedRooms {
         Ok(true)
     }
 
-    /// What a usable client has to say on its way in or out. Whoever is done is told, unless there was nothing to
+    /// The next message of a usable client on its way in or out. Whoever is done is told, unless there was nothing to
     /// wait for: then nobody knows.
     pub(super) fn poll(&self, script: &mut Script, on: &mut impl FnMut(Event)) -> Option<&MessageTemplate> {
         while let Some((visited, way, at)) = script.passage() {

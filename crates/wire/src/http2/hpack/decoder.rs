@@ -6,7 +6,7 @@ use super::{huffman, integer};
 use crate::failure::{Failure, Http2Reason};
 use crate::limits::Limits;
 
-/// What the peer may have in its table before it knows our settings, and after: we announce no other size (RFC 9113 §6.5.2).
+/// Bytes the peer may have in its table before it knows our settings, and after: we announce no other size (RFC 9113 §6.5.2).
 const TABLE_BYTES_MAX: usize = 4096;
 
 /// One direction of a connection.

@@ -25,7 +25,7 @@ pub(crate) struct Field {
     pub(crate) worth: Indexing,
 }
 
-/// What a field may leave in tables.
+/// How a field is indexed in tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Indexing {
     /// An entry, where it is the same for all.
@@ -36,7 +36,7 @@ pub(crate) enum Indexing {
     Secret,
 }
 
-/// What a block does with the peer's table.
+/// How a block uses the peer's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TableMode {
     /// Adds to it: the first block of a connection.
@@ -53,7 +53,7 @@ pub(crate) struct Blocks {
     adds: Block,
     refers: Block,
     avoids: Block,
-    /// What the entries take in the peer's table.
+    /// Bytes of the entries in the peer's table.
     entries_bytes: usize,
 }
 
@@ -76,7 +76,7 @@ impl Blocks {
         }
     }
 
-    /// What the first block of a connection does whose peer has a table of this size.
+    /// The mode of the first block of a connection whose peer has a table of this size.
     pub(crate) fn first(&self, table_bytes: u32) -> TableMode {
         let has_room = table_bytes >= TABLE_BYTES && self.entries_bytes <= TABLE_BYTES as usize;
         if has_room { TableMode::Adds } else { TableMode::Avoids }
@@ -98,7 +98,7 @@ impl Blocks {
 }
 
 impl TableMode {
-    /// What the block behind one does that did this.
+    /// The mode of the block behind one of this mode.
     pub(crate) fn next(self) -> TableMode {
         match self {
             TableMode::Adds | TableMode::Refers => TableMode::Refers,

@@ -25,7 +25,7 @@ const LENGTHS: [u8; END as usize + 1] = [
     30,
 ];
 
-/// What follows from the lengths.
+/// The code, made of the lengths.
 struct Code {
     /// All symbols, in the order of their codes.
     symbols: [u16; LENGTHS.len()],

@@ -1,10 +1,10 @@
-//! What the indices of a block stand for (RFC 7541 §2.3): the standard's entries, and behind them those of the connection.
+//! The table of a block's indices (RFC 7541 §2.3): the standard's entries, and behind them those of the connection.
 
 use std::collections::VecDeque;
 
 use super::integer::BadBlock;
 
-/// What an entry takes besides its text (§4.1).
+/// Bytes of an entry besides its text (§4.1).
 pub(super) const ENTRY_BYTES: usize = 32;
 
 /// The entries that all connections have (appendix A); the first has the index 1.
@@ -86,7 +86,7 @@ pub(super) const NEWEST: u32 = STATIC.len() as u32 + 1;
 #[derive(Debug)]
 pub(super) struct Table {
     entries: VecDeque<Entry>,
-    /// What they take, and may take.
+    /// The bytes they take, and may take.
     bytes: usize,
     bytes_max: usize,
     /// How often it has changed.

@@ -23,7 +23,7 @@ use crate::stamp::{self, Found};
 use crate::template::{Filling, Mark, PersonData as _};
 use crate::ws::receiver::Message;
 
-/// What answers a ping.
+/// The answer to a ping.
 const PONG: &[u8] = br#"{"command":"pong"}"#;
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -39,7 +39,7 @@ pub(crate) enum Client {
     Held(Box<Held>),
 }
 
-/// What is known of a client's subscriptions.
+/// The state of a client's subscriptions.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     stage: Stage,
@@ -142,7 +142,7 @@ fn name_in(rest: &[u8]) -> Option<&[u8]> {
     rest.iter().position(|&byte| byte == b'"').map(|end| &rest[..end])
 }
 
-/// What was sent to a subscription, and its action, if it has one.
+/// The message to a subscription, and its action, if it has one.
 fn open(payload: &[u8]) -> Option<Opened<'_>> {
     let [body] = members(payload, ["message"]).filter(|[body]| !body.is_empty())?;
     // Not every message is an object.

@@ -1,14 +1,14 @@
-//! What is known of Action Cable, and what can be chosen about it.
+//! Facts and flags of Action Cable.
 
 use crate::backoff::Backoff;
 use crate::facts::{AppRules, Body, Facts, Joins, Opening, OwnRoom, TokenHome};
 use crate::flag::Flag;
 
-/// What Rails speaks.
+/// Rails' subprotocol.
 const PLAIN: &str = "actioncable-v1-json";
-/// What AnyCable speaks besides: session ids and the history of streams.
+/// AnyCable's subprotocol: session ids and the history of streams.
 pub(super) const EXTENDED: &str = "actioncable-v1-ext-json";
-/// What a client offers so that a server which speaks nothing else it knows can say so.
+/// The subprotocol a client offers so that a server which speaks nothing else it knows can say so.
 const UNSUPPORTED: &str = "actioncable-unsupported";
 
 /// The channel of websocket-shootout's Rails server.

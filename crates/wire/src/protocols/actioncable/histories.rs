@@ -1,4 +1,4 @@
-//! What is kept of a subscription's stream, and what a client asks for of it: the extended protocol, on the server's side.
+//! The history of a subscription's stream, and requests for it: the extended protocol, on the server's side.
 //!
 //! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some of it, a history
 //! is rejected.
@@ -16,14 +16,14 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(super) enum Asked<'a> {
     /// Behind this message of the stream, in this epoch.
     After { epoch: &'a [u8], offset: u64 },
-    /// From this second of the wall clock on.
+    /// Messages from this second of the wall clock on.
     Since { unix_s: u64 },
-    /// Of other streams alone.
+    /// A request for other streams alone.
     Nothing,
 }
 
 impl<'a> Asked<'a> {
-    /// What a history says that is asked for of this stream; `None`: it is none.
+    /// Reads the request for this stream's history; `None` if it is none.
     pub(super) fn of(history: &'a [u8], stream: &[u8]) -> Option<Asked<'a>> {
         let [since, streams] = members(history, ["since", "streams"])?;
         let mut own = None;
@@ -40,7 +40,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What was missed; `None`: the history is rejected.
+    /// The messages missed; `None` if the history is rejected.
     pub(super) fn missed(
         self,
         history: &History,

@@ -22,7 +22,7 @@
 //! >> {"command":"pong"}, where the server wants answers to its pings
 //! ```
 //!
-//! What goes under `data` and `message` is the app's; here it is the benchmark's, whose payload is P. What a server does not understand it ignores in silence,
+//! The values of `data` and `message` are the app's; here it is the benchmark's, whose payload is P. What a server does not understand it ignores in silence,
 //! so that a client needs a deadline of its own: the connect timeout.
 
 mod client;

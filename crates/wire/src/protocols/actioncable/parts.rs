@@ -1,4 +1,4 @@
-//! What is encoded once.
+//! The parts encoded once.
 
 use super::facts::{CHANNEL, CHANNEL_CLASS, CHANNEL_PARAMS, EXTENDED, PONGS, SUBSCRIPTIONS};
 use crate::app_file::Join;
@@ -10,26 +10,26 @@ use crate::template::{Quoting, Template};
 /// A message for a room that is not joined.
 const NO_SUBSCRIPTION: BadOption =
     BadOption::OfDialect { option: "app", expected: "messages for rooms that have a `join`" };
-/// What no message starts with.
+/// A beginning that no message has.
 const NO_MESSAGE: &[u8] = b"\0";
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// The commands that subscribe.
     pub(super) subscribe: Vec<Template>,
     /// Those that end a subscription.
     pub(super) unsubscribe: Vec<Template>,
-    /// Of each, the kind of rooms, where clients come and go.
+    /// The kind of rooms of each, where clients come and go.
     pub(super) visited: Vec<Option<u16>>,
-    /// What names the subscriptions, as it stands in a JSON string.
+    /// Identifiers of the subscriptions, as they stand in a JSON string.
     pub(super) identifiers: Vec<Template>,
-    /// Of these, how many messages go to, and come from: the first, or each of those of the app's file.
+    /// How many of these messages go to, and come from: the first, or each of those of the app's file.
     counted: usize,
     /// Whether the extended protocol is spoken, and pings are answered.
     pub(super) is_extended: bool,
     pub(super) answers_pings: bool,
-    /// What a message to the first subscription starts with, up to its action's name; or what no message does, where the
+    /// The beginning of a message to the first subscription, up to its action's name; or one that no message has, where the
     /// subscription has a name of each client's own.
     pub(super) usual: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl Parts {
         self.identifiers[..self.counted].iter().any(Template::has_kept)
     }
 
-    /// Of the subscriptions, those whose messages count.
+    /// The subscriptions whose messages count.
     pub(super) fn counted(&self) -> &[Template] {
         &self.subscribe[..self.counted]
     }
@@ -96,7 +96,7 @@ impl Parts {
     }
 }
 
-/// What names the subscriptions that flags ask for.
+/// Identifiers of the subscriptions that flags ask for.
 fn of_flags(options: &Options) -> Result<Vec<Template>, BadOption> {
     let settings = &options.of_dialect.settings;
     let params = settings.text(CHANNEL_PARAMS.name).unwrap_or("{}");
@@ -106,7 +106,7 @@ fn of_flags(options: &Options) -> Result<Vec<Template>, BadOption> {
     Ok(numbers.map(|number| identifier(&channel, &params, number)).collect())
 }
 
-/// What names those of the app's file.
+/// Identifiers of the app's file's subscriptions.
 fn of_joins(options: &Options, joins: &[Join]) -> Result<Vec<Template>, BadOption> {
     let is_there = |flag: &Flag| options.of_dialect.settings.names().any(|name| name == flag.name);
     if [CHANNEL_CLASS, CHANNEL_PARAMS, SUBSCRIPTIONS].iter().any(is_there) {
@@ -118,7 +118,7 @@ fn of_joins(options: &Options, joins: &[Join]) -> Result<Vec<Template>, BadOptio
     Ok(joins.iter().map(of_one).collect())
 }
 
-/// What names a subscription, as it stands in a JSON string.
+/// The identifier of a subscription, as it stands in a JSON string.
 fn identifier(channel: &Template, params: &Template, number: u64) -> Template {
     let comma = if params.is_empty() { "" } else { "," };
     let id = if number > 1 { format!(r#","id":{number}"#) } else { String::new() };

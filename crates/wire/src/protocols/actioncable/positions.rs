@@ -21,7 +21,7 @@ pub(super) fn query(resumption: &Resumption) -> Option<String> {
     Some(format!("sid={session}"))
 }
 
-/// What is kept of a session of this name.
+/// The resumption kept of a session of this name.
 pub(super) fn known_of(sid: &[u8], before: Option<Resumption>, now_s: u64) -> Resumption {
     let is_sendable = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     let is_name = sid.len() <= NAME_BYTES_MAX && sid.iter().all(is_sendable);

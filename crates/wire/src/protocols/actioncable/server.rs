@@ -38,7 +38,7 @@ pub(crate) type Server = Box<Connection>;
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
     subscriptions: Vec<Subscription>,
-    /// From one ping to the next.
+    /// The time from one ping to the next.
     interval_ns: u64,
     next_ping_ns: u64,
     /// When the client last said something.
@@ -62,7 +62,7 @@ struct Command<'a> {
     name: &'a [u8],
     identifier: &'a [u8],
     data: &'a [u8],
-    /// What is asked for of what was missed.
+    /// The history asked for.
     history: &'a [u8],
 }
 
@@ -270,7 +270,7 @@ impl Connection {
     }
 }
 
-/// Whose identifiers are JSON objects that name our channel.
+/// The room of an identifier, a JSON object that names our channel.
 fn room_of(identifier: &[u8]) -> Option<Room> {
     let plain = json::unescape(identifier)?;
     let [channel] = json::members(&plain, ["channel"])?;

@@ -1,4 +1,4 @@
-//! What is known of GraphQL over WebSocket, and what can be chosen about it.
+//! Facts and flags of GraphQL over WebSocket.
 
 use crate::backoff::Backoff;
 use crate::facts::{AppRules, Body, Facts, Joins, OwnRoom};

@@ -82,7 +82,7 @@ impl Protocol for Graphql {
             .unwrap_or(0);
     }
 
-    /// What is broadcast is any one JSON value, for each member to put into a text of its own.
+    /// A broadcast is any one JSON value, for each member to put into a text of its own.
     fn attachments(_room: Room, payload: &[u8]) -> Option<u32> {
         json::is_value(payload).then_some(0)
     }

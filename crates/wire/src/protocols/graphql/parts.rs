@@ -1,4 +1,4 @@
-//! What is encoded once.
+//! The parts encoded once.
 
 use secret::Secret;
 
@@ -6,18 +6,18 @@ use super::facts::{INIT, SUBSCRIPTION, VARIABLES};
 use crate::options::{BadOption, Options};
 use crate::template::{Quoting, Template};
 
-/// What every copy starts with that a server writes as graphql-ws does.
+/// The beginning of every copy that a server writes as graphql-ws does.
 pub(super) const PUSHED: &[u8] = br#"{"id":"1","type":"next","payload":"#;
 /// The operations that open a session: a question that shows how far the server has come, and the subscription.
 pub(super) const PROBE_ID: &[u8] = b"0";
 pub(super) const SUBSCRIPTION_ID: &[u8] = b"1";
 const PROBE: &[u8] = br#"{"id":"0","type":"subscribe","payload":{"query":"{__typename}"}}"#;
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) init: Template,
-    /// What follows the acknowledgement; a user's own app need not subscribe to anything.
+    /// Messages behind the acknowledgement; a user's own app need not subscribe to anything.
     pub(super) opening: Vec<Template>,
     /// Bytes that usually follow the id of a message: the variables are closed as often as the data.
     pub(super) behind_id: usize,
@@ -43,7 +43,7 @@ impl Parts {
     }
 }
 
-/// What asks for an operation.
+/// The message that asks for an operation.
 pub(super) fn operation(id: &Template, document: &str, variables: &Template) -> Template {
     let head = Template::literal(r#"{"id":""#).then(id).text(r#"","type":"subscribe","payload":{"query":""#);
     head.text(Quoting::JSON.of(document)).text(r#"","variables":"#).then(variables).text("}}")

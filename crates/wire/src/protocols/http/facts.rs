@@ -1,4 +1,4 @@
-//! What is known of plain HTTP.
+//! Facts of plain HTTP.
 
 use crate::facts::{Facts, Form};
 

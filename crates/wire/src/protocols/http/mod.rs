@@ -49,7 +49,7 @@ impl Protocol for Http {
         Parts::new(options)
     }
 
-    /// Of an echo nothing is on the wire; a broadcast is the body of its request.
+    /// The template of a message: an echo has nothing on the wire; a broadcast is the body of its request.
     fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
         let text = match app_message.kind {
             Some(Kind::Broadcast) => CompiledTemplate::from(&app_message.body),

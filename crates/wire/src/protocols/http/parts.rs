@@ -5,7 +5,7 @@ use crate::options::{BadOption, Options};
 use crate::request;
 use crate::template::{CompiledTemplate, Filling, Template};
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// The request, up to what says how long its body is, for each kind of messages.
@@ -45,7 +45,7 @@ impl Parts {
     }
 }
 
-/// What follows the head's last field of a request with this body, and how long that is.
+/// The text behind the head's last field of a request with this body, its length included.
 fn rest(body: Option<&[u8]>) -> Vec<u8> {
     let length = body.map(|body| format!("Content-Length: {}\r\n", body.len()));
     [length.unwrap_or_default().as_bytes(), b"\r\n", body.unwrap_or_default()].concat()

@@ -8,7 +8,7 @@
 //! closed, with requests left--> connecting: they are sent again, if they may be
 //! ```
 //!
-//! So a server may end a connection whenever it likes, and a client is lost when a connection gives no answer at all. What
+//! A server may thus end a connection whenever it likes, and a client is lost when a connection gives no answer at all. What
 //! was under way on a connection that broke is sent again only where its method is idempotent (RFC 9110 §9.2.2): nobody
 //! knows what the server did with it. What followed an answer that was said to be the last the server has not done
 //! (RFC 9112 §9.6).
@@ -40,9 +40,9 @@ pub(crate) struct Requests {
     answer: Answer,
     /// Requests without their answer, oldest first.
     waiting: VecDeque<Asking>,
-    /// So many of them are on the connection.
+    /// How many of them are on the connection.
     under_way: usize,
-    /// So many have been sent: those, and what connections before it left.
+    /// How many have been sent: those, and what connections before it left.
     sent: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of HTTP/2.
+//! Facts of HTTP/2.
 
 use crate::facts::{Facts, Form};
 

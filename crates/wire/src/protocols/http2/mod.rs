@@ -41,7 +41,7 @@ impl Protocol for Http2 {
         Parts::new(options)
     }
 
-    /// Of an echo nothing is on the wire.
+    /// The template of a message: an echo has nothing on the wire.
     fn message_template(_parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
         Ok(MessageTemplate { kind: app_message.kind, ..MessageTemplate::default() })
     }

@@ -6,7 +6,7 @@ use crate::http2::hpack::{Blocks, Field, Indexing};
 use crate::options::{BadOption, Options};
 use crate::template::Template;
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) blocks: Blocks,

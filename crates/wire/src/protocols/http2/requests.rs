@@ -212,7 +212,7 @@ impl Requests {
         }
     }
 
-    /// Where a stream is that the server speaks of; `None`: it is over. One that never was is none to speak of.
+    /// The index of an open stream; `None` if it is closed; an idle stream is a protocol error.
     fn find(&self, stream: u32) -> Result<Option<usize>, Failure> {
         let at = self.streams.find(stream);
         if at.is_none() && !self.streams.has_opened(stream) {

@@ -39,12 +39,12 @@ pub(super) struct Stream {
     pub(super) receiving: Receiving,
     /// Bytes of the request's body that are out, and how many more may go.
     pub(super) sent: usize,
-    /// What is left of the body waits for room in the server's windows.
+    /// Whether the rest of the body waits for room in the server's windows.
     pub(super) is_held: bool,
     pub(super) sending: Sending,
 }
 
-/// What a part of an answer makes of its stream.
+/// States of a stream after a part of its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
     /// More of it is to come.
@@ -168,7 +168,7 @@ impl Streams {
         self.all.back_mut().expect("just put there")
     }
 
-    /// Where a stream is. Most answers are those of the oldest requests.
+    /// The index of a stream. Most answers are those of the oldest requests.
     pub(super) fn find(&self, id: u32) -> Option<usize> {
         match self.all.front() {
             Some(first) if first.id == id => Some(0),

@@ -12,7 +12,7 @@ const BROADCAST: u8 = 2;
 /// A binary message of a server, as far as a client needs to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Received<'a> {
-    /// To this client or to everyone.
+    /// A message to this client or to everyone.
     Pushed { data: &'a [u8] },
     /// The answer to a push.
     Replied { status: &'a [u8], data: &'a [u8] },

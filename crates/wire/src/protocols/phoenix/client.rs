@@ -42,7 +42,7 @@ pub(crate) struct Client {
     awaits_heartbeat: bool,
 }
 
-/// Where a client is.
+/// A client's topics.
 #[derive(Debug)]
 enum Topics {
     /// On the way: the topics joined so far, of those that it stays in, a bit each.
@@ -188,7 +188,7 @@ impl Client {
         is_last
     }
 
-    /// What a message says of a topic that the client visits, if it does.
+    /// The event of a message about a topic that the client visits.
     fn passed<'a, I: Io>(
         &self,
         control: &Control<'_>,
@@ -206,12 +206,12 @@ impl Client {
         Some(ProtocolEvent::Event(Event::RoomChange { kind, passed }))
     }
 
-    /// What a reply answers that does not say so itself.
+    /// The kind of message that a reply answers, if it does not say so itself.
     fn last_sent(&self) -> Kind {
         if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo }
     }
 
-    /// What is known of a message with an id that does not start as those usually do that answer nothing; `None`: it is
+    /// The hint at a message with an id that does not start as those usually do that answer nothing; `None`: it is
     /// refused.
     fn says_of_unusual(
         &self,
@@ -325,7 +325,7 @@ struct Control<'a> {
     number: &'a [u8],
     event: &'a [u8],
     payload: &'a [u8],
-    /// Of a reply.
+    /// The status of a reply.
     status: &'a [u8],
     response: &'a [u8],
 }

@@ -1,4 +1,4 @@
-//! What is known of Phoenix channels, and what can be chosen about them.
+//! Facts and flags of Phoenix channels.
 
 use crate::backoff::Backoff;
 use crate::facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
@@ -6,7 +6,7 @@ use crate::flag::Flag;
 
 /// The topic of websocket-shootout's Phoenix server.
 pub(super) const TOPIC: &str = "room:lobby";
-/// What a client speaks unless told otherwise.
+/// The default version of a client.
 pub(super) const VSN: &str = "2.0.0";
 
 pub(super) const TOPIC_NAME: Flag =

@@ -1,4 +1,4 @@
-//! What is encoded once, and what both roles know: the version, and the numbers of a client's own messages.
+//! Parts encoded once, and shared by both roles: the version, and the numbers of a client's own messages.
 
 use secret::Secret;
 
@@ -16,7 +16,7 @@ const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
 /// The number of all of a client's heartbeats. Its joins come first, and have the numbers from 1 on: later messages show that
 /// of their topic's.
 pub(super) const HEARTBEAT_REF: &str = "0";
-/// What the number of a leave starts with; then comes that of the join.
+/// The beginning of a leave's number; then comes that of the join.
 pub(super) const LEAVE_REF: &str = "leave-";
 /// A message for a room that is not joined.
 const NO_TOPIC: BadOption =
@@ -29,7 +29,7 @@ const TWO_TOPICS: BadOption = BadOption::OfDialect {
     option: TOPIC_NAME.name,
     expected: "no topic: the app's file says which are joined",
 };
-/// What a reply to a message that was taken usually ends with, and other messages seldom: there the id is found sooner.
+/// The usual ending of a reply to a message that was taken, rare in others: there the id is found sooner.
 pub(super) const ACCEPTED: &[u8] = br#","status":"ok"}]"#;
 
 /// How messages are written.
@@ -52,13 +52,13 @@ impl Version {
         (!patch.is_empty() && patch.iter().all(u8::is_ascii_digit)).then_some(version)
     }
 
-    /// What the query of a path says, if it does.
+    /// Reads the version from the query of a path, if it is there.
     pub(super) fn in_path(path: &str) -> Option<&str> {
         query::param(path, "vsn")
     }
 }
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// One at least.
@@ -67,7 +67,7 @@ pub(crate) struct Parts {
     version: Version,
     /// Most bytes of a message.
     message_bytes_max: usize,
-    /// What a message that answers nothing usually starts with.
+    /// The usual beginning of a message that answers nothing.
     pushed: Vec<u8>,
     /// Bytes that usually follow the id in one.
     behind_id: usize,
@@ -79,7 +79,7 @@ pub(super) struct Topic {
     pub(super) name: Template,
     /// The same as a JSON string, with its marks.
     quoted: Template,
-    /// What joins it, and leaves it.
+    /// The payload that joins it.
     pub(super) join: Template,
     pub(super) leave: Template,
     /// The kind of rooms, where clients come and go.
@@ -222,7 +222,7 @@ impl Parts {
     }
 }
 
-/// What joins the topics: as the app's file has it, or flags do.
+/// The messages that join the topics: as the app's file has it, or flags do.
 fn joins(options: &Options) -> Result<Vec<Join>, BadOption> {
     let settings = &options.of_dialect.settings;
     let written = options.of_dialect.app.as_ref().map_or(&[][..], |app| &app.joins);
@@ -255,7 +255,7 @@ fn join(version: Version, number: u16, topic: &Template, params: &Template) -> T
     }
 }
 
-/// What leaves a topic. Its number is none that a message or a join has.
+/// The message that leaves a topic. Its number is none that a message or a join has.
 fn leave(version: Version, number: u16, topic: &Template) -> Template {
     match version {
         Version::V2 => Template::literal(format!(r#"["{number}","{LEAVE_REF}{number}","#))

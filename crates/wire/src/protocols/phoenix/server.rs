@@ -4,7 +4,7 @@
 //! an error, crashes the channel on an event that it does not know, and the connection (1011) on anything that is not
 //! a message; a connection that says nothing for a minute is closed.
 //!
-//! Who joins with a `presence` is made known by it to those in the topic, as Phoenix.Presence does it: `presence_diff`.
+//! A client that joins with a `presence` is announced by it to those in the topic, as Phoenix.Presence does it: `presence_diff`.
 
 use super::binary::{self, Push, STRING_BYTES_MAX};
 use super::facts::TIMEOUT;
@@ -258,7 +258,7 @@ impl Connection {
         topic
     }
 
-    /// What a channel does with an event that it has no clause for.
+    /// Crashes a channel over an event that it has no clause for.
     fn crash<I: Io>(&mut self, link: &mut ServerLink<'_, I>, at: usize, on: &mut impl OnServerEvent) {
         let topic = self.leave(at, on);
         self.end(link, &topic, "phx_error");

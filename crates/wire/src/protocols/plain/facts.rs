@@ -1,4 +1,4 @@
-//! What is known of the dialects of a plain WebSocket.
+//! Facts of the dialects of a plain WebSocket.
 
 use crate::dialect_id::DialectId;
 use crate::facts::{AppRules, Body, Facts, Form, Joins};

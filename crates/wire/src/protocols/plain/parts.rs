@@ -1,16 +1,16 @@
-//! What a client needs to know of its app.
+//! The app's frames, for a client.
 
 use memchr::memmem::Finder;
 
 use crate::app_file::Frames;
 
-/// What an app says of the frames.
+/// The frames of an app.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) reading: Reading,
 }
 
-/// What a frame that comes in is.
+/// Kinds of incoming frames.
 #[derive(Debug)]
 pub(super) enum Reading {
     /// One message.
@@ -21,7 +21,7 @@ pub(super) enum Reading {
     MessagePack {
         /// Before each stands how long it is.
         delimited: bool,
-        /// What ends each as JSON.
+        /// The end of each as JSON.
         line_end: Finder<'static>,
     },
 }

@@ -33,16 +33,16 @@ const JOINED_MAX: usize = 256;
 /// One connection's side: which room it is in, by the parameter `room` of its path, and which others it has joined.
 #[derive(Debug)]
 pub(crate) struct Server {
-    /// Of its room, which is of this group.
+    /// The topic of its room, which is of this group.
     topic: u64,
     #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
     joined: Option<Box<Vec<Room>>>,
 }
 
-/// What to do with a message.
+/// Actions on a message.
 enum Call {
     Echo,
-    /// To everyone; the result for the sender has this many bytes at that place replaced.
+    /// Broadcasts it to everyone; the result for the sender has this many bytes at that place replaced.
     Broadcast {
         at: usize,
         bytes: usize,
@@ -113,7 +113,7 @@ impl ServerProtocol for Server {
 }
 
 impl Server {
-    /// Where a broadcast goes; `None`: it is for a room that the connection is not in.
+    /// The room of a broadcast; `None`: it is for a room that the connection is not in.
     #[inline]
     fn room_of(&self, message: &[u8]) -> Option<Room> {
         match json::room_of_broadcast(message) {

@@ -1,4 +1,4 @@
-//! What the server does with packets, whatever carries them: the benchmark's events, and those of the servers in the
+//! The server's handling of packets, whatever carries them: the benchmark's events, and those of the servers in the
 //! protocol's test suite.
 //!
 //! ```text
@@ -34,7 +34,7 @@ use crate::ws::frame::{self, Opcode};
 /// The namespaces that there are.
 const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
 
-/// Where packets go.
+/// An outlet of packets.
 pub(crate) trait Outlet {
     /// A packet of text, in parts.
     fn text(&mut self, parts: &[&[u8]]);
@@ -42,9 +42,9 @@ pub(crate) trait Outlet {
     fn attachment(&mut self, bytes: &[u8]);
     /// An id for a socket.
     fn sid(&mut self) -> [u8; SID_CHARS];
-    /// What is kept of broadcasts, if anything is, and the time.
+    /// The history of broadcasts, if it is kept, and the time.
     fn history(&self) -> Option<(Arc<History>, u64)>;
-    /// Where this session gets the broadcasts of a namespace.
+    /// The room of this session in a namespace.
     fn room(&self, namespace: &[u8]) -> Room;
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct App {
     /// The rooms that it is in, by what their names come to.
     places: Places<{ NAMESPACES.len() }>,
     partial: Option<Box<Partial>>,
-    /// What is still to be said to who has connected.
+    /// The greeting still to be sent to a client that has connected.
     greeting: Option<Vec<u8>>,
 }
 
@@ -70,12 +70,12 @@ struct Partial {
     attachments: Vec<Vec<u8>>,
 }
 
-/// What answers and broadcasts have in common.
+/// Shared parts of answers and broadcasts.
 struct Reply<'a> {
     namespace: &'static [u8],
     room: u64,
     attachments: &'a [Vec<u8>],
-    /// Of the message that is answered, its attachments apart.
+    /// Bytes of the message that is answered, its attachments apart.
     bytes: u32,
 }
 
@@ -284,7 +284,7 @@ impl App {
     }
 }
 
-/// Who has lost a connection, and how far they had come: connection state recovery (socket.io 4.6).
+/// A client that lost its connection, and how far it had come: connection state recovery (socket.io 4.6).
 struct Known<'a> {
     pid: &'a [u8],
     offset: u64,
@@ -429,7 +429,7 @@ pub(crate) fn publish(
     }
 }
 
-/// What the room's name comes to that is an event's first argument; 0: it has none.
+/// The hash of the room's name in an event's first argument; 0 if there is none.
 fn first_of(arguments: &[u8]) -> u64 {
     let array = [b"[", arguments.strip_prefix(b",").unwrap_or(arguments), b"]"].concat();
     let mut name = None;
@@ -437,19 +437,19 @@ fn first_of(arguments: &[u8]) -> u64 {
     name.unwrap_or(0)
 }
 
-/// What the room's name comes to that a broadcast is for, if it names one: in the first member of its first argument.
+/// The hash of a broadcast's room, if it names one: in the first member of its first argument.
 fn room_of_broadcast(event: &[u8], arguments: &[u8]) -> Option<u64> {
     let named = arguments.strip_prefix(br#",{"room":"#).filter(|_| event == b"broadcast")?;
     Scan::new(named).string().map(hash)
 }
 
-/// What a room's name comes to. A string in a packet counts as it is written, without its quotes: as in a URL.
+/// The hash of a room's name. A string in a packet counts as it is written, without its quotes: as in a URL.
 fn hash(name: &[u8]) -> u64 {
     let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
     Room::of(DialectId::Socketio, 0, name).topic
 }
 
-/// What the room comes to that the URL of a session names, as `?room=NAME`; 0: none.
+/// The hash of the room in a session's URL, as `?room=NAME`; 0 if there is none.
 pub(crate) fn room_at(target: &str) -> u64 {
     query::param(target, query::ROOM).map_or(0, |name| hash(name.as_bytes()))
 }

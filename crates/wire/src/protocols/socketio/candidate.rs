@@ -27,7 +27,7 @@ pub(crate) struct Candidate {
     version: Version,
     service: Service,
     sid: String,
-    /// What is asked, until it is answered.
+    /// The question, until it is answered.
     asked: Option<Verb>,
     probed: bool,
     waiting: VecDeque<(bool, Vec<u8>)>,
@@ -53,7 +53,7 @@ impl Candidate {
         self.until_ns = now_ns + UPGRADE_TIMEOUT_NS;
     }
 
-    /// What is asked.
+    /// Takes the question.
     pub(crate) fn take_request(&mut self) -> Option<Asked<Request>> {
         let (version, service, verb) = (self.version, self.service, self.asked?);
         let head = AnswerHead::default();

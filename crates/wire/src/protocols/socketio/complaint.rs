@@ -1,8 +1,8 @@
-//! What the server says of requests that are wrong.
+//! The server's complaints about requests.
 
 use crate::http::answer::AnswerHead;
 
-/// What is wrong with a request, as engine.io numbers it.
+/// The fault of a request, as engine.io numbers it.
 pub(crate) type Complaint = (u8, &'static str);
 
 pub(crate) const UNKNOWN_TRANSPORT: Complaint = (0, "Transport unknown");

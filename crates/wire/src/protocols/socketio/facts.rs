@@ -1,4 +1,4 @@
-//! What is known of Socket.IO, and what can be chosen about it.
+//! Facts and flags of Socket.IO.
 
 use crate::backoff::Backoff;
 use crate::facts::{AppRules, Body, Facts, Joins, Opening, TokenHome};

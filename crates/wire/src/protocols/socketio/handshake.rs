@@ -8,7 +8,7 @@ use crate::json;
 /// Heartbeats rarer than this are none: a day.
 const MS_MAX: u64 = 86_400_000;
 
-/// What the server tells of a new session.
+/// The server's handshake of a new session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Handshake<'a> {
     /// Names the session in later requests.

@@ -27,7 +27,7 @@ impl Pace {
     }
 }
 
-/// What is due next, and when.
+/// The next heartbeat, and when it is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heartbeat {
     pace: Pace,

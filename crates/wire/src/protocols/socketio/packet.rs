@@ -23,7 +23,7 @@ const ID_DIGITS_MAX: usize = 32;
 /// Digits of an ack id that is the same number everywhere: below 2^53.
 const ID_DIGITS_EXACT: usize = 15;
 
-/// What a packet is.
+/// Kinds of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Connect,
@@ -117,7 +117,7 @@ pub(crate) fn ack_id(id: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text.into_bytes())
 }
 
-/// What an event is called, and how far into the payload its arguments start: at the comma before the first of them,
+/// The name of an event, and how far into the payload its arguments start: at the comma before the first of them,
 /// or at the closing bracket. The whole payload is checked. As socket.io-parser has it, a name may be a number.
 pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
     let mut first = None;
@@ -167,7 +167,7 @@ pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
     true
 }
 
-/// Where the string ends that starts at `at`, in JSON.
+/// The end of the JSON string that starts at `at`.
 fn string_end(payload: &[u8], mut at: usize) -> usize {
     while let Some(step) = memchr::memchr2(b'"', b'\\', &payload[at..]) {
         at += step;

@@ -1,4 +1,4 @@
-//! What is encoded once, and what a request says in its query.
+//! Parts encoded once, and the choices in a request's query.
 
 use super::facts::{AUTH, BINARY, EIO, MSGPACK, NAMESPACE};
 use super::packet::MAIN;
@@ -13,14 +13,14 @@ use crate::resumption::Resumption;
 use crate::settings::Ack;
 use crate::template::{Filling, Piece, Quoting, Template};
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) version: Version,
     pub(super) transport: Transport,
     /// The namespaces that a client connects to; one, unless the app's file has several.
     pub(super) namespaces: Vec<Namespace>,
-    /// What events to and from the first start with, without attachments.
+    /// The beginning of events to and from the first, without attachments.
     pub(super) usual: Vec<u8>,
     has_acks: bool,
     /// Packets are maps of MessagePack.
@@ -35,7 +35,7 @@ pub(crate) struct Namespace {
     pub(super) name: Vec<u8>,
     /// The packet that connects to it: as far as its name, and what lets the client in.
     connect: [Template; 2],
-    /// What events in it start with, without attachments and with one.
+    /// The beginnings of events in it, without attachments and with one.
     starts: [Vec<u8>; 2],
 }
 
@@ -188,7 +188,7 @@ fn of_join(join: &Join, auth: &Template) -> Result<Namespace, BadOption> {
     Namespace::new(name, if has_own { join.params.clone() } else { auth.clone() })
 }
 
-/// What lets the client into the namespace: a JSON object, or nothing.
+/// The credential for the namespace: a JSON object, or nothing.
 fn auth(options: &Options) -> Result<Template, BadOption> {
     let of_dialect = &options.of_dialect;
     let token = of_dialect.token.as_ref().filter(|_| of_dialect.token_in.is_none());

@@ -8,7 +8,7 @@
 /// Rooms that one session may have joined besides the first.
 const FURTHER_MAX: usize = 256;
 
-/// Where a session is in so many namespaces; 0: in no room.
+/// A session's rooms in each namespace; 0 if in none.
 #[derive(Debug)]
 pub(super) struct Places<const NAMESPACES: usize> {
     first: [u64; NAMESPACES],
@@ -19,7 +19,7 @@ pub(super) struct Places<const NAMESPACES: usize> {
     further: Option<Box<Vec<(usize, u64)>>>,
 }
 
-/// What a session leaves, and what it joins.
+/// The rooms a session leaves and joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Move {
     pub(super) left: Option<u64>,

@@ -19,7 +19,7 @@ use crate::ws::upgrade;
 /// Longest name of a session that is looked for.
 const SID_BYTES_MAX: usize = 128;
 
-/// What a request that is no upgrade gets.
+/// The answer to a request that is no upgrade.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
     now_ns: u64,

@@ -1,4 +1,4 @@
-//! What a connection asks of the session that it names, and what it is told.
+//! Questions of connections to the sessions that they name, and the replies.
 
 use super::complaint::{self, Complaint, UNKNOWN_SESSION};
 use super::service::Service;
@@ -12,14 +12,14 @@ use crate::session::{Question, REQUEST};
 /// How long a WebSocket has to take a session over. engine.io gives it 10 seconds.
 pub(crate) const UPGRADE_TIMEOUT_NS: u64 = 10_000_000_000;
 
-/// What a request is for.
+/// Purposes of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verb {
-    /// To receive.
+    /// Receives.
     Poll,
-    /// To send; the body is on its way.
+    /// Sends; the body is on its way.
     Begin,
-    /// To send; whether the body was announced.
+    /// Sends; whether the body was announced.
     Push { begun: bool },
     /// A WebSocket wants to take the session over, and is not granted yet.
     Enter,
@@ -40,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) sid: String,
 }
 
-/// What a WebSocket is told that asked.
+/// A session's reply to a WebSocket.
 #[derive(Debug)]
 pub(crate) enum UpgradeReply {
     /// It may go on.

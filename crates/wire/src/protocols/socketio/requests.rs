@@ -47,9 +47,9 @@ pub(crate) struct Client {
     payload_bytes_max: usize,
     receiving: Exchange,
     sending: Exchange,
-    /// What the server, or a balancer before it, has set: it goes with every request since.
+    /// Cookies of the server, or of a balancer before it: they go with every request since.
     cookies: Cookies,
-    /// Of the answer that is coming in.
+    /// The body of the answer that is coming in.
     body: Vec<u8>,
     /// Packets that wait for the request under way, each with a separator before it.
     queued: Vec<u8>,
@@ -78,7 +78,7 @@ impl Client {
         }
     }
 
-    /// What requests say behind the path's own query. Before version 4, attachments come as text only if asked to.
+    /// The query of requests behind the path's own. Before version 4, attachments come as text only if asked to.
     fn query(&self) -> String {
         let base64 = if self.version == Version::V3 { "b64=1" } else { "" };
         let join = if base64.is_empty() || self.sid.is_empty() { "" } else { "&" };
@@ -86,7 +86,7 @@ impl Client {
         [base64, join, name, &self.sid].concat()
     }
 
-    /// What an answer other than 200 means.
+    /// The failure that an answer other than 200 means.
     fn refusal(&self, status: u16) -> Failure {
         let failure = Failure::HttpStatus(status);
         if self.sid.is_empty() { failure } else { of_session(failure) }

@@ -1,6 +1,6 @@
-//! What a server offers, and where.
+//! Services of a server, and their paths.
 
-/// What a server offers at a path.
+/// Services of a server at a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Service {
     /// Socket.IO.

@@ -40,7 +40,7 @@ const NOOP: &[u8] = b"6";
 pub(crate) struct Session {
     version: Version,
     terms: Terms,
-    /// From the first request on, until the client has left or a WebSocket has it.
+    /// The session's side from the first request on, until the client has left or a WebSocket has it.
     side: Option<Box<Side>>,
     phase: Phase,
     /// The head of the answer to the poll that is held.
@@ -51,7 +51,7 @@ pub(crate) struct Session {
     own_bytes: usize,
     /// The body of a request to send is on its way.
     begun: bool,
-    /// What is kept of broadcasts.
+    /// The history of broadcasts.
     history: Option<Arc<History>>,
 }
 
@@ -251,7 +251,7 @@ impl Session {
         self.phase = Phase::Over;
     }
 
-    /// Who comes second is granted a WebSocket all the same, and turned away there (engine.io, `onWebSocket`).
+    /// A second WebSocket is granted a WebSocket all the same, and turned away there (engine.io, `onWebSocket`).
     fn enter<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request) -> Answer<UpgradeReply> {
         match self.phase {
             Phase::Open => {

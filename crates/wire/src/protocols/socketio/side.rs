@@ -27,11 +27,11 @@ pub(crate) struct Side {
     greet_ns: u64,
 }
 
-/// What is emitted on connecting goes in a segment of its own, as with engine.io, which sends a packet when the one
+/// The greeting on connecting goes in a segment of its own, as with engine.io, which sends a packet when the one
 /// before has left: the protocol's test suite misses it elsewhere.
 const GREETING_DELAY_NS: u64 = 10_000_000;
 
-/// What is left to be done after a packet.
+/// The next action after a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(crate) enum Next {
@@ -40,7 +40,7 @@ pub(crate) enum Next {
     Close,
 }
 
-/// What a session is to be told of itself at its start.
+/// The facts of a session at its start.
 pub(crate) struct Opening<'a> {
     pub(crate) version: Version,
     pub(crate) service: Service,

@@ -1,4 +1,4 @@
-//! What the client makes of packets, whatever carries them.
+//! The client's handling of packets, whatever carries them.
 //!
 //! ```text
 //! opening --0, the handshake: connects--> connecting --40--> usable
@@ -34,10 +34,10 @@ pub(crate) struct Talk {
     attachments: u8,
     /// The namespaces that are connected to: a bit each.
     connected: u8,
-    /// What it takes to go on with this session elsewhere, or was taken along from there; absent where the server recovers
+    /// The resumption of this session elsewhere, or taken along from there; absent where the server recovers
     /// nothing.
     resumption: Option<Box<Resumption>>,
-    /// From the handshake on; in a box, for clients without it to be small.
+    /// State from the handshake on; in a box, for clients without it to be small.
     held: Option<Box<Held>>,
 }
 
@@ -47,18 +47,18 @@ const TOKEN_BYTES_MAX: usize = 128;
 #[derive(Debug)]
 struct Held {
     heartbeat: Heartbeat,
-    /// What the next attachment belongs to, if it matters.
+    /// The owner of the next attachment, if it matters.
     awaited: Option<Awaited>,
 }
 
-/// What an attachment belongs to.
+/// Owners of an attachment.
 #[derive(Debug)]
 enum Awaited {
     Named(Vec<u8>),
     Answer(Kind),
 }
 
-/// What is to be said.
+/// Messages to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Said<'a> {
     /// The packet that connects to a namespace, which may be each client's own.
@@ -223,7 +223,7 @@ impl Talk {
         self.resumption = Some(Box::new(resumption.clone()));
     }
 
-    /// What it takes to go on with this one.
+    /// The resumption of this session.
     pub(crate) fn resumption(&self) -> Option<&Resumption> {
         self.resumption.as_deref()
     }
@@ -328,7 +328,7 @@ fn name_in(payload: &[u8]) -> Option<&[u8]> {
     name.iter().position(|&byte| byte == b'"').map(|end| &name[..end])
 }
 
-/// What a packet says of itself: an event by its name, an acknowledgement by what is acknowledged.
+/// The hint of a packet at its meaning: an event by its name, an acknowledgement by what is acknowledged.
 fn says<'a>(packet: &Packet<'a>) -> Result<MessageHint<'a>, Failure> {
     Ok(match (packet.kind, packet.id) {
         (PacketKind::Event, _) => MessageHint::NamedAmongOthers(packet::event(packet.payload)?.0),
@@ -353,13 +353,13 @@ fn whole(attachment: &[u8]) -> Option<Opened<'_>> {
     Some(Opened { event: b"".into(), body: attachment.into() })
 }
 
-/// What a server gets that asks for an acknowledgement: nothing but that.
+/// The acknowledgement for a server that asks for one.
 fn acknowledgement(namespace: &[u8], id: &[u8]) -> Vec<u8> {
     let (to, end): (&[u8], &[u8]) = if namespace == MAIN { (b"", b"") } else { (namespace, b",") };
     [b"43", to, end, id, b"[]"].concat()
 }
 
-/// What was acknowledged, by the last bit of the id.
+/// The kind of message that was acknowledged, by the last bit of the id.
 fn acknowledged(id: &[u8]) -> Kind {
     match id.last() {
         Some(digit) if digit % 2 == 1 => Kind::Broadcast,

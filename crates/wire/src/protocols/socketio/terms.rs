@@ -1,10 +1,10 @@
-//! What was chosen about a server.
+//! Settings of a server.
 
 use super::facts::{CONNECT_TIMEOUT, MAX_PAYLOAD, PING_INTERVAL, PING_TIMEOUT};
 use super::heartbeat::Pace;
 use crate::settings::Settings;
 
-/// What a server's sessions go by.
+/// Terms of a server's sessions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) pace: Pace,

@@ -24,7 +24,7 @@ impl Version {
         }
     }
 
-    /// What every attachment in a WebSocket message starts with: before version 4, the type of its packet.
+    /// The beginning of every attachment in a WebSocket message: before version 4, the type of its packet.
     pub(crate) fn before_attachment(self) -> &'static [u8] {
         match self {
             Version::V3 => &[4],

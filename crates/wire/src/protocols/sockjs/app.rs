@@ -1,4 +1,4 @@
-//! What the services do with messages. A message stays the way it is written in a JSON string, since that is how it
+//! Services' handling of messages. A message stays the way it is written in a JSON string, since that is how it
 //! goes out again.
 
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub(crate) fn is_echo(service: &Service, message: &[u8]) -> bool {
     service.app != App::Benchmark || memchr::memmem::find(message, b"broadcast").is_none()
 }
 
-/// What is asked with a message.
+/// The kind of a message.
 fn kind(service: &Service, string: &[u8]) -> Kind {
     const USUAL: &[u8] = br#"{\"type\":\"broadcast\","#;
     if is_echo(service, string) {

@@ -109,7 +109,7 @@ fn whole(text: &[u8]) -> Option<Opened<'_>> {
     Some(Opened { event: b"".into(), body: text.into() })
 }
 
-/// What the string stands for.
+/// Unescapes the string.
 fn unescape(string: &[u8]) -> Option<Opened<'_>> {
     let mut body = Vec::new();
     frames::unescape(&mut body, string).ok()?;

@@ -1,4 +1,4 @@
-//! What is known of SockJS, and what can be chosen about it.
+//! Facts and flags of SockJS.
 
 use crate::facts::{AppRules, Body, Facts, Joins, Opening};
 use crate::flag::{self, Flag};

@@ -21,7 +21,7 @@ enum State {
 }
 
 impl Strings {
-    /// Where the next string is, without its marks; `None` behind the last. `array` is the same each time.
+    /// The range of the next string, without its marks; `None` behind the last. `array` is the same each time.
     pub(crate) fn next(&mut self, array: &[u8]) -> Result<Option<Range<usize>>, Failure> {
         match self.state {
             State::Over => return Ok(None),
@@ -67,7 +67,7 @@ impl Strings {
     }
 }
 
-/// Where the string that starts at `at`, behind its mark, ends: at its other mark.
+/// The end of the string that starts at `at`, behind its mark: at its other mark.
 pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;

@@ -1,4 +1,4 @@
-//! What is encoded once, and where below a service a session is.
+//! Parts encoded once, and the path of a session below a service.
 
 use super::transport::Transport;
 use crate::carried::{AppMessage, MessageTemplate};
@@ -7,15 +7,15 @@ use crate::options::{BadOption, Options};
 use crate::stamp;
 use crate::template::Template;
 
-/// What surrounds the message in a frame that has but one.
+/// The text around the message in a frame that has but one.
 const ONE_BEFORE: &[u8] = b"a[\"";
 const ONE_AFTER: &[u8] = b"\"]";
 
-/// What is encoded once.
+/// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) transport: Transport,
-    /// What a frame with one measured message starts with.
+    /// The beginning of a frame with one measured message.
     usual: Vec<u8>,
     /// Fewest bytes of such a message, in its string.
     bytes_min: usize,

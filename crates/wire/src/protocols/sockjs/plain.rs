@@ -32,7 +32,7 @@ const IFRAME: &str = r#"<!DOCTYPE html>
   <p>This is a SockJS hidden iframe. It's used for cross domain magic.</p>
 </body>
 </html>"#;
-/// Of that page, which never changes.
+/// The ETag of that page, which never changes.
 const IFRAME_TAG: &str = "\"sockjs-iframe-1\"";
 
 /// A place below a service.
@@ -43,12 +43,12 @@ pub(crate) enum Place<'a> {
     Iframe,
     RawWebSocket,
     WebSocket,
-    /// Of the session with this name.
+    /// A request for the session with this name.
     Session(&'a str, Verb),
 }
 
 impl<'a> Place<'a> {
-    /// What is at the rest of a path.
+    /// The place at the rest of a path.
     pub(crate) fn at(rest: &'a str) -> Option<Place<'a>> {
         match rest {
             "" | "/" => return Some(Place::Greeting),
@@ -90,7 +90,7 @@ fn is_iframe(rest: &str) -> bool {
     })
 }
 
-/// What a request that is no upgrade gets.
+/// The answer to a request that is no upgrade.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
     now_ns: u64,

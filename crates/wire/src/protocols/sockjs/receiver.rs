@@ -72,7 +72,7 @@ pub(crate) struct Receiver {
     receiving: Receiving,
     head: AnswerHead,
     callback: String,
-    /// Of frames, with what is around each.
+    /// Bytes of frames sent, with the text around each.
     sent_bytes: usize,
 }
 

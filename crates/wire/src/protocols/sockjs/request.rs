@@ -1,4 +1,4 @@
-//! What a request asks of the session that it names.
+//! Questions of requests to the sessions that they name.
 
 use super::receiver::Receiving;
 use super::service::ServiceRoom;
@@ -8,7 +8,7 @@ use crate::io::Io;
 use crate::session::{Question, REQUEST};
 use crate::ws::utf8;
 
-/// What a request is for.
+/// Purposes of requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verb {
     Receive(Receiving),

@@ -36,7 +36,7 @@ pub(crate) struct Client {
     session: String,
     receiving: Exchange,
     sending: Exchange,
-    /// What the server, or a balancer before it, has set: it goes with every request since.
+    /// Cookies of the server, or of a balancer before it: they go with every request since.
     cookies: Cookies,
     lines: Lines,
     /// Messages that wait for the request under way, with commas between.

@@ -24,7 +24,7 @@ use crate::ws::frame::{self, BODY};
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What is said to a client whose message is no JSON.
+/// The close code and reason for a client whose message is no JSON.
 const BROKEN: (u16, &str) = (3000, "Broken framing.");
 
 /// One connection's side.
@@ -33,7 +33,7 @@ pub(crate) struct Server {
     /// In a box: connections of other protocols need no room for it.
     service_room: Box<ServiceRoom>,
     framed: bool,
-    /// From one heartbeat to the next: in milliseconds, to be small.
+    /// The time from one heartbeat to the next: in milliseconds, to be small.
     interval_ms: u32,
     heartbeat_at_ns: u64,
 }

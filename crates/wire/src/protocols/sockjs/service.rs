@@ -15,7 +15,7 @@ pub(crate) enum App {
     Close,
 }
 
-/// What is served below a path.
+/// A service below a path.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) prefix: &'static str,
@@ -40,7 +40,7 @@ pub(crate) static SERVICES: [Service; 5] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServiceRoom {
     pub(crate) service: &'static Service,
-    /// What the room's name comes to; 0: none was named.
+    /// The hash of the room's name; 0 if none was named.
     room: u64,
 }
 

@@ -43,10 +43,10 @@ pub(crate) struct Session {
     deadline_ns: u64,
 }
 
-/// What was chosen about it.
+/// Terms of a session.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
-    /// From one heartbeat to the next.
+    /// The time from one heartbeat to the next.
     heartbeat_ns: u64,
     /// How long it lives without a connection to write to.
     disconnect_ns: u64,

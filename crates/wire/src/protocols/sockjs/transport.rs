@@ -58,7 +58,7 @@ impl Transport {
         }
     }
 
-    /// Where messages go, in what form.
+    /// The path and form of messages to send.
     pub(crate) fn send(self) -> (&'static str, &'static str) {
         match self {
             Transport::Jsonp => ("/jsonp_send", "application/x-www-form-urlencoded"),

@@ -1,4 +1,4 @@
-//! What a message that came in is, in a user's own app.
+//! Judges incoming messages of a user's own app.
 //!
 //! ```text
 //! the protocol's answer to a measured message     --> that message's answer
@@ -26,14 +26,14 @@ use crate::event::{Event, Kind, Rejection, Role};
 use crate::stamp::{self, Found, Stamp};
 use crate::template::Values;
 
-/// What a payload is beside the messages in it.
+/// Kinds of payloads beside the messages in them.
 #[derive(Clone, Copy, Debug)]
 enum PayloadKind {
     /// A refusal.
     Event(Event),
     /// Something to answer or to ignore, or told already.
     Nothing,
-    /// What the opening or a visit waited for.
+    /// A message that the opening or a visit waited for.
     Awaited,
     /// None of these.
     Unknown,
@@ -123,7 +123,7 @@ impl CompiledApp {
         }
     }
 
-    /// What a message with an id is; `None`: nothing that matters.
+    /// Judges a message with an id; `None` if it does not matter.
     fn judge_stamped(
         &self,
         payload: &mut Payload<'_, '_>,
@@ -175,7 +175,7 @@ impl CompiledApp {
         Some(Event::Message { role, stamp, bytes })
     }
 
-    /// What a message without an id is; `None`: nothing that matters.
+    /// Judges a message without an id; `None` if it does not matter.
     fn judge_unstamped(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> Option<Event> {
         match (self.besides(payload, script), payload.arrival.says) {
             (PayloadKind::Event(event), _) => Some(event),
@@ -190,7 +190,7 @@ impl CompiledApp {
         }
     }
 
-    /// What a payload is beside its messages. An event is told once.
+    /// The kind of a payload beside its messages. An event is told once.
     fn besides(&self, payload: &mut Payload<'_, '_>, script: &mut Script) -> PayloadKind {
         let besides =
             payload.besides.unwrap_or_else(|| self.judge_besides(payload.arrival, &payload.opened, script));
@@ -199,7 +199,7 @@ impl CompiledApp {
         besides
     }
 
-    /// What a message is that is none of those that are measured: refused, to be answered, waited for or ignored.
+    /// Judges a message that is not measured: refused, to be answered, waited for or ignored.
     fn judge_besides(&self, arrival: &Arrival<'_>, opened: &Opened<'_>, script: &mut Script) -> PayloadKind {
         let refused = |rejection| PayloadKind::Event(Event::Rejected(rejection));
         if let Some(&(_, rejection)) = self.refusals.iter().find(|(m, _)| m.matches(opened)) {
@@ -276,7 +276,7 @@ impl CompiledApp {
         self.mix.kind(stamp.worker, stamp.client, stamp.seq)
     }
 
-    /// What the answer is that a protocol knows for one, unless conditions say what to wait for.
+    /// The role of an answer that a protocol knows, unless conditions say what to wait for.
     fn role_of_answer(&self, kind: Kind, broadcast: usize) -> Option<Role> {
         let AppFile { echo, broadcasts, .. } = &*self.written;
         match kind {
