@@ -1,4 +1,4 @@
-//! What a step's rates, waits and losses come to, where arithmetic or a hand-written server says what is true.
+//! Rates, waits and losses of a step, where arithmetic or a hand-written server says what is true.
 
 use std::time::Duration;
 

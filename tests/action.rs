@@ -137,7 +137,7 @@ fn a_server_that_does_not_start_is_said_with_its_last_words() {
     assert_eq!(job.file("output"), "outcome=failed\n");
 }
 
-/// What the page's servers and runs are called, and what they are here: other ports, and less of everything.
+/// The page's names of servers and runs, and their values here: other ports, and less of everything.
 fn page(repository: &Repository) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CI.md");
     let (first, second) = (repository.port.to_string(), (repository.port + 1).to_string());

@@ -1,4 +1,4 @@
-//! What has a bound: the memory of a coordinator that gets little CPU, and how long its processes outlive it.
+//! Bounds: the memory of a coordinator that gets little CPU, and how long its processes outlive it.
 
 use std::collections::HashSet;
 use std::fs;

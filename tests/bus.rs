@@ -1,4 +1,4 @@
-//! Who is let in by NATS, that who we are stands nowhere else, and what agents let their coordinators do.
+//! NATS logins, their secrecy, and agents' policies for coordinators.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::support::throng::{Outcome, Server, run, throng};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-/// What must not be seen.
+/// The text that must not be seen.
 const SECRET: &str = "s3cret-marker";
 /// The seed of an nkey, and the user that it is.
 const SEED: &str = "SUANQDPB2RUOE4ETUA26CNX7FUKE5ZZKFCQIIW63OX225F2CO7UEXTM7ZY";

@@ -1,4 +1,4 @@
-//! What a CI system gets from a run: JUnit's XML, and the summary and annotations of GitHub Actions.
+//! Output for CI systems: JUnit's XML, and the summary and annotations of GitHub Actions.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What users do to a run: wrong flags, servers out of reach, results that cannot be written. Each ends with the
+//! Users' mistakes with a run: wrong flags, servers out of reach, results that cannot be written. Each ends with the
 //! documented exit code and a word on what to do, never with a panic.
 
 use std::fs::{File, OpenOptions};
@@ -196,7 +196,7 @@ fn help_names_defaults_and_what_the_verb_takes() {
     assert!(http.contains("--token-in"), "a token goes into any request: {http}");
 }
 
-/// What people ask for first is on one screen or two; the rest is a word away.
+/// Checks that the usual flags fit on one screen or two; the rest is a word away.
 #[test]
 fn short_help_has_the_usual_flags() {
     let help = |flag: &str| run(&mut throng(["echo", flag]), RUN_MAX).stdout;

@@ -12,7 +12,7 @@ use crate::support::throng::{Server, caveat, run, sum_of, throng};
 use crate::support::{exact, free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-/// What the peers call it, and the flags for it.
+/// The peers' name of it, and the flags for it.
 const TAKEOVERS: [(&str, &[&str]); 2] =
     [("kept", &["--compress"]), ("forgotten", &["--compress", "--no-context-takeover"])];
 

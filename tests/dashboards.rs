@@ -18,7 +18,7 @@ use crate::support::{free_address, is_listening, skip, wait_until};
 const RUN_MAX: Duration = Duration::from_secs(60);
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(10), answer: Duration::from_secs(10) };
 
-/// What listens at a port of its own until the test is over.
+/// A listener at a port of its own until the test is over.
 struct Service {
     port: u16,
     _folder: TempDir,

@@ -1,4 +1,4 @@
-//! What starts fleets elsewhere: manifests that Kubernetes' own schemas accept, and a unit that systemd does.
+//! Deployments of fleets: manifests that Kubernetes' own schemas accept, and a unit that systemd does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -188,7 +188,7 @@ fn pods_have_no_rights_and_limits() {
     }
 }
 
-/// What `systemd-analyze security` gives at the most.
+/// The most that `systemd-analyze security` gives.
 const EXPOSURE_MAX: f64 = 2.5;
 
 #[test]

@@ -61,7 +61,7 @@ fn drive(url: &str, clients: u64) {
     }
 }
 
-/// What Rails does with a client that it does not want: silence, which ends at the connect timeout.
+/// Rails' answer to a client that it does not want: silence, which ends at the connect timeout.
 fn refusals(url: &str) {
     let outcome = run(
         throng(["echo", url, "--clients", "1", "--channel", "NoSuchChannel", "--connect-timeout", "500ms"])

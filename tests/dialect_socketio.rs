@@ -34,7 +34,7 @@ fn the_server_against_the_official_clients() {
     }
 }
 
-/// What comes in before or after a WebSocket has taken its session over gets the same answers here and there.
+/// Requests before or after a WebSocket has taken its session over get the same answers here and there.
 #[test]
 fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
     let scripts = match Scripts::install("socketio") {

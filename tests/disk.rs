@@ -13,9 +13,9 @@ use crate::support::skip;
 use crate::support::throng::{Outcome, Server, echo, run, throng, under};
 
 const RUN_MAX: Duration = Duration::from_secs(30);
-/// What the store asks of the kernel, but for looks and locks, which change nothing.
+/// The store's system calls, but for looks and locks, which change nothing.
 const CALLS: [&str; 7] = ["openat", "pwrite64", "write", "fsync", "fdatasync", "ftruncate", "unlink"];
-/// What SQLite adds to the name of its file.
+/// SQLite's suffixes of its file's name.
 const BESIDE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
 /// Whether a run went to its end; on a busy machine an answer may be late for its limits.
@@ -96,7 +96,7 @@ impl Disk {
         calls
     }
 
-    /// What a disk that fails at `what` may not do: end the run without its figures, hang, or take earlier runs with it.
+    /// Checks that a disk that fails at `what` does not end the run without its figures, hang, or take earlier runs with it.
     fn assert_survives(&self, what: &str) {
         let before = self.runs();
         let outcome = self.traced(&[what.to_owned()], Path::new("/dev/null"));

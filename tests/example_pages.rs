@@ -17,7 +17,7 @@ use crate::support::throng::{program, run, sum_of};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
-/// What starts a server: it goes on while the lines below it are run.
+/// Commands that start a server: it goes on while the lines below it are run.
 const SERVERS: [&str; 4] = ["node server.js", "puma", ".venv/bin/python serve.py", "mix phx.server"];
 
 /// An example's page, and what its lines are run with.
@@ -50,7 +50,7 @@ impl Page {
         block.split_once("```").unwrap().0.lines().map(str::to_owned).collect()
     }
 
-    /// What is said at this server's URLs beside the block, in backquotes.
+    /// The commands at this server's URLs beside the block, in backquotes.
     fn curls(&self) -> Vec<String> {
         let quoted = self.text.split('`').filter_map(|quoted| quoted.strip_prefix("curl http://127.0.0.1:"));
         quoted.map(|rest| rest.strip_prefix(&self.port).expect("it is the same port").to_owned()).collect()

@@ -1,4 +1,4 @@
-//! What a run tells other programs while it is on, taken by such programs: a reader of lines, a scraper, a collector.
+//! A run's live output, taken by such programs: a reader of lines, a scraper, a collector.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -41,7 +41,7 @@ fn results(code: i32, server: &Server, flags: &str) -> Value {
     outcome.json()
 }
 
-/// Of rows about absences, the sums of a column.
+/// The sum of a column of rows about absences.
 fn sum(results: &Value, rows: &str, column: &str) -> u64 {
     let rows = results["steps"][0][rows].as_array().unwrap_or_else(|| panic!("no {rows}: {results:#}"));
     rows.iter().map(|row| row[column].as_u64().unwrap()).sum()
@@ -442,7 +442,7 @@ fn resident_kib(process: &Process) -> u64 {
     kib.unwrap_or(0)
 }
 
-/// So many clients flap for so long, by every way to end a connection, against a server that keeps what they miss: all of it
+/// Runs clients that flap, by every way to end a connection, against a server that keeps what they miss: all of it
 /// comes, once. How often one was cut, and the memory of server and generator, second by second.
 fn all_comes_to_who_flaps(clients: u64, seconds: u64) -> (u64, [Vec<u64>; 2]) {
     let server = Server::start(&["--history", "1000"]);
@@ -483,7 +483,7 @@ fn hundreds_of_clients_that_flap_get_all_of_it() {
     all_comes_to_who_flaps(300, 15);
 }
 
-/// What the generator keeps of an absence until its step is settled is 120 bytes, in lists that double when they are full.
+/// The generator keeps 120 bytes of an absence until its step is settled, in lists that double when they are full.
 const ABSENCE_BYTES_MAX: u64 = 360;
 
 #[test]

@@ -88,7 +88,7 @@ fn nobody_has_to_wait_for_agents() {
     assert_eq!(outcome.code, Some(130), "{outcome}");
 }
 
-/// What this NATS has taken in so far.
+/// Messages this NATS has taken in so far.
 fn messages_taken_in(told_at: SocketAddr) -> u64 {
     let source = Source { host: told_at.ip().to_string(), port: told_at.port(), path: "/varz".into() };
     let patience = Timeouts { word: RUN_MAX, answer: RUN_MAX };

@@ -56,7 +56,7 @@ fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
     }
 }
 
-/// What is said in one namespace is none of the other's.
+/// An app whose namespaces do not hear each other.
 const NAMESPACES: &str = r#"
 protocol = "socketio"
 [room.chat]

@@ -1,4 +1,4 @@
-//! Who is let in by `throng serve`: over each protocol those who have logged in by its form, or have a token that is signed with its
+//! Access to `throng serve`: over each protocol those who have logged in by its form, or have a token that is signed with its
 //! secret; and nobody else.
 
 use std::fs;

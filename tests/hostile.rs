@@ -15,10 +15,10 @@ const RUN_MAX: Duration = Duration::from_secs(30);
 
 const DEFLATE: &str = "Sec-WebSocket-Extensions: permessage-deflate";
 
-/// What the server does, in words and in deed.
+/// A server's behaviour, in words and in deed.
 type Case = (&'static str, fn(&mut Peer));
 
-/// What must come of it.
+/// Verdicts due.
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     /// No client gets as far as a WebSocket: nothing was measured, and the message names this error.

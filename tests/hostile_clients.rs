@@ -12,7 +12,7 @@ use crate::support::websocket::{BINARY, CLOSE, PING, PONG, RSV1, TEXT, UPGRADE, 
 const HOST: &str = "Host: 127.0.0.1\r\n";
 const KEY_LINE: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// What is wrong, and the bytes that are.
+/// A fault, and its bytes.
 type Case = (&'static str, Vec<u8>);
 
 #[test]

@@ -9,7 +9,7 @@ use crate::support::throng::{Server, errors_of, loss, run, sum_of, throng};
 
 const CLIENTS: u64 = 2;
 
-/// What the server does, by name or by the kind of error that follows, and how it does it.
+/// A server's behaviour, by name or by the kind of error that follows, and how it does it.
 type Case = (&'static str, fn(&mut Peer));
 
 #[test]

@@ -140,7 +140,7 @@ fn a_stopped_server_makes_each_request_late_by_its_own_time() {
 
 #[test]
 fn misdeeds_are_counted_by_kind() {
-    /// What the server does behind its greeting, if it has one, by the kind of error that follows.
+    /// A server's behaviour behind its greeting, if it has one, by the kind of error that follows.
     type Case = (&'static str, fn(&mut Peer));
     let cases: &[Case] = &[
         ("not_http2", |p| p.send(b"HTTP/1.1 400 Bad Request\r\n\r\n").hold()),

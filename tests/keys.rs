@@ -15,9 +15,9 @@ use crate::support::throng::{Outcome, Server, finish, run, start_measuring, sum_
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-/// Where the number begins that is signed with a packet.
+/// The offset of the number that is signed with a packet.
 const SIGNATURE: usize = 64;
-/// Where the packet begins.
+/// The offset of the packet.
 const SEAL_BYTES: usize = SIGNATURE + 8;
 
 /// A pair: the seed is in a file.

@@ -1,7 +1,7 @@
 //! Liars at the bus, who speak the fleet's protocol: whatever an agent says, the run ends in time, says who lied, and keeps what the
 //! honest agent has measured; whatever a coordinator asks, an agent is free again, and as good as before.
 //!
-//! What is altered is genuine: it goes through a bridge between two NATS.
+//! Altered packets are genuine: they goes through a bridge between two NATS.
 
 use std::process;
 use std::thread;
@@ -26,7 +26,7 @@ const RUN_MAX: Duration = Duration::from_secs(90);
 /// Clients of both agents, and what each sends in two seconds.
 const CLIENTS: u64 = 20;
 const LOAD: &str = "--clients 20 --interval 100ms --duration 2s --drain-timeout 3s";
-/// What comes back to one agent of two.
+/// Copies that come back to one agent of two.
 const HALF: u64 = CLIENTS / 2 * 20;
 
 /// Two NATS, and an agent at each.
@@ -91,7 +91,7 @@ fn lost(results: &Value, name: &str) -> Option<String> {
     agent["lost"].as_str().map(str::to_owned)
 }
 
-/// What is the honest agent's is kept, whatever became of the other.
+/// Checks that the honest agent's figures are kept, whatever became of the other.
 fn assert_honest_is_kept(outcome: &Outcome, what: &str) {
     let results = outcome.json();
     assert_eq!(lost(&results, "honest"), None, "{what}\n{outcome}");
@@ -235,7 +235,7 @@ fn ask_anything(seeds: impl Iterator<Item = u64>) {
 
 type Ask = fn(Down) -> Option<Down>;
 
-/// What cannot be meant, and would have cost the agent its time, its memory, or its life.
+/// Orders that cannot be meant, and would have cost the agent its time, its memory, or its life.
 const ORDERS: [Ask; 4] = [
     |down| match down {
         Down::Brief(mut brief) => {

@@ -29,7 +29,7 @@ struct Chat {
     address: SocketAddr,
 }
 
-/// Who has been there.
+/// Clients seen.
 struct Seen {
     logins: u64,
     users: BTreeSet<String>,
@@ -123,7 +123,7 @@ fn who_reconnects_logs_in_again() {
     assert_eq!(chat.seen().logins, connected, "{outcome}");
 }
 
-/// What a run with this app is said to have met: all its clients failed so.
+/// Runs an app whose clients all fail: the error.
 fn failing(chat: &Chat, kind: &str, app: &Path) -> String {
     let outcome = run(chat.command("idle", app).args(["--duration", "100ms"]), WITHIN);
     assert_eq!(outcome.code, Some(1), "{kind}: {outcome}");
@@ -189,7 +189,7 @@ fn passwords_stay_out_of_what_is_told_also_where_the_server_quotes_them() {
     }
 }
 
-/// What is said of an app before anybody connects, but for the preflight.
+/// The refusal of an app before anybody connects, but for the preflight.
 fn refused(text: &str) -> Failed {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.toml");

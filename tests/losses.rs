@@ -1,4 +1,4 @@
-//! What becomes of messages and clients that are lost, against the reference server: each is counted, and once.
+//! Lost messages and clients, against the reference server: each is counted, and once.
 
 use std::time::Duration;
 

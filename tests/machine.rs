@@ -1,4 +1,4 @@
-//! What machines do to a run: signals, too few files and ports, a kernel without memory, processes that stand still or
+//! Machines' faults in a run: signals, too few files and ports, a kernel without memory, processes that stand still or
 //! are killed. What was measured is reported, and the machine's fault is not taken for the server's.
 
 use std::io::{Read, Write};
@@ -166,7 +166,7 @@ fn too_few_ports() {
     assert_eq!(sum_of(&results, "missing"), 0, "those that did connect are served\n{outcome}");
 }
 
-/// Who waits for room in a unix socket's queue does so for as long as a client has to connect.
+/// A client waits for room in a unix socket's queue for as long as a client has to connect.
 #[test]
 fn a_unix_socket_on_which_nobody_accepts() {
     let folder = tempfile::tempdir().unwrap();

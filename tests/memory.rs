@@ -1,4 +1,4 @@
-//! What a connection costs, of a server that keeps the memory of those that are gone for the next.
+//! The cost of a connection, of a server that keeps the memory of those that are gone for the next.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -11,10 +11,10 @@ use crate::support::throng::{run, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-/// What the server below takes for a connection, without what Python does.
+/// Memory of the server below for a connection, without what Python does.
 const BUFFER_BYTES: f64 = 24_576.0;
 
-/// What it takes besides with a client's first message, where it is told to.
+/// Memory it takes besides with a client's first message, where it is told to.
 const LATER_BYTES: f64 = 102_400.0;
 
 /// WebSockets that say what they hear; each has a buffer, which is never given back but used again.

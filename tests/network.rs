@@ -1,4 +1,4 @@
-//! What a result says of the network: links that lose packets, links that are full, and servers whose queue is.
+//! Results on the network: links that lose packets, links that are full, and servers whose queue is.
 
 use std::process::Command;
 use std::time::Duration;

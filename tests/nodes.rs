@@ -19,7 +19,7 @@ const ROUND_ROBIN: [&str; 2] = ["balance roundrobin", "http-reuse never"];
 /// The first answer names the node in a cookie, as balancers for Socket.IO are told to.
 const STICKY: [&str; 3] = [ROUND_ROBIN[0], ROUND_ROBIN[1], "cookie NODE insert indirect nocache"];
 
-/// What a run of a few clients through the proxy ended with, and its only step.
+/// Runs a few clients through the proxy: its exit, and its only step.
 fn echo(proxy: &Haproxy, path: &str, flags: &[&str]) -> (Option<i32>, Value) {
     let url = format!("ws://{}{path}", proxy.address);
     let mut command = throng(["echo", &url, "--clients", "12", "-c", "12", "-d", "1s"]);

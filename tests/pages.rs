@@ -97,7 +97,7 @@ fn a_report_works_in_a_browser() {
     scripts.run("report.js", &[&[&chromium, page][..], &charts].concat());
 }
 
-/// What one run does not have: a sweep, the memory of connections, repeats, and figures that others published.
+/// Charts that one run does not have: a sweep, the memory of connections, repeats, and figures that others published.
 #[test]
 fn the_other_charts_work_in_a_browser() {
     let Some((scripts, chromium)) = browser() else { return };
@@ -198,7 +198,7 @@ fn a_run_ends_by_naming_its_report() {
 struct Ui {
     _process: Process,
     address: SocketAddr,
-    /// What the address that it printed carries.
+    /// The token in the address that it printed.
     token: String,
     directory: tempfile::TempDir,
 }
@@ -332,7 +332,7 @@ fn a_token_is_needed_on_this_machine_and_beyond() {
     }
 }
 
-/// What stands in for the desktop's program notes what it was given, and what is there.
+/// A stand-in for the desktop's program that notes what it was given, and what is there.
 const OPENER: &str =
     "#!/bin/sh\nstat -c %a \"$1\" >>\"$0.said\"\ncat \"$1\" >>\"$0.said\"\necho \"$@\" >\"$0.given\"\n";
 

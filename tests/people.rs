@@ -188,7 +188,7 @@ fn clients_without_a_token_are_told_apart_from_those_with_one() {
     assert_eq!(gate.users().refused.len() as u64, CLIENTS);
 }
 
-/// What is said of these flags, before anything connects.
+/// Checks the refusal of these flags, before anything connects.
 /// A run of clients without a server, which is refused for this key and text.
 fn assert_refused(flags: &[&str], key: &str, names: &[&str]) -> Failed {
     let outcome = run(throng(["idle", "ws://127.0.0.1:9/", "--format", "json"]).args(flags), WITHIN);
@@ -290,7 +290,7 @@ fn a_path_in_the_url_takes_nobody_s_name_away() {
     assert!(outcome.stderr.contains("/socket?name={person.id}; leave out the URL's"), "{outcome}");
 }
 
-/// What the documentation shows, as it shows it.
+/// Runs the documentation's files as it shows them.
 #[test]
 fn the_files_of_the_documentation_work() {
     let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/APP.md");

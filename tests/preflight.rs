@@ -16,7 +16,7 @@ use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
-/// What the server does, the flags of the run, the error's key behind `could_not.reach.`, and what its text names.
+/// A server's behaviour, the flags of the run, the error's key behind `could_not.reach.`, and what its text names.
 type Case = (fn(&mut Peer), &'static str, &'static str, &'static [&'static str]);
 
 /// Runs a load of 500 clients, all of whose output goes into this directory.
@@ -166,7 +166,7 @@ fn requests_that_are_wrong_are_not_repeated_a_thousand_times() {
     );
 }
 
-/// What the server does, the flags of the run, and the status that is counted.
+/// A server's behaviour, the flags of the run, and the status that is counted.
 type Measured = (fn(&mut Peer), &'static str, &'static str);
 
 #[test]

@@ -15,7 +15,7 @@ const PROBE_MAX: Duration = Duration::from_secs(30);
 /// The most connections that a probe makes.
 const REQUESTS_MAX: usize = 12;
 
-/// What a server does, what the probe says of it, and the beginnings of the commands that it proposes.
+/// A server's behaviour, the probe's report on it, and the beginnings of the commands that it proposes.
 type Case = (fn(&mut Peer), &'static [&'static str], &'static [&'static str]);
 
 fn probe(words: &[&str]) -> Outcome {

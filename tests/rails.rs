@@ -58,7 +58,7 @@ impl Chat {
         run(command.args(arguments), WITHIN)
     }
 
-    /// Who has subscribed to which rooms.
+    /// The subscribers of each room.
     fn seen(&self) -> Value {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/seen".into() }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::page::{Page, folder, init_in, root, run_in};
 use crate::support::throng::{Server, run, sum_of, throng};
 
-/// What makes them short: a step of few clients.
+/// Flags that make them short: a step of few clients.
 const SHORT: [&str; 6] = ["--initial-clients", "10", "--total-steps", "1", "--format", "json"];
 
 /// `cargo run --release -- …` in the root asks which program is meant if there are several.
@@ -28,7 +28,7 @@ fn cargo_run_means_throng() {
     assert_eq!(programs.map(|program| program["name"].clone()).collect::<Vec<_>>(), ["throng"]);
 }
 
-/// What a terminal or a browser shows first.
+/// Lines that a terminal or a browser shows first.
 const FIRST_LINES: usize = 27;
 
 /// A probe is bounded by 15 seconds.

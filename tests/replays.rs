@@ -35,18 +35,18 @@ first = "0"
 /// Before the numbers that no message has yet.
 const FUTURE: u64 = 1 << 60;
 
-/// What the server does to who is back.
+/// Replays of a server to a client that is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Replay {
-    /// What it has missed.
+    /// The messages it missed.
     Missed,
     /// That, and before it all that it has received already.
     All,
-    /// What was missed in all rooms.
+    /// The messages missed in all rooms.
     AllRooms,
     /// Nothing: its messages had numbers that are none.
     NumbersOfTheFuture,
-    /// What a client has missed that was here all the time: all of them have the same name.
+    /// The messages missed by another client: all of them have the same name.
     SomebodyElses,
     /// The last message of all, until it leaves.
     WithoutEnd,
@@ -184,7 +184,7 @@ fn audit(replay: Replay, flags: &str) -> (Outcome, Value, Arc<Chat>) {
     (outcome, results, chat)
 }
 
-/// What is said of delivery.
+/// The sentence on delivery.
 fn sentence(outcome: &Outcome) -> &str {
     let line = outcome.stdout.lines().find_map(|line| line.strip_prefix("delivery  "));
     line.unwrap_or_else(|| panic!("nothing of delivery\n{outcome}"))

@@ -15,7 +15,7 @@ use crate::support::{free_address, is_listening, skip, wait_until};
 
 const RUN_MAX: Duration = Duration::from_secs(90);
 
-/// What all of them have in common.
+/// The common part of all apps.
 const CHAT: &str = r#"
 [broadcast]
 send = '{"type":"say","text":"{id}"}'

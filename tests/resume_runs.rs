@@ -13,7 +13,7 @@ use crate::support::throng::{Outcome, Server, caveat, finding, finish, run, thro
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
-/// What a walk tells of itself, beside its results.
+/// The file of a walk's live lines, beside its results.
 const LINES: &str = "lines";
 
 /// Four steps of a second each, of 10, 20, 30 and 40 clients.
@@ -66,7 +66,7 @@ fn assert_whole(outcome: &Outcome, left: &Value) {
     assert!(caveat(&run, "unended").is_none(), "{outcome}");
 }
 
-/// What other programs are told of the second part.
+/// Checks the live lines of the second part.
 fn assert_told_of(lines: &str, left: &Value) {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().all(|line| line["run"] == left["id"]), "one run has one id: {lines:?}");

@@ -1,4 +1,4 @@
-//! What lets clients in stands in clear nowhere but on the wire: not in results, pages, stores, logs, streams, messages of
+//! Credentials stand in clear nowhere but on the wire: not in results, pages, stores, logs, streams, messages of
 //! the fleet, errors, nor in the argument list of any process that throng starts.
 
 use std::fs::{self, Permissions};

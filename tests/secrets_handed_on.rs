@@ -1,4 +1,4 @@
-//! What one process of throng hands on to another, over a pipe, a bus or a page, gives no secret away either.
+//! Messages between processes of throng, over a pipe, a bus or a page, give no secret away either.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -15,17 +15,17 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/SEE
 const SHORT_MAX: Duration = Duration::from_secs(60);
 const WHOLE_MAX: Duration = Duration::from_secs(3_600);
 
-/// Where the document says that the server is.
+/// The document's address of the server.
 const ADDRESS: &str = "127.0.0.1:9000";
 const SOCKET: &str = "/tmp/star.sock";
 
-/// What the document shows of a run with more.
+/// The steps that the document shows of a longer run.
 const STEPS_SHOWN_MAX: usize = 20;
 
 const BEFORE_LINE: &str = "```sh\nthrong ";
 const BEFORE_OUTPUT: &str = "\n```text\n";
 
-/// What is less in the short form. A flag that a line lacks is added if its verb is named.
+/// Reductions of the short form. A flag that a line lacks is added if its verb is named.
 const LESS: [(&str, &str, &str); 11] = [
     ("", "--clients", "50"),
     ("", "--warmup", "500ms"),
@@ -41,7 +41,7 @@ const LESS: [(&str, &str, &str); 11] = [
     ("idle", "--duration", "1s"),
 ];
 
-/// What a line must say, by its verb.
+/// Sentences due of a line, by its verb.
 const SAID: [(&str, &[&str]); 5] = [
     ("echo", &["handshake time", "latency", "median", "99.9%", "connection timeouts 0"]),
     ("broadcast", &["clients:", "95per-rtt:", "min-rtt:", "median-rtt:", "max-rtt:"]),
@@ -93,7 +93,7 @@ fn every_line_as_printed() {
     }
 }
 
-/// What stands behind `throng`, line by line.
+/// The arguments behind `throng`, line by line.
 fn lines(document: &str) -> Vec<&str> {
     document.split(BEFORE_LINE).skip(1).filter_map(|rest| rest.lines().next()).collect()
 }
@@ -125,7 +125,7 @@ fn run_line(words: &[String], address: SocketAddr, socket: &Path, within: Durati
     run(throng([]).args(words.iter().map(placed)), within)
 }
 
-/// Of several steps, the first line and the messages of each, or of twenty of them. Details are indented by two.
+/// Abridges several steps to the first line and the messages of each, or of twenty of them. Details are indented by two.
 fn abridged(output: &str) -> String {
     let is_step = |line: &str| line.starts_with("clients:");
     let steps = output.lines().filter(|line| is_step(line)).count();

@@ -16,7 +16,7 @@ use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 
-/// What the echoes of the suite are compared with, and that they may be shortened.
+/// The published figures of the suite's echoes, which may be shortened.
 const PUBLISHED: &str = r#"shortened = ["duration"]
 
 [scenario.published]

@@ -15,7 +15,7 @@ use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(120);
 const STEPS: usize = 1_000;
-/// Of a process that reads that many, in place of 2.8 GB: the program's own 20 MB, and 100 kB for each step.
+/// The peak of a process that reads that many, in place of 2.8 GB: the program's own 20 MB, and 100 kB for each step.
 const PEAK_KIB_MAX: u64 = 120_000;
 /// Prints the most memory that a command ever held, in KiB.
 const PEAK: &str = "import os, sys

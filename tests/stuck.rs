@@ -26,7 +26,7 @@ const PHASE_WITHIN: Duration = Duration::from_secs(30);
 const GENERATOR_FAILED: Option<i32> = Some(6);
 const INTERRUPTED: Option<i32> = Some(130);
 
-/// What a run is at when one of its processes stops.
+/// The phase of a run when one of its processes stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Connecting,
@@ -35,7 +35,7 @@ enum Phase {
 }
 
 impl Phase {
-    /// What holds a run in the phase for at least some seconds.
+    /// Flags that hold a run in the phase for at least some seconds.
     fn flags(self) -> &'static [&'static str] {
         match self {
             Phase::Connecting => &["--connect-rate", "4", "--duration", "1s", "--drain-timeout", "2s"],
@@ -44,7 +44,7 @@ impl Phase {
         }
     }
 
-    /// What the server does about it.
+    /// The server's fault for it.
     fn fault(self) -> &'static [&'static str] {
         match self {
             Phase::Draining => &["--fault", "drop=1/2"],

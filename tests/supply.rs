@@ -1,4 +1,4 @@
-//! What throng is built from and shipped with: licences, sources, one version of each, images by digest, Python packages by hash,
+//! The supply chain of throng: licences, sources, one version of each, images by digest, Python packages by hash,
 //! and the bill of materials that says it all. (Advisories need a database that is fetched: `make deny`.)
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ struct Package {
     name: String,
     version: String,
     licence: String,
-    /// Where it is from, if that is not the registry.
+    /// Its origin, if that is not the registry.
     place: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What programs of a target can see and change, where the kernel has walls, and what is said where it has none.
+//! Files that programs of a target can see and change, where the kernel has walls, and the warning where it has none.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ done
 try "see other processes" "grep -qa '[e]nd_to_end' /proc/[0-9]*/cmdline"
 "#;
 
-/// What is in files that are nobody else's business, and where they are.
+/// The contents of private files, and their places.
 const MARKER: &str = "a private marker";
 const MARKED: [&str; 4] = ["home/marker", "beside/file", "cargo/config.toml", "cargo/bin/cargo"];
 
@@ -101,13 +101,13 @@ impl Prying {
         run(command.env("AWS_SECRET_ACCESS_KEY", "open sesame"), RUN_MAX)
     }
 
-    /// What it noted in a file of its folder, line by line.
+    /// Its notes in a file of its folder, line by line.
     fn noted(&self, file: &str) -> Vec<String> {
         let noted = fs::read_to_string(self.user.path().join("targets/sh-none").join(file)).unwrap();
         noted.lines().map(str::to_owned).collect()
     }
 
-    /// What it notes within walls, but for the processes that it sees.
+    /// Its notes within walls, but for the processes that it sees.
     fn expected(&self) -> Vec<String> {
         // A clone may be anywhere. What is beside a target is seen unless it is among homes or temporary files.
         let is_hidden = HIDDEN.iter().any(|folder| self.user.path().starts_with(folder));

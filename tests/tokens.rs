@@ -24,7 +24,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// Somebody who says and hears texts.
 struct Somebody {
     client: TestClient,
-    /// What has come, and nobody has listened to.
+    /// Messages that came and were not taken yet.
     unheard: VecDeque<String>,
 }
 
@@ -73,13 +73,13 @@ fn socket_io(address: SocketAddr, room: &str, auth: &str) -> (Somebody, Value) {
     (somebody, serde_json::from_str(&welcome[2..]).unwrap())
 }
 
-/// What is behind an event's name, and the offset that the server gave it.
+/// The text behind an event's name, and the offset that the server gave it.
 fn broadcast_of(text: &str) -> (u64, String) {
     let event: Value = serde_json::from_str(&text[2..]).unwrap();
     (event[1].as_u64().unwrap(), event[2].as_str().unwrap().to_owned())
 }
 
-/// What a client says to go on with a session.
+/// A client's message to go on with a session.
 fn going_on(welcome: &Value, offset: &str) -> String {
     json!({ "pid": welcome["pid"], "offset": offset }).to_string()
 }

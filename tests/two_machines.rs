@@ -15,7 +15,7 @@ use crate::support::throng::{finish, run, throng};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(90);
-/// What a lost coordinator or agent leaves behind is gone within this: its lease of 3 s, the server's grace of 2 s, and a
+/// How long the remains of a lost coordinator or agent may last: its lease of 3 s, the server's grace of 2 s, and a
 /// machine that others use as well.
 const GONE_WITHIN: Duration = Duration::from_secs(15);
 

@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What some YAML says.
+/// Parses some YAML.
 pub(crate) fn yaml(text: &str) -> Value {
     serde_yaml_ng::from_str(text).expect("it is YAML")
 }
@@ -40,7 +40,7 @@ pub(crate) struct Job {
     pub(crate) workspace: PathBuf,
     temp: TempDir,
     env: BTreeMap<String, String>,
-    /// What the job's steps find before everything else.
+    /// The path that the job's steps search before everything else.
     path: Vec<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl Job {
         Job { workspace: workspace.to_owned(), temp, env, path: vec![programs.to_owned()] }
     }
 
-    /// What the job's steps have left in one of the runner's files.
+    /// The text that the job's steps have left in one of the runner's files.
     pub(crate) fn file(&self, name: &str) -> String {
         fs::read_to_string(self.temp.path().join(name)).unwrap()
     }

@@ -1,4 +1,4 @@
-//! What a job works on: a repository with a server in it, and a release of throng.
+//! The workspace of a job: a repository with a server in it, and a release of throng.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::action::job::Job;
 use crate::support::throng::program;
 use crate::support::{free_address, is_listening};
 
-/// What its clients say.
+/// Its clients' messages.
 const APP: &str = include_str!("../../examples/apps/actioncable.toml");
 
 /// A repository with a server in it, as a pull request's job has it checked out.
@@ -79,7 +79,7 @@ impl Repository {
         Job::new(&self.folder(), &self.programs, &comments.served())
     }
 
-    /// What the action is given, and these inputs.
+    /// The action's inputs, and these.
     pub(crate) fn inputs(&self, more: &[(&str, &str)]) -> BTreeMap<String, String> {
         let port = self.port.to_string();
         let usual = [

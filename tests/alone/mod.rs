@@ -12,20 +12,20 @@ use serde_json::Value;
 
 use crate::support::process::Process;
 
-/// From here on, what a run says of times is true of the machine and not of the server: half a core.
+/// The percentage from which a run's times are true of the machine and not of the server: half a core.
 const OTHERS_PERCENT_MAX: f64 = 50.0;
 
 /// A busy loop that ends by itself, whatever becomes of the test.
 const BUSY: &str = "while :; do :; done";
 const BUSY_S_MAX: &str = "600";
 
-/// So many busy loops, which end with the value.
+/// Starts this many busy loops, which end with the value.
 fn crowd(n: usize) -> Vec<Process> {
     let busy = || Process::start(Command::new("timeout").args([BUSY_S_MAX, "sh", "-c", BUSY]));
     (0..n).map(|_| busy()).collect()
 }
 
-/// What other programs had of a core, on average over a run's last step. Further runs and busy loops are a test's own.
+/// CPU that other programs had, percent of a core, on average over a run's last step. Further runs and busy loops are a test's own.
 fn others_percent(results: &Value) -> f64 {
     let last = results["steps"].as_array().and_then(|steps| steps.last());
     let others = last.and_then(|step| step["machine"]["others"].as_array()).into_iter().flatten();

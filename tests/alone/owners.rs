@@ -1,4 +1,4 @@
-//! Whose the time of round trips is: servers and machines of which that is known by construction, each with several loads, and
+//! Owners of round trips' time: servers and machines of which that is known by construction, each with several loads, and
 //! some troubles in pairs. `cargo test` runs a part; `make owners` all, and writes docs/logs/OWNERS.md; `make owners ONLY=http` those
 //! cells whose row has that text, and leaves the others as they are.
 
@@ -19,7 +19,7 @@ use grid::{CAUSES, Cause, Load, Place};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/logs/OWNERS.md");
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/alone/owners/server.py");
-/// Where the table of the document begins, behind how many of its rows hold.
+/// The head of the document's table, behind how many of its rows hold.
 const HEAD: &str = "\n| server | machine | command | by construction | was said |\n|---|---|---|---|---|\n";
 const RUN_MAX: Duration = Duration::from_secs(120);
 const UP_WITHIN: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ const UP_WITHIN: Duration = Duration::from_secs(20);
 const LOOPS: usize = 4;
 /// How far a share may be from what it is by construction, in percent of the whole.
 const APART_MAX: f64 = 15.0;
-/// From this share on, the owner is who the bottleneck names.
+/// The share from which the owner is the one that the bottleneck names.
 const OWNED_MIN: f64 = 60.0;
 const ATTEMPTS_MAX: usize = 2;
 /// In the document, of a row that is false.
@@ -52,12 +52,12 @@ impl Shares {
     }
 }
 
-/// What was measured of one cell.
+/// The measurements of one cell.
 struct Found {
     expected: Shares,
     shares: Shares,
     bottleneck: String,
-    /// What other programs had of a core where nothing was to be beside it.
+    /// CPU that other programs had, percent of a core, where nothing was to be beside it.
     others_percent: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What a result says of the server, the generator and their machine, against servers that end, quotas that bind, and
+//! Results on the server, the generator and their machine, against servers that end, quotas that bind, and
 //! programs that have nothing to do with the run.
 
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ use crate::support::throng::{Outcome, Server, echo, finish, run, start_measuring
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(40);
-/// What a quota allows of one core, in percent.
+/// A quota, in percent of one core.
 const QUOTA: u32 = 10;
 
 fn step(outcome: &Outcome) -> Value {

@@ -32,7 +32,7 @@ const ATTEMPTS: usize = 3;
 /// Nobody is to be lost to a machine that is slow for a moment, but to the lies.
 const CONNECT_TIMEOUT: &str = "30s";
 
-/// What the short form allows for the other rows that run beside each, and for whatever else CI does (ms).
+/// Time that the short form allows for the other rows that run beside each, and for whatever else CI does (ms).
 const BUSY_MS: f64 = 25.0;
 
 /// Busy loops beside the generator, when it is crowded.
@@ -84,7 +84,7 @@ fn assert_true(row: &Row, proof: &Proof) {
     assert!(false_ones.is_empty(), "\n{}", in_table(row, &proof.claims));
 }
 
-/// What a row claims, and what other programs had of the CPUs meanwhile.
+/// A row's claims, and other programs' CPU meanwhile.
 struct Proof {
     claims: Vec<Claim>,
     others_percent: f64,

@@ -58,7 +58,7 @@ fn echo(message: &Message<'_>, sender: &mut Sender, link: &mut Link) -> Result<(
     Ok(())
 }
 
-/// What a session writes to, until it is flushed.
+/// The output of a session, until it is flushed.
 #[derive(Default)]
 struct Link {
     out: Vec<u8>,
@@ -89,7 +89,7 @@ struct Session {
     link: Link,
     receiver: Receiver,
     sender: Sender,
-    /// What came with the handshake's last segment.
+    /// Bytes that came with the handshake's last segment.
     early: Vec<u8>,
 }
 

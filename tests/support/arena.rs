@@ -95,7 +95,7 @@ impl Arena {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// What became of a target's measurement: why there is none, if there is none.
+    /// The trouble of a target's measurement: why there is none, if there is none.
     pub fn trouble(&self, scenario: &str, target: &str) -> Value {
         let text = fs::read_to_string(self.path("kept/cells.jsonl")).unwrap();
         let cells = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

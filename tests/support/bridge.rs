@@ -23,13 +23,13 @@ const BYTES_MAX: usize = 1_000_000;
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From the coordinator.
+    /// A packet from the coordinator.
     Down,
-    /// From the agent.
+    /// A packet from the agent.
     Up,
 }
 
-/// What makes other packets of one.
+/// Makes other packets of one.
 pub trait Alter: FnMut(Way, &[u8]) -> Option<Vec<Vec<u8>>> + Send + 'static {}
 
 impl<F: FnMut(Way, &[u8]) -> Option<Vec<Vec<u8>>> + Send + 'static> Alter for F {}
@@ -87,7 +87,7 @@ impl Drop for Bridge {
     }
 }
 
-/// What a bridge needs to read orders, and to pass for whoever gave them.
+/// Keys with which a bridge reads orders, and to pass for whoever gave them.
 struct Keys {
     own: XKey,
     agent: Option<XKey>,
@@ -95,7 +95,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// What an agent says of itself, or a claim, with the bridge's key in the place of theirs.
+    /// An agent's introduction, or a claim, with the bridge's key in the place of theirs.
     fn exchanged(&mut self, way: Way, bytes: Vec<u8>) -> Vec<u8> {
         let (name, theirs) = match way {
             Way::Up => ("sealed_to", &mut self.agent),
@@ -118,7 +118,7 @@ impl Keys {
         self.changed(way, bytes, |order| self.own.seal(order, self.agent.as_ref()?).ok())
     }
 
-    /// Of an order that fits into one part, what is made of it.
+    /// Alters an order that fits into one part.
     fn changed(&self, way: Way, bytes: Vec<u8>, of: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
         let packet = if way == Way::Down { Packet::read(&bytes) } else { None };
         let Some(Packet { content: Content::Part { number, last: true, bytes: part }, session, ack }) =

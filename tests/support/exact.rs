@@ -9,7 +9,7 @@ use super::throng::{run, sum_of, throng};
 pub const CLIENTS: u64 = 100;
 pub const BROADCASTS: u64 = 20;
 
-/// What none of may be counted.
+/// Counts that must be zero.
 const TROUBLE: [&str; 6] = ["missing", "duplicate", "corrupt", "unexpected", "reordered", "disconnects"];
 const WITHIN: Duration = Duration::from_secs(60);
 

@@ -47,7 +47,7 @@ impl Bus {
         self.start_again();
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -94,7 +94,7 @@ impl Bus {
         Some(Process::start(command.args(["agent", "--nats", &self.url]).args(flags).args(allowing(flags))))
     }
 
-    /// What `throng fleet list` says.
+    /// The output of `throng fleet list`.
     pub fn list(&self) -> String {
         run(&mut throng(["fleet", "list", "--nats", &self.url]), Duration::from_secs(20)).stdout
     }
@@ -237,7 +237,7 @@ fn connections_in(wanted: &str, server: SocketAddr) -> usize {
     table.lines().filter(is_wanted).count()
 }
 
-/// What an agent has to be told to load servers of this machine.
+/// Flags with which an agent loads servers of this machine.
 fn allowing(flags: &[&str]) -> &'static [&'static str] {
     let is_told = flags.iter().any(|flag| ["--role", "--allow"].contains(flag));
     if is_told { &[] } else { &["--allow", "127.0.0.0/8:*"] }

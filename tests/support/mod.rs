@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: processes that cannot outlive a test, the `throng` binary, hand-written servers.
+//! Support of the end-to-end tests: processes that cannot outlive a test, the `throng` binary, hand-written servers.
 
 #![allow(dead_code, reason = "each program of tests uses its part")]
 #![allow(unreachable_pub, reason = "nobody can reach into a test")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::process::Process;
 use super::target::{Unavailable, complete};
 
-/// What a script may take, of which some start a browser beside others; it has deadlines of its own.
+/// Time a script may take, of which some start a browser beside others; it has deadlines of its own.
 const WITHIN: Duration = Duration::from_secs(180);
 
 /// The folders whose packages this process has installed: npm empties a folder first, while another test may be using it.

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 
-/// What a server is started with, and what a user of it has.
+/// An operator's keys, and those of its users.
 pub struct Operator {
     /// nats-server's configuration.
     pub config: PathBuf,
@@ -51,7 +51,7 @@ impl Operator {
     }
 }
 
-/// What one says of another, signed.
+/// A signed claim of one on another.
 fn token(issuer: &KeyPair, subject: &KeyPair, kind: &str, mut nats: Value) -> String {
     nats["type"] = kind.into();
     nats["version"] = 2.into();

@@ -136,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// What the line announces.
+    /// Reads the message that the line announces.
     fn message(&mut self, line: &str) -> Option<Heard> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let ["MSG", subject, _, between @ .., length] = &words[..] else { return None };
@@ -150,7 +150,7 @@ impl Reader {
     }
 }
 
-/// What goes between a coordinator and one agent, written down a second time: whoever changes it changes the protocol.
+/// Packets between a coordinator and one agent, written down a second time: whoever changes it changes the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Packet {
     pub session: u64,

@@ -18,7 +18,7 @@ pub struct Process {
     stderr: Option<Collected>,
 }
 
-/// What an output has said so far; it is whole once the thread has ended.
+/// An output so far; it is whole once the thread has ended.
 struct Collected {
     bytes: Arc<Mutex<Vec<u8>>>,
     thread: JoinHandle<()>,
@@ -59,18 +59,18 @@ impl Process {
         status
     }
 
-    /// What was written to stdout so far; nothing if that is not collected.
+    /// The text written to stdout so far; empty if that is not collected.
     pub fn said(&self) -> String {
         self.stdout.as_ref().map(Collected::text).unwrap_or_default()
     }
 
-    /// What was written to stdout and stderr; ends the group, so that nobody holds the pipes open.
+    /// The text written to stdout and stderr; ends the group, so that nobody holds the pipes open.
     pub fn into_output(mut self) -> (String, String) {
         self.kill_group();
         self.output()
     }
 
-    /// What was written, of a group that was killed.
+    /// The text written by a group that was killed.
     fn output(&mut self) -> (String, String) {
         let whole = |collected: Option<Collected>| collected.map(Collected::whole).unwrap_or_default();
         (whole(self.stdout.take()), whole(self.stderr.take()))
@@ -84,7 +84,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Where the test failed, what the process said may say why.
+    /// Prints the process's output if the test failed, since it may say why.
     fn drop(&mut self) {
         self.kill_group();
         if thread::panicking() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::throng::under;
 use super::{skip, wait_until};
 
-/// Where each version has its groups, and how it writes a quota of some microseconds in each 100 ms.
+/// The path of each version's groups, and how it writes a quota of some microseconds in each 100 ms.
 const VERSIONS: [(&str, &str, &str); 2] =
     [("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", ""), ("/sys/fs/cgroup", "cpu.max", " 100000")];
 

@@ -1,4 +1,4 @@
-//! What the tests of `throng http` share: runs that went well, and nginx.
+//! Support of the tests of `throng http`: runs that went well, and nginx.
 
 use std::net::SocketAddr;
 use std::process::Command;

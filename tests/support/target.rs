@@ -59,7 +59,7 @@ impl Target {
         Ok(Target { target, server, _folder: folder })
     }
 
-    /// Where to load it.
+    /// The URL to load it at.
     pub fn url(&self) -> String {
         self.server.place().url(&self.target, self.target.dialects[0])
     }

@@ -95,7 +95,7 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
-    /// What stands in for the results of a run that could not be made (`--format json`).
+    /// The error in place of the results of a run that could not be made (`--format json`).
     pub fn error(&self) -> Failed {
         let error = &self.json()["error"];
         let text = |key: &str| error[key].as_str().map(str::to_owned);
@@ -169,7 +169,7 @@ pub fn caveat<'a>(results: &'a Value, key: &str) -> Option<&'a Value> {
     finding(&results["verdict"]["caveats"], &format!("caveat.{key}"))
 }
 
-/// What was lost in a run's first step, by its key. Panics if it was not.
+/// The loss of a run's first step, by its key. Panics if it was not.
 pub fn loss<'a>(results: &'a Value, key: &str) -> &'a Value {
     let losses = &results["steps"][0]["losses"];
     finding(losses, &format!("loss.{key}")).unwrap_or_else(|| panic!("no {key} in {losses}"))

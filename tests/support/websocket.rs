@@ -15,7 +15,7 @@ pub const CLOSE: u8 = 0x88;
 pub const PING: u8 = 0x89;
 pub const PONG: u8 = 0x8a;
 
-/// To be added to the first byte of a compressed message (RFC 7692 §6).
+/// The bit added to the first byte of a compressed message (RFC 7692 §6).
 pub const RSV1: u8 = 0x40;
 
 /// A client's request for a WebSocket, with the key of §1.2's example.

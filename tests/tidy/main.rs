@@ -1,4 +1,4 @@
-//! What a compiler does not check: who may use whom, what pure code may not touch, how long a file may be, and what
+//! Rules that a compiler does not check: who may use whom, what pure code may not touch, how long a file may be, and what
 //! must not be committed. The rules and their reasons are in CONTRIBUTING.
 
 mod findings;
@@ -219,7 +219,7 @@ fn targets_are_complete() {
     assert_none("targets that lack something", wrong);
 }
 
-/// What is part of the program is also a file that people read: one file, or the two come apart.
+/// Parts of the program that people read are one file with their source, or the two come apart.
 #[test]
 fn what_is_carried_is_a_link_to_what_people_read() {
     let carried: Vec<PathBuf> = fs::read_dir(root().join("crates/suite/carried"))
@@ -272,7 +272,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// Where a manifest names its programs of tests, Cargo runs them and nothing else, and the compiler takes what they declare.
+/// If a manifest names its programs of tests, Cargo runs them and nothing else, and the compiler takes what they declare.
 #[test]
 fn every_file_of_tests_is_run() {
     let mut forgotten = Vec::new();
@@ -318,7 +318,7 @@ fn modules(name: &str) -> Modules {
     Modules::read(files.iter().map(|file| (&file[folder.len()..], read(file))))
 }
 
-/// What git would ship, without what it has been told to forget, relative to the root.
+/// Files that git would ship, without those deleted, relative to the root.
 fn tracked_files() -> Vec<String> {
     let git = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
     let output = git.expect("git lists the files that the rules are about");

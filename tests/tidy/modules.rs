@@ -18,12 +18,12 @@ pub(crate) type Module = Vec<String>;
 /// The modules of a crate, by their paths.
 pub(crate) struct Modules(BTreeMap<Module, Source>);
 
-/// What one file says.
+/// The contents of one file.
 #[derive(Default)]
 struct Source {
     /// Every path in it, as it is written.
     paths: BTreeSet<Module>,
-    /// What `use` brings in: the name here, and the path.
+    /// Names that `use` brings in: the name here, and the path.
     names: BTreeMap<String, Module>,
     /// Modules of which `use` brings in everything.
     globs: Vec<Module>,

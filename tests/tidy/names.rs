@@ -12,7 +12,7 @@ const KNOWING: &[&str] = &["stats", "results", "report", "engine", "crew", "stor
 
 /// Names that are words of something else, too: of a URL's scheme, a dialect, a fault, a visit in an app's file.
 const AMBIGUOUS: &[&str] = &["http", "tls", "service", "corrupt", "join", "leave"];
-/// What stands beside one where it is meant.
+/// Words beside one where it is meant.
 const MEANT_BY: &[&str] = &["scenario", "verb", "figure", "timed", "count"];
 
 /// Names of dialects and protocols that are words of something else, too, and what stands beside one where it is meant.
@@ -26,7 +26,7 @@ fn nothing_compares_a_scenario_or_a_figure_as_text() {
     assert_none("names that are compared as text", found_in(knowing, Compared::scenarios_and_figures));
 }
 
-/// What follows from a dialect its facts say: `wire::Facts`, which the protocol's folder declares.
+/// Consequences of a dialect are in its facts: `wire::Facts`, which the protocol's folder declares.
 #[test]
 fn nothing_outside_wire_compares_a_dialect() {
     let files = rust_files();
@@ -34,7 +34,7 @@ fn nothing_outside_wire_compares_a_dialect() {
     assert_none("dialects that are compared outside wire", found_in(outside, Compared::dialects));
 }
 
-/// What files that are not only tests compare.
+/// Comparisons in files that are not only tests.
 fn found_in<'a>(files: impl Iterator<Item = &'a String>, compared: fn() -> Compared) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.filter(|file| !file.contains("tests")) {

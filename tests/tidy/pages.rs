@@ -14,7 +14,7 @@ const LOGS: &str = "docs/logs/";
 /// The map leads to these by the page of their folder.
 const INDEXED: &str = "docs/apps/";
 
-/// Where paths begin that pages name.
+/// Folders of the paths that pages name.
 const FOLDERS: [&str; 4] = ["crates/", "tests/", "deploy/", "fuzz/"];
 
 /// The most words of pages that everybody reads.
@@ -169,7 +169,7 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
-/// Where the links lead, but for those to other sites.
+/// The targets of links, but for those to other sites.
 fn links(text: &str) -> Vec<String> {
     let mut links = Vec::new();
     for line in prose(text) {

@@ -9,7 +9,7 @@ pub(crate) struct Answer {
     /// The status; `None` if it is none of HTTP/1.
     pub(crate) status: Option<u16>,
     reason: String,
-    /// Where a redirect leads.
+    /// The destination of a redirect.
     pub(crate) location: Option<String>,
     /// The name that the server gives itself.
     pub(crate) server: Option<String>,

@@ -19,7 +19,7 @@ use crate::people::PeopleArgs;
 use crate::scrape;
 use crate::secrets::given;
 
-/// Where to, how to speak, with what, and what to print. The names that websocket-bench, autocannon and wrk made common
+/// The target, the dialect, the messages and the output. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::protocol_flags::{self, Shared};
 use crate::secrets::given;
 
-/// Where and how a client subscribes. Flags of other dialects than the one spoken are refused.
+/// Subscriptions of a client. Flags of other dialects than the one spoken are refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DialectArgs {
     of_all: OfAll,

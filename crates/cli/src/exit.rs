@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     LimitBroken = 3,
     /// The result is not trustworthy, and `--strict` was given.
     Untrusted = 4,
-    /// What was asked cannot be told from what was measured.
+    /// The measurements cannot answer the question.
     CannotTell = 5,
     /// The generator could not start, or not go on, which is no fault of the server's.
     GeneratorFailed = 6,

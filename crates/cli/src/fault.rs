@@ -5,7 +5,7 @@ use refserver::faults::{
 };
 use results::units;
 
-/// What `throng serve --help` says about the clauses.
+/// The text of `throng serve --help` about the clauses.
 pub(crate) const HELP: &str = "\
 Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
   drop=WHICH dup=WHICH reorder=WHICH corrupt=WHICH

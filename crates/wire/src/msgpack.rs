@@ -218,7 +218,7 @@ mod tests {
         Some(out)
     }
 
-    /// What @msgpack/msgpack 3.1.3 makes of these.
+    /// Compares with @msgpack/msgpack 3.1.3's encodings of these.
     #[test]
     fn values_are_as_javascript_encodes_them() {
         for (text, bytes) in [

@@ -31,7 +31,7 @@ fn config(path: &str, settings: Settings) -> Config {
     Config::new(Options { path: path.into(), of_dialect, ..options(DialectId::Actioncable) }).unwrap()
 }
 
-/// What a client asks for and says on a connection on which it hears this, and what it would go on with.
+/// The requests and messages of a client on a connection where it hears this, and its resumption.
 fn handle(
     cfg: &Config,
     before: Option<Resumption>,
@@ -153,7 +153,7 @@ struct Cable {
 struct Connection {
     server: Server,
     io: Fake,
-    /// What was broadcast, as it goes over the wire.
+    /// Broadcasts, as they go over the wire.
     told: Vec<u8>,
     joined: usize,
 }
@@ -173,7 +173,7 @@ impl Cable {
         Connection { server, io, told: Vec::new(), joined: 0 }
     }
 
-    /// What a connection is answered to this.
+    /// The answer to this on a connection.
     fn handle(&self, connection: &mut Connection, commands: &[&str]) -> Vec<String> {
         let Connection { server, io, told, joined } = connection;
         let on = &mut |event: ServerEvent<'_>| match event {

@@ -457,7 +457,7 @@ fn who_is_back_says_how_far_it_has_come() {
     assert_eq!(back.resumption(), client.resumption(), "nothing has come since");
 }
 
-/// What is kept of a message, under these numbers.
+/// Values kept of a message, under these numbers.
 fn keep(keeps: &[(u16, &str, &str)]) -> Vec<Keep> {
     let keep =
         |&(value, name, from): &(u16, &str, &str)| Keep { name: name.into(), value, from: from.into() };

@@ -195,7 +195,7 @@ fn pings_are_answered_masked() {
     assert_eq!(outcome.out, expected);
 }
 
-/// What a client sends, unmasked.
+/// A client's frames, unmasked.
 fn sent(cfg: &Config, kind: Kind) -> Vec<u8> {
     message(cfg, kind, stamp(5))
 }
@@ -262,7 +262,7 @@ fn messages_may_differ_in_size_and_in_what_they_carry() {
     assert!(matches!(refused, BadOption::OfDialect { option: "payload-padding", .. }));
 }
 
-/// What a client sends of these messages, and how.
+/// A client's output for these messages, and how it is sent.
 fn said(cfg: &Config, send: impl Fn(&mut Client, &mut Fake)) -> (Client, Fake, Vec<Vec<u8>>) {
     let (mut client, mut io, answer) = opening(cfg, "");
     client.handle_input(cfg, 0, 0, &answer, &mut io, &mut |_| {}).unwrap();

@@ -18,7 +18,7 @@ fn cfg() -> ServerConfig {
     ServerConfig { limits, deflate: Some(DeflateOptions::default()), ..ServerConfig::default() }
 }
 
-/// What a server with compression agreed on makes of the frames, handshake aside.
+/// The answers of a server with compression to the frames, handshake aside.
 fn serve_deflated(extension: &str, frames: &[u8]) -> Outcome<Happened> {
     let mut outcome = serve(&cfg(), &[request(extension).as_bytes(), frames].concat());
     let head = outcome.out.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;

@@ -25,7 +25,7 @@ const ECHO: &str = r#"{"id":"2","type":"subscribe","payload":{"query":"mutation(
 /// As graphql-ws' client says it, which leaves the variables out where there are none.
 const SUBSCRIBE_BARE: &str = r#"{"id":"1","type":"subscribe","payload":{"query":"subscription{messages}"}}"#;
 
-/// What both servers say after the acknowledgement, in graphql-ws' order; `@` is the payload.
+/// Messages of both servers after the acknowledgement, in graphql-ws' order; `@` is the payload.
 const RECORDED: [&str; 7] = [
     PROBED,
     r#"{"id":"0","type":"complete"}"#,
@@ -36,7 +36,7 @@ const RECORDED: [&str; 7] = [
     r#"{"id":"3","type":"complete"}"#,
 ];
 const COPY: &str = r#"{"id":"1","type":"next","payload":{"data":{"messages":@}}}"#;
-/// What they refuse: a field that there is not (graphql-ws, strawberry), and a resolver that throws (the same).
+/// Refusals of both: an unknown field (graphql-ws, strawberry), and a resolver that throws (the same).
 const REFUSED: [&str; 4] = [
     r#"{"id":"4","type":"error","payload":[{"message":"Cannot query field \"nothing\" on type \"Mutation\".","locations":[{"line":1,"column":26}]}]}"#,
     r#"{"id":"4","type":"error","payload":[{"message":"Cannot query field 'nothing' on type 'Mutation'.","locations":[{"line":1,"column":26}]}]}"#,

@@ -23,15 +23,15 @@ struct World {
     statuses: Vec<u16>,
 }
 
-/// What a session did to its only stream.
+/// A session's only stream.
 #[derive(Default)]
 struct Streams {
     out: Vec<u8>,
     opened: u32,
     closed: u32,
-    /// What became of which message.
+    /// Fates by message.
     fates: Vec<(u32, Fate)>,
-    /// Whose it is.
+    /// The client's number.
     client: u32,
 }
 

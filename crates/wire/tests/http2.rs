@@ -8,7 +8,7 @@ use wire::{
 use crate::common::http2::*;
 use crate::common::{options, stamp};
 
-/// What a session did to its only connection.
+/// A session's only connection.
 #[derive(Default)]
 struct Streams {
     out: Vec<u8>,

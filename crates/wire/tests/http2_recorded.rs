@@ -5,7 +5,7 @@ use wire::{Client, Config, DialectId, Event, HttpOptions, Kind, Role, ServerConf
 
 use crate::common::{Fake, Happened, options, serve_portions, stamp};
 
-/// What servers answered to six requests, in hexadecimal.
+/// Servers' answers to six requests, in hexadecimal.
 const SERVERS: [(&str, &str); 4] = [
     (
         "nginx 1.22",
@@ -50,7 +50,7 @@ const SERVERS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What clients sent, how many requests that were, in hexadecimal.
+/// Clients' requests, and how many they are, in hexadecimal.
 const CLIENTS: [(&str, usize, &str); 5] = [
     (
         "h2load 1.52",

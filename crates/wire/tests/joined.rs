@@ -60,7 +60,7 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// What is offered and accepted: nothing, windows that are kept, windows that are forgotten.
+/// Compressions offered and accepted: nothing, windows that are kept, windows that are forgotten.
 const COMPRESSIONS: [Option<DeflateOptions>; 3] = {
     let kept = DeflateOptions { level: 1, no_context_takeover: false };
     [None, Some(kept), Some(DeflateOptions { no_context_takeover: true, ..kept })]

@@ -1,4 +1,4 @@
-//! Who a client is stands wherever its request, its join and its messages have it, as each place wants it.
+//! A client's identity stands wherever its request, its join and its messages have it, as each place wants it.
 
 use secret::Secret;
 use wire::people::{Algorithm, Jwt};
@@ -32,7 +32,7 @@ fn options_of(dialect: DialectId, of_dialect: DialectOptions) -> Options {
     Options { of_dialect, people: people().into(), ..options(dialect) }
 }
 
-/// What client number `client` asks for first.
+/// The first request of client number `client`.
 fn request_of(options: Options, client: u32) -> String {
     let (cfg, mut io) = (Config::new(options).unwrap(), Fake::of(client));
     Client::new().handle_open(&cfg, 0, 0, &mut io);

@@ -7,7 +7,7 @@ use crate::common::*;
 
 const V1: &str = "/socket/websocket";
 
-/// What a server says to these messages, after its events.
+/// The events of a server, and its answers to these messages.
 fn serve_phoenix(path: &str, messages: &[&str]) -> (Vec<String>, Outcome<Happened>) {
     let outcome = serve_at(&ServerConfig::default(), path, "", &masked_texts(messages));
     (said(&outcome.out), outcome)

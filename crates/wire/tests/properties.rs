@@ -1,4 +1,4 @@
-//! What must hold for any bytes: an event or an error, never a panic, and the same in any portions.
+//! Properties that hold for any bytes: an event or an error, never a panic, and the same in any portions.
 
 use proptest::prelude::*;
 use wire::{

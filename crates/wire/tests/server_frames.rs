@@ -10,7 +10,7 @@ const CLOSE: u8 = 0x88;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
 
-/// What the server answers to good frames, events aside.
+/// The server's answers to good frames, events aside.
 fn answered(frames: &[u8]) -> Vec<u8> {
     let outcome = serve_frames(&ServerConfig::default(), frames);
     assert_eq!(outcome.result, Ok(()), "{}", frames.escape_ascii());

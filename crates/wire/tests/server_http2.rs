@@ -5,7 +5,7 @@ use wire::{Failure, Http2Reason, ServerConfig};
 use crate::common::http2::*;
 use crate::common::{Happened, serve};
 
-/// What a server makes of these frames behind the preface and settings: the frames that it answers with, behind its own.
+/// A server's answers to these frames behind the preface and settings: the frames that it answers with, behind its own.
 fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {
     let outcome = serve(&ServerConfig::default(), &[PREFACE, &settings(&[]), bytes].concat());
     let requested = outcome.events.iter().filter(|event| **event == Happened::Requested(true)).count();

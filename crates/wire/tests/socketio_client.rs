@@ -43,7 +43,7 @@ impl<'a> Opened<'a> {
         self.client.handle_input(self.cfg, now_ns, 0, bytes, &mut self.io, &mut |event| events.push(event))
     }
 
-    /// What the client answers to some messages.
+    /// The client's answers to some messages.
     fn handle(&mut self, now_ns: u64, messages: &[&str]) -> Vec<String> {
         self.hear_bytes(now_ns, &texts(messages)).unwrap();
         self.said()
@@ -53,7 +53,7 @@ impl<'a> Opened<'a> {
         said(&std::mem::take(&mut self.io.out))
     }
 
-    /// What the client does when its time has come.
+    /// The client's output when its time has come.
     fn wake(&mut self, now_ns: u64) -> Result<Vec<String>, Failure> {
         self.client.handle_timeout(self.cfg, now_ns, &mut self.io, &mut |_| {})?;
         Ok(self.said())

@@ -15,7 +15,7 @@ fn config(auth: Option<&str>) -> Config {
     Config::new(Options { of_dialect, ..options(DialectId::Socketio) }).unwrap()
 }
 
-/// What is said and what is known of the session after these messages, to a client that was told to go on with another.
+/// The output and the resumption after these messages, of a client that was told to go on with another session.
 fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
     let mut client = before.map_or_else(Client::new, Client::resuming);
     let mut io = Fake::default();

@@ -18,7 +18,7 @@ fn config() -> ServerConfig {
     ServerConfig { settings, ..ServerConfig::default() }
 }
 
-/// What came of frames, and of one more message, before which the server greets whom it has not; ids, which are
+/// The outcome of frames and of one more message, before which the server greets whom it has not; ids, which are
 /// random, are replaced.
 fn serve_io(path: &str, frames: &[u8]) -> (Vec<String>, Vec<Happened>, Result<(), Failure>) {
     let outcome = serve_at(&config(), path, "", &[frames, &masked_texts(&["6"])].concat());
@@ -36,7 +36,7 @@ fn without_sid(text: &str) -> String {
     format!(r#"{before}"sid":"S"{after}"#)
 }
 
-/// What is said to a client that has connected to the main namespace, and then sends `frames`.
+/// The answers to a client that has connected to the main namespace, and then sends `frames`.
 fn talk(frames: &[u8]) -> Vec<String> {
     let (said, _, result) = serve_io(PATH, &[masked_texts(&["40"]), frames.to_vec()].concat());
     assert_eq!(result, Ok(()), "{}", frames.escape_ascii());
@@ -74,7 +74,7 @@ impl Served {
         self.io.out.clear();
     }
 
-    /// What is said when the time has come, and whether that was the end.
+    /// The output when the time has come, and whether that was the end.
     fn wake(&mut self, now_ns: u64) -> (Vec<String>, Result<(), Failure>) {
         let result = self.server.handle_timeout(&self.cfg, now_ns, &mut self.io);
         let out = std::mem::take(&mut self.io.out);

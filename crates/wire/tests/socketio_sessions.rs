@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
         (at, answer[end..].to_vec())
     }
 
-    /// What is said to a request for a WebSocket that is not granted.
+    /// The answer to a request for a WebSocket that is not granted.
     fn refused(&mut self) -> String {
         let at = self.world.connect();
         let path = self.path.replace("polling", "websocket");
@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
         body.to_owned()
     }
 
-    /// What is said on a WebSocket to some messages.
+    /// The answers on a WebSocket to some messages.
     fn tell(&mut self, at: usize, messages: &[&str]) -> Vec<String> {
         let _ = self.world.send(at, &masked_texts(messages));
         said(&self.world.take(at))

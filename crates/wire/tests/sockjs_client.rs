@@ -18,7 +18,7 @@ fn chunked(parts: &[&str]) -> String {
     parts.iter().map(|part| format!("{:x}\r\n{part}\r\n", part.len())).collect()
 }
 
-/// What the recorded session says: open, hello, and characters that have to be escaped.
+/// The messages of the recorded session: open, hello, and characters that have to be escaped.
 fn recorded(transport: &str) -> (String, u32) {
     let odd = "a[\"é€\\ud83d\\ude00\\u2028\\\"q\\\"\"]";
     let streamed = |prelude: &str, framed: [String; 3]| {
@@ -240,7 +240,7 @@ fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
     assert_eq!(user.handle(0, endless.as_bytes()), Err(Failure::MessageTooLarge));
 }
 
-/// What comes of frames after a handshake, whole and byte by byte.
+/// The outcome of frames after a handshake, whole and byte by byte.
 fn over_websocket(frames: &[u8]) -> (Vec<Event>, Result<(), Failure>) {
     let cfg = config(DialectId::Sockjs);
     let run = |step: usize| {

@@ -2,7 +2,7 @@
 
 use crate::common::world::World;
 
-/// What comes of one request, head and body apart.
+/// The answer to one request, head and body apart.
 fn ask(request: &str) -> (String, String) {
     ask_in(&mut World::new(), request)
 }

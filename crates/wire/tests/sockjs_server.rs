@@ -9,7 +9,7 @@ fn text(payload: &str) -> Vec<u8> {
     plain(0x81, payload.as_bytes())
 }
 
-/// What the server does with frames after the handshake at `path`; the output without the 101.
+/// The server's events for frames after the handshake at `path`; the output without the 101.
 fn serve(path: &str, frames: &[u8]) -> (Vec<u8>, Vec<Happened>, Result<(), Failure>) {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\

@@ -52,7 +52,7 @@ fn usable(cfg: &Config, fields: &str, messages: &[&str]) -> (Client, Fake) {
     (client, io)
 }
 
-/// What it says when it goes this way, and what it makes of the answers.
+/// Its output when it goes this way, and its events for the answers.
 fn pass(
     cfg: &Config,
     (client, io): &mut (Client, Fake),
@@ -67,7 +67,7 @@ fn pass(
     (said, events)
 }
 
-/// What announces the client.
+/// The stamp that announces the client.
 fn newcomer() -> Stamp {
     Stamp::new(2, 3, 4, 5, 5).announcing()
 }

@@ -1,4 +1,4 @@
-//! What the targets share: a driver without a network, and the two ways to feed a session.
+//! Support of the targets: a driver without a network, and the two ways to feed a session.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use wire::{Carrier, Client, Config, DialectId, DialectOptions, Io, Options, Payl
 /// Output kept, randomness fixed: the same input must do the same each time.
 #[derive(Default)]
 pub struct Fake {
-    /// What was sent.
+    /// Bytes sent.
     pub out: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ pub fn split(data: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from(step).max(1), rest))
 }
 
-/// What a byte of the input chooses.
+/// The choice of a byte of the input.
 pub fn choose<T: Copy>(from: &[T], by: u8) -> T {
     from[usize::from(by) % from.len()]
 }

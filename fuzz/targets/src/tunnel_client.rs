@@ -8,7 +8,7 @@ use wire::{
     Stamp,
 };
 
-/// Of each dialect that can be spoken over HTTP/2.
+/// Configurations of each dialect that can be spoken over HTTP/2.
 static CONFIGS: LazyLock<Vec<Config>> =
     LazyLock::new(|| DialectId::ALL.iter().filter_map(|&dialect| config(dialect).ok()).collect());
 

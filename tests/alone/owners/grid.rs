@@ -2,7 +2,7 @@
 
 use super::Shares;
 
-/// Who may have time, by what is known of the server.
+/// Owners that may have time, by the server's construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// The server slept, on this message or on those before it.
@@ -15,19 +15,19 @@ pub(super) enum Whose {
 
 use Whose::{Asleep, AtWork, Contention};
 
-/// What the machine does to whom.
+/// The machine's effects, and on whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Quiet,
     /// The generator has what four busy loops leave to `nice -n 19`.
     StarvedGenerator,
-    /// So has the server.
+    /// The server is starved in the same way.
     StarvedServer,
 }
 
 use Place::{Quiet, StarvedGenerator, StarvedServer};
 
-/// What a server does with each message, and where.
+/// A server's work on each message, and where it happens.
 pub(super) struct Cause {
     /// The arguments of `server.py`; or of throng's own server, behind `serve`.
     pub(super) server: &'static str,
@@ -35,7 +35,7 @@ pub(super) struct Cause {
     /// For how long it sleeps and works, in ms.
     asleep_ms: f64,
     at_work_ms: f64,
-    /// Whose is what a message takes beyond that.
+    /// The owner of the rest of a message's time.
     rest: Whose,
     /// Whether `make test` has it, with the loads that are as short.
     is_short: bool,
@@ -115,7 +115,7 @@ impl Cause {
         self.server.strip_prefix("serve").map(str::trim)
     }
 
-    /// What can be asked of it.
+    /// The loads it can be given.
     pub(super) fn loads(&self) -> impl Iterator<Item = &'static Load> {
         let loads: [&[Load]; 2] = match self.faults() {
             None => [&LOADS, &[]],

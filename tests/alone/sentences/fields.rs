@@ -19,12 +19,12 @@ impl Fields {
         Fields { schema: serde_json::from_str(&schema).expect("JSON"), met: BTreeSet::new() }
     }
 
-    /// What the results have.
+    /// Adds the causes that the results have.
     pub(crate) fn add(&mut self, results: &Value) {
         self.walk("", results);
     }
 
-    /// What none of them had.
+    /// The causes that none of them had.
     pub(crate) fn unmet(&self) -> Vec<String> {
         let mut all = Vec::new();
         properties(&self.schema, "", &mut all);

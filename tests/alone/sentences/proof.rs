@@ -29,14 +29,14 @@ const SENTENCES: [(&str, &str); 3] = [("how much", "How much"), ("breaks", "Brea
 const TEN_PORTS: &str =
     "ip link set lo up && echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec \"$0\" \"$@\"";
 
-/// What was said, and what of it is not what must be.
+/// The output, and its parts that differ from those due.
 pub(crate) struct Proof {
     /// In a line or two, for the document.
     pub(crate) said: String,
     pub(crate) wrong: Vec<String>,
-    /// What was named as the bottleneck.
+    /// The bottleneck named.
     bottleneck: String,
-    /// What other programs had of a core meanwhile, busy loops of the situation's own aside.
+    /// CPU that other programs had meanwhile, percent of a core, busy loops of the situation's own aside.
     others_percent: f64,
     /// For whoever looks into it.
     whole: String,
@@ -47,7 +47,7 @@ impl Proof {
         self.others_percent > OTHERS_PERCENT_MAX
     }
 
-    /// What is wrong, and everything that was said.
+    /// The faults, and the whole output.
     pub(crate) fn told(&self, name: &str) -> String {
         format!("{name}:\n  {}\n{}", self.wrong.join("\n  "), self.whole)
     }
@@ -237,7 +237,7 @@ impl Proof {
         self.said = lines.filter(quoted).collect::<Vec<_>>().join(" / ");
     }
 
-    /// What a run comes to, in every format.
+    /// Checks a run's conclusion in every format.
     fn concluded(&mut self, must: &Must, file: &Path, outcome: &Outcome) {
         let print = |flags: &[&str]| run(throng(["report"]).arg(file).args(flags), REPORT_MAX).stdout;
         let text = print(&[]);
@@ -321,7 +321,7 @@ fn refs(lines: &[String]) -> Vec<&str> {
     lines.iter().map(String::as_str).collect()
 }
 
-/// What stands behind the label at the end of the text, and below it.
+/// The sentences behind the label at the end of the text, and below it.
 fn sentences(text: &str, label: &str) -> Vec<String> {
     let label = format!("{label:<10}");
     let mut lines = text.lines().skip_while(|line| !line.starts_with(&label));
@@ -330,7 +330,7 @@ fn sentences(text: &str, label: &str) -> Vec<String> {
     first.into_iter().chain(further).collect()
 }
 
-/// What a reader of the page reads: neither markup nor script.
+/// The text a reader of the page sees: neither markup nor script.
 fn without_tags(page: &str) -> String {
     let body = page.split_once("<body").map_or(page, |(_, body)| body);
     let mut text = String::new();

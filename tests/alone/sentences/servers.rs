@@ -19,9 +19,9 @@ use crate::support::{free_address, is_listening, wait_until};
 
 /// Until a server listens, on a busy machine.
 const UP_WITHIN: Duration = Duration::from_secs(20);
-/// Where a server in another network is.
+/// The port of a server in another network.
 const PORT_ELSEWHERE: u16 = 9_000;
-/// What a target is measured with.
+/// Flags that a target is measured with.
 const FLAGS: &str = r#"clients = 4, duration = "1s", drain-timeout = "500ms""#;
 const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/alone/sentences/servers");
 
@@ -29,7 +29,7 @@ const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/alone/se
 pub(crate) struct Running {
     pub(crate) process: Option<Process>,
     pub(crate) folder: TempDir,
-    /// Where commands find their suites and targets.
+    /// The folder of commands' suites and targets.
     pub(crate) arena: Option<Arena>,
     /// The link at whose other end it is.
     pub(crate) wire: Option<Wire>,
@@ -120,7 +120,7 @@ impl Running {
     }
 }
 
-/// What is done before a run, in words.
+/// Describes the preparations of a run.
 impl std::fmt::Display for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What a situation is: a server with a trouble, a command line, and what is then to be said.
+//! Situations: a server with a trouble, a command line, and what is then to be said.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ pub(crate) struct Situation {
     /// Whether its own run has been made once before, against the same server.
     pub(crate) is_warm: bool,
     pub(crate) place: Place,
-    /// What happens in the course of it, this long (ms) after the first second was measured.
+    /// Acts in the course of it, this long (ms) after the first second was measured.
     pub(crate) acts: Vec<(u64, Act)>,
     /// Whether it takes less than three seconds and no whole machine: then CI has it, too.
     pub(crate) is_short: bool,
     pub(crate) must: Must,
 }
 
-/// What is to be said. Of several patterns for one sentence, any will do.
+/// Sentences due. Of several patterns for one sentence, any will do.
 #[derive(Default)]
 pub(crate) struct Must {
     pub(crate) how_much: &'static [&'static str],
@@ -41,14 +41,14 @@ pub(crate) struct Must {
     pub(crate) exit: i32,
     /// Another that is as right where the machine is too busy to tell.
     pub(crate) exit_if_busy: Option<i32>,
-    /// What is true of the results, in words.
+    /// A condition on the results, and its description.
     pub(crate) figures: Option<Figures>,
 }
 
 /// Something that is true of the results, in words and in figures.
 pub(crate) type Figures = (&'static str, fn(&Value) -> bool);
 
-/// Who serves.
+/// Servers.
 #[derive(Clone, Copy)]
 pub(crate) enum Host {
     /// Throng, its own.
@@ -75,7 +75,7 @@ pub(crate) enum Host {
     Nginx(&'static str),
 }
 
-/// Where the generator runs.
+/// Places of the generator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Here,
@@ -91,7 +91,7 @@ pub(crate) enum Place {
     TenPorts,
 }
 
-/// What is done to whom.
+/// Acts, and on whom.
 #[derive(Clone, Copy)]
 pub(crate) enum Act {
     KillServer,

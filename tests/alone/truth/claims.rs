@@ -1,4 +1,4 @@
-//! What a run should have reported, beside what it did.
+//! Due reports of a run, beside the actual ones.
 
 use serde_json::Value;
 use stats::Histogram;
@@ -23,7 +23,7 @@ pub(crate) struct Slack {
 }
 
 impl Slack {
-    /// From the figures of a run without faults, with room for the machine to be busier in the next moment, and
+    /// Bounds from the figures of a run without faults, with room for the machine to be busier in the next moment, and
     /// `more_ms` on a machine that does other things besides.
     pub(crate) fn of(step: &Value, more_ms: f64) -> Slack {
         let ms = |stat: &str| step["rtt"][stat].as_f64().expect("a run without faults has a rtt");
@@ -158,7 +158,7 @@ impl Truth<'_> {
         Histogram::from_base64(text).expect("a histogram that other tools can read")
     }
 
-    /// What was found to hold the step back.
+    /// The bottleneck of the step.
     pub(crate) fn bottleneck(&self) -> &str {
         self.step["bottleneck"].as_str().expect("every step has one")
     }

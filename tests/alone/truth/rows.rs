@@ -11,7 +11,7 @@ pub(crate) struct Row {
     pub(crate) check: Box<dyn Fn(&mut Truth<'_>) + Send + Sync>,
 }
 
-/// What is done to the processes from outside.
+/// Interference with the processes from outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meddling {
     Nothing,

@@ -1,4 +1,4 @@
-//! What the rules for modules see, and what they let pass.
+//! Cases that the rules for modules see, and that they let pass.
 
 use super::Modules;
 

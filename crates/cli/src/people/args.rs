@@ -11,7 +11,7 @@ use wire::people::Division;
 use crate::exit::Failure;
 use crate::secrets::given;
 
-/// Who the clients are. What is each one's own stands in braces: {person.id}, {person.COLUMN}, {room}, {token}.
+/// The clients' identities. Each one's own data stands in braces: {person.id}, {person.COLUMN}, {room}, {token}.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "People")]
 pub(crate) struct PeopleArgs {

@@ -17,7 +17,7 @@ pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const ACK: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const PADDED: u8 = 8;
-/// Of a head that is an answer.
+/// Flags of a head that is an answer.
 pub(crate) const WHOLE: u8 = END_STREAM | END_HEADERS;
 
 pub(crate) const OK: &[u8] = b"\x88";

@@ -136,7 +136,7 @@ pub(crate) struct Outcome<E> {
     pub(crate) events: Vec<E>,
     pub(crate) out: Vec<u8>,
     pub(crate) result: Result<(), Failure>,
-    /// Of the close frame.
+    /// The reason of the close frame.
     pub(crate) reason: Vec<u8>,
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn accept(request: &[u8], fields: &str) -> Vec<u8> {
     answer.into_bytes()
 }
 
-/// What comes of bytes that follow the 101, fed in portions of `step` together with it.
+/// Events of bytes that follow the 101, fed in portions of `step` together with it.
 fn receive_by(cfg: &Config, fields: &str, frames: &[u8], step: usize) -> Outcome<Event> {
     let (mut client, mut io, answer) = opening(cfg, fields);
     let (mut events, mut result) = (Vec::new(), Ok(()));

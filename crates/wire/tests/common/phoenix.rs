@@ -1,4 +1,4 @@
-//! What both ends of a Phoenix channel say when one is joined.
+//! Messages of both ends of a Phoenix channel when one is joined.
 
 use wire::{DialectId, Room};
 

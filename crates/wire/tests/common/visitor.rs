@@ -49,7 +49,7 @@ impl Visitor {
         visitor
     }
 
-    /// What it has said on stream 0 since the last time.
+    /// Its output on stream 0 since the last time.
     pub(crate) fn said(&mut self) -> String {
         String::from_utf8(std::mem::take(&mut self.io.out[0])).unwrap()
     }

@@ -38,7 +38,7 @@ enum Member {
     Session(String),
 }
 
-/// Where the output of one call goes.
+/// The output of one call.
 #[derive(Default)]
 struct Output {
     streams: [Vec<u8>; 2],
@@ -70,7 +70,7 @@ impl Io for Output {
     }
 }
 
-/// What a call did besides its output.
+/// The effects of a call besides its output.
 #[derive(Default)]
 struct Happened {
     asked: bool,
@@ -119,7 +119,7 @@ impl World {
         })
     }
 
-    /// What the server has said on a connection since the last time.
+    /// The server's output on a connection since the last time.
     pub(crate) fn take(&mut self, at: usize) -> Vec<u8> {
         std::mem::take(&mut self.connections[at].out)
     }

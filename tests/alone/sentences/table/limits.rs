@@ -1,4 +1,4 @@
-//! Who gave out: the server, the generator, the machine, the network; or nobody knows.
+//! Bottlenecks: the server, the generator, the machine, the network; or nobody knows.
 
 use crate::alone::sentences::situation::{Host, Place, Situation, situation};
 

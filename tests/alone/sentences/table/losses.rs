@@ -1,10 +1,10 @@
-//! What was due did not come, was wrong, or came late.
+//! Losses: messages missing, wrong or late.
 
 use serde_json::Value;
 
 use crate::alone::sentences::situation::{Host, Situation, situation};
 
-/// What is missing is the server's, unless others have the CPU.
+/// Missing messages are the server's, unless others have the CPU.
 const SERVER: &[&str] = &["server"];
 const ECHO: &str = "echo {ws} --clients 50 --rate 200 -d 1s --drain-timeout 500ms";
 const HTTP: &str = "http {http} -c 10 -d 1 --drain-timeout 1s";

@@ -1,4 +1,4 @@
-//! What is wrong before a run begins, in a line, and with nothing kept.
+//! Errors before a run begins, in a line, and with nothing kept.
 
 use crate::alone::sentences::situation::{Host, Situation, situation};
 

@@ -1,9 +1,9 @@
-//! What a probe says: a line for each place, what is in the way, and the commands to type next.
+//! The report of a probe: a line for each place, what is in the way, and the commands to type next.
 
 use crate::access::WAYS_TO_LOG_IN;
 use crate::verbs::probe::service::{self, Barrier, Found, Service};
 
-/// What came of one client that spoke the protocol and sent a message.
+/// The outcome of one client that spoke the protocol and sent a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trial {
     /// The message was answered.
@@ -41,7 +41,7 @@ pub(super) struct View<'a> {
     /// Whether they had headers of the user's.
     pub(super) has_headers: bool,
     pub(super) found: &'a [Found],
-    /// What came of speaking to the best of them.
+    /// The trial at the best of them.
     pub(super) trial: Option<&'a Trial>,
 }
 
@@ -71,7 +71,7 @@ impl View<'_> {
     }
 }
 
-/// Where clients are turned away, and with which words.
+/// The barrier that turns clients away, and its words.
 fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
     let best = best(found)?;
     let of_trial = match trial {
@@ -89,7 +89,7 @@ fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
     Some((best.url.clone(), said))
 }
 
-/// What there is at a place, on one line.
+/// Describes a place on one line.
 fn line(found: &Found) -> String {
     let mut parts = vec![found.service.name().to_owned()];
     parts.extend(found.details.iter().cloned());

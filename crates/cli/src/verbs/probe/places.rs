@@ -25,12 +25,12 @@ pub(super) struct Place {
     pub(super) may_be_plain: bool,
 }
 
-/// Where plain WebSockets usually are.
+/// The usual paths of plain WebSockets.
 const PLAIN: [&str; 3] = ["/", "/ws", "/websocket"];
 /// The answer to Socket.IO's polling tells its version, and is there without a WebSocket.
 const POLLING: &str = "/?EIO=4&transport=polling";
 const INFO: &str = "/info";
-/// Where the sockets of Phoenix LiveView are.
+/// The path of Phoenix LiveView's sockets.
 pub(super) const LIVE: &str = "/live/websocket";
 
 /// The usual places, by what is found most.
@@ -67,7 +67,7 @@ impl Place {
         usual.map_or_else(|| Place::plain(path), |place| Place { may_be_plain: true, ..place })
     }
 
-    /// What speaks there.
+    /// The dialect spoken there.
     pub(super) fn dialect(&self) -> DialectId {
         match self.asked {
             Asked::Get => DialectId::Http,

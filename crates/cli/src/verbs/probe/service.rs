@@ -1,4 +1,4 @@
-//! What a reply means: pure, so that tables test it.
+//! The meaning of a reply: pure, so that tables test it.
 
 use url::Url;
 use wire::DialectId;
@@ -6,7 +6,7 @@ use wire::DialectId;
 use crate::answer::Answer;
 use crate::verbs::probe::places::{LIVE, Place};
 
-/// What came back for one request.
+/// The reply to one request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reply {
     /// The place as a command line names it.
@@ -41,7 +41,7 @@ pub(super) enum Service {
     Http,
 }
 
-/// What stands between a client and the service.
+/// Barriers between a client and the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Barrier {
     /// The server does not know who the client is; what it said.
@@ -60,7 +60,7 @@ pub(super) struct Found {
     pub(super) service: Service,
     /// Whether a request is answered with a status of success (RFC 9110 §15.3).
     pub(super) is_good: bool,
-    /// What more there is to say of it.
+    /// Further details of it.
     pub(super) details: Vec<String>,
     /// The Origin header without which it refuses clients.
     pub(super) origin: Option<String>,
@@ -92,7 +92,7 @@ impl Service {
         }
     }
 
-    /// What a run speaks to it.
+    /// The dialect that a run speaks to it.
     pub(super) fn dialect(self) -> Option<DialectId> {
         match self {
             Service::ActionCable => Some(DialectId::Actioncable),
@@ -120,7 +120,7 @@ impl Service {
     }
 }
 
-/// What is at a place by its reply. `usual_status`: the status of a plain request to the URL, which says nothing of this
+/// The service at a place by its reply. `usual_status`: the status of a plain request to the URL, which says nothing of this
 /// place where it has the same.
 pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> Option<Found> {
     let barrier = barrier(reply);
@@ -190,7 +190,7 @@ fn by_dialect(dialect: DialectId) -> Option<Service> {
         .find(|service| service.dialect() == Some(dialect))
 }
 
-/// What is usually at a place.
+/// The usual service at a place.
 fn behind(place: &Place) -> Service {
     let usual = [Service::ActionCable, Service::Phoenix, Service::Graphql];
     let at = |service: &Service| {
