@@ -338,7 +338,7 @@ fn the_official_client_of_socket_io_gets_what_it_missed() {
 
 /// The delivery of a run.
 fn sentence(outcome: &Outcome) -> &str {
-    outcome.stdout.lines().find(|line| line.starts_with("delivery")).unwrap_or_default()
+    outcome.stdout.lines().find(|line| line.starts_with("guarantee")).unwrap_or_default()
 }
 
 #[test]

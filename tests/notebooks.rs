@@ -106,7 +106,7 @@ fn python_reads_what_throng_wrote() {
 
     let deliveries: u64 = steps.iter().map(|step| step["counts"]["received"].as_u64().unwrap()).sum();
     for (example, expected) in [
-        ("steps.py", results["verdict"]["how_much"].as_str().unwrap().to_owned()),
+        ("steps.py", results["verdict"]["result"].as_str().unwrap().to_owned()),
         ("events.py", format!("{deliveries} deliveries\n")),
     ] {
         let example = package().join("examples").join(example);

@@ -46,7 +46,7 @@ const SAID: [(&str, &[&str]); 5] = [
     ("echo", &["handshake time", "latency", "median", "99.9%", "connection timeouts 0"]),
     ("broadcast", &["clients:", "95per-rtt:", "min-rtt:", "median-rtt:", "max-rtt:"]),
     ("saturate", &["safe rate", "deliveries", "knee", "overload"]),
-    ("idle", &["50 usable at"]),
+    ("idle", &["connected  50 of 50"]),
     ("http", &["latency", "requests", "answered"]),
 ];
 

@@ -285,5 +285,5 @@ fn a_server_that_gives_everybody_the_same_token_is_told_by_what_is_lost() {
     assert_eq!((outcome.code, of("missing"), of("duplicate"), of("leaked")), (Some(3), 0, 0, 0), "{outcome}");
     assert!(withheld > 0 && of("lost_offline") >= withheld, "{withheld} withheld\n{outcome}");
     assert_eq!(of("offline_due"), of("recovered") + of("lost_offline"), "{outcome}");
-    assert!(outcome.stdout.contains("\ndelivery  "), "{outcome}");
+    assert!(outcome.stdout.contains("\nguarantee "), "{outcome}");
 }

@@ -33,7 +33,7 @@ fn unread() -> (PipeReader, PipeWriter) {
 fn short_steps(server: &Server, store: &Path) -> Command {
     let mut command = throng(["echo", &server.url(), "--dialect", "json", "--no-report", "--threads", "1"]);
     command.args(["--step-size", "1", "--total-steps", "12", "--interval", "50ms", "--duration", "200ms"]);
-    command.args(["--limit-rtt", "20s", "--limit", "rate>=1%", "--store"]).arg(store);
+    command.args(["--limit-rtt", "20s", "--limit", "rate>=1%", "--verbose", "--store"]).arg(store);
     command
 }
 
@@ -92,7 +92,7 @@ fn a_reader_of_standard_output_that_stops_holds_up_no_step() {
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert!(run.wait(RUN_MAX).is_some_and(is_measured), "{text}");
-    assert!(text.len() > 4096 && text.contains("12 clients\n") && text.contains("how much"), "{text}");
+    assert!(text.len() > 4096 && text.contains("12 clients\n") && text.contains("RESULT"), "{text}");
 }
 
 #[test]

@@ -9,10 +9,10 @@ import throng_results as throng
 
 run = throng.read(sys.argv[1] if len(sys.argv) > 1 else "results")[-1]
 print(run.scenario, "of", run.target)
-print("how much:", run.how_much)
-print("breaks:  ", run.breaks)
-for doubt in run.trust:
-    print("doubt:   ", doubt)
+print("RESULT ", run.result)
+print("WHY    ", run.why)
+for caveat in run.trust:
+    print("CAVEAT ", caveat)
 
 # %% [markdown]
 # Every step beside the one before. A quantile with a question mark rests on too few samples.

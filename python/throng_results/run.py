@@ -84,6 +84,16 @@ class Run:
         return self.raw["target"].get("name") or self.raw["target"]["url"]
 
     @property
+    def result(self) -> str:
+        """PASSED, FAILED or UNCLEAR, and at what load, in a sentence."""
+        return self.raw["verdict"]["result"]
+
+    @property
+    def why(self) -> str | None:
+        """What held the load back, or that nothing was saturated."""
+        return self.raw["verdict"].get("why")
+
+    @property
     def how_much(self) -> str:
         """How much the server held, in a sentence."""
         return self.raw["verdict"]["how_much"]

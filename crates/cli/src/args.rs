@@ -196,6 +196,9 @@ pub(crate) struct RunArgs {
     /// Print only the result: no progress, no remarks; write no HTML report
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// Print every line of every step
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 impl RunArgs {

@@ -31,6 +31,7 @@ mod history;
 mod interrupts;
 mod judge;
 mod limits;
+mod locale;
 mod output;
 mod pages;
 mod payload;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crew::Crew;
 use ratatui::crossterm::terminal;
-use report::Style;
+use report::{Detail, Style};
 use results::finding::Caveat;
 use results::{Run, Step, verdict};
 use store::events::LogFile;
@@ -14,6 +14,7 @@ use crate::args::RunArgs;
 use crate::event_log::{self, EventLog};
 use crate::exit::{Failure, allows_colour};
 use crate::exports::Exports;
+use crate::locale;
 use crate::progress::Live;
 use crate::request::Request;
 use crate::resume;
@@ -47,14 +48,14 @@ impl<'a> RunRecorder<'a> {
         let screen = args.tui.then(|| Screen::new(&run, steps, allows_colour())).transpose()?;
         let mut recorder = Self {
             args,
-            sink: Sink::new(args, &run, style(request))?,
+            sink: Sink::new(args, &run, steps != Some(1), style(request))?,
             log_file: args.events.as_deref().map(event_log::open).transpose()?,
             events: None,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
             run,
             resumed,
         };
-        recorder.sink.print_steps(recorder.run.scenario, &recorder.run.steps);
+        recorder.sink.begin(&recorder.run);
         Ok(recorder)
     }
 
@@ -131,7 +132,12 @@ fn style(request: &Request<'_>) -> Style {
     let is_terminal = io::stdout().is_terminal();
     let columns = is_terminal.then(terminal::size).and_then(Result::ok).map(|(columns, _)| columns.into());
     let words = request.args.format.words(request.percentile).unwrap_or(request.words);
-    Style { ansi: is_terminal && allows_colour(), columns, words }
+    let detail = match (request.args.quiet, request.args.verbose) {
+        (true, _) => Detail::Result,
+        (false, true) => Detail::Full,
+        (false, false) => Detail::Usual,
+    };
+    Style { ansi: is_terminal && allows_colour(), columns, ascii: locale::is_ascii(), detail, words }
 }
 
 /// Not one client could connect: there is nothing to report but why.

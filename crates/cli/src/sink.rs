@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use report::Style;
+use report::{Printer, Style};
+use results::Run;
 use results::finding::Caveat;
-use results::{Run, Scenario, Step};
 
 use crate::archive::Keeper;
 use crate::args::{Format, RunArgs};
@@ -28,6 +28,7 @@ const READER_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) struct Sink {
     format: Format,
     style: Style,
+    printer: Printer,
     /// That of `--out`.
     out: Option<ResultsFile>,
     keeper: Keeper,
@@ -49,8 +50,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A sink as the flags ask for it; the directory is there.
-    pub(crate) fn new(args: &RunArgs, run: &Run, style: Style) -> Result<Self, Failure> {
+    /// A sink as the flags ask for it; the directory is there. `is_walk`: there may be several steps.
+    pub(crate) fn new(args: &RunArgs, run: &Run, is_walk: bool, style: Style) -> Result<Self, Failure> {
         let out = args.out.as_ref().map(|dir| ResultsFile::new(dir.join(format!("{}.json", run.id))));
         let github = args.github.then(github_summary).transpose()?;
         let keeper = Keeper::new(args)?;
@@ -67,6 +68,7 @@ impl Sink {
         Ok(Self {
             format,
             style,
+            printer: Printer::new(is_walk, style),
             out,
             keeper,
             pages,
@@ -83,7 +85,7 @@ impl Sink {
 
     /// A step has ended. What is kept of it says that the run has not: whatever kills this process leaves that.
     pub(crate) fn step(&mut self, run: &mut Run) {
-        self.print_steps(run.scenario, run.steps.last());
+        self.print_step(run, run.steps.len() - 1);
         let resume = self.out.is_some().then(|| "--resume goes on".to_owned());
         // Whatever else speaks against it, this is what its reader has to know.
         run.verdict.trust.insert(0, Caveat::Unended { resume }.into());
@@ -96,12 +98,20 @@ impl Sink {
         run.verdict.trust.remove(0);
     }
 
-    /// Prints steps where that is done as they end.
-    pub(crate) fn print_steps<'a>(&mut self, scenario: Scenario, steps: impl IntoIterator<Item = &'a Step>) {
+    /// Says what runs, and prints the steps of an earlier part, where text is printed as it comes.
+    pub(crate) fn begin(&mut self, run: &Run) {
         if self.format.is_text() {
-            for step in steps {
-                self.print(&report::step_lines(scenario, step, &self.style));
+            self.print(&self.printer.head(run));
+            for at in 0..run.steps.len() {
+                self.print_step(run, at);
             }
+        }
+    }
+
+    fn print_step(&mut self, run: &Run, at: usize) {
+        if self.format.is_text() {
+            let text = self.printer.step(run, &run.steps[at]);
+            self.print(&text);
         }
     }
 
@@ -109,7 +119,7 @@ impl Sink {
     pub(crate) fn handle_end(&mut self, run: &Run) {
         let text = match self.format.is_text() {
             // The steps have been printed.
-            true => format!("\n{}", report::summary(run, &self.style)),
+            true => self.printer.end(run),
             false => report::render(run, self.format.into(), &self.style),
         };
         self.print(&text);

@@ -27,9 +27,9 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use results::format::{bytes, count, duration, rate};
 pub use ruling::ruling;
-pub use style::{Colour, Style, Words};
+pub use style::{Colour, Detail, Style, Words};
 pub use table::{Cell, Column, Table, TableFormat};
-pub use text::{step_lines, summary, text};
+pub use text::{Printer, text};
 
 /// Formats of an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,14 +80,18 @@ mod tests {
     #[test]
     fn text_is_the_steps_and_the_summary() {
         assert_snapshot!(sample::keyed(&sample::idle_run(), &render(&sample::idle_run(), Format::Text, &Style::PLAIN)), @"
-        20,000 clients
-          handshake   p50 2.15ms    p95 3.81ms    p99 3.96ms    p99.9 4.00ms  max 4.00ms
-          clients     20,000 of 20,000 usable at 200/s
-          bottleneck  unknown: unknown.server_unseen
+        throng idle · json · ws://127.0.0.1:3334/ws (node-ws)
+        20,000 clients · 30.0s
 
-        how much  20,000 clients
-        breaks    breaks.not
-        trust     nothing speaks against these figures
+        ✓ connected  20,000 of 20,000, 200/s
+
+        latency             p50      p95      p99    p99.9      max    samples
+        handshake        2.15ms   3.81ms   3.96ms   4.00ms   4.00ms     20,000
+          handshake: connect → ready
+
+        RESULT    PASSED
+        WHY       WHY
+        CAVEATS   none
         ");
     }
 

@@ -1,7 +1,7 @@
 //! Tables for issues, READMEs and blogs.
 
 use results::columns::{self, escape};
-use results::conclusion::{self, Conclusion};
+use results::conclusion;
 use results::{Delivery, Run, Scenario, Step};
 
 use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
@@ -97,21 +97,21 @@ fn wsdemo_cells(step: &Step, timed: Timed) -> [String; 6] {
 }
 
 fn verdict(run: &Run) -> String {
-    let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
-    let [how_much, breaks] = [how_much, breaks].map(|claim| escape(&claim.to_string()));
+    let conclusion = conclusion::conclude(run);
     let delivery = Delivery::of(&run.steps).map(|delivery| format!("- **Delivery:** {delivery}\n"));
-    let mut text = delivery.unwrap_or_default();
-    text += &format!("- **How much:** {how_much}\n- **Breaks:** {breaks}\n");
+    let mut text = format!("- **RESULT** {}\n", escape(&conclusion.result()));
+    text += &conclusion.why().map(|why| format!("- **WHY** {}\n", escape(&why))).unwrap_or_default();
+    text += &delivery.unwrap_or_default();
     for limit in &run.verdict.limits {
         let actual = conclusion::actual(limit).map(|actual| format!(" ({actual})")).unwrap_or_default();
         let outcome = if limit.passed { "kept" } else { "**broken**" };
         text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.limit);
     }
     if run.verdict.is_trusted() {
-        text += "- **Trust:** nothing speaks against these figures\n";
+        text += "- **CAVEATS** none\n";
     }
     for caveat in &run.verdict.trust {
-        text += &format!("- **Trust:** {}\n", escape(&caveat.to_string()));
+        text += &format!("- **CAVEAT** {}\n", escape(&caveat.to_string()));
     }
     text
 }
@@ -137,9 +137,9 @@ mod tests {
         | 1,000 | 37.5ms | 63.2ms | 65.4ms | 66.0ms | 36.0ms | 66.6ms | 69.4ms | 70.0ms | 50.0ms | 68.0ms | 69.6ms | 70.0ms | 50.0/s | 1,000,000 | 0 | 0 | 62% | 87.0 MiB | none |
         | 4,000 | 3.34s | 6.40s? | 6.67s? | 6.73s | 3.51s | 6.65s | 6.93s | 7.00s | ≥ 3.72s | ≥ 6.67s? | ≥ 6.93s? | ≥ 7.00s | 50.0/s | 397,510 | 490 | 5 | 99% | 87.0 MiB | server |
 
-        - **How much:** held.clients
-        - **Breaks:** at 4,000 clients: loss.clients, loss.missing, loss.wrong, rtt.p95&lt;=250ms was 6.40s; bottleneck server: server.cpu
-        - **Trust:** caveat.samples
+        - **RESULT** FAILED at 4,000 clients: loss.clients, loss.missing, loss.wrong, rtt.p95&lt;=250ms was 6.40s; passed at held.clients
+        - **WHY** WHY
+        - **CAVEAT** caveat.samples
         ");
     }
 
@@ -175,9 +175,9 @@ mod tests {
         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
         | 10,000 | 7.150 | 3.955 | 7.151 | 13.319 | 13.863 | 13.991 | 1.195 | 0.664 | 1.195 | 2.231 | 2.323 | 2.343 | 0 |
 
-        - **How much:** 10,000 clients, 10,000 messages/s
-        - **Breaks:** breaks.not
-        - **Trust:** nothing speaks against these figures
+        - **RESULT** PASSED
+        - **WHY** WHY
+        - **CAVEATS** none
         ");
     }
 

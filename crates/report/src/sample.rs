@@ -324,6 +324,8 @@ pub(crate) fn http_run() -> Run {
 pub(crate) fn keyed(run: &Run, text: &str) -> String {
     let conclusion = conclude_run(run);
     let mut sentences = Vec::new();
+    sentences.push((conclusion.result(), conclusion.status().word()));
+    sentences.extend(conclusion.why().map(|why| (why, "WHY")));
     for claim in [&conclusion.how_much, &conclusion.breaks] {
         sentences.push((claim.to_string(), claim.key));
         sentences.push((claim.answer.clone(), claim.key));

@@ -7,11 +7,27 @@ pub struct Style {
     pub ansi: bool,
     /// The columns that rows are folded to; `None`: each is a line, however long.
     pub columns: Option<usize>,
-    /// The program whose wording is printed.
+    /// Letters, digits and signs of ASCII alone, where a terminal has no others.
+    pub ascii: bool,
+    /// How much is printed.
+    pub detail: Detail,
+    /// What another program's lines are printed for.
     pub words: Words,
 }
 
-/// Wordings of the output.
+/// How much text says of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// RESULT alone.
+    Result,
+    /// One table for all steps, and each fact once.
+    #[default]
+    Usual,
+    /// Every line of every step.
+    Full,
+}
+
+/// Whose words are printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Words {
     /// Our own alone.
@@ -29,13 +45,16 @@ pub enum Colour {
     Yellow,
     /// Broken.
     Red,
+    /// Kept.
+    Green,
     /// Labels.
     Dim,
 }
 
 impl Style {
     /// No colour, nothing folded, no other program's words.
-    pub const PLAIN: Style = Style { ansi: false, columns: None, words: Words::Own };
+    pub const PLAIN: Style =
+        Style { ansi: false, columns: None, ascii: false, detail: Detail::Usual, words: Words::Own };
 
     /// `text` in a colour, or as it is when plain. Pad before painting: escapes have no width.
     pub fn paint(&self, colour: Colour, text: &str) -> String {
@@ -45,9 +64,38 @@ impl Style {
         let code = match colour {
             Colour::Yellow => 33,
             Colour::Red => 31,
+            Colour::Green => 32,
             Colour::Dim => 2,
         };
         format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// What stands for each sign that is not ASCII, as wide as it: tables stay aligned.
+const IN_ASCII: [(char, char); 12] = [
+    ('✓', '+'),
+    ('✗', 'x'),
+    ('µ', 'u'),
+    ('σ', 's'),
+    ('≥', '>'),
+    ('≤', '<'),
+    ('–', '-'),
+    ('·', '-'),
+    ('→', '>'),
+    ('×', 'x'),
+    ('±', '~'),
+    ('…', '.'),
+];
+
+impl Style {
+    /// Text as it is printed: in ASCII, if so asked. Other programs' lines have nothing else.
+    pub(crate) fn in_letters(&self, text: String) -> String {
+        if !self.ascii || text.is_ascii() {
+            return text;
+        }
+        let replaced = |c: char| IN_ASCII.iter().find(|(sign, _)| *sign == c).map(|(_, ascii)| *ascii);
+        let in_ascii = |c: char| if c.is_ascii() { c } else { replaced(c).unwrap_or('?') };
+        text.chars().map(in_ascii).collect()
     }
 }
 

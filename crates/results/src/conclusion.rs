@@ -14,13 +14,15 @@ use crate::verdict;
 mod claim;
 mod held;
 mod losses;
+mod noticed;
+mod result;
 #[cfg(test)]
 mod tests;
 mod trial;
 mod undecided;
 
 use claim::NOT_FOUND;
-pub use claim::{Claim, Tone};
+pub use claim::{Claim, Status, Tone};
 pub use held::heaviest_kept;
 pub use losses::{actual, failing, failings};
 pub use trial::is_untrusted;
@@ -56,6 +58,8 @@ pub struct Conclusion {
     pub how_much: Claim,
     /// The load that breaks it, or the highest that did not.
     pub breaks: Claim,
+    /// What anybody would notice of a load that passed, without having set a limit on it.
+    pub noticed: Option<String>,
 }
 
 type Rule = fn(&Run) -> Option<Claim>;
@@ -71,7 +75,8 @@ const BREAKS: [Rule; 7] =
 pub fn conclude(run: &Run) -> Conclusion {
     let first =
         |rules: &[Rule]| rules.iter().find_map(|rule| rule(run)).expect("the last rule always speaks");
-    Conclusion { outcome: outcome(run), how_much: first(&HOW_MUCH), breaks: first(&BREAKS) }
+    let noticed = heaviest_kept(run).and_then(noticed::of);
+    Conclusion { outcome: outcome(run), how_much: first(&HOW_MUCH), breaks: first(&BREAKS), noticed }
 }
 
 /// Whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
@@ -96,24 +101,23 @@ fn outcome(run: &Run) -> Outcome {
 }
 
 fn nothing(run: &Run) -> Option<Claim> {
-    run.steps.is_empty().then(|| Claim::new("nothing.measured", Tone::Doubt, "nothing was measured"))
+    run.steps.is_empty().then(|| Claim::unclear("nothing.measured", "nothing was measured"))
 }
 
 /// Nothing was held, and the lightest load would have been without lag.
 fn may_be_held(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
-    let claim =
-        Claim::new("cannot_tell.lag", Tone::Doubt, format!("cannot tell whether it holds {asked}")).of(asked);
-    Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
+    let claim = Claim::unclear("cannot_tell.lag", format!("unclear at {asked}")).of(asked);
+    Some(claim.with_losses(failings(run.scenario, step)))
 }
 
 /// Every step broke a limit: how much was asked, and what became of it.
 fn lost(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict).or(run.steps.last())?;
     let asked = asked(run.scenario, step);
-    let claim = Claim::new("held.nothing", Tone::Bad, format!("not {asked}")).of(asked);
-    Some(claim.with_losses(failings(run.scenario, step)).joined_by(": "))
+    let claim = Claim::failed("held.nothing", format!("failed at {asked}")).of(asked);
+    Some(claim.with_losses(failings(run.scenario, step)))
 }
 
 /// The generator lost a part of itself at the lightest load that was not held: of the server, that says nothing.
@@ -125,9 +129,9 @@ fn lost_itself(run: &Run) -> Option<Claim> {
 fn undecided(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
-    let claim = Claim::new("breaks.undecided", Tone::Doubt, format!("cannot tell at {asked}")).of(asked);
+    let claim = Claim::unclear("breaks.undecided", format!("unclear at {asked}")).of(asked);
     let losses = if heaviest_kept(run).is_some() { failings(run.scenario, step) } else { Vec::new() };
-    Some(claim.with_losses(losses).with_cause(step.bottleneck.clone()).joined_by(": "))
+    Some(claim.with_losses(losses).with_cause(step.bottleneck.clone()))
 }
 
 /// At the lightest load that was not held. Where nothing was, what became of it has been said.
@@ -135,13 +139,12 @@ fn broke(run: &Run) -> Option<Claim> {
     let step = verdict::lightest_broken(&run.steps, &run.verdict)?;
     let asked = asked(run.scenario, step);
     if heaviest_kept(run).is_none() {
-        let below = format!("below {asked}, the least that was tried");
-        let claim = Claim::new("breaks.below", Tone::Bad, below).of(asked);
+        let below = format!("failed at {asked}, the lowest load tried");
+        let claim = Claim::failed("breaks.below", below).of(asked);
         return Some(claim.with_cause(step.bottleneck.clone()).joined_by("; "));
     }
-    let claim = Claim::new("breaks.at", Tone::Bad, format!("at {asked}")).of(asked);
-    let claim = claim.with_losses(failings(run.scenario, step)).with_cause(step.bottleneck.clone());
-    Some(claim.joined_by(": "))
+    let claim = Claim::failed("breaks.at", format!("failed at {asked}")).of(asked);
+    Some(claim.with_losses(failings(run.scenario, step)).with_cause(step.bottleneck.clone()))
 }
 
 /// The user ended it before any of its loads had begun.
@@ -163,20 +166,20 @@ fn gave_out_first(run: &Run) -> Option<Claim> {
 }
 
 fn gave_out(who: Bottleneck, found: Option<Found>) -> Claim {
-    let answer = format!("not found: the {who} gave out first");
-    Claim::new(NOT_FOUND, Tone::Doubt, answer).with_cause(found).joined_by(": ")
+    Claim::unclear(NOT_FOUND, format!("server limit not found: the {who} was the bottleneck"))
+        .with_cause(found)
 }
 
 /// All that was tried was held. More may have been to come.
 fn did_not_break(run: &Run) -> Option<Claim> {
     let most = most_tried(run);
-    let tried = format!("not at {most}, the most that was tried");
+    let tried = format!("no failure up to {most}, the highest load tried");
     let found = run.verdict.bottleneck.as_ref();
     let tone = match found.map(|found| found.bottleneck) {
         Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
         _ => Tone::Doubt,
     };
-    let claim = Claim::new("breaks.not", tone, tried).of(most).with_cause(found.cloned());
+    let claim = Claim::passed("breaks.not", tried).toned(tone).of(most).with_cause(found.cloned());
     Some(claim.joined_by("; "))
 }
 

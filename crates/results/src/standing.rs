@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::{LimitOutcome, Step};
 
 /// The share of the asked rate that must be kept.
-const RATE_PERCENT_MIN: f64 = 99.0;
+pub const RATE_PERCENT_MIN: f64 = 99.0;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
 /// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
@@ -61,6 +61,42 @@ pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<
 pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
     let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
     outcomes.filter(|outcome| outcome.actual.is_some()).collect()
+}
+
+/// A group of standing limits that a reader takes for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Clients are there, and stay.
+    Connected,
+    /// What was due came, right and once.
+    Delivered,
+    /// What the server says by itself came.
+    Pushed,
+    /// The rate was kept.
+    Rate,
+}
+
+impl Check {
+    fn of(figure: Figure) -> Option<Check> {
+        use Count::{Disconnects, JoinFailures, Missing, NotBack, PushSkipped, Unacknowledged, Unseen};
+        Some(match figure {
+            Figure::Counted(Counted::Unusable | Counted::Count(Disconnects | JoinFailures | NotBack)) => {
+                Check::Connected
+            }
+            Figure::Counted(Counted::Wrong | Counted::Count(Missing | Unacknowledged | Unseen)) => {
+                Check::Delivered
+            }
+            Figure::Counted(Counted::Count(PushSkipped)) => Check::Pushed,
+            RATE => Check::Rate,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a step kept the standing limits of a group.
+pub fn passes(step: &Step, check: Check) -> bool {
+    let broken = step.standing.iter().filter(|limit| !limit.passed);
+    broken.filter_map(Figure::of_limit).filter_map(Check::of).all(|broken| broken != check)
 }
 
 /// Whether it is that of a step that the generator did not get to the end of.

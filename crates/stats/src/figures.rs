@@ -9,17 +9,27 @@ use crate::{Histogram, Packed};
 /// The facts of something timed, beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedFacts {
+    /// What reports call it: `round trip`.
+    pub words: &'static str,
+    /// From when to when, for a reader of the table.
+    pub span: &'static str,
     /// The object of a results file that it stands in, where it is not the step itself.
     pub within: Option<&'static str>,
     /// The tables' name for the rooms, of deliveries by the size of the message's room.
     pub rooms: Option<&'static str>,
 }
 
-const OF_STEP: TimedFacts = TimedFacts { within: None, rooms: None };
-const OF_HANDSHAKE: TimedFacts = TimedFacts { within: Some("handshake_parts"), rooms: None };
+const fn of_step(words: &'static str, span: &'static str) -> TimedFacts {
+    TimedFacts { words, span, within: None, rooms: None }
+}
+
+const fn of_handshake(words: &'static str) -> TimedFacts {
+    TimedFacts { words, span: "a part of the handshake", within: Some("handshake_parts"), rooms: None }
+}
 
 const fn of_rooms(rooms: &'static str) -> TimedFacts {
-    TimedFacts { within: Some("delivery_by_room_size"), rooms: Some(rooms) }
+    let within = Some("delivery_by_room_size");
+    TimedFacts { words: rooms, span: "sent → receiver in these", within, rooms: Some(rooms) }
 }
 
 table! {
@@ -32,24 +42,24 @@ table! {
     enum Timed with TimedFacts;
 
     /// Start of the TCP connect → usable.
-    handshake: Handshake = OF_STEP,
+    handshake: Handshake = of_step("handshake", "connect → ready"),
     /// The first part of the handshake: the TCP connect.
-    tcp: Tcp = OF_HANDSHAKE,
+    tcp: Tcp = of_handshake("TCP"),
     /// Its second part: the TLS handshake.
-    tls: Tls = OF_HANDSHAKE,
+    tls: Tls = of_handshake("TLS"),
     /// Its third part: the plain requests with which a client logs in.
-    login: Login = OF_HANDSHAKE,
+    login: Login = of_handshake("login"),
     /// Its fourth part: the HTTP upgrade.
-    upgrade: Upgrade = OF_HANDSHAKE,
+    upgrade: Upgrade = of_handshake("upgrade"),
     /// Its last part: the dialect's own readiness.
-    ready: Ready = OF_HANDSHAKE,
+    ready: Ready = of_handshake("protocol"),
     /// Intended send → echo, acknowledgement or own copy.
-    rtt: Rtt = OF_STEP,
+    rtt: Rtt = of_step("round trip", "sent → answer to the sender"),
     /// Actual send → the same.
-    service: Service = OF_STEP,
+    service: Service = of_step("service time", "written → the same answer"),
     /// Intended send → a receiver has its copy; one sample a copy.
-    delivery: Delivery = OF_STEP,
-    /// Deliveries in rooms of one.
+    delivery: Delivery = of_step("delivery", "sent → each receiver"),
+    /// Of the deliveries, those in rooms of one.
     delivery_1: DeliveryIn1 = of_rooms("rooms of 1"),
     /// In rooms of 2 to 10.
     delivery_2_10: DeliveryIn10 = of_rooms("rooms ≤10"),
@@ -62,28 +72,33 @@ table! {
     /// In larger rooms.
     delivery_above_10000: DeliveryInMore = of_rooms("rooms >10k"),
     /// Intended send → the last receiver has its copy. No worker knows it: receivers may be anywhere.
-    completion: Completion = OF_STEP,
+    completion: Completion = of_step("last receiver", "sent → every receiver"),
     /// Usable again → a copy is in that was due while its client was away; one sample a copy.
-    replay: Replay = OF_STEP,
+    replay: Replay = of_step("replay", "back → each copy missed"),
     /// A visitor asks to join a room → the server has let them in.
-    join: Join = OF_STEP,
+    join: Join = of_step("join", "asked → let in"),
     /// A visitor leaves a room → the server has confirmed it, where it does.
-    leave: Leave = OF_STEP,
+    leave: Leave = of_step("leave", "asked → confirmed"),
     /// A visitor asks to join a room → another in it has heard of them.
-    presence: Presence = OF_STEP,
+    presence: Presence = of_step("presence", "join asked → others told"),
     /// Intended send → actual send.
-    send_lag: SendLag = OF_STEP,
+    send_lag: SendLag = of_step("send lag", "due → written"),
     /// Something that the server says by itself → the next of its kind at the same client.
-    push_gap: PushGap = OF_STEP,
+    push_gap: PushGap = of_step("push gap", "push → the next one"),
     /// The time that such a message says → it is in.
-    push_age: PushAge = OF_STEP,
+    push_age: PushAge = of_step("push age", "time it says → received"),
     /// The client's last message → the server ends the connection; one sample a connection lost.
-    silence: Silence = OF_STEP,
+    silence: Silence = of_step("silence", "last message → closed"),
     /// Connection lost in a storm → usable again.
-    recovery: Recovery = OF_STEP,
+    recovery: Recovery = of_step("recovery", "lost → ready again"),
 }
 
 impl Timed {
+    /// What reports call it.
+    pub const fn words(self) -> &'static str {
+        self.facts().words
+    }
+
     /// The deliveries by the size of the message's room.
     pub const BY_ROOM_SIZE: [Timed; 6] = [
         Timed::DeliveryIn1,

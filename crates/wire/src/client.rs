@@ -214,13 +214,8 @@ impl Client {
     ) -> Result<(), Failure> {
         if let State::Tunnelled(of) = &mut self.state {
             let Tunnelled { tunnel, inside } = &mut **of;
-            return tunnel.handle_input(
-                cfg,
-                now_ns,
-                bytes,
-                io,
-                &mut TunnelledClient { client: inside, cfg, now_ns, on },
-            );
+            let client = &mut TunnelledClient { client: inside, cfg, now_ns, on };
+            return tunnel.handle_input(cfg, now_ns, bytes, io, client);
         }
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
             let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.identities));

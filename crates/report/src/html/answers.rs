@@ -1,6 +1,6 @@
-//! The questions of the first screen, answered: three, and a fourth where clients lose their connections.
+//! The first screen: the result, why, its caveats, and what arrived where clients lose their connections.
 
-use results::conclusion::{self, Claim, Tone};
+use results::conclusion::{self, Conclusion, Status};
 use results::format::bytes;
 use results::{Bottleneck, Delivery, DeliveryGuarantee, Run};
 use serde::Serialize;
@@ -17,46 +17,42 @@ pub(super) struct Answer {
 
 /// All of them. What is asked of one of the runs is asked of each.
 pub(super) fn all(run: &Run, runs: &[Run]) -> Vec<Answer> {
-    let mut answers = vec![how_much(run), where_it_breaks(run), believable(run)];
+    let conclusion = conclusion::conclude(run);
+    let mut answers = vec![result(run, &conclusion), why(&conclusion), caveats(run)];
     if runs.iter().any(|run| Delivery::of(&run.steps).is_some()) {
-        answers.insert(0, arrives(run));
+        answers.insert(1, arrives(run));
     }
     answers
 }
 
-/// The load that the server carried.
-fn how_much(run: &Run) -> Answer {
-    let claim = conclusion::conclude(run).how_much;
-    let memory = run.verdict.memory_per_client.filter(|_| claim.tone == Tone::Plain);
-    let memory = memory.filter(|_| run.verdict.capacity.is_none());
-    let mut answer = Answer::of("How much does it hold?", claim);
-    if let Some(line) = memory {
-        let slope = bytes(line.slope);
-        answer.detail = match run.verdict.memory_later {
-            Some(later) => {
-                format!("{slope} of the server's memory for each client, {} at the end", bytes(later))
-            }
-            None => format!("{slope} of the server's memory for each client"),
-        };
-    }
-    answer
+/// The run's RESULT, its load apart from the rest, with the memory of a client where that was measured.
+fn result(run: &Run, conclusion: &Conclusion) -> Answer {
+    let tone = match conclusion.status() {
+        Status::Passed if conclusion.noticed.is_some() => "doubt",
+        Status::Passed => "good",
+        Status::Failed => "bad",
+        Status::Unclear => "doubt",
+    };
+    let (answer, detail) = conclusion.result_in_two();
+    let memory = run.verdict.memory_per_client.filter(|_| run.verdict.capacity.is_none()).map(|line| {
+        let later = run.verdict.memory_later.map(|later| format!(", {} at the end", bytes(later)));
+        format!("{} of the server's memory per client{}", bytes(line.slope), later.unwrap_or_default())
+    });
+    let detail = [Some(detail), memory].into_iter().flatten().filter(|part| !part.is_empty());
+    Answer { question: "Result", answer, detail: detail.collect::<Vec<_>>().join("; "), tone }
 }
 
-/// The load where it stopped doing so, and why.
-fn where_it_breaks(run: &Run) -> Answer {
-    Answer::of("Where does it break?", conclusion::conclude(run).breaks)
-}
-
-impl Answer {
-    fn of(question: &'static str, claim: Claim) -> Self {
-        let tone = match claim.tone {
-            Tone::Good => "good",
-            Tone::Plain => "plain",
-            Tone::Doubt => "doubt",
-            Tone::Bad => "bad",
-        };
-        Self { question, detail: claim.detail(), answer: claim.answer, tone }
-    }
+/// What held the load back.
+fn why(conclusion: &Conclusion) -> Answer {
+    let found = conclusion.breaks.cause.as_ref().or(conclusion.how_much.cause.as_ref());
+    let (answer, detail) = match found {
+        Some(found) if found.bottleneck == Bottleneck::None => {
+            ("no bottleneck".into(), found.cause.to_string())
+        }
+        Some(found) => (found.bottleneck.to_string(), found.cause.to_string()),
+        None => ("unknown".into(), String::new()),
+    };
+    Answer { question: "Why", answer, detail, tone: "plain" }
 }
 
 /// How often messages come to clients that lose their connections and come back.
@@ -76,22 +72,20 @@ fn arrives(run: &Run) -> Answer {
     Answer { question, answer: answer.into(), detail: detail.into(), tone }
 }
 
-/// Caveats of the figures.
-fn believable(run: &Run) -> Answer {
-    let question = "Can I believe it?";
+/// What weakens the metrics.
+fn caveats(run: &Run) -> Answer {
     let trust = &run.verdict.trust;
     let limited = conclusion::is_untrusted(run)
         && run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator);
     let (answer, tone) = match trust.len() {
-        _ if limited => ("not as the server's limit".into(), "bad"),
-        0 => ("yes".into(), "good"),
-        1 => ("with one reservation".into(), "doubt"),
-        n => (format!("with {n} reservations"), "doubt"),
+        _ if limited => ("limited by the generator".into(), "bad"),
+        0 => ("none".into(), "good"),
+        n => (n.to_string(), "doubt"),
     };
     let detail = match trust.first() {
-        None => "nothing speaks against these figures".into(),
-        Some(note) if trust.len() == 1 => note.to_string(),
-        Some(note) => format!("{note}; and {} more below", trust.len() - 1),
+        None => String::new(),
+        Some(caveat) if trust.len() == 1 => caveat.to_string(),
+        Some(caveat) => format!("{caveat}; and {} more below", trust.len() - 1),
     };
-    Answer { question, answer, detail, tone }
+    Answer { question: "Caveats", answer, detail, tone }
 }

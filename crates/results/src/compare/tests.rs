@@ -149,7 +149,8 @@ fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
     assert_eq!(found(&comparison, "rtt.p95").change, Change::Faster, "of what came");
     assert_eq!(ruling(&comparison, "p95 slower by 5%"), [Ruling::CannotTell]);
     assert_eq!(ruling(&comparison, "missing worse"), [Ruling::Broken]);
-    let said = "4 of 4 runs of B did not hold the load, and latencies are of what came: not 10 clients: ";
+    let said =
+        "4 of 4 runs of B did not hold the load, and latencies are of what came: failed at 10 clients: ";
     assert!(comparison.notes.iter().any(|note| note.starts_with(said)), "{:?}", comparison.notes);
     assert_eq!(ruling(&compare(&broken, &fine), "p95 slower by 5%"), [Ruling::Broken]);
     // With more clients, A does not hold its load either: that says nothing of this one.

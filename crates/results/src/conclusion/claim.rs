@@ -21,14 +21,38 @@ pub enum Tone {
     Bad,
 }
 
+/// What a claim says of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its limits were kept.
+    Passed,
+    /// A limit was broken, and that is the server's.
+    Failed,
+    /// Neither is known.
+    Unclear,
+}
+
+impl Status {
+    /// The word that a result begins with.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Passed => "PASSED",
+            Status::Failed => "FAILED",
+            Status::Unclear => "UNCLEAR",
+        }
+    }
+}
+
 /// One sentence in two parts: the answer, and its detail, which may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Its stable name: `held.clients`.
     pub key: &'static str,
+    /// What it says of its load.
+    pub status: Status,
     /// The load that it is about: `300 clients`.
     pub load: Option<String>,
-    /// The claim: `not at 300 clients, the most that was tried`.
+    /// The claim: `failed at 300 clients, the lowest load tried`.
     pub answer: String,
     /// How it is meant.
     pub tone: Tone,
@@ -43,9 +67,25 @@ pub struct Claim {
 }
 
 impl Claim {
-    pub(super) fn new(key: &'static str, tone: Tone, answer: impl Into<String>) -> Self {
-        let (answer, losses, facts) = (answer.into(), Vec::new(), Vec::new());
-        Self { key, load: None, answer, tone, losses, facts, cause: None, joint: ", " }
+    fn new(key: &'static str, status: Status, tone: Tone, answer: String) -> Self {
+        let (losses, facts) = (Vec::new(), Vec::new());
+        Self { key, status, load: None, answer, tone, losses, facts, cause: None, joint: ", " }
+    }
+
+    pub(super) fn passed(key: &'static str, answer: impl Into<String>) -> Self {
+        Self::new(key, Status::Passed, Tone::Plain, answer.into())
+    }
+
+    pub(super) fn failed(key: &'static str, answer: impl Into<String>) -> Self {
+        Self::new(key, Status::Failed, Tone::Bad, answer.into()).joined_by(": ")
+    }
+
+    pub(super) fn unclear(key: &'static str, answer: impl Into<String>) -> Self {
+        Self::new(key, Status::Unclear, Tone::Doubt, answer.into()).joined_by(": ")
+    }
+
+    pub(super) fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
     }
 
     pub(super) fn of(self, load: String) -> Self {
@@ -68,21 +108,31 @@ impl Claim {
         Self { joint, ..self }
     }
 
-    /// The detail of the answer: `250 of 5,000 copies missing; bottleneck server: …`.
+    /// What there is to say about the answer: `250 of 5,000 copies missing; server: …`.
     pub fn detail(&self) -> String {
-        let losses = self.losses.iter().map(ToString::to_string);
-        let facts = losses.chain(self.facts.iter().cloned()).collect::<Vec<_>>().join(", ");
-        let cause = self.cause.as_ref().map(|found| match found.bottleneck {
-            // That the generator, say, gave out is the answer already.
-            _ if self.key == NOT_FOUND => found.cause.to_string(),
-            Bottleneck::None | Bottleneck::Unknown => found.cause.to_string(),
-            who => format!("bottleneck {who}: {}", found.cause),
+        let cause = self.cause.as_ref().map(|found| match self.key {
+            // The answer names it already.
+            NOT_FOUND => found.cause.to_string(),
+            _ => named(found),
         });
-        [Some(facts).filter(|facts| !facts.is_empty()), cause]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("; ")
+        let facts = Some(self.facts()).filter(|facts| !facts.is_empty());
+        facts.into_iter().chain(cause).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What was lost and what else there is to say, without what held it back.
+    pub fn facts(&self) -> String {
+        let losses = self.losses.iter().map(ToString::to_string);
+        losses.chain(self.facts.iter().cloned()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its load and its facts: `at 300 clients: 250 of 5,000 copies missing`.
+    pub(super) fn at_load(&self) -> String {
+        let (facts, load) = (self.facts(), self.load.as_deref());
+        let at = load.map(|load| format!(" at {load}")).unwrap_or_default();
+        match facts.is_empty() {
+            true => at,
+            false => format!("{at}{}{facts}", if load.is_some() { self.joint } else { ": " }),
+        }
     }
 
     /// Its key, its load, and the keys of what was found with their numbers, on one line.
@@ -91,6 +141,14 @@ impl Claim {
         let cause = self.cause.as_ref().map(|found| found.cause.terse());
         let parts = self.load.iter().cloned().chain(losses).chain(self.facts.iter().cloned()).chain(cause);
         [self.key.to_owned()].into_iter().chain(parts).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What held something back, by its owner's name where it has one.
+pub(super) fn named(found: &Found) -> String {
+    match found.bottleneck {
+        Bottleneck::None | Bottleneck::Unknown => found.cause.to_string(),
+        owner => format!("{owner}: {}", found.cause),
     }
 }
 

@@ -25,16 +25,15 @@ pub(super) fn searched(run: &Run) -> Option<Claim> {
     }
     let held = clients(capacity.clients);
     if capacity.at_least {
-        let claim = Claim::new("held.at_least", Tone::Plain, format!("at least {held}")).of(held);
-        return Some(claim.with_facts(vec!["the most that was tried was held".into()]));
+        return Some(Claim::passed("held.at_least", format!("at least {held}")).of(held));
     }
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);
     Some(match broken.and_then(beyond) {
         Some(beyond) => {
-            let claim = Claim::new("held.until_gave_out", Tone::Doubt, format!("at least {held}")).of(held);
-            claim.with_facts(vec![format!("{beyond}; {interval}")])
+            let claim = Claim::passed("held.until_gave_out", format!("at least {held}")).of(held);
+            claim.toned(Tone::Doubt).with_facts(vec![format!("{beyond}; {interval}")])
         }
-        None => Claim::new("held.capacity", Tone::Plain, held.clone()).of(held).with_facts(vec![interval]),
+        None => Claim::passed("held.capacity", held.clone()).of(held).with_facts(vec![interval]),
     })
 }
 
@@ -63,10 +62,10 @@ pub(super) fn swept(run: &Run) -> Option<Claim> {
     let answer = rate(best.received_per_s.unwrap_or_default(), "deliveries");
     let safe = format!("safe: {} clients", safe.join(", "));
     let Some(beyond) = gave_out(run, best) else {
-        return Some(Claim::new("held.rates", Tone::Plain, answer.clone()).of(answer).with_facts(vec![safe]));
+        return Some(Claim::passed("held.rates", answer.clone()).of(answer).with_facts(vec![safe]));
     };
-    let claim = Claim::new("held.rates_at_least", Tone::Doubt, format!("at least {answer}")).of(answer);
-    Some(claim.with_facts(vec![safe, beyond]))
+    let claim = Claim::passed("held.rates_at_least", format!("at least {answer}")).of(answer);
+    Some(claim.toned(Tone::Doubt).with_facts(vec![safe, beyond]))
 }
 
 /// The resource that gave out at the lowest rate of a level that broke a limit, if it was not the server.
@@ -82,12 +81,12 @@ fn gave_out(run: &Run, level: &Level) -> Option<String> {
 fn beyond(step: &Step) -> Option<String> {
     let who = step.bottleneck.as_ref()?.bottleneck;
     match who {
-        Bottleneck::Network => Some("beyond that the network gave out, and not the server".to_owned()),
+        Bottleneck::Network => Some("unclear beyond: the network was the bottleneck".to_owned()),
         _ if !is_undecided(step) => None,
         Bottleneck::Generator | Bottleneck::Machine => {
-            Some(format!("beyond that cannot be told: the {who} gave out"))
+            Some(format!("unclear beyond: the {who} was the bottleneck"))
         }
-        _ => Some("beyond that cannot be told: the limits would have been kept without lag".to_owned()),
+        _ => Some("unclear beyond: without lag, the limits would have been kept".to_owned()),
     }
 }
 
@@ -102,7 +101,7 @@ pub(super) fn kept(run: &Run) -> Option<Claim> {
     let mut lost = losses::all(run.scenario, step);
     lost.extend(losses::while_away(step));
     let tone = if lost.is_empty() { Tone::Plain } else { Tone::Doubt };
-    let claim = Claim::new("held.clients", tone, clients(step.clients)).of(clients(step.clients));
+    let claim = Claim::passed("held.clients", clients(step.clients)).toned(tone).of(clients(step.clients));
     Some(claim.with_losses(lost).with_facts(work(run, step)))
 }
 
@@ -125,8 +124,8 @@ pub(super) fn maimed(run: &Run) -> Option<Claim> {
     let connected = step.counts.connected;
     let why = step.bottleneck.as_ref().map(|found| format!("the generator: {}", found.cause));
     let so_far = format!("{} of {} were connected until then", count(connected), clients(step.clients));
-    let claim = Claim::new("cannot_tell.maimed", Tone::Doubt, "cannot tell");
-    Some(claim.with_facts(why.into_iter().chain([so_far]).collect()).joined_by(": "))
+    let claim = Claim::unclear("cannot_tell.maimed", "unclear");
+    Some(claim.with_facts(why.into_iter().chain([so_far]).collect()))
 }
 
 /// The lightest load that was not held, where the generator lost a worker or agents in it.
@@ -142,7 +141,7 @@ pub(super) fn unloaded(step: &Step) -> Option<String> {
 }
 
 pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {
-    Claim::new(key, Tone::Doubt, "cannot tell").with_facts(vec![why]).joined_by(": ")
+    Claim::unclear(key, "unclear").with_facts(vec![why])
 }
 
 /// The work of a step's clients, and how fast it went.

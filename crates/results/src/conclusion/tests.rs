@@ -59,7 +59,7 @@ fn said(scenario: Scenario, change: impl FnOnce(&mut Step)) -> (String, String, 
 }
 
 fn of(run: &Run) -> (String, String, Outcome) {
-    let Conclusion { how_much, breaks, outcome } = conclude(run);
+    let Conclusion { how_much, breaks, outcome, .. } = conclude(run);
     (how_much.terse(), breaks.terse(), outcome)
 }
 
@@ -353,7 +353,7 @@ fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
         contradicted_by: None,
     });
     let (how_much, ..) = of(&run);
-    let said = "held.until_gave_out; 350 clients; beyond that cannot be told: the generator gave out; 95% CI 320 to 380";
+    let said = "held.until_gave_out; 350 clients; unclear beyond: the generator was the bottleneck; 95% CI 320 to 380";
     assert_eq!(how_much, said);
     assert!(is_untrusted(&run));
 }

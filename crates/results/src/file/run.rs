@@ -91,12 +91,15 @@ struct FileLevel {
 #[serde(default)]
 struct FileSentences {
     outcome: String,
+    result: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
     how_much: String,
     breaks: String,
     claims: FileClaims,
 }
 
-/// The keys of the two sentences.
+/// The keys of the two claims.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct FileClaims {
@@ -206,10 +209,13 @@ impl From<FileRun> for Run {
 
 impl FileSentences {
     fn of(run: &Run) -> Self {
-        let Conclusion { outcome, how_much, breaks } = conclusion::conclude(run);
+        let conclusion = conclusion::conclude(run);
+        let Conclusion { outcome, how_much, breaks, .. } = &conclusion;
         let claims = FileClaims { how_much: how_much.key.into(), breaks: breaks.key.into() };
         Self {
             outcome: outcome.name().into(),
+            result: conclusion.result(),
+            why: conclusion.why(),
             how_much: how_much.to_string(),
             breaks: breaks.to_string(),
             claims,

@@ -65,7 +65,7 @@ findings! {
         metric: String,
         /// The metric's quantile.
         quantile: Quantile,
-    } => "it was busy with other messages: up to {lag} of the {metric} {quantile} of {latency} is its own";
+    } => "it was busy with other messages: up to {lag} of the {latency} {} {quantile} is its own", metric.words();
     /// The generator was late, and nothing visible explains it.
     GeneratorLate "generator.late" {
         /// The delay.
@@ -76,7 +76,7 @@ findings! {
         metric: String,
         /// The metric's quantile.
         quantile: Quantile,
-    } => "it was late for no visible reason: up to {lag} of the {metric} {quantile} of {latency} is its own";
+    } => "it was late for no visible reason: up to {lag} of the {latency} {} {quantile} is its own", metric.words();
     /// Messages were not sent in time although the server was idle.
     GeneratorBehind "generator.behind" {
         /// Messages sent.
@@ -263,8 +263,8 @@ findings! {
         others: Option<Percent>,
         /// Which programs.
         programs: Option<Programs>,
-    } => "server and generator share a machine of which {idle} was idle{}{}", others.behind(", other programs used "),
-         programs.behind(": ");
+    } => "server and generator share a machine that ran out of CPU: {idle} idle{}{}", others.behind(", other programs used "),
+         programs.within(" (", ")");
     /// A thread of the server was ready to run and had no CPU.
     MachineStarved "machine.starved" {
         /// The thread's name.
@@ -289,7 +289,7 @@ findings! {
         metric: String,
         /// The metric's quantile.
         quantile: Quantile,
-    } => "{}: up to {lag} of the {metric} {quantile} of {latency} is waiting for it", contention(&stolen, &programs);
+    } => "{}: up to {lag} of the {latency} {} {quantile} is CPU contention", contention(&stolen, &programs), metric.words();
     /// The same where the server on that machine waited as well.
     MachineLateBoth "machine.late_both" {
         /// CPU that a hypervisor gave to other machines.
@@ -304,8 +304,8 @@ findings! {
         metric: String,
         /// The metric's quantile.
         quantile: Quantile,
-    } => "{}: up to {lag} of the {metric} {quantile} of {latency} is the generator's waiting for it, and the server will have \
-          waited as long", contention(&stolen, &programs);
+    } => "{}: up to {lag} of the {latency} {} {quantile} is CPU contention of the generator, and the server will have waited \
+          as long", contention(&stolen, &programs), metric.words();
     /// Other programs filled the machine, and the rate was not kept.
     MachineCrowded "machine.crowded" {
         /// CPU of other programs.
@@ -347,12 +347,12 @@ findings! {
         cores: Option<Cores>,
         /// CPU of the busiest worker, of a core.
         worker: Option<Percent>,
-    } => "nothing reached its limit{}", used(&server, &cores, &worker);
+    } => "nothing was saturated{}", used(&server, &cores, &worker);
     /// The generator had room to spare, and the server is out of sight.
     ServerUnseen "unknown.server_unseen" {
         /// CPU of the busiest worker, of a core.
         worker: Option<Percent>,
-    } => "the server cannot be seen from here, and nothing here reached its limit{}",
+    } => "the server is not visible from here, and nothing here was saturated{}",
          worker.within(": busiest worker ", " of a core");
     /// Messages came that no condition of the app's file fits: what is missing may be among them.
     FileUnmatched "unknown.unmatched" {
@@ -372,7 +372,7 @@ findings! {
     TooBrief "unknown.brief" {
         /// How long it took.
         duration: Ns,
-    } => "the load took {duration}, too short to see who was at a limit: send more (--sample-size), or for a time (--duration)";
+    } => "the load took {duration}, too short to see what was saturated: send more (--sample-size), or for a time (--duration)";
 }
 
 /// `1 of 2 agents and its share of the load`.

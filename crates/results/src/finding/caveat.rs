@@ -10,7 +10,7 @@ findings! {
     Caveat:
 
     /// The user ended the step.
-    Interrupted "caveat.interrupted" => "interrupted: the figures are of what ran";
+    Interrupted "caveat.interrupted" => "interrupted: the metrics are of what ran";
     /// The generator failed in the midst of the step.
     CutShort "caveat.cut_short" {
         /// The error, in its own words.
@@ -23,9 +23,9 @@ findings! {
     LimitedByMachine "caveat.limited_by_machine"
         => "limited by the machine: with one of its own, the server may hold more";
     /// The generator was at its limit, and the rate was kept.
-    GeneratorFull "caveat.generator_full" => "the generator was at its limit: the server may be faster";
+    GeneratorFull "caveat.generator_full" => "the generator was saturated: the server may be faster";
     /// The machine was full, and the rate was kept.
-    MachineFull "caveat.machine_full" => "the machine was full: with one of its own, the server may be faster";
+    MachineFull "caveat.machine_full" => "the machine ran out of CPU: with one of its own, the server may be faster";
     /// Agents were lost.
     LostAgents "caveat.lost_agents" {
         /// Agents lost.
@@ -34,7 +34,7 @@ findings! {
         of: u64,
         /// Each of them and why.
         which: String,
-    } => "{lost} of {of} agents lost, what they had reported is in the figures: {which}";
+    } => "{lost} of {of} agents lost, what they had reported is in the metrics: {which}";
     /// Agents' clocks differ by a good part of a delivery.
     Clocks "caveat.clocks" {
         /// By how much a delivery may be wrong.
@@ -54,8 +54,8 @@ findings! {
         stolen: Option<Percent>,
         /// Which other programs ran.
         programs: Option<Programs>,
-    } => "latencies are upper bounds: of the {metric} {quantile} of {latency}, {lag} may be waiting for a CPU ({})",
-         contention(&stolen, &programs);
+    } => "up to {lag} of the {latency} {} {quantile} is CPU contention on this machine ({})",
+         metric.words(), contention(&stolen, &programs);
     /// The generator's own work delayed what it measured, so that latencies are upper bounds.
     GeneratorLag "caveat.generator_lag" {
         /// The latency.
@@ -66,7 +66,7 @@ findings! {
         quantile: Quantile,
         /// The part of the latency.
         lag: Ns,
-    } => "latencies are upper bounds: of the {metric} {quantile} of {latency}, {lag} may be the generator's own";
+    } => "up to {lag} of the {latency} {} {quantile} is the generator's own delay", metric.words();
     /// Messages were sent later than they were due.
     GeneratorBehind "caveat.generator_behind" {
         /// The longest delay.
@@ -94,7 +94,7 @@ findings! {
         samples: u64,
         /// Samples it takes.
         needed: u64,
-    } => "{quantile} rests on {}; {needed} are needed", samples.of("sample");
+    } => "{quantile} is uncertain: {} ({needed} needed)", samples.of("sample");
     /// Samples beyond what a histogram holds.
     Clamped "caveat.clamped" {
         /// How many.
@@ -164,48 +164,48 @@ findings! {
     } => "ended by the generator's limit of open files ({clients} clients), not by the server: pass {remedy}";
     /// Compression lets both ends keep a window for each client.
     KeptWindows "caveat.kept_windows"
-        => "what a client costs in memory depends on whether it has said something: --compress lets both ends keep a window \
+        => "memory per client depends on whether the client has sent something: --compress lets both ends keep a window \
             for each (--no-context-takeover asks them not to)";
     /// The memory of a client is unknown: the server's process is out of sight.
     MemoryUnseen "caveat.memory_unseen"
-        => "what a client costs in memory cannot be told: the server's process cannot be observed from this machine";
+        => "memory per client is unclear: the server's process cannot be observed from this machine";
     /// The memory of a client is unknown: all readings were of one number of clients.
     MemoryOneLoad "caveat.memory_one_load" {
         /// Readings of the server's memory.
         readings: u64,
-    } => "what a client costs in memory cannot be told: the {readings} readings of the server's memory were all made beside \
+    } => "memory per client is unclear: the {readings} readings of the server's memory were all made beside \
           the same number of clients: use more clients, or a lower --connect-rate";
     /// The memory of a client is unknown: too few readings.
     MemoryFewReadings "caveat.memory_few_readings" {
         /// Readings of the server's memory.
         readings: u64,
-    } => "what a client costs in memory cannot be told: there {} of the server's memory while they connected, and it takes \
+    } => "memory per client is unclear: there {} of the server's memory while they connected, and it takes \
           three: use more clients, or a lower --connect-rate", were_readings(&readings);
     /// The memory of a client is unknown: the server's did not grow.
     MemoryFlat "caveat.memory_flat"
-        => "what a client costs in memory cannot be told: the server's memory is not seen to grow with them: they need too \
+        => "memory per client is unclear: the server's memory is not seen to grow with them: they need too \
             little, or memory was given back meanwhile; use more clients";
     /// The memory of a client is unknown: the server had as many connections before.
     MemoryReconnected "caveat.memory_reconnected" {
         /// Connections that it had before.
         connections: u64,
-    } => "what a client costs in memory cannot be told: the server has had up to {connections} connections before, and may be \
+    } => "memory per client is unclear: the server has had up to {connections} connections before, and may be \
           using memory again that it freed after these; restart it and measure again, or with more clients than that";
     /// The memory of a client is unknown: the server had as much before.
     MemoryReused "caveat.memory_reused" {
         /// Memory that it needed before.
         needed: Bytes,
-    } => "what a client costs in memory cannot be told: the server has needed {needed} of memory before, which it did not come \
+    } => "memory per client is unclear: the server has needed {needed} of memory before, which it did not come \
           to again, and may be using memory again that it freed; restart it and measure again";
     /// Nothing was sent to a client that was away.
     NobodyAway "caveat.nobody_away"
-        => "whether it arrives when clients drop cannot be told: nothing was sent while one was away; measure longer \
+        => "delivery across reconnects is unclear: nothing was sent while one was away; measure longer \
             (--duration), or let connections end sooner (--flap)";
     /// Nothing was sent to a client that was away, since nobody was there to send.
     NobodyToSend "caveat.nobody_to_send" {
         /// Messages due meanwhile.
         messages: u64,
-    } => "whether it arrives when clients drop cannot be told: nothing was sent while one was away, and nobody was there to \
+    } => "delivery across reconnects is unclear: nothing was sent while one was away, and nobody was there to \
           send {}; use more --clients", messages.of("message");
     /// The target's own metrics could not be read.
     Scrape "caveat.scrape" {

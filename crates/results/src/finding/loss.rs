@@ -15,7 +15,7 @@ findings! {
         of: u64,
         /// Why.
         errors: Kinds,
-    } => "{} did not become usable{}", missing.part_of(&of, "clients"), errors.in_brackets();
+    } => "{} could not connect{}", missing.part_of(&of, "clients"), errors.in_brackets();
     /// Connections that were not made, where clients come and go.
     Attempts "loss.attempts" {
         /// Attempts that failed.
@@ -53,14 +53,14 @@ findings! {
         failed: u64,
         /// All joins.
         of: u64,
-    } => "{} ended at the door: not let into the room", failed.part_of(&of, "visits");
+    } => "{} not let into the room", failed.part_of(&of, "visits");
     /// Presence notices that did not come.
     Notices "loss.notices" {
         /// Notices that are missing.
         missing: u64,
         /// Notices due.
         of: u64,
-    } => "{} of newcomers never came to who was in their room", missing.part_of(&of, "notices");
+    } => "{} of newcomers never reached the others in their room", missing.part_of(&of, "notices");
     /// Numbers that the server left out of what it says by itself.
     Pushes "loss.pushes" {
         /// Numbers that never came.
@@ -145,7 +145,7 @@ findings! {
         of: u64,
         /// `copies` or `answers`.
         what: String,
-    } => "{} queued up", late.part_of(&of, &what);
+    } => "{} late: they queued", late.part_of(&of, &what);
     /// Messages were acknowledged whose copies did not come.
     Kept "loss.kept" {
         /// The percentage of all due that came.
@@ -156,7 +156,7 @@ findings! {
         asked: PerS,
         /// The noun for messages sent: `messages`.
         sends: String,
-    } => "{kept} of the {what} of {asked:#} {sends}/s came";
+    } => "{kept} of the {what} due at {asked:#} {sends}/s came in time";
     /// The rate was not kept.
     Rate "loss.rate" {
         /// Messages answered.
@@ -193,7 +193,7 @@ findings! {
         of: u64,
     } => "no storm took place: {} had lost their connection before it struck", left.part_of(&of, "clients");
     /// The generator did not get to the end of the step.
-    Unfinished "loss.unfinished" => "cut short when the generator gave out";
+    Unfinished "loss.unfinished" => "cut short: the generator failed";
 }
 
 /// `lost their connection` of clients, `were lost` of connections.

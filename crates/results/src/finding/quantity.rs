@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value, json};
+use stats::Timed;
 
 use crate::format;
 use crate::resources::ProgramUse;
@@ -302,6 +303,13 @@ impl Span<'_, u64> {
     /// `once`, `3 times`.
     pub(super) fn times(&self) -> String {
         if *self.high == 1 { "once".into() } else { format!("{self} times") }
+    }
+}
+
+impl<'a> Span<'a, String> {
+    /// What reports call the metric of that name: `round trip` for `rtt`.
+    pub(super) fn words(&self) -> &'a str {
+        Timed::named(self.high).map_or(self.high, |timed| timed.words())
     }
 }
 

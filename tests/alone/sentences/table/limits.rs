@@ -16,23 +16,23 @@ fn servers() -> Vec<Situation> {
         situation("a server whose one thread is busy", Host::Node("busy:2"), "http {http} -c 10 -d 3")
             .how_much(&["10 clients, {number} requests/s"])
             .breaks(&[
-                "not at 10 clients, the most that was tried; bottleneck server: its {any} of a core",
-                "not found: the machine gave out first: {any}",
+                "no failure up to 10 clients, the highest load tried; server: its {any} of a core",
+                "server limit not found: the machine was the bottleneck: {any}",
             ])
             .by(SERVER)
             .never(&["limited by the generator"]),
         situation("a lock that is held for 10 ms", Host::Python, "http {http} -c 10 -d 3")
             .how_much(&["10 clients, {number} requests/s"])
             .breaks(&[
-                "not at 10 clients, the most that was tried; bottleneck server: it waits, for a lock, {any}",
-                "not found: the machine gave out first: {any}",
+                "no failure up to 10 clients, the highest load tried; server: it waits, for a lock, {any}",
+                "server limit not found: the machine was the bottleneck: {any}",
             ])
             .by(SERVER),
         situation("a CPU quota", Host::Quota(20), "echo {ws} --clients 50 -c 50 -d 3s")
             .how_much(&["50 clients, {number} messages/s"])
             .breaks(&[
-                "not at 50 clients, the most that was tried; bottleneck server: its CPU {any}",
-                "not found: the machine gave out first: {any}",
+                "no failure up to 50 clients, the highest load tried; server: its CPU {any}",
+                "server limit not found: the machine was the bottleneck: {any}",
             ])
             .by(SERVER),
         situation("as much as it can", HONEST, "echo {ws} --clients 50 -c 50 -d 2s")
@@ -48,13 +48,13 @@ fn generators() -> Vec<Situation> {
             .at(Place::Crowd(4))
             .how_much(&["50 clients, {number} messages/s"])
             .by(&["none", "machine"])
-            .never(&["limited by the generator", "the generator gave out"]),
+            .never(&["limited by the generator", "the generator was the bottleneck"]),
         situation("no local ports", Host::Own, "echo --clients 50 -d 1s")
             .at(Place::TenPorts)
             .how_much(&[
-                "cannot tell whether it holds 50 clients: {number} of 50 clients did not become usable (address_not_available)",
+                "unclear at 50 clients: {number} of 50 clients could not connect (address_not_available)",
             ])
-            .breaks(&["{any}bottleneck generator: it ran out of what it needs, address_not_available {any}"])
+            .breaks(&["{any}generator: it ran out of what it needs, address_not_available {any}"])
             .trust(&["limited by the generator: the server may hold more than this"])
             .by(&["generator"])
             .exits(3)
@@ -69,7 +69,7 @@ fn generators() -> Vec<Situation> {
         .trust(&["ended by what the generator ran out of, not by the server"])
         .by(&["generator"])
         .exits(3)
-        .never(&["bottleneck server"]),
+        .never(&["WHY       server:"]),
         situation("few open files", HONEST, "echo {ws} --clients 200 --processes 1 -d 1s")
             .at(Place::Files(100))
             .refused(&["throng: --processes: 200 clients need {number} processes here (ulimit -n)"])
@@ -80,8 +80,8 @@ fn generators() -> Vec<Situation> {
             Host::Node("slow:100"),
             "http {http} -c 5 -R 100 -d 3",
         )
-        .how_much(&["cannot tell whether it holds 5 clients: {number}/s answered of 100 requests/s"])
-        .breaks(&["{any}bottleneck generator: {any}connections{any}"])
+        .how_much(&["unclear at 5 clients: {number}/s answered of 100 requests/s"])
+        .breaks(&["{any}generator: {any}connections{any}"])
         .by(&["generator"])
         .exits(3),
         situation(
@@ -92,8 +92,8 @@ fn generators() -> Vec<Situation> {
         .at(Place::Quota(20))
         .how_much(&["50 clients, {number} messages/s"])
         .breaks(&[
-            "not found: the generator gave out first: {any}",
-            "not found: the machine gave out first: {any}",
+            "server limit not found: the generator was the bottleneck: {any}",
+            "server limit not found: the machine was the bottleneck: {any}",
         ])
         .by(&["generator", "machine"])
         .exits(4),
@@ -103,8 +103,8 @@ fn generators() -> Vec<Situation> {
             "echo {ws} --clients 200 -c 200 -d 1s --payload 512KiB --threads 1",
         )
         .at(Place::Memory(60))
-        .how_much(&["not 200 clients: cut short when the generator gave out"])
-        .breaks(&["below 200 clients, the least that was tried; bottleneck generator: out of memory: {any}"])
+        .how_much(&["failed at 200 clients: cut short: the generator failed"])
+        .breaks(&["failed at 200 clients, the lowest load tried; generator: out of memory: {any}"])
         .trust(&["cut short: out of memory: {any}"])
         .by(&["generator"])
         .exits(1),
@@ -116,18 +116,18 @@ fn between() -> Vec<Situation> {
         situation("a server that cannot be seen", AFAR, "echo {ws} --clients 50 --rate 200 -d 1s")
             .how_much(&["50 clients, {number} messages/s"])
             .breaks(&[
-                "not at 50 clients, the most that was tried; the server cannot be seen from here, and nothing here reached its limit{any}",
-                "not at 50 clients, the most that was tried; bottleneck machine: {any}",
+                "no failure up to 50 clients, the highest load tried; the server is not visible from here, and nothing here was saturated{any}",
+                "no failure up to 50 clients, the highest load tried; machine: {any}",
             ])
             .by(&["unknown", "machine"])
-            .never(&["nothing reached its limit:"]),
+            .never(&["nothing was saturated:"]),
         situation(
             "a network that loses some",
             Host::Elsewhere { loss_percent: 5, mbits_per_s: 0 },
             "echo {ws} --clients 20 -c 20 -d 4s --connect-timeout 20s",
         )
         .how_much(&["20 clients, {number} messages/s"])
-        .breaks(&["not found: the network gave out first: {any}"])
+        .breaks(&["server limit not found: the network was the bottleneck: {any}"])
         .by(&["network"]),
         situation(
             "a link of 10 Mbit/s",
@@ -136,7 +136,7 @@ fn between() -> Vec<Situation> {
         )
         .how_much(&["20 clients, {number} messages/s"])
         .by(&["network", "unknown"])
-        .never(&["bottleneck server", "nothing reached its limit:"]),
+        .never(&["WHY       server:", "nothing was saturated:"]),
         situation("a server process that is not there", HONEST, "echo {ws} --clients 10 --rate 50 -d 1s --server-pid 4194304")
             .refused(&["{any}4194304{any}"])
             .exits(2)

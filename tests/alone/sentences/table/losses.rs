@@ -16,19 +16,19 @@ pub(crate) fn situations() -> Vec<Situation> {
 fn missing() -> Vec<Situation> {
     vec![
         situation("every hundredth is lost", Host::Reference("--fault drop=99%100"), ECHO)
-            .how_much(&["not 50 clients: 2 of 200 answers missing"])
-            .breaks(&["below 50 clients, the least that was tried; bottleneck server: {any}"])
+            .how_much(&["failed at 50 clients: 2 of 200 answers missing"])
+            .breaks(&["failed at 50 clients, the lowest load tried; server: {any}"])
             .exits(3)
             .short(),
         situation("no answer at all", Host::Reference("--fault drop=all"), ECHO)
-            .how_much(&["not 50 clients: all 200 answers missing"])
-            .breaks(&["{any}; bottleneck server: it answered none of 200 messages"])
+            .how_much(&["failed at 50 clients: all 200 answers missing"])
+            .breaks(&["{any}; server: it answered none of 200 messages"])
             .untimed()
             .by(SERVER)
             .exits(3)
             .short(),
         situation("silence after the third answer", Host::Reference("--fault mute=all@3"), ECHO)
-            .how_much(&["not 50 clients: {number} of 200 answers missing"])
+            .how_much(&["failed at 50 clients: {number} of 200 answers missing"])
             .by(SERVER)
             .exits(3)
             .short(),
@@ -37,8 +37,8 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=1%2"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["not 1 client: 5 of 10 copies missing"])
-        .breaks(&["below 1 client, the least that was tried; bottleneck server: {any}"])
+        .how_much(&["failed at 1 client: 5 of 10 copies missing"])
+        .breaks(&["failed at 1 client, the lowest load tried; server: {any}"])
         .by(SERVER)
         .exits(3),
         situation(
@@ -46,7 +46,7 @@ fn missing() -> Vec<Situation> {
             Host::Reference("--fault drop=all"),
             "broadcast {ws} --search --initial-clients 10 --max-clients 40 -s 10 --drain-timeout 300ms",
         )
-        .how_much(&["not 1 client: all 10 copies missing"])
+        .how_much(&["failed at 1 client: all 10 copies missing"])
         .by(SERVER)
         .exits(3),
     ]
@@ -55,25 +55,25 @@ fn missing() -> Vec<Situation> {
 fn wrong() -> Vec<Situation> {
     vec![
         situation("every fiftieth comes twice", Host::Reference("--fault dup=49%50"), ECHO)
-            .how_much(&["not 50 clients: 4 of 204 answers wrong"])
+            .how_much(&["failed at 50 clients: 4 of 204 answers wrong"])
             .exits(3)
             .short(),
         situation("every fiftieth is damaged", Host::Reference("--fault corrupt=49%50"), ECHO)
             .how_much(&[
-                "not 50 clients: 4 of 200 answers missing, 4 of 200 answers wrong",
-                "not 50 clients: 4 of 200 answers wrong",
+                "failed at 50 clients: 4 of 200 answers missing, 4 of 200 answers wrong",
+                "failed at 50 clients: 4 of 200 answers wrong",
             ])
             .exits(3)
             .short(),
         situation("every fiftieth goes to a stranger, too", Host::Reference("--fault stray=49%50"), ECHO)
-            .how_much(&["not 50 clients: 4 of 204 answers wrong"])
+            .how_much(&["failed at 50 clients: 4 of 204 answers wrong"])
             .exits(3),
         situation(
             "two change places",
             Host::Reference("--fault reorder=each:1%4"),
             "echo {ws} --clients 50 --rate 400 -d 1s --drain-timeout 500ms --limit reordered==0",
         )
-        .how_much(&["not 50 clients: reordered==0 was {number}"])
+        .how_much(&["failed at 50 clients: reordered==0 was {number}"])
         .never(&["missing"])
         .exits(3),
     ]
@@ -95,7 +95,7 @@ fn late() -> Vec<Situation> {
             Host::Reference("--fault delay=100ms"),
             "echo {ws} --clients 50 --rate 200 -d 1s --limit p99<50ms",
         )
-        .how_much(&["not 50 clients: p99<50ms was {time}"])
+        .how_much(&["failed at 50 clients: p99<50ms was {time}"])
         .exits(3)
         .short(),
         situation(
@@ -103,8 +103,8 @@ fn late() -> Vec<Situation> {
             Host::Reference("--fault service=10ms"),
             "echo {ws} --rate 800 -d 4s --limit rate>=750/s",
         )
-        .how_much(&["not 1,000 clients: {any}{number}/s{any}"])
-        .breaks(&["{any}; bottleneck server: {any}"])
+        .how_much(&["failed at 1,000 clients: {any}{number}/s{any}"])
+        .breaks(&["{any}; server: {any}"])
         .by(SERVER)
         .exits(3)
         .figures("no more than the 100/s that were answered", |results| {
@@ -126,14 +126,14 @@ fn held_up() -> Vec<Situation> {
             Host::Reference("--fault stall=500ms/2s"),
             "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
         )
-        .how_much(&["not 50 clients: p99<250ms was {time}"])
+        .how_much(&["failed at 50 clients: p99<250ms was {time}"])
         .exits(3),
         situation(
             "does not read for a while",
             Host::Reference("--fault deaf=500ms/2s"),
             "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<250ms",
         )
-        .how_much(&["not 50 clients: p99<250ms was {time}"])
+        .how_much(&["failed at 50 clients: p99<250ms was {time}"])
         .exits(3),
         situation(
             "a straggler in a closed loop",
@@ -152,10 +152,10 @@ fn held_up() -> Vec<Situation> {
             "echo {ws} --search --initial-clients 10 --max-clients 400 --interval 100ms -d 800ms --limit-rtt 100ms",
         )
         .how_much(&[
-            "cannot tell: 95% CI {any}",
+            "unclear: 95% CI {any}",
             "1 client, 95% CI {any}",
             "{number} clients, 95% CI {any}",
-            "not 10 clients: {any}",
+            "failed at 10 clients: {any}",
         ])
         .or_exits(3)
         .figures("no capacity that a measurement says otherwise of", |results| {
@@ -174,7 +174,7 @@ fn held_up() -> Vec<Situation> {
         )
         .how_much(&[
             "{number} deliveries/s, safe: {number}/s to 10 clients",
-            "at least {number} deliveries/s, safe: at least {number}/s to 10 clients, beyond that cannot be told: {any}",
+            "at least {number} deliveries/s, safe: at least {number}/s to 10 clients, unclear beyond: {any}",
         ])
         .by(&["server", "machine"])
         .figures("no rate is safe that the server cannot do", |results| {
@@ -190,8 +190,8 @@ fn copies() -> Vec<Situation> {
             Host::Node("echo"),
             "broadcast {ws} --clients 100 -s 20 --ack copy --dialect json --drain-timeout 500ms",
         )
-        .how_much(&["not 100 clients: 1,980 of 2,000 copies missing"])
-        .breaks(&["below 100 clients, the least that was tried; bottleneck server: it left out 1,980 of 2,000 {any}"])
+        .how_much(&["failed at 100 clients: 1,980 of 2,000 copies missing"])
+        .breaks(&["failed at 100 clients, the lowest load tried; server: it left out 1,980 of 2,000 {any}"])
         .by(SERVER)
         .exits(3),
         situation(
@@ -199,7 +199,7 @@ fn copies() -> Vec<Situation> {
             Host::Reference("--fault drop=99%100,dup=49%100"),
             "broadcast {ws} --clients 20 -s 20 --drain-timeout 500ms",
         )
-        .how_much(&["not 20 clients: 4 of 400 copies missing, 4 of 400 copies wrong"])
+        .how_much(&["failed at 20 clients: 4 of 400 copies missing, 4 of 400 copies wrong"])
         .exits(3)
         .short(),
     ]
@@ -208,14 +208,14 @@ fn copies() -> Vec<Situation> {
 fn requests() -> Vec<Situation> {
     vec![
         situation("every second request fails", Host::Node("failing:2"), HTTP)
-            .how_much(&["not 10 clients: {number} of {number} answers wrong ({any}503{any})"])
+            .how_much(&["failed at 10 clients: {number} of {number} answers wrong ({any}503{any})"])
             .exits(3),
         situation(
             "answers of another status, all the same",
             Host::Node("status:404"),
             "http {http} -c 10 -d 1 --no-preflight",
         )
-        .how_much(&["not 10 clients: all {number} answers wrong ({any}404{any})"])
+        .how_much(&["failed at 10 clients: all {number} answers wrong ({any}404{any})"])
         .says(&["404"])
         .exits(3),
         situation(
@@ -223,8 +223,8 @@ fn requests() -> Vec<Situation> {
             Host::Node("silent"),
             "http {http} -c 10 -d 1 --drain-timeout 1s --no-preflight",
         )
-        .how_much(&["not 10 clients: all 10 answers missing"])
-        .breaks(&["{any}; bottleneck server: it answered none of 10 {any}"])
+        .how_much(&["failed at 10 clients: all 10 answers missing"])
+        .breaks(&["{any}; server: it answered none of 10 {any}"])
         .by(SERVER)
         .untimed()
         .exits(3),
@@ -239,7 +239,7 @@ fn requests() -> Vec<Situation> {
             results["steps"][0]["rtt"]["min_ms"].as_f64() >= Some(4_990.0)
         }),
         situation("answers that end in their midst", Host::Node("cut:3"), HTTP)
-            .how_much(&["not 10 clients: {any}"])
+            .how_much(&["failed at 10 clients: {any}"])
             .by(SERVER)
             .exits(3),
         situation(

@@ -14,47 +14,47 @@ fn gone() -> Vec<Situation> {
     vec![
         situation("killed in mid-run", HONEST, "echo {ws} --clients 300 --interval 1s -d 6s")
             .after(2_000, Act::KillServer)
-            .how_much(&["not 300 clients: all 300 clients lost their connection, the first after {time}{any}"])
-            .breaks(&["below 300 clients, the least that was tried; bottleneck server: its process ended {time} after the load began"])
+            .how_much(&["failed at 300 clients: all 300 clients lost their connection, the first after {time}{any}"])
+            .breaks(&["failed at 300 clients, the lowest load tried; server: its process ended {time} after the load began"])
             .by(SERVER)
             .exits(3),
         situation("restarted in mid-run", HONEST, "echo {ws} --clients 50 --rate 200 -d 3s")
             .after(500, Act::KillServer)
             .after(600, Act::RestartServer)
-            .how_much(&["not 50 clients: all 50 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 50 clients: all 50 clients lost their connection, the first after {time}{any}"])
             .by(SERVER)
             .exits(3),
         situation("killed in a closed loop", HONEST, "echo {ws} --clients 20 -c 10 -d 3s")
             .after(500, Act::KillServer)
-            .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
             .by(SERVER)
             .exits(3),
         situation("killed under idle clients", HONEST, "idle {ws} --clients 300 -d 3s")
             .after(500, Act::KillServer)
-            .how_much(&["not 300 clients: all 300 clients lost their connection, the first after {time}"])
+            .how_much(&["failed at 300 clients: all 300 clients lost their connection, the first after {time}"])
             .by(SERVER)
             .exits(3),
         situation("killed under a broadcast", HONEST, "broadcast {ws} --clients 20 --rate 20 -d 3s --drain-timeout 1s")
             .after(500, Act::KillServer)
-            .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+            .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
             .by(SERVER)
             .exits(3),
         situation("killed under requests", HONEST, "http {http} -c 10 -R 100 -d 3")
             .after(500, Act::KillServer)
-            .how_much(&["not 10 clients: {any}"])
+            .how_much(&["failed at 10 clients: {any}"])
             .by(SERVER)
             .exits(3),
         situation("Ctrl-C", HONEST, "echo {ws} --clients 50 --rate 200 -d 30s")
             .after(300, Act::Interrupt)
             .how_much(&["50 clients, {number} messages/s"])
-            .trust(&["interrupted: the figures are of what ran"])
+            .trust(&["interrupted: the metrics are of what ran"])
             .exits(130),
         situation("Ctrl-C, and a server that is slow", SLOW, "echo {ws} --clients 50 --rate 200 -d 30s")
             .after(1_300, Act::Interrupt)
             .how_much(&["50 clients, {number} messages/s"])
-            .breaks(&["not at 50 clients, the most that was tried; {any}"])
-            .trust(&["interrupted: the figures are of what ran"])
-            .never(&["bottleneck server", "queued up"])
+            .breaks(&["no failure up to 50 clients, the highest load tried; {any}"])
+            .trust(&["interrupted: the metrics are of what ran"])
+            .never(&["WHY       server:", "they queued"])
             .exits(130)
             .short(),
     ]
@@ -68,7 +68,7 @@ fn frozen() -> Vec<Situation> {
             "echo {ws} --clients 50 -c 50 -d 6s --limit p99<50ms --strict --drain-timeout 2s",
         )
         .after(200, Act::FreezeServer)
-        .how_much(&["not 50 clients: 50 of {number} answers missing{any}"])
+        .how_much(&["failed at 50 clients: 50 of {number} answers missing{any}"])
         .by(SERVER)
         .exits(3)
         .figures("what was answered, over the whole duration", |results| {
@@ -79,7 +79,7 @@ fn frozen() -> Vec<Situation> {
         situation("frozen for a moment", HONEST, "echo {ws} --clients 50 --rate 200 -d 4s --limit p99<500ms")
             .after(300, Act::FreezeServer)
             .after(1_300, Act::ThawServer)
-            .how_much(&["not 50 clients: p99<500ms was {time}"])
+            .how_much(&["failed at 50 clients: p99<500ms was {time}"])
             .never(&["missing"])
             .exits(3),
     ]
@@ -92,8 +92,8 @@ fn refusing() -> Vec<Situation> {
             Host::Reference("--fault close=all@2"),
             "echo {ws} --clients 20 --rate 100 -d 1s",
         )
-        .how_much(&["not 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
-        .breaks(&["below 20 clients, the least that was tried; bottleneck server: it lost 20 of 20 clients"])
+        .how_much(&["failed at 20 clients: all 20 clients lost their connection, the first after {time}{any}"])
+        .breaks(&["failed at 20 clients, the lowest load tried; server: it lost 20 of 20 clients"])
         .by(SERVER)
         .exits(3)
         .short(),
@@ -103,8 +103,8 @@ fn refusing() -> Vec<Situation> {
             "echo {ws} --clients 20 --rate 100 -d 1s",
         )
         .how_much(&[
-            "not 20 clients: 1 of 20 clients lost its connection, the first after {time}{any}",
-            "not 20 clients: 1 of 20 clients lost their connection{any}",
+            "failed at 20 clients: 1 of 20 clients lost its connection, the first after {time}{any}",
+            "failed at 20 clients: 1 of 20 clients lost their connection{any}",
         ])
         .exits(3)
         .short(),
@@ -113,8 +113,8 @@ fn refusing() -> Vec<Situation> {
             Host::Reference("--fault refuse=4%5"),
             "echo {ws} --clients 100 --rate 200 -d 1s",
         )
-        .how_much(&["not 100 clients: {number} of 100 clients did not become usable (reset)"])
-        .breaks(&["below 100 clients, the least that was tried; bottleneck server: {any}"])
+        .how_much(&["failed at 100 clients: {number} of 100 clients could not connect (reset)"])
+        .breaks(&["failed at 100 clients, the lowest load tried; server: {any}"])
         .exits(3)
         .short(),
         situation(
@@ -122,21 +122,21 @@ fn refusing() -> Vec<Situation> {
             Host::Reference("--fault accept=5s@4%5"),
             "echo {ws} --clients 50 --rate 100 -d 1s --connect-timeout 1s",
         )
-        .how_much(&["not 50 clients: {number} of 50 clients did not become usable{any}"])
-        .breaks(&["below 50 clients, the least that was tried; bottleneck server: {any}"])
+        .how_much(&["failed at 50 clients: {number} of 50 clients could not connect{any}"])
+        .breaks(&["failed at 50 clients, the lowest load tried; server: {any}"])
         .exits(3),
         situation(
             "no more than 500 at once",
             Host::Node("full:500"),
             "echo {ws} --clients 600 --interval 1s -d 2s",
         )
-        .how_much(&["not 600 clients: {any}"])
+        .how_much(&["failed at 600 clients: {any}"])
         .by(SERVER)
         .exits(3),
         situation("300 open files", Host::Files(300), "echo {ws} --clients 400 --interval 1s -d 1s")
-            .how_much(&["not 400 clients: {number} of 400 clients did not become usable{any}"])
+            .how_much(&["failed at 400 clients: {number} of 400 clients could not connect{any}"])
             .breaks(&[
-                "below 400 clients, the least that was tried; bottleneck server: it had {number} of 300 files open, {any}",
+                "failed at 400 clients, the lowest load tried; server: it had {number} of 300 files open, {any}",
             ])
             .exits(3),
         situation(
@@ -144,7 +144,7 @@ fn refusing() -> Vec<Situation> {
             Host::Files(300),
             "idle {ws} --clients 400 -d 1s",
         )
-        .how_much(&["not 400 clients: {number} of 400 clients did not become usable{any}"])
+        .how_much(&["failed at 400 clients: {number} of 400 clients could not connect{any}"])
         .exits(3),
     ]
 }
@@ -157,7 +157,7 @@ fn storms() -> Vec<Situation> {
             "storm {ws} --clients 50 --interval 200ms --lead 3s --window 500ms -d 3s --share 50%",
         )
         .after(1_000, Act::KillServer)
-        .how_much(&["not 50 clients: {any}"])
+        .how_much(&["failed at 50 clients: {any}"])
         .exits(3),
         situation(
             "a storm with a few who are refused",

@@ -6,8 +6,8 @@ use crate::alone::sentences::situation::{Host, Place, Situation, situation};
 const ROOM: &[&str] = &["none", "machine"];
 const HELD_50: &[&str] = &["50 clients, {number} messages/s"];
 const NOT_BROKEN_50: &[&str] = &[
-    "not at 50 clients, the most that was tried; nothing reached its limit{any}",
-    "not at 50 clients, the most that was tried; bottleneck machine: {any}",
+    "no failure up to 50 clients, the highest load tried; nothing was saturated{any}",
+    "no failure up to 50 clients, the highest load tried; machine: {any}",
 ];
 const ECHO: &str = "echo {ws} --clients 50 --rate 200 -d 1s";
 const HONEST: Host = Host::Reference("");
@@ -21,8 +21,8 @@ fn first_commands() -> Vec<Situation> {
         situation("the first command of a newcomer", Host::Own, "echo")
             .how_much(&["1,000 clients, {number} messages/s"])
             .breaks(&[
-                "not at 1,000 clients, the most that was tried; nothing reached its limit{any}",
-                "not at 1,000 clients, the most that was tried; bottleneck machine: {any}",
+                "no failure up to 1,000 clients, the highest load tried; nothing was saturated{any}",
+                "no failure up to 1,000 clients, the highest load tried; machine: {any}",
             ])
             .by(ROOM)
             .never(&["limited by the generator"]),
@@ -56,7 +56,7 @@ fn scenarios() -> Vec<Situation> {
             HONEST,
             "broadcast {ws} --search --initial-clients 10 --max-clients 20 --rate 200 -d 500ms --limit-rtt 20s",
         )
-        .how_much(&["at least 20 clients, the most that was tried was held"])
+        .how_much(&["at least 20 clients"])
         .by(ROOM),
         situation(
             "a sweep without overload",
@@ -108,9 +108,13 @@ fn ways_in() -> Vec<Situation> {
             "echo {ws}cable --dialect actioncable --clients 50 --rate 200 -d 1s",
         )
         .how_much(HELD_50),
-        situation("a connection's memory", Host::Node("echo"), "idle {ws} --clients 1000 -d 3s --server-pid {pid}")
-            .how_much(&["1,000 clients"])
-            .says(&["memory{any}per client"]),
+        situation(
+            "a connection's memory",
+            Host::Node("echo"),
+            "idle {ws} --clients 1000 -d 3s --server-pid {pid}",
+        )
+        .how_much(&["1,000 clients"])
+        .says(&["memory{any}per client"]),
         situation(
             "a connection's memory, of a server that had as many before",
             Host::Node("echo"),
@@ -118,7 +122,7 @@ fn ways_in() -> Vec<Situation> {
         )
         .for_the_second_time()
         .how_much(&["1,000 clients"])
-        .trust(&["what a client costs in memory cannot be told: the server has had up to {number} connections before{any}"])
+        .trust(&["memory per client is unclear: the server has had up to {number} connections before{any}"])
         .never(&["per client"]),
         situation(
             "messages of 8 MiB",
@@ -163,7 +167,7 @@ fn allowed() -> Vec<Situation> {
             "echo {ws} --clients 20 --rate 400 -d 3s --strict --threads 1 --limit p99<10us",
         )
         .at(Place::Quota(2))
-        .how_much(&["not 20 clients: p99<10us was {time}"])
+        .how_much(&["failed at 20 clients: p99<10us was {time}"])
         .by(&["generator", "machine"])
         .exits(4),
     ]

@@ -1,38 +1,37 @@
-//! The block that ends a run: how much, where does it break, can it be believed.
+//! The block that ends a run: what it comes to, why, what weakens it, and what to do next.
 
 use std::iter;
 
-use results::conclusion::{self, Conclusion};
+use results::conclusion::{self, Status};
 use results::format::{bytes, count, duration, rate};
-use results::{Delivery, Level, Run, Scenario, Step, Verdict};
+use results::{Delivery, Level, Run, Scenario, Step};
 use stats::{Histogram, Timed};
 
 use crate::reading;
-use crate::style::{Style, Words};
+use crate::style::{Colour, Detail, Style, Words};
 use crate::text::row::Rows;
 
 /// The column where the values begin.
 const LABEL_WIDTH: usize = 10;
-/// Doubts in the summary: a sweep has dozens of steps, each with its own.
-const TRUST_LINES_MAX: usize = 6;
+/// Caveats in the block: a sweep has dozens of steps, each with its own.
+const CAVEATS_MAX: usize = 6;
 
-/// The block that ends a run, each line ending in a newline; without colour, because this is what people quote.
-pub fn summary(run: &Run, style: &Style) -> String {
-    let plain = Style { ansi: false, ..*style };
-    let rows = Rows { style: &plain, indent: 0, label: LABEL_WIDTH };
+/// The block, each line ending in a newline.
+pub(super) fn lines(run: &Run, style: &Style) -> String {
+    let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
     let row = |label: &str, text: &str| rows.row(label, text);
     let mut lines = Vec::new();
     match (run.scenario, style.words) {
         (Scenario::Echo, Words::Wsdemo) => lines.extend(run.steps.last().map(wsdemo_table)),
-        (Scenario::Http, _) => lines.extend(run.steps.last().map(super::http::table)),
+        (Scenario::Http, _) if style.detail == Detail::Full => {
+            lines.extend(run.steps.last().map(super::http::table))
+        }
         (Scenario::Broadcast, Words::WebsocketBench(_)) => lines.extend(missing_line(run)),
         _ => {}
     }
     let verdict = &run.verdict;
-    let Conclusion { how_much, breaks, .. } = conclusion::conclude(run);
     lines.extend(level_table(&verdict.levels));
-    lines.extend(Delivery::of(&run.steps).map(|delivery| row("delivery", &delivery.to_string())));
-    lines.push(row("how much", &how_much.to_string()));
+    lines.extend(Delivery::of(&run.steps).map(|delivery| row("guarantee", &delivery.to_string())));
     lines.extend(verdict.knee.map(|knee| {
         let text = format!(
             "latency outgrows load above {} ({})",
@@ -48,23 +47,39 @@ pub fn summary(run: &Run, style: &Style) -> String {
         row("memory", &(of_server + &later.unwrap_or_default() + &beside_the_server(run)))
     }));
     lines.extend(ceiling(run).map(|text| row("ceiling", &text)));
-    lines.push(row("breaks", &breaks.to_string()));
-    lines.extend(trust(verdict).iter().map(|(label, note)| row(label, note)));
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines.push(result(run, style).trim_end().to_owned());
+    lines.extend(conclusion::conclude(run).why().map(|why| row("WHY", &why)));
+    lines.extend(caveats(run).iter().map(|(label, caveat)| row(label, caveat)));
     lines.join("\n") + "\n"
 }
 
-/// Why the figures may not be believed; each step has said its part already.
-fn trust(verdict: &Verdict) -> Vec<(&'static str, String)> {
-    let mut notes: Vec<String> =
-        verdict.trust.iter().take(TRUST_LINES_MAX).map(ToString::to_string).collect();
-    if notes.is_empty() {
-        notes.push("nothing speaks against these figures".into());
+/// The one line that is forwarded, ending in a newline.
+pub(super) fn result(run: &Run, style: &Style) -> String {
+    let conclusion = conclusion::conclude(run);
+    let colour = match conclusion.status() {
+        Status::Passed => Colour::Green,
+        Status::Failed => Colour::Red,
+        Status::Unclear => Colour::Yellow,
+    };
+    let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
+    rows.painted("RESULT", &conclusion.result(), Some(colour)) + "\n"
+}
+
+/// What weakens the metrics, each once.
+fn caveats(run: &Run) -> Vec<(&'static str, String)> {
+    let trust = &run.verdict.trust;
+    let mut told: Vec<String> = trust.iter().take(CAVEATS_MAX).map(ToString::to_string).collect();
+    if told.is_empty() {
+        told.push("none".into());
     }
-    if let Some(more) = verdict.trust.len().checked_sub(TRUST_LINES_MAX).filter(|&more| more > 0) {
-        notes.push(format!("and {more} more, as marked at the steps"));
+    if let Some(more) = trust.len().checked_sub(CAVEATS_MAX).filter(|&more| more > 0) {
+        told.push(format!("and {more} more: -v prints each at its step"));
     }
-    let labels = ["trust"].into_iter().chain(iter::repeat(""));
-    labels.zip(notes).collect()
+    let labels = ["CAVEATS"].into_iter().chain(iter::repeat(""));
+    labels.zip(told).collect()
 }
 
 /// How much of the generator's own ceiling the busiest step took.

@@ -1,44 +1,39 @@
-//! One step: what was asked of it, and what came of that below, indented. Where websocket-bench's words are asked for, the first line is
-//! its own, to the byte and in whole milliseconds, so that scripts that read it keep working.
+//! A block of lines for each step, with every detail. Where websocket-bench's words are asked for, the first line is its own, to
+//! the byte and in whole milliseconds, so that scripts that read it keep working.
 
-use results::format::{bytes, count, duration, rate};
-use results::{Bottleneck, GeneratorUse, Rates, Scenario, ServerUse, Step};
-use results::{conclusion, verdict};
-use stats::{Count, CountOf, Counts, Timed};
+use results::conclusion;
+use results::format::{count, rate};
+use results::{Bottleneck, Rates, Scenario, Step};
+use stats::{CountOf, Timed};
 
 use crate::reading;
-use crate::step_table::sizes_of_rooms;
 use crate::style::{Colour, Style, Words};
 use crate::text::row::Rows;
+use crate::text::told::{errors, others, resources, slow_time, timed};
 use crate::text::{absences, says};
 
-/// The column where the values of the lines below the first begin.
-const LABEL_WIDTH: usize = 12;
-/// The width of one figure, its name included: a row of them has 80 columns.
-const CELL_WIDTH: usize = 13;
+/// Where the values of the lines below the first begin.
+const LABEL_WIDTH: usize = 14;
+/// The width of one metric, its name included: a row of them has 80 columns.
+const CELL_WIDTH: usize = 11;
 
 /// The share of messages completed from which a server keeps up.
 const KEPT_UP_SHARE: f64 = 0.99;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// The lines of one step, each ending in a newline, for printing as soon as the step ends. A percentile with too
-/// few samples is followed by `?`.
-pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
+/// The lines of one step, each ending in a newline. A percentile with too few samples is followed by `?`.
+pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     let rows = Rows { style, indent: 2, label: LABEL_WIDTH };
     let row = |label: &str, text: &str| rows.row(label, text);
     let mut lines = vec![first_line(scenario, step, style)];
-    lines.extend(timed(scenario, step, style).iter().map(|(label, text)| row(label, text)));
+    lines.extend(timed(step).map(|timed| row(timed.words(), &percentiles(step, timed))));
     lines.extend(connections(step).map(|text| row("clients", &text)));
     lines.extend(messages(step).map(|text| row("messages", &text)));
     lines.extend(pushes(step).map(|text| row("pushes", &text)));
     lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
-    lines.extend(step.errors.iter().map(|(kind, error)| {
-        let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
-        let text = format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example);
-        rows.painted("error", &text, Some(Colour::Yellow))
-    }));
+    lines.extend(errors(step).iter().map(|text| rows.painted("error", text, Some(Colour::Yellow))));
     lines.extend(slow_time(step).map(|text| row("slow time", &text)));
     lines.extend(resources(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(step.broken().map(|limit| {
@@ -50,53 +45,7 @@ pub fn step_lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A label and the percentiles of each figure that is worth a line. Where every message was sent in time, the service time is the round trip,
-/// which is not said twice; nor is what the table after an HTTP run has.
-fn timed(scenario: Scenario, step: &Step, style: &Style) -> Vec<(&'static str, String)> {
-    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
-    let is_shown = |timed: Timed| {
-        shown(step).contains(&timed)
-            || timed == Timed::Handshake && style.words == Words::Own && step.figures.delivery.is_empty()
-            || tells_rooms_apart && timed.facts().rooms.is_some()
-            || [Timed::Join, Timed::Leave, Timed::Presence, Timed::PushGap, Timed::PushAge].contains(&timed)
-    };
-    let is_told_already = |timed: Timed| {
-        timed == Timed::Service
-            && style.words == Words::Own
-            && percentiles(step, Timed::Rtt) == percentiles(step, Timed::Service)
-    };
-    let is_in_table = |timed: Timed| {
-        scenario == Scenario::Http
-            && style.words == Words::Own
-            && [Timed::Rtt, Timed::Handshake].contains(&timed)
-    };
-    let figures = step.figures.iter().filter(|(_, figure)| !figure.is_empty()).map(|(timed, _)| timed);
-    let figures = figures.filter(|&timed| is_shown(timed) && !is_told_already(timed) && !is_in_table(timed));
-    figures.map(|timed| (label(timed), percentiles(step, timed))).collect()
-}
-
-/// The label of a figure's line.
-fn label(timed: Timed) -> &'static str {
-    timed.facts().rooms.unwrap_or(timed.name())
-}
-
-/// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
-fn shown(step: &Step) -> &'static [Timed] {
-    let figures = &step.figures;
-    if !figures.recovery.is_empty() {
-        return &[Timed::Recovery, Timed::Handshake, Timed::Rtt];
-    }
-    if !figures.replay.is_empty() {
-        return &[Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Replay];
-    }
-    match (figures.rtt.is_empty(), figures.delivery.is_empty()) {
-        (true, true) => &[Timed::Handshake],
-        (false, true) => &[Timed::Rtt, Timed::Service],
-        (_, false) => &[Timed::Rtt, Timed::Delivery, Timed::Completion],
-    }
-}
-
-/// The load asked of the step; or websocket-bench's line.
+/// What was asked of the step; or websocket-bench's line.
 fn first_line(scenario: Scenario, step: &Step, style: &Style) -> String {
     match style.words {
         Words::WebsocketBench(percentile) => line_of_websocket_bench(step, percentile),
@@ -130,12 +79,12 @@ fn percentiles(step: &Step, figure: Timed) -> String {
 /// Said only when it is not simply all of them. Clients are counted once, however often they connected.
 fn connections(step: &Step) -> Option<String> {
     let counts = &step.counts;
-    let (usable, all_clients) = match step.reached {
+    let (connected, all_clients) = match step.reached {
         Some(reached) => (reached, step.clients),
         None => (counts.connected, counts.connects),
     };
     let rate = step.rates.connects_per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
-    let all = usable == all_clients
+    let all = connected == all_clients
         && counts.connected == counts.connects
         && counts.disconnects + counts.left + counts.not_back + counts.slow + counts.tls_resumed == 0
         && step.joins() == 0;
@@ -146,8 +95,8 @@ fn connections(step: &Step) -> Option<String> {
         .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
     let again = again.unwrap_or_default();
     Some(format!(
-        "{} of {} usable{rate}{again}{}",
-        count(usable),
+        "{} of {} connected{rate}{again}{}",
+        count(connected),
         count(all_clients),
         others(counts, CountOf::Connections)
     ))
@@ -182,55 +131,6 @@ fn pushes(step: &Step) -> Option<String> {
 fn completed(rates: &Rates) -> Option<f64> {
     let (_, sent, completed) = (rates.asked_per_s?, rates.sent_per_s?, rates.achieved_per_s?);
     (0.0 < completed && completed < KEPT_UP_SHARE * sent).then_some(completed)
-}
-
-/// The counts that the sentence leaves out, as far as there are any.
-fn others(counts: &Counts, of: CountOf) -> String {
-    let said = |(counted, &n): (Count, &u64)| {
-        let words = counted.facts().words.filter(|_| n > 0 && counted.facts().of == of)?;
-        Some(format!(", {} {words}", count(n)))
-    };
-    counts.iter().filter_map(said).collect()
-}
-
-/// The owners of the slow messages' time, with the programs that had the CPU that was waited for.
-fn slow_time(step: &Step) -> Option<String> {
-    let (from_ns, owners) = verdict::slow_time(step)?;
-    Some(format!("rtt from {}: {}", duration(from_ns), owners.told(step)))
-}
-
-/// Usage by owner; a generator that is known stands beside a server that is not seen.
-fn resources(step: &Step) -> Vec<(&'static str, String)> {
-    let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
-    let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());
-    let unseen = generator.as_ref().map(|_| "not seen".to_owned());
-    let known = [("server", server.or(unseen)), ("generator", generator)];
-    known.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
-}
-
-/// Its CPU is of what it may have: 100% is one core, and of more than one it is said of how many percent.
-fn server_use(server: &ServerUse) -> String {
-    let whole = server.cores.map_or(0.0, |cores| 100.0 * cores);
-    let of = if whole > 100.0 { format!(" of {whole:.0}%") } else { String::new() };
-    let used = cpu_and_memory(server.cpu_percent_mean, &of, server.rss_bytes_peak);
-    let program = server.name.as_ref().zip(server.pid).map(|(name, pid)| format!("  {name} (pid {pid})"));
-    used + &program.unwrap_or_default()
-}
-
-fn generator_use(generator: &GeneratorUse) -> String {
-    let mut text = cpu_and_memory(generator.cpu_percent_mean, "", generator.rss_bytes_peak);
-    if !generator.loop_lag.is_empty() {
-        text += &format!("  loop lag p99 {}", duration(generator.loop_lag.quantile_ns(0.99)));
-    }
-    text
-}
-
-fn cpu_and_memory(cpu_percent: Option<f64>, of: &str, rss_bytes: Option<u64>) -> String {
-    let parts = [
-        cpu_percent.map(|cpu| format!("CPU {cpu:.0}%{of}")),
-        rss_bytes.map(|rss| format!("RSS {}", bytes(rss as f64))),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
 fn bottleneck(step: &Step) -> Option<(String, Option<Colour>)> {
@@ -270,13 +170,13 @@ mod tests {
                 step.figures.service.record_n_ns(ms * 1_000_000, n);
             }
             let style = Style { words: Words::WebsocketBench(95.0), ..Style::PLAIN };
-            assert_eq!(step_lines(Scenario::Broadcast, &step, &style).lines().next(), Some(line));
+            assert_eq!(lines(Scenario::Broadcast, &step, &style).lines().next(), Some(line));
         }
     }
 
     /// The step's lines, with keys for its findings.
     fn plain(scenario: Scenario, step: Step) -> String {
-        let text = step_lines(scenario, &step, &Style::PLAIN);
+        let text = lines(scenario, &step, &Style::PLAIN);
         sample::keyed(&Run { scenario, steps: vec![step], ..Run::default() }, &text)
     }
 
@@ -284,30 +184,30 @@ mod tests {
     fn a_broadcast_step() {
         assert_snapshot!(plain(Scenario::Broadcast, sample::broadcast_step()), @"
         1,000 clients
-          rtt         p50 37.5ms    p95 63.2ms    p99 65.4ms    p99.9 66.0ms? max 66.0ms
-          delivery    p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
-          completion  p50 50.0ms    p95 68.0ms    p99 69.6ms    p99.9 70.0ms? max 70.0ms
-          messages    1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
-          server      CPU 62%  RSS 87.0 MiB
-          generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
-          bottleneck  none: none.saturated
+          round trip    p50 37.5ms  p95 63.2ms  p99 65.4ms  p99.9 66.0ms? max 66.0ms
+          delivery      p50 36.0ms  p95 66.6ms  p99 69.4ms  p99.9 70.0ms max 70.0ms
+          last receiver p50 50.0ms  p95 68.0ms  p99 69.6ms  p99.9 70.0ms? max 70.0ms
+          messages      1,000 sent at 50.0/s, 1,000,000 of 1,000,000 received
+          server        62% of a core, 87.0 MiB
+          generator     31% of a core, 9.00 MiB, p99 of its lag 80µs
+          bottleneck    none: none.saturated
         ");
     }
 
     #[test]
     fn rooms_of_several_sizes_are_told_apart() {
-        let text = step_lines(Scenario::Broadcast, &sample::step_in_rooms(), &Style::PLAIN);
+        let text = lines(Scenario::Broadcast, &sample::step_in_rooms(), &Style::PLAIN);
         let told: Vec<&str> =
             text.lines().filter(|line| line.contains("rooms") || line.contains("delivery")).collect();
         assert_snapshot!(told.join("\n"), @"
-        delivery    p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
-        rooms ≤10   p50 11.0ms    p95 19.1ms    p99 19.8ms    p99.9 20.0ms  max 20.0ms
-        rooms ≤1k   p50 36.0ms    p95 66.6ms    p99 69.4ms    p99.9 70.0ms  max 70.0ms
+        delivery      p50 36.0ms  p95 66.6ms  p99 69.4ms  p99.9 70.0ms max 70.0ms
+        rooms ≤10     p50 11.0ms  p95 19.1ms  p99 19.8ms  p99.9 20.0ms max 20.0ms
+        rooms ≤1k     p50 36.0ms  p95 66.6ms  p99 69.4ms  p99.9 70.0ms max 70.0ms
         ");
         let mut alike = sample::step_in_rooms();
         alike.figures.delivery_101_1000 = Histogram::new();
         assert!(
-            !step_lines(Scenario::Broadcast, &alike, &Style::PLAIN).contains("rooms"),
+            !lines(Scenario::Broadcast, &alike, &Style::PLAIN).contains("rooms"),
             "they are all deliveries"
         );
     }
@@ -316,20 +216,20 @@ mod tests {
     fn a_step_in_trouble() {
         assert_snapshot!(plain(Scenario::Broadcast, sample::troubled_step()), @"
         4,000 clients
-          rtt         p50 3.34s     p95 6.40s?    p99 6.67s?    p99.9 6.73s?  max 6.73s
-          delivery    p50 3.51s     p95 6.65s     p99 6.93s     p99.9 7.00s   max 7.00s
-          completion  p50 ≥ 3.72s   p95 ≥ 6.67s?  p99 ≥ 6.93s?  p99.9 ≥ 7.00s? max ≥ 7.00s
-          clients     3,980 of 4,000 usable, 15 timed out, 5 failed
-          messages    100 sent at 50.0/s, 397,510 of 398,000 received, 490 missing, 1,200 late, 3 duplicate
-          error       refused 5, 2.0s to 6.0s: connection refused
-          server      CPU 99%  RSS 87.0 MiB
-          generator   CPU 31%  RSS 9.00 MiB  loop lag p99 80µs
-          broken      rtt.p95<=250ms was 6.40s
-          broken      loss.clients
-          broken      loss.missing
-          broken      loss.wrong
-          bottleneck  server: server.cpu
-          mark        caveat.samples
+          round trip    p50 3.34s   p95 6.40s?  p99 6.67s?  p99.9 6.73s? max 6.73s
+          delivery      p50 3.51s   p95 6.65s   p99 6.93s   p99.9 7.00s max 7.00s
+          last receiver p50 ≥ 3.72s p95 ≥ 6.67s? p99 ≥ 6.93s? p99.9 ≥ 7.00s? max ≥ 7.00s
+          clients       3,980 of 4,000 connected, 15 timed out, 5 failed
+          messages      100 sent at 50.0/s, 397,510 of 398,000 received, 490 missing, 1,200 late, 3 duplicate
+          error         refused 5, 2.0s to 6.0s: connection refused
+          server        99% of a core, 87.0 MiB
+          generator     31% of a core, 9.00 MiB, p99 of its lag 80µs
+          broken        rtt.p95<=250ms was 6.40s
+          broken        loss.clients
+          broken        loss.missing
+          broken        loss.wrong
+          bottleneck    WHY
+          mark          caveat.samples
         ");
     }
 
@@ -354,10 +254,10 @@ mod tests {
         (step.clients, step.reached) = (20, Some(20));
         step.counts =
             Counts { connects: 25, connected: 24, connect_timeouts: 1, disconnects: 4, ..Counts::default() };
-        assert_eq!(line(&step), "20 of 20 usable, 24 of 25 connections made, 1 timed out, 4 lost");
+        assert_eq!(line(&step), "20 of 20 connected, 24 of 25 connections made, 1 timed out, 4 lost");
         (step.clients, step.reached, step.usable) = (5, Some(5), Some(1));
         step.counts = Counts { connects: 5, connected: 5, disconnects: 5, ..Counts::default() };
-        assert_eq!(line(&step), "5 of 5 usable, 5 lost");
+        assert_eq!(line(&step), "5 of 5 connected, 5 lost");
         assert_eq!(step.unusable(), 0, "they were lost, and that is another count");
     }
 
@@ -365,11 +265,11 @@ mod tests {
     fn an_echo_step_shows_microseconds() {
         assert_snapshot!(plain(Scenario::Echo, sample::echo_step()), @"
         10,000 clients
-          handshake   p50 7.15ms    p95 13.3ms    p99 13.9ms    p99.9 14.0ms  max 14.0ms
-          rtt         p50 1.20ms    p95 2.23ms    p99 2.32ms    p99.9 2.34ms  max 2.35ms
-          messages    300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
-          server      CPU 41%
-          bottleneck  none: none.saturated
+          handshake     p50 7.15ms  p95 13.3ms  p99 13.9ms  p99.9 14.0ms max 14.0ms
+          round trip    p50 1.20ms  p95 2.23ms  p99 2.32ms  p99.9 2.34ms max 2.35ms
+          messages      300,000 sent at 10,000/s of 10,000/s, 300,000 of 300,000 received
+          server        41% of a core
+          bottleneck    none: none.saturated
         ");
     }
 
@@ -377,17 +277,17 @@ mod tests {
     fn the_server_s_cpu_is_of_all_its_cores() {
         let mut step = sample::broadcast_step();
         step.server.as_mut().unwrap().cores = Some(2.0);
-        let text = step_lines(Scenario::Echo, &step, &Style::PLAIN);
-        assert!(text.contains("  server      CPU 62% of 200%  RSS 87.0 MiB\n"), "{text}");
+        let text = lines(Scenario::Echo, &step, &Style::PLAIN);
+        assert!(text.contains("  server        31% of 2 cores, 87.0 MiB\n"), "{text}");
     }
 
     #[test]
     fn an_idle_step_has_no_rtt() {
         assert_snapshot!(plain(Scenario::Idle, sample::idle_step()), @"
         20,000 clients
-          handshake   p50 2.15ms    p95 3.81ms    p99 3.96ms    p99.9 4.00ms  max 4.00ms
-          clients     20,000 of 20,000 usable at 200/s
-          bottleneck  unknown: unknown.server_unseen
+          handshake     p50 2.15ms  p95 3.81ms  p99 3.96ms  p99.9 4.00ms max 4.00ms
+          clients       20,000 of 20,000 connected at 200/s
+          bottleneck    unknown: unknown.server_unseen
         ");
     }
 
@@ -395,14 +295,14 @@ mod tests {
     fn a_server_cannot_write_to_the_terminal() {
         let mut step = sample::broadcast_step();
         step.errors.add("bad_status", 0, "HTTP/1.1 200 \x1b[2J\r\nnext");
-        let text = step_lines(Scenario::Broadcast, &step, &Style::PLAIN);
+        let text = lines(Scenario::Broadcast, &step, &Style::PLAIN);
         assert!(text.contains("bad_status 1, 0.0s to 0.0s: HTTP/1.1 200 ·[2J··next\n"), "{text}");
     }
 
     #[test]
     fn colours_only_change_colours() {
         let ansi =
-            step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
+            lines(Scenario::Broadcast, &sample::troubled_step(), &Style { ansi: true, ..Style::PLAIN });
         let mut plain = String::new();
         for (i, part) in ansi.split('\x1b').enumerate() {
             plain += if i == 0 { part } else { part.split_once('m').unwrap().1 };
@@ -411,7 +311,7 @@ mod tests {
         let trimmed: Vec<_> = plain.lines().map(str::trim_end).collect();
         assert_eq!(
             trimmed.join("\n") + "\n",
-            step_lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN)
+            lines(Scenario::Broadcast, &sample::troubled_step(), &Style::PLAIN)
         );
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::sample;
 
 fn in_words(words: Words, run: &Run) -> String {
-    sample::keyed(run, &summary(run, &Style { words, ..Style::PLAIN }))
+    sample::keyed(run, &lines(run, &Style { words, ..Style::PLAIN }))
 }
 
 #[test]
@@ -12,9 +12,10 @@ fn a_broadcast_run_that_broke() {
     assert_snapshot!(in_words(Words::WebsocketBench(95.0), &sample::broadcast_run()), @"
     Missing received broadcasts: expected 1398000, got 1397510
 
-    how much  held.clients
-    breaks    breaks.at
-    trust     caveat.samples
+
+    RESULT    FAILED
+    WHY       WHY
+    CAVEATS   caveat.samples
     ");
 }
 
@@ -26,20 +27,22 @@ fn an_echo_run_ends_with_wsdemos_table_if_that_is_asked_for() {
     latency           1.20ms    664µs   1.20ms   2.23ms   2.32ms   2.34ms
     connection timeouts 0
 
-    how much  10,000 clients, 10,000 messages/s
-    breaks    breaks.not
-    trust     nothing speaks against these figures
+
+    RESULT    PASSED
+    WHY       WHY
+    CAVEATS   none
     ");
 }
 
 #[test]
 fn a_search_ends_with_its_capacity() {
     assert_snapshot!(in_words(Words::Own, &sample::search_run()), @"
-    how much  held.capacity
     knee      latency outgrows load above 50.0 messages/s (47.0ms)
     memory    32.2 KiB per client ± 239 B (95% CI)
-    breaks    breaks.at
-    trust     caveat.samples
+
+    RESULT    PASSED
+    WHY       WHY
+    CAVEATS   caveat.samples
     ");
 }
 
@@ -50,22 +53,23 @@ fn a_sweep_ends_with_what_was_safe_at_each_level() {
           50        200/s       10,000/s            -          200/s        400/s
          100       80.0/s        8,000/s            -          160/s        160/s
 
-    how much  held.rates
-    breaks    breaks.at
-    trust     nothing speaks against these figures
+
+    RESULT    PASSED
+    WHY       WHY
+    CAVEATS   none
     ");
 }
 
 #[test]
 fn on_a_terminal_nothing_is_broken_but_between_fields() {
     let style = Style { columns: Some(80), ..Style::PLAIN };
-    let text = summary(&sample::broadcast_run(), &style);
+    let text = lines(&sample::broadcast_run(), &style);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let unbroken = text.replace("\n          ", " ");
     assert_snapshot!(sample::keyed(&sample::broadcast_run(), &unbroken), @"
-    how much  held.clients
-    breaks    breaks.at
-    trust     caveat.samples
+    RESULT    FAILED
+    WHY       WHY
+    CAVEATS   caveat.samples
     ");
 }
 
@@ -89,8 +93,7 @@ fn a_calibrated_run_quotes_the_ceiling() {
 fn an_empty_run_says_so() {
     let run = Run { verdict: results::verdict::conclude(&[]), ..Run::default() };
     assert_snapshot!(in_words(Words::Own, &run), @"
-    how much  nothing was measured
-    breaks    nothing was measured
-    trust     nothing was measured
+    RESULT    UNCLEAR: nothing was measured
+    CAVEATS   nothing was measured
     ");
 }

@@ -1,0 +1,43 @@
+//! Whether the terminal has more than ASCII.
+
+use std::env;
+
+/// Variables that name the character set; the first that is set speaks (POSIX, "Locale Variables").
+const LOCALE: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
+/// Terminals without other signs: the console of Linux has 256 or 512 of them.
+const TERMINALS: [&str; 2] = ["dumb", "linux"];
+
+/// Whether locale or terminal say that there is only ASCII. Where no locale is set, as in most containers, whatever shows the
+/// output is taken for a terminal of today.
+pub(crate) fn is_ascii() -> bool {
+    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    has_ascii_alone(LOCALE.iter().find_map(|name| set(name)).as_deref(), set("TERM").as_deref())
+}
+
+fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
+    let is_unicode = |locale: &str| {
+        let locale = locale.to_ascii_lowercase();
+        locale.ends_with("utf-8") || locale.ends_with("utf8")
+    };
+    locale.is_some_and(|locale| !is_unicode(locale)) || terminal.is_some_and(|name| TERMINALS.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locale_and_terminal_decide() {
+        for (locale, terminal, expected) in [
+            (None, None, false),
+            (Some("C.UTF-8"), Some("xterm-256color"), false),
+            (Some("de_DE.utf8"), None, false),
+            (Some("C"), None, true),
+            (Some("en_US.ISO-8859-1"), Some("xterm"), true),
+            (None, Some("dumb"), true),
+            (Some("C.UTF-8"), Some("linux"), true),
+        ] {
+            assert_eq!(has_ascii_alone(locale, terminal), expected, "{locale:?} {terminal:?}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The page of a run's only step: checks, latencies, resources.
+
+use results::conclusion;
+use results::format::{count, rate, statuses};
+use results::standing::{self, Check};
+use results::{Scenario, Step};
+use stats::{Count, CountOf, Timed};
+
+use crate::reading;
+use crate::style::{Colour, Style};
+use crate::text::row::Rows;
+use crate::text::told::{self, others};
+use crate::text::{absences, says};
+
+/// Where the values of checks and resources begin.
+const LABEL_WIDTH: usize = 11;
+/// Where the values of latencies begin: `last receiver` has 13 letters.
+const METRIC_WIDTH: usize = 14;
+/// The width of a latency: `≥ 6.93s?` and what keeps it apart.
+const CELL_WIDTH: usize = 9;
+/// The width of a number of samples: `1,000,000`.
+const COUNT_WIDTH: usize = 11;
+
+/// What is said where nothing of it was counted.
+const CLEAN: &str = ", nothing lost, duplicated, out of order or corrupt";
+
+const COLUMNS: [(&str, f64); 5] =
+    [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+/// All lines of the step, each ending in a newline.
+pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
+    let parts = [
+        vec![told::load(scenario, step)],
+        checks(scenario, step, style),
+        latencies(step, style),
+        rest(step, style),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).map(|part| part.join("\n"));
+    parts.collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+/// What was to happen and what did, with ✓ or ✗ where a limit is on it.
+fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
+    let rows = Rows { style, indent: 0, label: LABEL_WIDTH + 2 };
+    let line = |check: Option<Check>, label: &str, text: &str| {
+        let passes = check.map(|check| standing::passes(step, check));
+        mark(&rows, passes, label, text)
+    };
+    let mut lines = vec![line(Some(Check::Connected), "connected", &connected(step))];
+    lines.extend(answered(scenario, step).map(|(label, text)| line(Some(Check::Delivered), label, &text)));
+    lines.extend(pushes(step).map(|text| line(Some(Check::Pushed), "pushes", &text)));
+    lines.extend(rates(scenario, step).map(|(check, text)| line(check, "rate", &text)));
+    lines.extend(step.limits.iter().chain(&step.stop).map(|limit| {
+        let was = conclusion::actual(limit).unwrap_or_else(|| "not measured".into());
+        mark(&rows, Some(limit.passed), "limit", &format!("{}  was {was}", limit.limit))
+    }));
+    lines
+}
+
+fn mark(rows: &Rows<'_>, passes: Option<bool>, label: &str, text: &str) -> String {
+    let (sign, colour) = match passes {
+        None => (" ", None),
+        Some(true) => ("✓", None),
+        Some(false) => ("✗", Some(Colour::Red)),
+    };
+    rows.painted(&format!("{sign} {label}"), text, colour)
+}
+
+/// Clients are counted once, however often they connected.
+fn connected(step: &Step) -> String {
+    let counts = &step.counts;
+    let (connected, all) = match step.reached {
+        Some(reached) => (reached, step.clients),
+        None => (counts.connected, counts.connects),
+    };
+    let rate = step.rates.connects_per_s.map(|per_s| format!(", {}", rate(per_s, ""))).unwrap_or_default();
+    let again = (step.reached.is_some() && counts.connects > all)
+        .then(|| format!(", {} of {} connections made", count(counts.connected), count(counts.connects)));
+    let (again, others) = (again.unwrap_or_default(), others(counts, CountOf::Connections));
+    format!("{} of {}{rate}{again}{others}", count(connected), count(all))
+}
+
+/// What was due and came; and that nothing else did, or what.
+fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
+    let counts = &step.counts;
+    if !counts.has_messages() {
+        return None;
+    }
+    let has_trouble = Count::ALL.into_iter().any(|count| count.facts().is_trouble && *counts.get(count) > 0);
+    let is_copies = counts.expected > counts.sent || !step.figures.delivery.is_empty();
+    let label = if is_copies { "delivered" } else { "answered" };
+    let (received, expected) = (count(counts.received), count(counts.expected));
+    let clean = match has_trouble {
+        false if scenario != Scenario::Http => CLEAN,
+        _ => "",
+    };
+    let statuses = (!step.statuses.is_empty()).then(|| format!(", {}", statuses(&step.statuses)));
+    let (statuses, others) = (statuses.unwrap_or_default(), others(counts, CountOf::Messages));
+    Some((label, format!("{received} of {expected}{clean}{statuses}{others}")))
+}
+
+/// What the server said by itself, and how often each client heard something.
+fn pushes(step: &Step) -> Option<String> {
+    let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
+    let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
+    let others = others(&step.counts, CountOf::Pushes);
+    Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
+}
+
+/// What was sent and completed a second; in an open model, of what was asked.
+fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
+    let sends = scenario.facts().sends;
+    let completed = step.rates.achieved_per_s?;
+    let Some(asked) = step.rates.asked_per_s else {
+        return (completed > 0.0).then(|| (None, rate(completed, sends)));
+    };
+    let kept = step.kept_percent().filter(|kept| *kept < standing::RATE_PERCENT_MIN);
+    let missed =
+        kept.map(|kept| format!(", {kept:.1}% completed in time ({}% required)", standing::RATE_PERCENT_MIN));
+    let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
+    Some((Some(Check::Rate), rates + &missed.unwrap_or_default()))
+}
+
+/// A table of what was timed, and what its rows mean.
+fn latencies(step: &Step, style: &Style) -> Vec<String> {
+    let metrics: Vec<Timed> = told::timed(step).collect();
+    let cells = |cells: [String; 5]| cells.map(|cell| format!("{cell:>CELL_WIDTH$}")).concat();
+    let names = cells(COLUMNS.map(|(name, _)| name.to_owned()));
+    let mut lines = vec![format!("{:METRIC_WIDTH$}{names}{:>COUNT_WIDTH$}", "latency", "samples")];
+    lines.extend(metrics.iter().map(|&timed| {
+        let values = cells(COLUMNS.map(|(_, q)| reading::marked_quantile(step, timed, q)));
+        let samples = count(step.figures.get(timed).count());
+        format!("{:METRIC_WIDTH$}{values}{samples:>COUNT_WIDTH$}", timed.words())
+    }));
+    if metrics.is_empty() {
+        return Vec::new();
+    }
+    let is_uncertain = lines.iter().any(|line| line.contains('?'));
+    let spans = metrics.iter().map(|timed| format!("{}: {}", timed.words(), timed.facts().span));
+    let uncertain = is_uncertain.then(|| "?: too few samples above it".to_owned());
+    let legend = spans.chain(uncertain).collect::<Vec<_>>().join("; ");
+    lines.push(Rows { style, indent: 1, label: 1 }.painted("", &legend, Some(Colour::Dim)));
+    lines
+}
+
+/// Kinds of messages, roles, absences, errors, resources, and where the time of slow messages went.
+fn rest(step: &Step, style: &Style) -> Vec<String> {
+    let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
+    let mut lines: Vec<String> =
+        says::lines(step).iter().map(|(label, text)| rows.row(label, text)).collect();
+    lines.extend(absences::lines(step).iter().map(|text| rows.row("away", text)));
+    lines.extend(told::errors(step).iter().map(|text| rows.painted("error", text, Some(Colour::Yellow))));
+    lines.extend(told::resources(step).iter().map(|(label, text)| rows.row(label, text)));
+    lines.extend(told::slow_time(step).map(|text| rows.row("slow time", &text)));
+    lines
+}
+
+#[cfg(test)]
+mod tests;

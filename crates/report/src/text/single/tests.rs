@@ -1,0 +1,79 @@
+use insta::assert_snapshot;
+
+use results::Run;
+
+use super::*;
+use crate::sample;
+
+/// The step's lines, with keys for its findings and metrics.
+fn plain(scenario: Scenario, step: Step) -> String {
+    let text = lines(scenario, &step, &Style::PLAIN).replace(CLEAN, "; CLEAN");
+    let spans = Timed::ALL.into_iter().map(|timed| timed.facts().span);
+    let text = spans.fold(text, |text, span| text.replace(&format!(": {span}"), ""));
+    sample::keyed(&Run { scenario, steps: vec![step], ..Run::default() }, &text)
+}
+
+#[test]
+fn broadcast_step_has_checks_and_latencies() {
+    assert_snapshot!(plain(Scenario::Broadcast, sample::broadcast_step()), @"
+    1,000 clients · closed model · 20.0s
+
+    ✓ connected  1,000 of 1,000
+    ✓ delivered  1,000,000 of 1,000,000; CLEAN
+      rate       50.0 messages/s
+    ✓ limit      rtt.p95<=250ms  was 63.0ms
+
+    latency             p50      p95      p99    p99.9      max    samples
+    round trip       37.5ms   63.2ms   65.4ms  66.0ms?   66.0ms      1,000
+    delivery         36.0ms   66.6ms   69.4ms   70.0ms   70.0ms    100,000
+    last receiver    50.0ms   68.0ms   69.6ms  70.0ms?   70.0ms      1,000
+      round trip; delivery; last receiver; ?: too few samples above it
+
+    server     62% of a core, 87.0 MiB
+    generator  31% of a core, 9.00 MiB, p99 of its lag 80µs
+    ");
+}
+
+#[test]
+fn step_in_trouble_says_what_failed() {
+    assert_snapshot!(plain(Scenario::Broadcast, sample::troubled_step()), @"
+    4,000 clients · closed model · 20.0s
+
+    ✗ connected  3,980 of 4,000, 15 timed out, 5 failed
+    ✗ delivered  397,510 of 398,000, 490 missing, 1,200 late, 3 duplicate
+      rate       50.0 messages/s
+    ✗ limit      rtt.p95<=250ms  was 6.40s
+
+    latency             p50      p95      p99    p99.9      max    samples
+    round trip        3.34s   6.40s?   6.67s?   6.73s?    6.73s        100
+    delivery          3.51s    6.65s    6.93s    7.00s    7.00s    100,000
+    last receiver   ≥ 3.72s ≥ 6.67s? ≥ 6.93s? ≥ 7.00s?  ≥ 7.00s        100
+      round trip; delivery; last receiver; ?: too few samples above it
+
+    error      refused 5, 2.0s to 6.0s: connection refused
+    server     99% of a core, 87.0 MiB
+    generator  31% of a core, 9.00 MiB, p99 of its lag 80µs
+    ");
+}
+
+#[test]
+fn idle_step_has_no_round_trip() {
+    assert_snapshot!(plain(Scenario::Idle, sample::idle_step()), @"
+    20,000 clients · 30.0s
+
+    ✓ connected  20,000 of 20,000, 200/s
+
+    latency             p50      p95      p99    p99.9      max    samples
+    handshake        2.15ms   3.81ms   3.96ms   4.00ms   4.00ms     20,000
+      handshake
+    ");
+}
+
+#[test]
+fn no_line_is_wider_than_a_terminal() {
+    let style = Style { columns: Some(80), ..Style::PLAIN };
+    for step in [sample::troubled_step(), sample::step_in_rooms(), sample::echo_step()] {
+        let text = lines(Scenario::Broadcast, &step, &style);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Parts of sentences about a step that more than one layout has.
+
+use results::format::{bytes, clients, count, duration, rate};
+use results::{GeneratorUse, Run, Scenario, ServerUse, Step, verdict};
+use stats::{Count, CountOf, Counts, Timed};
+
+use crate::step_table::sizes_of_rooms;
+
+/// What runs, and against what: `throng broadcast · json · ws://127.0.0.1:9000/ws`.
+pub(super) fn head(run: &Run) -> String {
+    let protocol = Some(&run.dialect).filter(|_| run.scenario.facts().has_dialects);
+    let server = run.target.name.as_ref().map(|name| match &run.target.version {
+        Some(version) => format!("{name} {version}"),
+        None => name.clone(),
+    });
+    let server = server.map(|server| format!(" ({server})")).unwrap_or_default();
+    let target = format!("{}{server}", run.target.url);
+    let parts = [Some(format!("throng {}", run.scenario)), protocol.cloned(), Some(target)];
+    results::format::printable(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")) + "\n"
+}
+
+/// What was asked of a step: `200 clients · open model, 50.0 messages/s · 10.0s`.
+pub(super) fn load(scenario: Scenario, step: &Step) -> String {
+    let facts = scenario.facts();
+    let model = match step.rates.asked_per_s {
+        Some(per_s) => Some(format!("open model, {}", rate(per_s, facts.sends))),
+        None if step.counts.sent > 0 && facts.is_loop => Some("closed model".to_owned()),
+        None => None,
+    };
+    let lasted = (step.duration_ns > 0).then(|| duration(step.duration_ns));
+    let parts = [Some(clients(step.clients)), model, lasted];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Metrics worth a line of their own, in the order of the table. Where every message was sent in time, the service time is the
+/// round trip, which is not said twice.
+pub(super) fn timed(step: &Step) -> impl Iterator<Item = Timed> {
+    let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
+    let is_shown = move |timed: &Timed| {
+        !step.figures.get(*timed).is_empty()
+            && (shown(step).contains(timed)
+                || *timed == Timed::Handshake && step.figures.delivery.is_empty()
+                || tells_rooms_apart && timed.facts().rooms.is_some()
+                || [Timed::Join, Timed::Leave, Timed::Presence, Timed::PushGap, Timed::PushAge]
+                    .contains(timed))
+    };
+    let is_told_already = |timed: &Timed| {
+        *timed == Timed::Service
+            && step.figures.get(Timed::Rtt).summary() == step.figures.get(Timed::Service).summary()
+    };
+    Timed::ALL.into_iter().filter(move |timed| is_shown(timed) && !is_told_already(timed))
+}
+
+/// The figures worth a line: a fan-out is told by its deliveries, an echo by its service time, connecting by itself.
+fn shown(step: &Step) -> &'static [Timed] {
+    let figures = &step.figures;
+    if !figures.recovery.is_empty() {
+        return &[Timed::Recovery, Timed::Handshake, Timed::Rtt];
+    }
+    if !figures.replay.is_empty() {
+        return &[Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Replay];
+    }
+    match (figures.rtt.is_empty(), figures.delivery.is_empty()) {
+        (true, true) => &[Timed::Handshake],
+        (false, true) => &[Timed::Rtt, Timed::Service],
+        (_, false) => &[Timed::Rtt, Timed::Delivery, Timed::Completion],
+    }
+}
+
+/// What the sentence is not about, as far as there was any.
+pub(super) fn others(counts: &Counts, of: CountOf) -> String {
+    let said = |(counted, &n): (Count, &u64)| {
+        let words = counted.facts().words.filter(|_| n > 0 && counted.facts().of == of)?;
+        Some(format!(", {} {words}", count(n)))
+    };
+    counts.iter().filter_map(said).collect()
+}
+
+/// Each kind of error: how often, when, and the first of them.
+pub(super) fn errors(step: &Step) -> Vec<String> {
+    let errors = step.errors.iter().map(|(kind, error)| {
+        let (first_s, last_s) = (error.first_ns as f64 / 1e9, error.last_ns as f64 / 1e9);
+        format!("{kind} {}, {first_s:.1}s to {last_s:.1}s: {}", count(error.count), error.example)
+    });
+    errors.collect()
+}
+
+/// Whose the time of the slow messages was, with the programs that had the CPU that was waited for.
+pub(super) fn slow_time(step: &Step) -> Option<String> {
+    let (from_ns, owners) = verdict::slow_time(step)?;
+    Some(format!("{} or longer: {}", duration(from_ns), owners.told(step)))
+}
+
+/// Who used how much; a generator that is known stands beside a server that is not seen.
+pub(super) fn resources(step: &Step) -> Vec<(&'static str, String)> {
+    let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
+    let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());
+    let unseen = generator.as_ref().map(|_| "not seen".to_owned());
+    let known = [("server", server.or(unseen)), ("generator", generator)];
+    known.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+}
+
+/// `rails (pid 4711)  8% of 2 cores, 103 MiB`. Its CPU is a share of all cores that it may use.
+fn server_use(server: &ServerUse) -> String {
+    let cores = server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0);
+    let of = if cores == 1.0 { "a core".to_owned() } else { format!("{cores:.3} cores").replace(".000", "") };
+    let used = cpu_and_memory(server.cpu_percent_mean.map(|cpu| cpu / cores), &of, server.rss_bytes_peak);
+    let program = server.name.as_ref().zip(server.pid).map(|(name, pid)| format!("{name} (pid {pid})"));
+    [program, Some(used)].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// `1% of a core, 20 MiB, up to 166ms late`.
+fn generator_use(generator: &GeneratorUse) -> String {
+    let used = cpu_and_memory(generator.cpu_percent_mean, "a core", generator.rss_bytes_peak);
+    if generator.loop_lag.is_empty() {
+        return used;
+    }
+    let late = format!("p99 of its lag {}", duration(generator.loop_lag.quantile_ns(0.99)));
+    [used, late].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn cpu_and_memory(cpu_percent: Option<f64>, of: &str, rss_bytes: Option<u64>) -> String {
+    let cpu = cpu_percent.map(|cpu| format!("{cpu:.0}% of {of}"));
+    let memory = rss_bytes.map(|rss| bytes(rss as f64));
+    cpu.into_iter().chain(memory).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,84 @@
+//! The table of a run of several steps: a row for each as it ends.
+
+use results::conclusion::{self, heaviest_kept};
+use results::format::{count, rate};
+use results::{Run, Scenario, Step};
+use stats::Timed;
+
+use crate::reading;
+use crate::style::{Colour, Style};
+use crate::text::row::Rows;
+use crate::text::told;
+
+const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)];
+/// Where a row's reasons begin, below its clients.
+const REASON_INDENT: usize = 3;
+
+/// The metric of the rows: that of whatever came to others, else the one by which steps are judged.
+pub(super) fn metric(step: &Step) -> Timed {
+    let first =
+        [Timed::Recovery, Timed::Delivery].into_iter().find(|timed| !step.figures.get(*timed).is_empty());
+    first.unwrap_or_else(|| step.main_timed())
+}
+
+/// The names of the columns.
+pub(super) fn names(timed: Timed, style: &Style) -> String {
+    let title = format!("{}: {}", timed.words(), timed.facts().span);
+    let names = COLUMNS.map(|(name, _)| name.to_owned());
+    let columns = cells(" ", "clients", "rate", names, "came", "server CPU");
+    format!("\n{}\n{columns}\n", style.paint(Colour::Dim, &title))
+}
+
+/// A step, with ✓ or ✗, and below it why it did not pass.
+pub(super) fn row(scenario: Scenario, step: &Step, timed: Timed, style: &Style) -> String {
+    let sign = if step.has_passed() { "✓" } else { "✗" };
+    let per_s = step.rates.asked_per_s.or(step.rates.achieved_per_s).or(step.rates.connects_per_s);
+    let values = COLUMNS.map(|(_, q)| reading::marked_quantile(step, timed, q));
+    let (clients, per_s) = (count(step.clients), per_s.map(|per_s| rate(per_s, "")).unwrap_or_default());
+    let mut text = cells(sign, &clients, &per_s, values, &came(step), &cpu(step)) + "\n";
+    let reasons = conclusion::failings(scenario, step).iter().map(ToString::to_string).collect::<Vec<_>>();
+    if !reasons.is_empty() {
+        let rows = Rows { style, indent: REASON_INDENT, label: 1 };
+        text += &rows.painted("", &reasons.join(", "), Some(Colour::Red));
+        text += "\n";
+    }
+    text
+}
+
+/// A row of 78 columns.
+fn cells(sign: &str, clients: &str, rate: &str, values: [String; 4], came: &str, cpu: &str) -> String {
+    let values = values.map(|value| format!("{value:>9}")).concat();
+    format!("{sign}{clients:>10}{rate:>11}{values}{came:>8}{cpu:>12}").trim_end().to_owned()
+}
+
+/// Of what was due; never all of it where something is missing.
+fn came(step: &Step) -> String {
+    let (received, expected) = (step.counts.received, step.counts.expected);
+    match expected {
+        0 => String::new(),
+        _ if received >= expected => "100%".into(),
+        _ => format!("{:.1}%", (1000.0 * received as f64 / expected as f64).floor() / 10.0),
+    }
+}
+
+fn cpu(step: &Step) -> String {
+    let Some(server) = &step.server else { return String::new() };
+    let cores = server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0);
+    server.cpu_percent_mean.map(|cpu| format!("{:.0}%", cpu / cores)).unwrap_or_default()
+}
+
+/// What is the same for all rows, or best told of the one that stands for the run.
+pub(super) fn beside(run: &Run, style: &Style) -> String {
+    let Some(step) = heaviest_kept(run).or(run.steps.last()) else { return String::new() };
+    let rows = Rows { style, indent: 0, label: 11 };
+    let resources = told::resources(step);
+    let lines = resources.iter().map(|(label, text)| rows.row(label, text));
+    let slow = told::slow_time(step).map(|text| rows.row("slow time", &text));
+    let errors = run.steps.iter().filter(|step| !step.has_passed()).take(1).flat_map(told::errors);
+    let errors: Vec<String> = errors.map(|text| rows.painted("error", &text, Some(Colour::Yellow))).collect();
+    let lines: Vec<String> = errors.into_iter().chain(lines).chain(slow).collect();
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests;

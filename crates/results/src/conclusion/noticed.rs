@@ -1,0 +1,28 @@
+//! What anybody would notice of a load that passed, without having set a limit on it.
+
+use stats::Timed;
+
+use crate::finding::Cause;
+use crate::format::duration;
+use crate::step::Step;
+
+/// A second: a page that answers later has lost its reader's train of thought (Nielsen, "Response Times", 1993).
+const SLOW_NS: u64 = 1_000_000_000;
+/// Half of that, for what a third of all messages take.
+const SLOW_FOR_A_THIRD_NS: u64 = 500_000_000;
+
+/// A server that stood still, a p99 over a second, or a third of the messages half a second late.
+pub(super) fn of(step: &Step) -> Option<String> {
+    if let Some(Cause::ServerStalled { longest, .. }) = step.bottleneck.as_ref().map(|found| &found.cause) {
+        return Some(format!("the server stood still for {}", duration(longest.0)));
+    }
+    let timed =
+        [Timed::Rtt, Timed::Delivery].into_iter().find(|timed| !step.figures.get(*timed).is_empty())?;
+    let (name, samples) = (timed.words(), step.figures.get(timed));
+    let [third, p99] = [2.0 / 3.0, 0.99].map(|q| samples.quantile_ns(q));
+    match (third > SLOW_FOR_A_THIRD_NS, p99 > SLOW_NS) {
+        (true, _) => Some(format!("the {name} of one message in three took over {}", duration(third))),
+        (false, true) => Some(format!("the {name} p99 was {}", duration(p99))),
+        (false, false) => None,
+    }
+}

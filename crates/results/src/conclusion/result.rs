@@ -1,0 +1,67 @@
+//! The end of a run in two sentences, which are what people forward: RESULT, and WHY.
+
+use super::Conclusion;
+use super::claim::{Status, named};
+use crate::judgement::Bottleneck;
+
+impl Conclusion {
+    /// What the run says of the load that was asked for.
+    pub fn status(&self) -> Status {
+        match (self.how_much.status, self.breaks.status) {
+            // Nothing is known of any load.
+            (Status::Unclear, _) => Status::Unclear,
+            (Status::Failed, _) => Status::Failed,
+            // A search and a sweep break limits on purpose, and what they found is what passed.
+            (Status::Passed, _) if self.outcome == super::Outcome::Held => Status::Passed,
+            (Status::Passed, above) => above,
+        }
+    }
+
+    /// `FAILED at 1,000 clients: 110 of 1,000 clients could not connect`. A capacity is claimed where it was found, or
+    /// as "at least" where everything passed.
+    pub fn result(&self) -> String {
+        let Conclusion { how_much, breaks, .. } = self;
+        let status = self.status();
+        let said = match (how_much.status, status) {
+            (Status::Passed, Status::Passed) => self.passed(),
+            (Status::Passed, _) => format!("{}; passed{}", breaks.at_load(), how_much.at_load()),
+            // Nothing was measured at all.
+            _ if how_much.at_load().is_empty() => format!(": {}", how_much.answer),
+            _ => how_much.at_load(),
+        };
+        format!("{}{said}", status.word())
+    }
+
+    /// The same in two: the status with its load, and the rest.
+    pub fn result_in_two(&self) -> (String, String) {
+        let result = self.result();
+        let ends =
+            [": ", ", ", "; ", ". "].into_iter().filter_map(|end| Some((result.find(end)?, end.len())));
+        match ends.min() {
+            Some((at, length)) => (result[..at].to_owned(), result[at + length..].to_owned()),
+            None => (result, String::new()),
+        }
+    }
+
+    fn passed(&self) -> String {
+        let Conclusion { how_much, breaks, noticed, .. } = self;
+        let noticed = noticed.as_ref().map(|noticed| format!("; but {noticed}")).unwrap_or_default();
+        let held = how_much.at_load() + &noticed;
+        match (breaks.status, &breaks.load) {
+            (Status::Passed, Some(load)) => format!("{held}. Capacity: at least {load} (highest load tried)"),
+            (Status::Passed, None) => held,
+            (Status::Failed, _) => format!("{held}; failed{}", breaks.at_load()),
+            (Status::Unclear, Some(load)) => format!("{held}; unclear at {load}"),
+            (Status::Unclear, None) => format!("{held}; {}", breaks.answer),
+        }
+    }
+
+    /// What held the load back: `server: its CPU was at 99% of 2 cores`. `None` where nothing is known of it.
+    pub fn why(&self) -> Option<String> {
+        let found = self.breaks.cause.as_ref().or(self.how_much.cause.as_ref())?;
+        match found.bottleneck {
+            Bottleneck::Unknown => Some(format!("unknown: {}", found.cause)),
+            _ => Some(named(found)),
+        }
+    }
+}
