@@ -1,6 +1,7 @@
 //! Rules that a compiler does not check: who may use whom, what pure code may not touch, how long a file may be, and what
 //! must not be committed. The rules and their reasons are in CONTRIBUTING.
 
+mod comments;
 mod findings;
 mod modules;
 mod names;

@@ -17,7 +17,7 @@ const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const LAG_MAX: usize = 1024;
 const CLOSE_GRACE: Duration = Duration::from_millis(800);
 
-/// What all clients of all workers share.
+/// State shared by all clients of all workers.
 pub struct Hub {
     broadcasts: Sender<Message>,
     stop: CancellationToken,
@@ -36,11 +36,11 @@ impl Hub {
     pub async fn close_all(&self) {
         self.stop.cancel();
         self.clients.close();
-        // Who has not left by then is dropped with the server.
+        // A client that has not left by then is dropped with the server.
         let _ = time::timeout(CLOSE_GRACE, self.clients.wait()).await;
     }
 
-    /// What the sender of a message gets; everybody has been sent a broadcast by then.
+    /// Sends a broadcast to everybody, and returns the answer for the sender of the message.
     fn answer(&self, message: Message) -> Message {
         let Some(result) = protocol::broadcast_result(&message) else { return message };
         // Fails if nobody listens, but the sender does.

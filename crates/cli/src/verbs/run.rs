@@ -26,7 +26,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 
 /// Your own app, as a file describes it: people log in, join their rooms and speak (docs/APP.md)
 ///
-/// What runs is what the file has: its `[broadcast]`, else its `[echo]`; with neither, people connect and stay. By default, 1,000
+/// The file's `[broadcast]` runs, else its `[echo]`; with neither, people connect and stay. By default, 1,000
 /// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
 /// flags take precedence. With --search: how many people are too many?
 ///
