@@ -77,9 +77,12 @@ pub(crate) fn telling(
             );
             return Err(Failure::usage("--room-size", problem));
         }
+        // Our own server can keep rooms apart by the URL alone, so that the user need not say how.
         client_spec = people::in_own_rooms(client_spec);
     }
     let local_addrs = match args.local_addr.as_slice() {
+        // One address has too few ports for so many connections to one server; on the loopback, all of
+        // 127/8 is ours.
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
         given => given.to_vec(),
     };
@@ -121,6 +124,8 @@ pub(crate) fn telling(
         },
         draining: match args.drain_timeout {
             Some(timeout_ns) => Draining { quiet_ns: None, timeout_ns },
+            // A run whose answers are all here need not wait out the timeout; one that the user gave is
+            // waited out.
             None => Draining { quiet_ns: Some(QUIET_NS), timeout_ns: DRAIN_TIMEOUT_NS },
         },
         records_events: args.events.is_some(),
@@ -212,6 +217,7 @@ fn client_spec(
         client_spec.people = people.into();
         return Ok((introduced(client_spec, false)?, Spoken::default()));
     }
+    // `--dialect` may name the app's file itself, and then asks for no protocol.
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
     let of_protocol = |name| {
         DialectId::of_protocol(name).ok_or_else(|| {
@@ -246,6 +252,7 @@ fn client_spec(
         client_spec.path = opened(path, &target.path)?.into();
     }
     client_spec.origin = client_spec.origin.or(described.connect.origin);
+    // A header of the command line replaces the file's: the file is shared, and the flag is for this run.
     let is_given = |name: &str| args.access.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     client_spec.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     client_spec.people = described.people.into();

@@ -52,6 +52,7 @@ impl Audience {
     /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer. `interrupted`: who was
     /// away then would have come back.
     pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64, interrupted: bool) -> Self {
+        // Otherwise a broadcast sent after `now_ns` would have waited for less than no time.
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
         let unheard: HashSet<Name> = all_sent(books)
@@ -106,6 +107,7 @@ impl Audience {
 fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
     let mut absent: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     let all_hear_themselves = rooms.says().iter().all(load::SayKind::hears_itself);
+    // Nobody asks then, and the list may be as long as the run has absences.
     let books = if all_hear_themselves { &[] } else { books };
     for absence in books.iter().flat_map(|settled| &settled.absences) {
         absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
@@ -118,6 +120,7 @@ fn lacking(said: &Said<'_>, books: &[Settled]) -> HashMap<Name, u32> {
     let mut lacking = HashMap::new();
     for departure in books.iter().flat_map(|settled| &settled.departures) {
         let due = said.to(departure.client, departure.from_ns, departure.to_ns);
+        // One connection keeps order: what it had got are the first that were due to it.
         for (name, _) in due.skip(departure.received as usize) {
             *lacking.entry(name).or_insert(0) += 1;
         }

@@ -68,6 +68,7 @@ impl Examiner {
             workload: plan.workload,
             rooms: Arc::clone(&plan.rooms),
             senders: plan.senders(),
+            // Only then may a worker begin more connections than it has clients.
             comes_back: plan.churn.is_some() || plan.flap.is_some() || plan.messages_per_connection.is_some(),
             records_events: plan.records_events,
             epoch_ns: plan.epoch_ns,
@@ -127,6 +128,7 @@ impl Examiner {
     }
 
     fn delta(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Fault> {
+        // Clocks of machines differ by a little, and a report takes time: only what is far ahead cannot be.
         if delta.at_ns.max(delta.last_arrival_ns) > now_ns + AHEAD_NS_MAX {
             return Err(Fault::Time);
         }
@@ -146,6 +148,8 @@ impl Examiner {
         if !delta.statuses.keys().all(|status| (100..1_000).contains(status)) {
             return Err(Fault::Statuses);
         }
+        // The sums are checked, not the single report: otherwise many small reports could say what one may
+        // not.
         let account = self.accounts.entry(delta.worker).or_default();
         if account.has_settled {
             return Err(Fault::Closed);
@@ -174,6 +178,8 @@ impl Examiner {
         let is_plain = |kind: &ErrorKind| {
             kind.example.len() <= EXAMPLE_BYTES_MAX && !kind.example.chars().any(char::is_control)
         };
+        // An example may come from the server under test, so that it is no lie of the worker's; it is only
+        // made harmless for a terminal.
         if !delta.errors.iter().all(|(_, kind)| is_plain(kind)) {
             let mut shown = Errors::default();
             for (name, kind) in delta.errors.iter() {
@@ -254,6 +260,8 @@ impl Examiner {
             tallies.is_sorted_by(|a, b| (a.worker, a.number) < (b.worker, b.number))
                 && tallies.iter().all(is_tally)
         };
+        // Later code subtracts these times from one another and indexes by client and room, and so relies
+        // on what is checked here.
         let are_sent = settled.sent.iter().all(|sent| sent.sent_ns.max(sent.intended_ns) <= latest_ns);
         let is_here = |client: u32| client % u32::from(self.workers) == u32::from(settled.worker);
         let are_from_here = settled.sent.iter().all(|sent| is_here(sent.client));
@@ -368,7 +376,10 @@ impl Examiner {
             Load::Closed { concurrency, until: Until::Samples(samples), .. } => {
                 part.share_by_slots(samples, concurrency)
             }
+            // Clients that only hold their connections say nothing.
             Load::Hold { .. } => 0,
+            // How often answers make room for another message is up to the server; `at_most` is then the
+            // only bound.
             Load::Closed { until: Until::Elapsed { .. }, .. } => u64::MAX,
         })
     }

@@ -77,6 +77,7 @@ impl ServerReader {
     pub(crate) fn on(server: &Service) -> Self {
         let quota = CpuQuota::of(server.head());
         let cores = affinity::cpus_of(server.head()).max(1) as f64;
+        // Whichever is less: a quota may allow more cores than the process may run on.
         let cores = quota.as_ref().map_or(cores, |quota| quota.cores.min(cores));
         Self {
             tree: ProcessTree::of(&server.pids()),
@@ -113,9 +114,13 @@ impl ServerReader {
     }
 
     fn look_of(&mut self, usage: &Usage, whole: bool) -> ServerReading {
+        // Proportional memory is added up page by page in the kernel: once a second, that would disturb the
+        // server.
         let past = if whole { self.tree.past() } else { None };
         let quota = self.quota.as_ref().and_then(CpuQuota::throttling);
         ServerReading {
+            // The clock of this machine, uncorrected: CPU time is divided by the time between two readings
+            // of the same clock.
             at_ns: clock::own_monotonic_ns(),
             cores: self.cores,
             has_ended: false,

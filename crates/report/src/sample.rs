@@ -21,6 +21,7 @@ fn spread(low_ns: u64, high_ns: u64, n: u64) -> Histogram {
 }
 
 fn judged(scenario: Scenario, mut step: Step) -> Step {
+    // Nobody waited before sending in these runs, so that both are the same.
     step.figures.service = step.figures.rtt.clone();
     step.standing = standing::check(&standing::limits(scenario, &[], 0.0), &step);
     step.bottleneck = Some(bottleneck(&step, None));

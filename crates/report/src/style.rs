@@ -11,7 +11,7 @@ pub struct Style {
     pub ascii: bool,
     /// How much is printed.
     pub detail: Detail,
-    /// What another program's lines are printed for.
+    /// The purpose of printing another program's lines.
     pub words: Words,
 }
 
@@ -27,7 +27,7 @@ pub enum Detail {
     Full,
 }
 
-/// Whose words are printed.
+/// The program whose words are printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Words {
     /// Our own alone.
@@ -71,7 +71,7 @@ impl Style {
     }
 }
 
-/// What stands for each sign that is not ASCII, as wide as it: tables stay aligned.
+/// The substitute of each sign that is not ASCII, as wide as it: tables stay aligned.
 const IN_ASCII: [(char, char); 12] = [
     ('✓', '+'),
     ('✗', 'x'),

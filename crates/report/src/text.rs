@@ -53,7 +53,7 @@ impl Printer {
         Self { style, layout }
     }
 
-    /// What runs, and against what: for printing before the first step.
+    /// The scenario and its target: for printing before the first step.
     pub fn head(&self, run: &Run) -> String {
         let text = match self.layout {
             Layout::Nothing | Layout::Blocks => String::new(),

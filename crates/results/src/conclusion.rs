@@ -58,7 +58,7 @@ pub struct Conclusion {
     pub how_much: Claim,
     /// The load that breaks it, or the highest that did not.
     pub breaks: Claim,
-    /// What anybody would notice of a load that passed, without having set a limit on it.
+    /// Findings that anybody would notice of a load that passed, without having set a limit on it.
     pub noticed: Option<String>,
 }
 

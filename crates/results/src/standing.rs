@@ -68,9 +68,9 @@ pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
 pub enum Check {
     /// Clients are there, and stay.
     Connected,
-    /// What was due came, right and once.
+    /// All that was due came, right and once.
     Delivered,
-    /// What the server says by itself came.
+    /// All that the server says by itself came.
     Pushed,
     /// The rate was kept.
     Rate,

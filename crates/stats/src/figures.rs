@@ -9,9 +9,9 @@ use crate::{Histogram, Packed};
 /// The facts of something timed, beside its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedFacts {
-    /// What reports call it: `round trip`.
+    /// The name in reports: `round trip`.
     pub words: &'static str,
-    /// From when to when, for a reader of the table.
+    /// The interval it measures, for a reader of the table.
     pub span: &'static str,
     /// The object of a results file that it stands in, where it is not the step itself.
     pub within: Option<&'static str>,
@@ -59,7 +59,7 @@ table! {
     service: Service = of_step("service time", "written → the same answer"),
     /// Intended send → a receiver has its copy; one sample a copy.
     delivery: Delivery = of_step("delivery", "sent → each receiver"),
-    /// Of the deliveries, those in rooms of one.
+    /// The deliveries in rooms of one.
     delivery_1: DeliveryIn1 = of_rooms("rooms of 1"),
     /// In rooms of 2 to 10.
     delivery_2_10: DeliveryIn10 = of_rooms("rooms ≤10"),
@@ -94,7 +94,7 @@ table! {
 }
 
 impl Timed {
-    /// What reports call it.
+    /// The name in reports.
     pub const fn words(self) -> &'static str {
         self.facts().words
     }

@@ -131,9 +131,12 @@ impl Visitor {
             }
             self.lines.open[index] = Some(line);
             let now_ns = self.now_ns();
+            // Connecting blocks, so that a stream is open as soon as it is there.
             self.client.handle_open(&self.config, now_ns, stream, &mut self.lines);
         }
         self.flush()?;
+        // The order is a worker's: what is queued goes out before more is read, so that neither side waits
+        // for the other.
         let is_quiet = !self.read()?;
         let now_ns = self.now_ns();
         if self.client.poll_timeout().is_some_and(|due_ns| due_ns <= now_ns) {
@@ -143,6 +146,8 @@ impl Visitor {
         }
         self.flush()?;
         if is_quiet {
+            // One visitor at a time needs no poller; a short pause keeps it from taking a CPU of the server
+            // it visits.
             thread::sleep(POLL);
         }
         Ok(())
@@ -163,6 +168,7 @@ impl Visitor {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error.to_string()),
                 Ok(0) => {
+                    // Gone before the client is told: it may ask for the same stream again.
                     lines.open[index] = None;
                     client.handle_eof(config, now_ns, stream, lines, on)
                 }
@@ -187,6 +193,7 @@ impl Visitor {
         }
         for stream in std::mem::take(&mut self.lines.closing) {
             if let Some(line) = self.lines.open.get_mut(usize::from(stream)) {
+                // Closing comes after the writes, as a goodbye may still be among them.
                 *line = None;
             }
         }

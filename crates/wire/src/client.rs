@@ -111,10 +111,12 @@ impl Client {
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
         if let (State::Idle, Carrier::Http2 { .. }) = (&self.state, cfg.options().carrier) {
+            // The whole client moves inside, with what it has kept, and notices no difference.
             let inside = std::mem::take(self);
             self.state = State::Tunnelled(Box::new(Tunnelled { tunnel: Tunnel::open(cfg, io), inside }));
             return;
         }
+        // A login comes before all requests, as its cookies and values stand in them.
         if let (State::Idle, Some(_)) = (&self.state, &cfg.login) {
             self.state = State::LoggingIn(Box::new(Visit::new()));
         }
@@ -273,6 +275,7 @@ impl Client {
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         match &mut self.state {
+            // After both close frames, the end of the connection is the server's to make (RFC 6455 §7.1.1).
             State::Open(session) if session.receiver.is_closed() => Ok(()),
             State::Tunnelled(of) => {
                 let Tunnelled { tunnel, inside } = &mut **of;
@@ -475,6 +478,8 @@ impl Client {
                 }
                 seq
             }
+            // The script is still at the app's opening, in which a message of the load would be out of
+            // place.
             Some(_) => return Sending::Out,
         };
         let mark = Mark { stamp: &stamp, unix_ns };

@@ -74,12 +74,15 @@ impl Config {
             None => App::Bench(Bench::new(facts.form, Parts::shape(&options), &options)?),
         };
         let templates = templates(&app, &parts)?;
+        // Protocols that ask for something beside the messages must know all of these first.
         parts.handle_templates(&templates.all().collect::<Vec<_>>());
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let is_over_requests = HttpClientState::new(&parts).is_some();
         let keeps_login = says_kept || is_over_requests;
+        // A balancer that tells nodes apart by a cookie sets it in the first answer, and needs it in all
+        // later requests.
         let keeps_cookies = is_over_requests || parts.question(&options.of_dialect.settings).is_some();
         let series = templates.series(&app, facts);
         let (common, mix) = (Common::new(options, keeps_cookies)?, app.mix());

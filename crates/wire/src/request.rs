@@ -92,6 +92,8 @@ impl Common {
         let [path, query] = options.target()?;
         let fields =
             if keeps_cookies { options.encode_fields_with_cookies()? } else { options.encode_fields()? };
+        // Before the options move: each row of people's data is tried in all places where it may come to
+        // stand.
         let subprotocols = subprotocols(&options)?;
         check_rows(&identities, &fields, &subprotocols)?;
         let before = format!(
@@ -132,6 +134,8 @@ impl Common {
         query: &str,
     ) -> Asked {
         let filling = &Filling::of(context);
+        // All clients of a step connect in a burst: one allocation for each instead of several as the
+        // request grows.
         io.out(0).reserve(self.upgrade_bytes);
         io.out(0).extend_from_slice(METHOD);
         self.path.write(io.out(0), filling, 0);
@@ -187,6 +191,7 @@ impl Common {
             out.extend_from_slice(part.as_bytes());
         }
         self.fields.write(out, filling, 0);
+        // Without a body there is no Content-Length: a GET with one puzzles some servers (RFC 9110 §8.6).
         let Some(Content { content_type, bytes }) = content else { return out.extend_from_slice(b"\r\n") };
         for part in
             ["Content-Type: ", content_type, "\r\nContent-Length: ", &bytes.len().to_string(), "\r\n\r\n"]
@@ -240,6 +245,7 @@ pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     }
     for (n, protocol) in subprotocols(options)?.iter().enumerate() {
         if !fields::is_token(&protocol.sample())
+            // RFC 6455 §4.1: the values must all be unique.
             || options.subprotocols[..n].contains(&options.subprotocols[n])
         {
             return Err(BadOption::Subprotocol);

@@ -27,7 +27,7 @@ struct JsonMessage<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// What the sender of a broadcast gets besides its own copy, or nothing if the message is no broadcast.
+/// The message that the sender of a broadcast gets besides its own copy, or nothing if the message is no broadcast.
 pub fn broadcast_result(message: &Message) -> Option<Message> {
     match message {
         Message::Text(text) => json_result(text).map(|result| Message::Text(result.into())),

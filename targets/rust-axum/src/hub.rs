@@ -20,7 +20,7 @@ const READ_BUFFER_BYTES: usize = 4 << 10;
 const LAG_MAX: usize = 1024;
 const CLOSE_GRACE: Duration = Duration::from_millis(800);
 
-/// What all clients share.
+/// State shared by all clients.
 #[derive(Clone)]
 pub struct Hub {
     broadcasts: Sender<Message>,
@@ -49,7 +49,7 @@ impl Hub {
         let _ = time::timeout(CLOSE_GRACE, self.clients.wait()).await;
     }
 
-    /// What the sender of a message gets; everybody has been sent a broadcast by then.
+    /// Sends a broadcast to everybody, and returns the answer for the sender of the message.
     fn answer(&self, message: Message) -> Message {
         let Some(result) = protocol::broadcast_result(&message) else { return message };
         // Fails if nobody listens, but the sender does.

@@ -27,7 +27,7 @@ struct JsonMessage<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// What the sender of a broadcast gets besides its own copy, or nothing if the message is no broadcast.
+/// The message that the sender of a broadcast gets besides its own copy, or nothing if the message is no broadcast.
 pub fn broadcast_result(message: &Message) -> Option<Message> {
     let result = if message.kind == OpCode::Text { json_result } else { binary_result };
     Some(Message { kind: message.kind, data: result(&message.data)?.into() })

@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What `TcpListener::bind` does, with a longer queue of connections to accept.
+/// Binds as `TcpListener::bind` does, with a longer queue of connections to accept.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;

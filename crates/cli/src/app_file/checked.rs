@@ -80,6 +80,7 @@ impl Checked<'_> {
 
     fn name(&self, file: &File) -> Result<String, Failure> {
         let Some(name) = &file.name else {
+            // Results name the app; a file's name is what its users call it.
             let stem = self.source.path.and_then(Path::file_stem).unwrap_or_default();
             return Ok(stem.to_string_lossy().into_owned());
         };
@@ -94,6 +95,7 @@ impl Checked<'_> {
     fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {
         let reply = self.answer(&echo.reply)?;
         let is_numbered = reply.as_ref().is_some_and(|reply| reply.key.is_some());
+        // The number tells answers apart, so that the text needs no id beside it.
         let purpose = if is_numbered { Purpose::Numbered } else { Purpose::Measured };
         let send = self.say(&echo.event, &echo.send, purpose)?;
         self.check_numbered(&send, &echo.send, reply.as_ref())?;
@@ -203,6 +205,8 @@ impl Checked<'_> {
             );
             return Err(self.wrong(say, problem));
         }
+        // A request to publish comes from nobody who has logged in, so that no value kept from a login is
+        // known to it.
         let known = if publish.is_some() { self.strangers } else { self.names };
         let room = kinds.get(usize::from(kind.room)).map_or("", |room| &room.name);
         let names = rooms::names_in(known, room);
@@ -313,6 +317,8 @@ impl Checked<'_> {
             }
             _ => {}
         }
+        // The template may be sound and its text not; only a message made of it shows whether the protocol
+        // can carry it.
         let sample = body.sample();
         let (is_carried, expected) = match self.rules.body {
             Body::Any => match self.frames {

@@ -207,6 +207,7 @@ impl Serve {
             Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
             None => Vec::new(),
         };
+        // The CPUs that this process may use: taskset and containers leave fewer than the machine has.
         let available = affinity::available_cpus().map_or(1, |cpus| cpus.len());
         let size = |flag, bytes: u64| usize::try_from(bytes).map_err(|error| Failure::usage(flag, error));
         let message_bytes_max = size("--max-message", self.max_message)?;
@@ -247,12 +248,14 @@ impl Serve {
     /// This very command again, for a child: its environment tells it what it is, and the secret, which a command line shows
     /// to everybody. The children take no part in the cluster: its credentials are not for them.
     fn again(&self) -> Command {
+        // The program's own path, as PATH may find another version by its name.
         let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         let mut command = Command::new(program);
         let (name, place) = JWT_SECRET;
         let mut before = None;
         for word in secrets::own_command().into_iter().skip(1) {
             let is_value = before.as_deref() == Some(name);
+            // Both spellings, `--flag value` and `--flag=value`, carry the secret.
             let is_with_value = word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
             match (is_value, is_with_value) {
                 (true, _) => command.arg(format!("env:{place}")),

@@ -133,6 +133,7 @@ impl Shootout {
         let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = targets::tools(&is_interrupted)?;
+        // Before the folder is made: without the machine there would be nothing to keep in it.
         let mut host = Host::of(&self.fleet, &is_interrupted)?;
         let (suite, mut record, selected) = match &self.resume {
             Some(folder) => self.resumed(folder, &host, &tools)?,
@@ -204,6 +205,7 @@ impl Shootout {
             let time = started.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
             Path::new(FOLDER).join(format!("{}-{time}", suite.name))
         });
+        // Before the gate, which may take minutes: a folder that is taken is known at once.
         let claim = Claim::make(&folder).map_err(could_not_keep)?;
         let (passed, receipts) = gate::pass(&wanted, self.no_install, host, tools);
         if (tools.is_interrupted)() {
@@ -287,6 +289,8 @@ impl Shootout {
             found.iter().try_for_each(|target| conditions::check_manifest(receipt, target))?;
             wanted.extend(found);
         }
+        // A target may have been updated in between, and its rounds would then compare two versions under
+        // one name.
         let (passed, receipts) = gate::pass(&wanted, head.no_install, host, tools);
         for receipt in known {
             let mut now = receipts.iter().filter(|now| now.target == receipt.target);

@@ -267,12 +267,15 @@ pub(crate) fn warmup(args: &StepArgs, default: u64, rule: LoadRule) -> Result<Op
     let rule = match rule {
         LoadRule::EachClient { interval_ns, .. } => LoadRule::EachClient { interval_ns, duration_ns },
         LoadRule::Same(Load::Open { schedule, .. }) => {
+            // The rate is over all clients: with a tenth of them, a tenth of it keeps each client's own
+            // rate.
             let schedule = schedule.times(1.0 / WARMUP_SHARE as f64);
             LoadRule::Same(Load::Open { schedule, duration_ns })
         }
         LoadRule::Same(Load::Closed { concurrency, per_client, .. }) => {
             LoadRule::Same(Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } })
         }
+        // Neither has a rate or a number of messages under way that a tenth could be taken of.
         LoadRule::Same(load @ (Load::Hold { .. } | Load::Storm(_))) => LoadRule::Same(load),
     };
     Ok(Some(Warmup { clients: plan::clients("--clients", clients)?, rule }))
@@ -287,6 +290,7 @@ pub(crate) fn positive(flag: &'static str, ns: u64) -> Result<(), Failure> {
 pub(crate) fn stop(args: &StepArgs) -> String {
     let rtt = match args.limit_rtt_ns() {
         ns if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
+        // A limit that is no whole number of milliseconds must be read back as exactly what was asked.
         ns => format!("{ns}ns"),
     };
     format!("p{}<={rtt}", args.limit_percentile())

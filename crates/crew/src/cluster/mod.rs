@@ -174,6 +174,7 @@ impl Bridge {
     }
 
     async fn publish(&mut self, message: &[u8]) {
+        // While NATS is away the client library queues, and then waits; but nobody waits for the cluster.
         let mut is_taken = self.bus.is_connected();
         if is_taken {
             for part in self.splitter.split(message, self.bus.payload_bytes_max()) {
@@ -187,6 +188,7 @@ impl Bridge {
         let Some(message) = self.joiner.handle(part) else { return };
         let length = (message.len() as u32).to_le_bytes();
         let message: Arc<[u8]> = [&length[..], &message].concat().into();
+        // All servers share one copy of the bytes.
         let refused = self.servers.iter().filter(|server| !server.put(&message)).count();
         self.lost.undelivered += refused as u64;
     }
@@ -207,6 +209,7 @@ impl Outbox {
     /// Queues a message; false: the server is too far behind, or gone.
     fn put(&self, message: &Arc<[u8]>) -> bool {
         let queued = self.queued_bytes.load(Ordering::Relaxed);
+        // One server that does not read must not fill the memory of all.
         if queued + message.len() > QUEUED_BYTES_MAX {
             return false;
         }
@@ -231,6 +234,8 @@ async fn read(stream: Arc<UnixStream>, saying: Sender<Vec<u8>>) {
         }
         let mut rest = &partial[..];
         while let Some((message, behind)) = split(rest) {
+            // A bounded queue: while NATS is slow, reading stops, and the server's own limits on its socket
+            // apply.
             if message.len() <= MESSAGE_BYTES_MAX && saying.send(message.to_vec()).await.is_err() {
                 return;
             }

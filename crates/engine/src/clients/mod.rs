@@ -121,6 +121,7 @@ impl Clients {
             self.all.resize_with(share as usize, LoadClient::default);
         }
         self.ledger.start_step(order, self.count());
+        // The step's ledger must be there first, for the goodbyes to be booked in it.
         self.dismiss(share, now_ns);
         self.silent.clear();
         for client in &mut self.all {
@@ -134,6 +135,8 @@ impl Clients {
     /// Keeps the TLS sessions of so many clients for when they come back.
     pub(crate) fn keep_tls_sessions(&self, clients: u32) {
         if let Some((tls, _)) = self.shared.tls(0) {
+            // One for each: with fewer, some who come back would make a whole handshake, which a browser
+            // would not.
             tls.keep_sessions(clients as usize);
         }
     }
@@ -188,9 +191,13 @@ impl Clients {
                 client.vacate();
                 return ConnectAttempt::Full;
             }
+            // A full backlog is how a unix socket shows that the server does not accept; over TCP, the same
+            // ends in a timeout.
             begun = Err(Cause::ConnectTimeout);
         }
         match first_tried_ns {
+            // The time that it went unanswered belongs to its handshake: a server with a full queue must
+            // not look fast.
             Some(first_ns) if begun.is_ok() => client.record.started_ns = first_ns,
             Some(_) => {}
             None => self.ledger.meter.handle_connect(index, now_ns),
@@ -276,6 +283,7 @@ impl Clients {
         self.shared.now_ns = now_ns;
         let token = Token { client: index, stream: 0, attempt };
         let woken = client.handle_timeout(token, &mut self.shared, &mut self.ledger);
+        // Never at this very moment again, which would be a loop without an end.
         let wake_ns = client.session.poll_timeout().map(|at_ns| at_ns.max(now_ns + 1));
         let is_new = was == State::Opening && client.record.state == State::Usable;
         self.book_fates(index, now_ns);
@@ -296,6 +304,8 @@ impl Clients {
     /// Sends a client's next messages, as many as go into one write.
     pub(crate) fn send(&mut self, index: u32, portion: &mut Portion<'_>, now_ns: u64) -> Result<(), Unsent> {
         let client = &mut self.all[index as usize];
+        // The schedule goes on without it: messages that were due and had no connection are counted as
+        // unsent, not forgotten.
         if client.record.state != State::Usable {
             let messages = portion.map(|_| self.ledger.handle_unsent(index, now_ns)).count() as u32;
             return Err(Unsent { messages, cause: None });

@@ -12,7 +12,7 @@ use crate::text::row::Rows;
 use crate::text::told::{errors, others, resources, slow_time, timed};
 use crate::text::{absences, says};
 
-/// Where the values of the lines below the first begin.
+/// The column at which the values of the lines below the first begin.
 const LABEL_WIDTH: usize = 14;
 /// The width of one metric, its name included: a row of them has 80 columns.
 const CELL_WIDTH: usize = 11;
@@ -45,7 +45,7 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What was asked of the step; or websocket-bench's line.
+/// The load asked of the step; or websocket-bench's line.
 fn first_line(scenario: Scenario, step: &Step, style: &Style) -> String {
     match style.words {
         Words::WebsocketBench(percentile) => line_of_websocket_bench(step, percentile),

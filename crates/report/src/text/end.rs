@@ -68,7 +68,7 @@ pub(super) fn result(run: &Run, style: &Style) -> String {
     rows.painted("RESULT", &conclusion.result(), Some(colour)) + "\n"
 }
 
-/// What weakens the metrics, each once.
+/// The caveats that weaken the metrics, each once.
 fn caveats(run: &Run) -> Vec<(&'static str, String)> {
     let trust = &run.verdict.trust;
     let mut told: Vec<String> = trust.iter().take(CAVEATS_MAX).map(ToString::to_string).collect();

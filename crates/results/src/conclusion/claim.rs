@@ -21,7 +21,7 @@ pub enum Tone {
     Bad,
 }
 
-/// What a claim says of a load.
+/// The statement of a claim about a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Its limits were kept.
@@ -48,7 +48,7 @@ impl Status {
 pub struct Claim {
     /// Its stable name: `held.clients`.
     pub key: &'static str,
-    /// What it says of its load.
+    /// The statement about its load.
     pub status: Status,
     /// The load that it is about: `300 clients`.
     pub load: Option<String>,
@@ -108,7 +108,7 @@ impl Claim {
         Self { joint, ..self }
     }
 
-    /// What there is to say about the answer: `250 of 5,000 copies missing; server: …`.
+    /// The details of the answer: `250 of 5,000 copies missing; server: …`.
     pub fn detail(&self) -> String {
         let cause = self.cause.as_ref().map(|found| match self.key {
             // The answer names it already.
@@ -119,7 +119,7 @@ impl Claim {
         facts.into_iter().chain(cause).collect::<Vec<_>>().join("; ")
     }
 
-    /// What was lost and what else there is to say, without what held it back.
+    /// The losses and the other details, without the cause that held it back.
     pub fn facts(&self) -> String {
         let losses = self.losses.iter().map(ToString::to_string);
         losses.chain(self.facts.iter().cloned()).collect::<Vec<_>>().join(", ")
@@ -144,7 +144,7 @@ impl Claim {
     }
 }
 
-/// What held something back, by its owner's name where it has one.
+/// The cause that held something back, by its owner's name where it has one.
 pub(super) fn named(found: &Found) -> String {
     match found.bottleneck {
         Bottleneck::None | Bottleneck::Unknown => found.cause.to_string(),

@@ -1,4 +1,4 @@
-//! What anybody would notice of a load that passed, without having set a limit on it.
+//! Findings that anybody would notice of a load that passed, without having set a limit on it.
 
 use stats::Timed;
 

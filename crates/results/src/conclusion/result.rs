@@ -5,7 +5,7 @@ use super::claim::{Status, named};
 use crate::judgement::Bottleneck;
 
 impl Conclusion {
-    /// What the run says of the load that was asked for.
+    /// The run's statement about the load that was asked for.
     pub fn status(&self) -> Status {
         match (self.how_much.status, self.breaks.status) {
             // Nothing is known of any load.
@@ -56,7 +56,7 @@ impl Conclusion {
         }
     }
 
-    /// What held the load back: `server: its CPU was at 99% of 2 cores`. `None` where nothing is known of it.
+    /// The cause that held the load back: `server: its CPU was at 99% of 2 cores`. `None` where nothing is known of it.
     pub fn why(&self) -> Option<String> {
         let found = self.breaks.cause.as_ref().or(self.how_much.cause.as_ref())?;
         match found.bottleneck {

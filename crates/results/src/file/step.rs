@@ -296,12 +296,14 @@ impl From<FileStep> for Step {
 impl FileStep {
     /// The step of a run of `scenario`, with what was lost.
     pub(super) fn of(scenario: Scenario, step: &Step) -> Self {
+        // Derived figures are written for other programs, and made anew when the file is read.
         let losses = conclusion::failings(scenario, step);
         FileStep { losses: losses.iter().map(FileLoss::from).collect(), ..FileStep::from(step) }
     }
 
     /// The step of a run of `scenario`.
     pub(super) fn into_memory(self, scenario: Scenario) -> Step {
+        // A file of this version has the list, if only an empty one.
         let has_standing = self.standing.is_some();
         let mut step = Step::from(self);
         if !has_standing {

@@ -307,7 +307,7 @@ impl Span<'_, u64> {
 }
 
 impl<'a> Span<'a, String> {
-    /// What reports call the metric of that name: `round trip` for `rtt`.
+    /// The reports' name of the metric: `round trip` for `rtt`.
     pub(super) fn words(&self) -> &'a str {
         Timed::named(self.high).map_or(self.high, |timed| timed.words())
     }

@@ -107,6 +107,7 @@ impl Template {
         let text = text.as_ref();
         match self.pieces.last_mut() {
             _ if text.is_empty() => {}
+            // One literal where there could be two: each piece costs a branch in every message.
             Some(Piece::Text(before)) => before.extend_from_slice(text),
             _ => self.pieces.push(Piece::Text(text.to_vec())),
         }
@@ -154,6 +155,7 @@ impl Template {
                 function.requote(&of_cell);
                 Piece::Function(function)
             }
+            // Ids and numbers are digits and letters, which need no quotes anywhere.
             other => other.clone(),
         };
         Template { pieces: self.pieces.iter().map(requoted).collect() }

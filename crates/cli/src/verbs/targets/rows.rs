@@ -114,6 +114,7 @@ pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'
         }
         match setup::version(target, tools) {
             Ok(version) => Row::new(target, Verdict::Installed, Some(version), None),
+            // Why there is no version is of no interest in a list: the next command installs it.
             Err(_) => Row::new(target, Verdict::NotInstalled, None, None),
         }
     };
@@ -177,6 +178,7 @@ pub(crate) fn prepare<'a>(
 ) -> Vec<(&'a Target, Result<String, Trouble>)> {
     each_folder(targets, tools, |variants| {
         let prepare = |target: &&'a Target| {
+            // Said only where it takes time; what is installed is ready at once.
             if setup::version(target, tools).is_err() && target.install.is_some() {
                 tell(target, "installing");
             }
@@ -211,6 +213,7 @@ fn each_folder<'a, T: Send>(
 ) -> Vec<T> {
     let folders: Vec<&[&Target]> = targets.chunk_by(|a, b| a.folder == b.folder).collect();
     let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
+    // Whoever is done takes the next: folders differ in how long they take by a factor of a hundred.
     let next = AtomicUsize::new(0);
     let work = || {
         while !(tools.is_interrupted)() {

@@ -104,6 +104,7 @@ impl ServerProtocol for Server {
     ) -> Result<(), Failure> {
         let message = link.take(start);
         self.heard_ns = link.now_ns;
+        // Rails logs what it does not understand, and keeps the connection.
         if let Some(command) = text.then(|| Command::parse(&message)).flatten() {
             self.handle_command(link, &command, message.len() as u32, on);
         }
@@ -122,9 +123,11 @@ impl ServerProtocol for Server {
             link.sender.close(link.io, NORMAL_CLOSURE);
             return Err(Failure::Silent);
         }
+        // A session is kept for some time after its connection is lost: each ping puts off its end.
         if let Some(history) = link.cfg.history.as_ref().filter(|_| self.is_extended) {
             history.sessions().touch(&self.sid, link.now_ns);
         }
+        // From the time it was due and not from now, so that pings do not drift; but never in the past.
         self.next_ping_ns = (self.next_ping_ns + self.interval_ns).max(link.now_ns + 1);
         let unix_s = link.now_ns.wrapping_add(link.cfg.unix_minus_now_ns) / NS_PER_S;
         link.say(&[br#"{"type":"ping","message":"#, unix_s.to_string().as_bytes(), b"}"]);
@@ -200,6 +203,8 @@ impl Connection {
         match (command.name, subscribed) {
             (b"subscribe", None) => self.subscribe(link, command, room, on),
             (b"unsubscribe", Some(at)) => {
+                // A subscription whose history was never asked for has not joined its room, and cannot
+                // leave it.
                 if self.subscriptions.swap_remove(at).restored_at.is_none() {
                     on(ServerEvent::Left { room });
                 }
@@ -213,6 +218,7 @@ impl Connection {
                 }
             }
             (b"history", Some(at)) if self.is_extended => {
+                // Joined only behind the catching up, so that no broadcast comes before what was missed.
                 let restored_at = self.subscriptions[at].restored_at.take();
                 self.catch_up(link, command, room, restored_at);
                 if restored_at.is_some() {

@@ -236,6 +236,7 @@ impl App {
                 let reply = Reply { namespace: NAMESPACES[at], room, attachments, bytes };
                 reply.to_event(name, arguments, packet.id, out, on);
             }
+            // It was sent before the client read that it had left, and is no mistake of the client's.
             (Kind::Event | Kind::Ack, Some(at), None) if self.left[at] => {}
             _ => return Err(Failure::BadMessage),
         }
@@ -254,6 +255,8 @@ impl App {
                     None => out.text(&[b"40", name, comma, br#"{"sid":""#, &sid, br#""}"#]),
                     Some((history, now_ns)) => {
                         let topic = room(Version::V4, namespace).within(self.places.first(at));
+                        // A client that comes back is told what it missed in the same step in which it
+                        // joins, so that no broadcast falls between.
                         let known = Known::asked(auth);
                         let recovered = known.and_then(|known| known.recover(&history, topic, now_ns));
                         let (pid, missed) = recovered.unwrap_or_else(|| (history.token(&sid), Vec::new()));

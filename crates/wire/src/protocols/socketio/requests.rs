@@ -112,6 +112,8 @@ impl Client {
     fn flush<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         let is_ready = !self.sid.is_empty() && !self.is_probed() && self.talk.phase != Phase::Over;
         if is_ready && !self.queued.is_empty() && !self.sending.is_busy() {
+            // The server has told its limit in the handshake, and refuses a body above it (Engine.IO
+            // protocol, `maxPayload`).
             let end = payload::portion(&self.queued, self.payload_bytes_max);
             let body = payload::body(self.version, &self.queued[..end]);
             self.queued.drain(..end);
@@ -141,6 +143,7 @@ impl Client {
                     }
                 }
                 ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
+                // The body is kept until it is whole, so that a server must not send one without end.
                 ResponseEvent::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
                     return Err(Failure::MessageTooLarge);
                 }
@@ -178,6 +181,8 @@ impl Client {
         payload::read(self.version, &body, |unit| self.handle_unit(link, unit, on))?;
         if self.transport == Transport::Upgrade && self.takeover.is_none() {
             self.receiving.close(link.io);
+            // The next poll needs a connection of its own: the WebSocket takes over the main one, for the
+            // load to be on that.
             self.receiving = Exchange::new(POLLING);
             self.takeover = Some(Box::new(Takeover::Connecting));
             link.io.open_stream(MAIN);
@@ -241,6 +246,8 @@ impl Client {
 
     /// Lets the WebSocket take over, if it has been probed and no request is under way.
     fn conclude<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, on: &mut impl ProtocolHandler) {
+        // Packets of a poll that is still under way would come after those of the WebSocket, and out of
+        // order.
         let is_quiet = !self.receiving.is_busy() && !self.sending.is_busy();
         if !(self.is_probed() && is_quiet) {
             return;
@@ -282,6 +289,8 @@ impl HttpClientProtocol for Client {
             (SENDING, _) => self.sending.handle_open(link.io),
             _ => {
                 self.receiving.handle_open(link.io);
+                // A node that a balancer chose at the login must be asked again; a newer cookie of the
+                // session itself goes before.
                 if self.cookies.is_empty() {
                     self.cookies = link.kept.cookies.clone();
                 }
@@ -343,6 +352,7 @@ impl HttpClientProtocol for Client {
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
+        // The server has stopped to answer; what it never takes must not fill the memory.
         if self.queued.len() > QUEUED_BYTES_MAX {
             return Sending::Out;
         }

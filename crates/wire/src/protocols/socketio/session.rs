@@ -123,9 +123,13 @@ impl Session {
             self.end_both(link, head, held);
             return Answer::Whole;
         }
+        // This is the poll that crossed with the goodbye; its answer is the last thing that the session has
+        // to say.
         if let Phase::Left { .. } = self.phase {
             self.phase = Phase::Over;
         }
+        // A client that probes waits for its poll to come back before it upgrades: holding the poll would
+        // stop both.
         if matches!(self.phase, Phase::Entered { probed: true, .. }) && self.queued.is_empty() {
             payload::push_text(&mut self.queued, &[NOOP]);
         }
@@ -171,6 +175,7 @@ impl Session {
         on: &mut impl OnServerEvent,
     ) {
         if body.len() > self.terms.payload_bytes_max {
+            // The session goes on: the client may send the same packets in smaller requests.
             return head.write_whole(link.io.out(REQUEST), 413, None, b"");
         }
         let outcome = self.handle(link, body, on);
@@ -199,6 +204,7 @@ impl Session {
         let mut next = Next::GoOn;
         payload::read(version, body, |unit| {
             match unit {
+                // Behind a goodbye, the rest of the body has no session to go to.
                 _ if next == Next::Close => {}
                 Unit::Text(text) => next = side.handle_text(now_ns, text, queue, on)?,
                 Unit::Attachment(bytes) => side.handle_attachment(&bytes, queue, on)?,
@@ -245,6 +251,7 @@ impl Session {
 
     /// Ends the session; who polls is told so.
     fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
+        // Packets of a session that broke the rules are not owed to it, and engine.io drops them, too.
         (self.queued, self.own_bytes) = (Vec::new(), 0);
         payload::push_text(&mut self.queued, &[b"1"]);
         self.flush(link);
@@ -344,6 +351,7 @@ impl ServerSession for Session {
                 Answer::Told(UpgradeReply::Admitted)
             }
             Verb::Push { begun } => {
+                // The body that had begun is here: the next request may send.
                 self.begun &= !begun;
                 self.push(link, &request.head, body, on);
                 Answer::Whole
@@ -380,6 +388,7 @@ impl ServerSession for Session {
 
     fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         match self.phase {
+            // A WebSocket that never takes over costs the client nothing: polling goes on as before.
             Phase::Entered { until_ns, .. } if until_ns <= link.now_ns => self.phase = Phase::Open,
             Phase::Left { until_ns } if until_ns <= link.now_ns => self.phase = Phase::Over,
             _ => {}

@@ -64,6 +64,7 @@ impl Client {
         if self.phase == Phase::Over {
             return self.receiving.close(link.io);
         }
+        // A frame does not go on in the next answer.
         self.lines.reset();
         let (method, end, query) = self.transport.receive();
         let place = format!("{}{end}", self.session);
@@ -81,6 +82,8 @@ impl Client {
         let (end, content_type) = self.transport.send();
         let mut body = Vec::with_capacity(self.queued.len() + 2);
         match self.transport {
+            // A form is all that a script's element can post: the array's brackets are encoded like the
+            // rest.
             Transport::Jsonp => {
                 body.extend_from_slice(b"d=%5B");
                 percent_encode(&mut body, &self.queued);
@@ -131,6 +134,8 @@ impl Client {
                 }
                 ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 ResponseEvent::Data(bytes) => self.handle_received(link, bytes, on)?,
+                // At once, as sockjs-client does: between two polls the server has nobody to give a message
+                // to.
                 ResponseEvent::End => self.receive(link),
             }
         }
@@ -147,6 +152,8 @@ impl Client {
         {
             match got {
                 ResponseEvent::Head { status: 200 | 204, .. } | ResponseEvent::Data(_) => {}
+                // sockjs-node answers 404 to whoever sends into a session that it does not have: the node
+                // may be another.
                 ResponseEvent::Head { status: 404, .. } => return Err(Failure::SessionLost),
                 ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 ResponseEvent::End => self.flush(link),
@@ -164,6 +171,8 @@ impl HttpClientProtocol for Client {
         match stream {
             RECEIVING => {
                 self.receiving.handle_open(link.io);
+                // A session's name is chosen by the client, and the first request with it opens the
+                // session.
                 if self.session.is_empty() {
                     self.session = session_path(link.now_ns, link.io);
                     self.cookies = link.kept.cookies.clone();
