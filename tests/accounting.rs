@@ -79,7 +79,7 @@ fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
 
 /// More than any generator sends: the server hears of it late, and answers at once.
 #[test]
-fn what_went_out_after_the_window_was_not_sent_at_the_rate() {
+fn messages_after_the_window_miss_the_rate() {
     // Also where turns come to a client that has lost its connection.
     for (fault, sent) in [("seed=0", 100_000), ("kill=1@0", 95_000)] {
         let server = Server::start(&["--fault", fault]);
@@ -109,7 +109,7 @@ fn a_drain_that_is_asked_for_is_waited_for() {
 }
 
 #[test]
-fn what_a_step_did_not_wait_for_is_nothing_wrong_in_the_next() {
+fn stragglers_are_no_error_of_the_next_step() {
     let server = Server::start(&["--fault", "delay=600ms"]);
     let outcome = outcome(&server, "echo --clients 5 --rate 20 -d 1s --warmup 1s --drain-timeout 100ms");
     let of = |name| sum_of(&outcome.json(), name);

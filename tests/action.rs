@@ -111,7 +111,7 @@ fn a_branch_that_is_slower_than_main_fails_the_job() {
 }
 
 #[test]
-fn what_cannot_be_told_passes_unless_it_is_to_fail() {
+fn undecided_comparisons_pass_by_default() {
     let (repository, comments) = (Repository::new("").installed(), Comments::default());
     for (wanted, code) in [("pass", Some(0)), ("fail", Some(5))] {
         let job = repository.job(&comments);

@@ -200,7 +200,7 @@ fn a_room_hears_its_own_and_nobody_else() {
 }
 
 #[test]
-fn what_comes_from_another_room_has_leaked() {
+fn messages_of_another_room_have_leaked() {
     let Some(chat) = Chat::start(&[]) else { return };
     let (_folder, dialect) = in_rooms(10, |text| text);
     let load = ["--rate", "50", "--duration", "1s", "--rooms", "5"];

@@ -119,7 +119,7 @@ fn the_same_figures_are_no_different() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn incomparable_runs_are_said() {
     let dir = tempfile::tempdir().unwrap();
     let file = echo(&Server::start(&[]), dir.path(), "a");
     let other = again(&file, "other");

@@ -103,7 +103,7 @@ fn a_window_is_kept_from_the_first_message_on_and_costs_what_is_said_of_it() {
 }
 
 #[test]
-fn what_windows_cost_is_said_before_a_run_and_with_the_figure() {
+fn memory_of_windows_is_said() {
     let server = Server::start(&["--compress"]);
     let url = format!("ws://{}/ws", server.address);
     let idle = |clients: &str, flags: &[&str]| {

@@ -61,7 +61,7 @@ fn an_open_schedule_is_sent_whole_by_many_workers() {
 }
 
 #[test]
-fn who_waits_for_what_is_lost_was_no_less_busy() {
+fn waiting_for_lost_messages_is_busy_time() {
     timed(assert_as_busy);
 }
 

@@ -154,7 +154,7 @@ fn spent_s(results: &Value) -> f64 {
 }
 
 #[test]
-fn what_was_pushed_outlives_the_run_and_is_what_the_results_say() {
+fn pushed_metrics_equal_the_results() {
     let server = Server::start(&[]);
     let Some(prometheus) = Service::prometheus("127.0.0.1:1") else { return };
     let flags = ["--web.listen-address=ADDRESS", "--persistence.file=FOLDER/pushed"];

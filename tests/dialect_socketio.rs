@@ -36,7 +36,7 @@ fn the_server_against_the_official_clients() {
 
 /// Requests before or after a WebSocket has taken its session over get the same answers here and there.
 #[test]
-fn what_overtakes_an_upgrade_is_answered_as_socket_io_answers_it() {
+fn packets_overtaking_an_upgrade_are_answered() {
     let scripts = match Scripts::install("socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io-client (npm)", &why),

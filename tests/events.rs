@@ -121,7 +121,7 @@ fn the_log_of_batches_adds_up_to_the_results() {
 }
 
 #[test]
-fn what_leaving_clients_waited_for_is_in_the_log_as_in_the_figure() {
+fn departures_agree_in_log_and_figure() {
     let dir = tempfile::tempdir().unwrap();
     // Slow enough that who leaves has something under way.
     let server = Server::start(&["--fault", "delay=100ms"]);
@@ -188,7 +188,7 @@ fn the_log_of_a_fleet_is_one_and_adds_up() {
 }
 
 #[test]
-fn what_is_not_wanted_is_left_out() {
+fn unwanted_events_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.parquet");
     let server = Server::start(&[]);

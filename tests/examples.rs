@@ -121,7 +121,7 @@ fn people_who_come_and_go_hear_what_is_said_while_they_are_there() {
 }
 
 #[test]
-fn who_is_left_out_by_the_server_is_told_of_it() {
+fn senders_left_out_are_told() {
     let Some(chat) = Chat::start() else { return };
     let to_all = ["--rooms", "10", "--rate", "50", "--duration=1s"];
     let outcome = run(&mut chat.broadcast(&app(), &to_all), WITHIN);

@@ -168,7 +168,7 @@ fn a_collector_gets_every_second() {
 }
 
 #[test]
-fn who_does_not_take_it_costs_no_result() {
+fn failing_exports_cost_no_result() {
     let server = Server::start(&[]);
     let (refusing, _taken) = endpoint(|_| ("503 Service Unavailable", "too busy\nto talk".to_owned()));
     for flag in ["--otlp", "--remote-write", "--pushgateway"] {

@@ -60,7 +60,7 @@ fn assert_accounted(results: &Value, hearers: u64) {
 }
 
 #[test]
-fn what_is_sent_to_who_is_away_is_due_once_and_lost_without_a_history() {
+fn messages_for_absentees_need_a_history() {
     let server = Server::start(&["--threads", "2"]);
     for flags in [
         "--flap 1s..2s:500ms --flap-how close",
@@ -107,7 +107,7 @@ fn rooms_and_those_who_do_not_hear_themselves_are_accounted_for_alike() {
 }
 
 #[test]
-fn what_a_server_drops_while_they_are_here_is_missing_and_not_a_matter_of_absence() {
+fn drops_while_present_are_missing() {
     timed(|| {
         let server = Server::start(&["--threads", "1", "--fault", "drop=1%20"]);
         let load = "--clients 20 --senders 5% --rate 200 -d 6s --threads 1 --flap 3s:500ms";
@@ -134,7 +134,7 @@ const ALONE: &str =
     "--clients 1 --rate 100 -d 6s --threads 1 --seed 1 --connect-timeout 30s --flap-how close";
 
 #[test]
-fn what_nobody_was_there_to_send_is_not_the_servers_fault() {
+fn unsent_messages_are_not_the_servers_fault() {
     let server = Server::start(&["--threads", "1"]);
     let audit = |_| {
         let mut audit = throng(["audit", &server.url(), "--format", "json", "--quiet", "--flap", "1s:1s"]);
@@ -152,7 +152,7 @@ fn what_nobody_was_there_to_send_is_not_the_servers_fault() {
 }
 
 #[test]
-fn who_is_not_let_in_again_is_the_servers_fault_and_what_it_would_have_sent_too() {
+fn refused_returns_are_the_servers_fault() {
     let (answer, back) = (|frame: &[u8]| vec![frame.to_vec()], AtomicBool::new(false));
     let server = HostileServer::start(move |peer| match back.swap(true, Ordering::Relaxed) {
         false => peer.upgrade().answer_all(answer),
@@ -173,7 +173,7 @@ fn who_is_not_let_in_again_is_the_servers_fault_and_what_it_would_have_sent_too(
 const OVER_SOCKET_IO: &str = "--dialect socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
 
 #[test]
-fn what_a_server_keeps_comes_after_all_and_what_it_does_not_keep_is_lost() {
+fn histories_recover_what_they_keep() {
     timed(assert_what_is_kept_comes);
 }
 
@@ -243,7 +243,7 @@ fn over_requests_sessions_are_gone_on_with_as_over_a_websocket() {
 
 /// SockJS opens a session anew, whatever the transport, and Phoenix rejoins: a history is nothing to either.
 #[test]
-fn what_protocols_keep_nothing_of_is_lost_whatever_the_server_keeps() {
+fn protocols_without_recovery_lose_messages() {
     timed(assert_lost_whatever_is_kept);
 }
 
@@ -265,7 +265,7 @@ fn assert_lost_whatever_is_kept() {
 }
 
 #[test]
-fn what_goes_wrong_with_a_history_is_told_apart() {
+fn faults_of_histories_are_told_apart() {
     for over in [OVER_SOCKET_IO, OVER_CABLE] {
         timed(|| goes_wrong(over));
     }

@@ -324,7 +324,7 @@ fn stop_frees_everybody() {
 }
 
 #[test]
-fn what_cannot_be_asked_of_a_fleet_is_said() {
+fn flags_impossible_in_a_fleet_are_said() {
     let server = Server::start(&[]);
     let cases = [
         (vec!["echo", "--fleet", "nats://127.0.0.1:1"], 2, "URL: "),

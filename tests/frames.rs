@@ -111,7 +111,7 @@ first = "0"
 "#;
 
 #[test]
-fn what_was_missed_is_recovered_from_one_frame() {
+fn missed_messages_are_recovered_from_one_frame() {
     let Some(app) = start("history", HISTORY) else { return };
     let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -195,7 +195,7 @@ fn a_search_finds_how_many_players_there_may_be() {
 }
 
 #[test]
-fn what_needs_an_answer_is_refused_before_anybody_connects() {
+fn answers_that_cannot_come_are_refused_early() {
     let Some(app) = start("others", MOVES) else { return };
     for flags in ["--clients 8", "--clients 8 --rate 10 --limit rtt.p95<=1s"] {
         let outcome = app.run("broadcast", "/?room={room}", flags);
@@ -283,7 +283,7 @@ fn an_answer_is_known_by_the_uuid_of_its_call_alone() {
 }
 
 #[test]
-fn what_the_file_does_not_look_for_is_laid_to_the_file() {
+fn unmatched_messages_are_the_files_fault() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"update\" } }\n";
     let Some(app) = start("batch", file) else { return };
     let outcome = app.run("broadcast", "/", "--clients 10 --rate 50 --duration 1s --drain-timeout 1s");
@@ -294,7 +294,7 @@ fn what_the_file_does_not_look_for_is_laid_to_the_file() {
 }
 
 #[test]
-fn what_a_server_says_by_itself_is_counted_with_its_gaps_and_its_age() {
+fn pushes_are_counted_with_gaps_and_age() {
     let Some(app) = start("ticks", &example("ticker")) else { return };
     let outcome = app.run("idle", "/", "--clients 20 --connect-rate 200 -d 2s --no-preflight");
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -340,7 +340,7 @@ fn a_server_that_says_less_often_than_was_asked_is_told() {
 }
 
 #[test]
-fn what_is_not_where_the_file_says_is_said() {
+fn misplaced_fields_are_said() {
     let Some(app) = start("ticks", &example("ticker").replace("/seq", "/number")) else { return };
     let outcome = app.run("idle", "/", "--clients 2 -d 500ms --no-preflight");
     let results = outcome.json();

@@ -161,7 +161,7 @@ fn wrong_usage_is_named() {
 }
 
 #[test]
-fn who_waits_for_a_connection_in_a_closed_loop_is_not_behind() {
+fn closed_loops_wait_without_lag() {
     let server = Server::start(&[]);
     let results = fine(&root_of(&server), "-c 2 --amount 200 --no-keep-alive");
     assert_eq!(results["steps"][0]["send_lag"]["p50_ms"], 0.0, "{results:#}");

@@ -270,7 +270,7 @@ fn a_server_without_websockets_over_http2_is_told_so() {
 }
 
 #[test]
-fn what_is_reset_has_no_answer_and_leaves_the_connection_alone() {
+fn reset_streams_leave_the_connection_alone() {
     let server = Server::start(&[]);
     let url = format!("{}metrics", root_of(&server));
     // However many: each is an answer of a kind, and no flood.

@@ -51,7 +51,7 @@ fn each_file_runs_against_throng_s_own_server() {
 }
 
 #[test]
-fn what_its_comments_offer_is_understood() {
+fn offered_comments_are_understood() {
     for protocol in PROTOCOLS {
         let folder = tempfile::tempdir().unwrap();
         init(folder.path(), &["mine.toml", "--from", protocol]);
@@ -87,7 +87,7 @@ fn files_for_other_servers_are_understood() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_stay() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("app.toml"), "mine").unwrap();
     let outcome = init(folder.path(), &["--from", "plain"]);

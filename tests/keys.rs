@@ -120,7 +120,7 @@ fn release(heard: &Heard, sealed: bool) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_others_say_in_the_middle_of_a_run_is_as_if_it_had_not_come() {
+fn foreign_messages_in_a_run_are_ignored() {
     let Some(bus) = Bus::start() else { return };
     let (key, server) = (Key::new(), Server::start(&[]));
     let load = ["--interval", "100ms", "--duration", "4s"];
@@ -165,7 +165,7 @@ fn what_others_say_in_the_middle_of_a_run_is_as_if_it_had_not_come() {
 }
 
 #[test]
-fn what_was_recorded_is_worth_nothing() {
+fn recorded_messages_cannot_be_replayed() {
     let Some(bus) = Bus::start() else { return };
     let (key, server) = (Key::new(), Server::start(&[]));
     let _agent = key.agent(&bus);

@@ -111,7 +111,7 @@ fn two_hundred_clients_log_in_as_two_hundred_users() {
 }
 
 #[test]
-fn who_reconnects_logs_in_again() {
+fn reconnecting_clients_log_in_again() {
     let Some(chat) = Chat::start() else { return };
     let mut command = throng(["storm", &format!("ws://{}/", chat.address), "--format", "json"]);
     command.args(["--clients", "20", "--lead", "200ms", "--duration", "1s", "--window", "100ms"]);
@@ -134,7 +134,7 @@ fn failing(chat: &Chat, kind: &str, app: &Path) -> String {
 }
 
 #[test]
-fn what_fails_is_counted_by_its_kind_and_told_with_its_request() {
+fn login_failures_are_counted_by_kind() {
     let Some(chat) = Chat::start() else { return };
     for (from, to, kind, names) in [
         (

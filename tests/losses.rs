@@ -57,7 +57,7 @@ fn a_closed_loop_without_clients_ends() {
 }
 
 #[test]
-fn who_is_not_in_a_step_does_not_come_back_by_its_churn() {
+fn churn_leaves_clients_outside_the_step_alone() {
     let server = Server::start(&[]);
     let results = results_of(
         3,
@@ -104,7 +104,7 @@ fn a_storm_needs_no_messages() {
 
 /// Every other client reads slowly, or drops its connection: with two threads, all clients of one of them.
 #[test]
-fn who_does_not_send_leaves_its_share_of_the_rate_to_the_others() {
+fn silent_clients_leave_their_share_to_others() {
     let server = Server::start(&[]);
     for threads in ["1", "2", "3"] {
         let rated = format!("--clients 20 --rate 100 --duration 1s --threads {threads}");
@@ -134,7 +134,7 @@ fn a_server_of_another_dialect_is_quoted() {
 }
 
 #[test]
-fn who_waits_in_vain_says_for_what() {
+fn waiting_in_vain_is_said_with_its_cause() {
     let server = Server::start(&[]);
     let cable = format!("ws://{}/cable", server.address);
     let mut command = throng(["echo", &cable, "--dialect", "actioncable", "--channel", "NoSuchChannel"]);

@@ -401,7 +401,7 @@ fn forms_and_tags_are_bounded_and_secrets_are_not_shown() {
 }
 
 #[test]
-fn who_is_slow_is_let_go() {
+fn slow_senders_are_let_go() {
     let ui = Ui::start();
     let start = std::time::Instant::now();
     let begun = format!("POST /new HTTP/1.1\r\n{}origin: http://{}\r\n", ui.visitor(), ui.address);

@@ -170,7 +170,7 @@ fn requests_that_are_wrong_are_not_repeated_a_thousand_times() {
 type Measured = (fn(&mut Peer), &'static str, &'static str);
 
 #[test]
-fn what_may_be_what_is_to_be_measured_is_measured() {
+fn doubtful_obstacles_are_measured() {
     let cases: &[Measured] = &[
         (|p| p.answer("503 Busy\r\nContent-Length: 0").fin(), "", "503"),
         (|p| p.answer("404 Not Found\r\nContent-Length: 0").fin(), "--expect-status 404", "404"),

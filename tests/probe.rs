@@ -119,7 +119,7 @@ fn an_origin_that_opens_the_door_is_in_the_command() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_in_a_line() {
+fn unreachable_servers_are_told_in_a_line() {
     let nobody = free_address();
     let outcome = probe(&[&nobody.to_string()]);
     assert!(outcome.code == Some(1) && outcome.stderr.contains("refused"), "{outcome}");

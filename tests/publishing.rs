@@ -41,7 +41,7 @@ fn counts(results: &Value) -> [u64; 5] {
 }
 
 #[test]
-fn what_is_published_is_heard_over_each_protocol() {
+fn published_messages_are_heard_over_each_protocol() {
     let server = Server::start(&[]);
     let publish = format!("http://{}/publish/{{room}}", server.address);
     let processes = ["--processes", "2", "--threads", "3", "--rate", "200", "--duration", "1s"];
@@ -128,7 +128,7 @@ fn broadcast_to_nobody(how: [&str; 2]) -> Outcome {
 
 /// Whoever loses its connection meanwhile has no part in that.
 #[test]
-fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
+fn losses_count_with_an_absent_author() {
     let outcome = broadcast_to_nobody(["--flap", "300ms..600ms:200ms"]);
     let results = outcome.json();
     let lost = ["missing", "lost_offline"].map(|name| sum_of(&results, name));
@@ -139,7 +139,7 @@ fn what_an_application_loses_is_lost_also_if_its_author_is_away() {
 
 /// The answer is the application's, and comes whether or not the message's author is still there.
 #[test]
-fn what_an_application_answers_is_measured_also_if_its_author_has_left() {
+fn answers_count_with_a_departed_author() {
     let outcome = broadcast_to_nobody(["--churn", "100%/s"]);
     let step = &outcome.json()["steps"][0];
     assert_eq!(step["rtt"]["count"], 20, "{outcome}");
@@ -213,7 +213,7 @@ fn a_closed_loop_asks_nobody_no_more_often_than_it_tries_to_connect() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named() {
+fn mistakes_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let files = std::cell::Cell::new(0);
     let app = |text: &str| {

@@ -91,7 +91,7 @@ fn each_kind_is_heard_in_its_own_rooms_over_each_protocol() {
 }
 
 #[test]
-fn what_roles_are_told_for_is_published_in_their_names() {
+fn roles_publish_in_their_names() {
     let server = Server::start(&[]);
     let roles = r#"
 [[role]]
@@ -119,7 +119,7 @@ says = [{ say = "own", rate = "20/s" }, { say = "group", rate = "60/s" }]
 }
 
 #[test]
-fn what_is_published_in_the_wrong_place_is_leaked_and_missing_by_kind() {
+fn misplaced_messages_leak_by_kind() {
     let server = Server::start(&[]);
     let wrong = phoenix().replace("/publish/own-{room}", "/publish/group-0");
     let outcome = run_app(&server, "/socket/websocket", &wrong, &[]);

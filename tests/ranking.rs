@@ -61,7 +61,7 @@ fn the_reference_ties_with_itself() {
 }
 
 #[test]
-fn who_loses_messages_has_no_rank_however_fast() {
+fn servers_that_lose_messages_have_no_rank() {
     let arena = Arena::new(
         &suite("repeats = 2"),
         // Beyond what the check sends.
@@ -80,7 +80,7 @@ fn who_loses_messages_has_no_rank_however_fast() {
 }
 
 #[test]
-fn who_answers_with_errors_or_dies_in_the_middle_has_no_rank() {
+fn failing_servers_have_no_rank() {
     for (script, said) in [
         ("exec \"$THRONG\" serve --listen \"$AT\" --fault kill=12@3", "error"),
         (

@@ -191,7 +191,7 @@ fn sentence(outcome: &Outcome) -> &str {
 }
 
 #[test]
-fn what_is_sent_again_as_it_should_be_is_recovered_once() {
+fn correct_replays_are_recovered_once() {
     let (outcome, results, _) = audit(Replay::Missed, &format!("{MANY} --require at-least-once"));
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let of = |name| sum_of(&results, name);
@@ -199,7 +199,7 @@ fn what_is_sent_again_as_it_should_be_is_recovered_once() {
 }
 
 #[test]
-fn what_was_received_before_is_a_duplicate_of_it() {
+fn replays_of_received_messages_are_duplicates() {
     let (outcome, results, chat) = audit(Replay::All, MANY);
     let (of, undue) = (|name| sum_of(&results, name), chat.undue.load(Ordering::Relaxed));
     assert!(undue > 0, "{outcome}");
@@ -209,7 +209,7 @@ fn what_was_received_before_is_a_duplicate_of_it() {
 }
 
 #[test]
-fn what_was_said_in_another_room_has_leaked_and_recovers_nothing() {
+fn replays_of_other_rooms_have_leaked() {
     let (outcome, results, chat) = audit(Replay::AllRooms, MANY);
     let (of, undue) = (|name| sum_of(&results, name), chat.undue.load(Ordering::Relaxed));
     assert!(undue > 0, "{outcome}");
@@ -218,7 +218,7 @@ fn what_was_said_in_another_room_has_leaked_and_recovers_nothing() {
 }
 
 #[test]
-fn who_goes_on_from_a_place_that_is_not_its_own_has_lost_what_was_behind_its_own() {
+fn wrong_offsets_lose_messages() {
     for replay in [Replay::NumbersOfTheFuture, Replay::SomebodyElses] {
         let (outcome, results, chat) = audit(replay, &format!("{MANY} --require at-least-once"));
         let (of, withheld) = (|name| sum_of(&results, name), chat.withheld.load(Ordering::Relaxed));

@@ -65,7 +65,7 @@ fn counts(outcome: &Outcome) -> (Value, [u64; 4]) {
 }
 
 #[test]
-fn who_is_back_is_told_what_it_has_missed() {
+fn returning_clients_are_told_missed_messages() {
     let Some((_server, address)) = chat("1000") else { return };
     let folder = tempfile::tempdir().unwrap();
     let app = folder.path().join("chat.toml");
@@ -95,7 +95,7 @@ send = '{"type":"join","after":1000000000}'
 }
 
 #[test]
-fn what_a_history_does_not_keep_is_lost() {
+fn messages_beyond_a_history_are_lost() {
     let Some((_server, address)) = chat("20") else { return };
     let folder = tempfile::tempdir().unwrap();
     let app = folder.path().join("chat.toml");

@@ -147,7 +147,7 @@ fn every_step_is_in_the_store_before_the_next_begins() {
 }
 
 #[test]
-fn what_is_not_this_run_is_left_alone() {
+fn other_runs_are_left_alone() {
     let server = Server::start(&["--threads", "1"]);
     // Not there yet: it is the first run's to make, and to hold.
     let made = tempfile::tempdir().unwrap();

@@ -89,7 +89,7 @@ fn assert_whole(results: &Value, outcome: &Outcome) {
 }
 
 #[test]
-fn who_speaks_says_its_own_at_its_rate_and_each_role_has_what_it_is_due() {
+fn roles_speak_at_their_own_rate() {
     let server = Server::start(&[]);
     for more in [&["--threads", "1"][..], &["--threads", "3"], &["--processes", "2"]] {
         let outcome = run_app(&server, APP, more);
@@ -132,7 +132,7 @@ fn roles_add_up_while_people_come_and_go_and_lose_their_connections() {
 }
 
 #[test]
-fn what_is_lost_is_missing_at_the_role_that_was_to_have_it() {
+fn losses_are_missing_at_their_role() {
     let server = Server::start(&["--fault", "drop=1/5", "--threads", "1"]);
     let outcome = run_app(&server, APP, &[]);
     let results = outcome.json();
@@ -206,7 +206,7 @@ fn senders_of_the_command_line_are_refused_beside_roles() {
 }
 
 #[test]
-fn what_each_says_so_often_is_of_the_people_that_there_are() {
+fn rates_per_person_follow_the_people() {
     let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let file = folder.path().join("app.toml");
     // One of five speaks, and says five lines a second.

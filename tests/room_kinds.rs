@@ -184,7 +184,7 @@ fn rooms_are_those_of_a_column() {
 
 /// Two people say much in a room of everybody and in one of four, whose messages overtake each other.
 #[test]
-fn what_one_says_in_a_large_room_and_in_a_small_one_has_no_order() {
+fn rooms_have_no_common_order() {
     const PEOPLE: u64 = 200;
     let server = Server::start(&[]);
     let app =
@@ -219,7 +219,7 @@ fn kinds_add_up_while_people_come_and_go_and_lose_their_connections() {
 }
 
 #[test]
-fn what_leaks_is_counted_with_its_kind() {
+fn leaks_are_counted_by_kind() {
     let server = Server::start(&["--fault", "leak=1/5", "--threads", "1"]);
     let outcome = run_app(&server, "/socket/websocket", &phoenix(), &[]);
     assert_eq!(outcome.code, Some(3), "{outcome}");

@@ -118,7 +118,7 @@ fn rooms_of_unequal_size_are_the_same_for_those_who_join_and_those_who_count() {
 }
 
 #[test]
-fn so_many_rooms_have_their_share_of_the_clients_each() {
+fn equal_rooms_share_the_clients() {
     let server = Server::start(&[]);
     let outcome = broadcast_in(&["--room-count", "4"], &server, "/ws?room={room}", "json", &[]);
     let of_five = &outcome.json()["steps"][0]["delivery_by_room_size"]["delivery_2_10"]["count"];
@@ -166,7 +166,7 @@ replied = true
 }
 
 #[test]
-fn what_leaks_on_request_is_counted_to_the_copy() {
+fn deliberate_leaks_are_counted_exactly() {
     for (place, dialect, more) in [
         ("/ws?room={room}", "json", &[][..]),
         ("/sockjs?room={room}", "sockjs", &[]),

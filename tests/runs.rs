@@ -225,7 +225,7 @@ fn a_store_that_another_process_holds_costs_no_result() {
 }
 
 #[test]
-fn where_nothing_is_kept_it_is_said() {
+fn missing_store_folders_are_said() {
     let server = Server::start(&[]);
     let homeless = |flags: &[&str]| {
         let mut command = echo(&server.url(), 2, "300ms");

@@ -53,7 +53,7 @@ fn no_verb_lets_a_secret_out() {
 }
 
 #[test]
-fn what_is_sent_when_joining_is_no_less_secret() {
+fn joining_messages_are_secret_too() {
     let server = Server::start(&["--threads", "1"]);
     for (dialect, path, flag) in [
         ("phoenix", "/socket/websocket", "--join-params"),
@@ -129,7 +129,7 @@ fn a_server_that_quotes_secrets_has_them_told_to_nobody() {
 
 /// Rows, the key that signs, and the tokens themselves; also where a server quotes all that it is told.
 #[test]
-fn who_the_clients_are_is_told_to_the_server_alone() {
+fn identities_are_told_to_the_server_alone() {
     let marker = "marker-people-c41a";
     let (good, quoting) = (Server::start(&["--threads", "1"]), Quoting::start());
     for (address, verb, flags, is_there) in [
@@ -230,7 +230,7 @@ fn mistakes_are_told_without_the_secrets_in_them() {
 }
 
 #[test]
-fn what_a_run_leaves_is_its_owner_s_alone() {
+fn files_of_a_run_are_its_owners() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let mode = |name: &str| fs::metadata(at(name)).unwrap().mode() & 0o777;

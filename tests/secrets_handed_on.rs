@@ -72,7 +72,7 @@ fn listen(bus: &Bus) -> impl Iterator<Item = (String, Vec<u8>)> + use<> {
 }
 
 #[test]
-fn who_listens_at_the_bus_hears_no_secret() {
+fn listeners_at_the_bus_hear_no_secret() {
     let marker = "marker-bus-3be8";
     let Some(bus) = Bus::start() else { return };
     let server = Server::start(&["--threads", "1"]);

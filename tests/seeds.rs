@@ -153,7 +153,7 @@ fn with_output(document: &str, line: &str, output: &str) -> String {
 }
 
 #[test]
-fn of_many_steps_the_details_are_left_out() {
+fn details_of_many_steps_are_left_out() {
     let step = "clients:    25\n  rtt         p50 1ms\n  messages    5 sent\n";
     let rest = "\nhow much  25 clients\ntrust     few samples\n          others\n";
     assert_eq!(abridged(&[step, rest].concat()), [step, rest].concat());

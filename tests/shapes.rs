@@ -243,7 +243,7 @@ fn a_storm_in_which_little_is_said_is_watched_to_its_end() {
 }
 
 #[test]
-fn who_is_not_back_in_time_breaks_the_limits_on_it() {
+fn late_returns_break_their_limits() {
     let server = Server::start(&[]);
     // Action Cable's clients wait for 6 s at least.
     let url = format!("ws://{}/cable", server.address);

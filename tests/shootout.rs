@@ -49,7 +49,7 @@ fn lines(path: &Path) -> Vec<Value> {
 
 /// With a program that never rests, one of two CPUs is no server's, however idle the machine is otherwise.
 #[test]
-fn what_others_disturb_is_measured_again_as_often_as_the_suite_says() {
+fn disturbed_measurements_are_repeated() {
     let flags = r#"clients = 1, duration = "300ms", drain-timeout = "1s""#;
     let once = tiny_suite(1, flags, &["rate"]).replace("busy-retries = 0", "busy-retries = 1");
     let arena = Arena::new(&once, SERVE);
@@ -143,7 +143,7 @@ fn everything_is_measured_ranked_and_kept() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_before_the_gate() {
+fn impossible_suites_are_said_before_the_gate() {
     let arena = arena_with(SERVE);
     fs::write(arena.path("file"), "").unwrap();
     let mistakes: [(&[&str], i32, &str); 4] = [
@@ -277,7 +277,7 @@ fn a_server_that_dies_costs_its_own_measurement() {
 }
 
 #[test]
-fn who_does_not_pass_the_gate_is_not_timed() {
+fn targets_failing_the_gate_are_not_timed() {
     let arena = arena_with("exec \"$THRONG\" serve --listen \"$AT\" --fault drop=1/1");
     let outcome = shootout(&arena, &["tiny", "--scale", "0.05", "--repeats", "1", "--out", "kept"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");

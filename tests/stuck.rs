@@ -281,7 +281,7 @@ fn workers_without_clients_hold_nobody_up() {
 }
 
 #[test]
-fn what_a_version_command_leaves_behind_is_not_waited_for() {
+fn leftovers_of_version_commands_are_not_awaited() {
     let arena = Arena::new("", SERVE);
     let manifest = fs::read_to_string(arena.path("targets/sh-copy/target.toml")).unwrap();
     let leaving = r#"["sh", "-c", "sleep 300 & echo 1.0"]"#;

@@ -221,7 +221,7 @@ fn installed_without(calls: &str, step: &str) -> Option<(Outcome, String)> {
 }
 
 #[test]
-fn where_the_kernel_has_no_walls_it_is_said_once() {
+fn kernels_without_walls_are_said_once() {
     let without = installed_without("landlock_create_ruleset:error=ENOSYS", "cat $TMPDIR/../../../beside");
     let Some((outcome, log)) = without else { return };
     assert_eq!(outcome.stderr.matches("no Landlock").count(), 1, "{outcome}");
@@ -229,7 +229,7 @@ fn where_the_kernel_has_no_walls_it_is_said_once() {
 }
 
 #[test]
-fn where_the_kernel_hides_no_processes_it_is_said_once() {
+fn visible_processes_are_said_once() {
     let step = "grep -la [e]nd_to_end /proc/[0-9]*/cmdline | wc -l";
     for calls in ["unshare:error=EPERM", "mount:error=EPERM"] {
         let Some((outcome, log)) = installed_without(calls, step) else { return };

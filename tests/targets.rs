@@ -242,7 +242,7 @@ fn after_an_interrupt_nothing_is_begun() {
 }
 
 #[test]
-fn what_cannot_be_had_is_no_failure() {
+fn unavailable_targets_are_no_failure() {
     let folder = target("exit 1");
     let path = folder.path().join("sh-none/target.toml");
     let lacking = fs::read_to_string(&path).unwrap()
@@ -382,7 +382,7 @@ fn a_folder_of_others_runs_nothing_until_it_is_confirmed() {
 }
 
 #[test]
-fn what_a_target_runs_sees_no_secrets_of_the_environment() {
+fn targets_see_no_secrets_of_the_environment() {
     let folder = telltale();
     let mut command = throng(["targets", "check", "sh-none", "--targets-dir"]);
     command.arg(folder.path().join("targets")).env("THE_TOKEN", "open sesame").env("PIP_CERT", "/x");

@@ -154,7 +154,7 @@ fn resumed(mut command: Command, arguments: &[&str]) -> (u64, u64) {
 }
 
 #[test]
-fn who_comes_back_goes_on_with_its_session_and_a_newcomer_does_not() {
+fn only_returning_clients_resume_sessions() {
     let server = TlsServer::start("127.0.0.1", 2099);
     let url = format!("wss://127.0.0.1:{}/", server.server.address.port());
     let renewing =

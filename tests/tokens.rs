@@ -157,7 +157,7 @@ fn a_token_of_somebody_who_is_here_takes_nothing_from_them() {
 
 /// A session is kept when its connection has ended: who names one that has not begins anew.
 #[test]
-fn to_socket_io_a_token_of_somebody_who_is_here_is_nobody_s() {
+fn socketio_tokens_of_present_clients_are_nobodys() {
     let scripts = match Scripts::install_in("tests/servers", "socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io (npm)", &why),

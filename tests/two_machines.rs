@@ -175,7 +175,7 @@ fn a_coordinator_that_is_killed_leaves_no_server_and_a_free_agent() {
 }
 
 #[test]
-fn what_cannot_be_had_is_said() {
+fn unavailable_targets_are_said() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let elsewhere = Arena::echoing_for(1);
     std::fs::remove_dir_all(elsewhere.path("targets/sh-copy")).unwrap();

@@ -93,7 +93,7 @@ fn counts(results: &Value) -> [u64; 6] {
 }
 
 #[test]
-fn what_is_due_follows_from_who_was_there() {
+fn dues_follow_from_attendance() {
     let server = Server::start(&[]);
     let all = everybody();
     for (place, app, more) in [
@@ -123,7 +123,7 @@ fn what_is_due_follows_from_who_was_there() {
 }
 
 #[test]
-fn who_has_left_and_hears_on_is_told_apart_from_who_is_there() {
+fn messages_after_leaving_are_told_apart() {
     for (place, app) in
         [("/ws", plain("plain", &everybody())), ("/cable", actioncable(&everybody(), "BenchmarkChannel"))]
     {
@@ -213,7 +213,7 @@ fn the_others_hear_of_who_comes() {
 }
 
 #[test]
-fn who_is_not_let_in_is_counted_and_breaks_the_run() {
+fn refused_visitors_break_the_run() {
     let server = Server::start(&[]);
     let app = actioncable(&everybody(), "NoSuchChannel").replace("room = \"hall\"", "room = \"own\"");
     let outcome = run_app(&server, "/cable", &app, &[]);

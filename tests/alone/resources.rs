@@ -31,7 +31,7 @@ fn saturate(url: &str) -> Command {
 }
 
 #[test]
-fn what_was_seen_of_a_server_that_dies_stays() {
+fn readings_of_a_dead_server_stay() {
     let _alone = alone();
     let server = Server::start(&[]);
     // So many that its CPU time shows within a second.

@@ -32,17 +32,17 @@ fn when_all_is_well() {
 }
 
 #[test]
-fn of_answers_that_are_missing_wrong_or_late() {
+fn answers_missing_wrong_or_late() {
     assert_true("missing, wrong or late");
 }
 
 #[test]
-fn of_servers_that_do_not_stay() {
+fn servers_that_do_not_stay() {
     assert_true("do not stay");
 }
 
 #[test]
-fn of_who_is_at_its_limit() {
+fn owners_at_their_limit() {
     assert_true("at its limit");
 }
 
@@ -52,7 +52,7 @@ fn before_a_run() {
 }
 
 #[test]
-fn of_runs_beside_each_other() {
+fn runs_beside_each_other() {
     assert_true("beside each other");
 }
 

@@ -39,7 +39,7 @@ const BUSY_MS: f64 = 25.0;
 const CROWD: usize = 4;
 
 #[test]
-fn what_throng_reports_is_what_the_server_did() {
+fn reports_equal_the_servers_own_counts() {
     let _alone = alone();
     let (meddled, left_alone): (Vec<Row>, Vec<Row>) =
         rows(Length::Short).into_iter().partition(|row| row.meddling != Meddling::Nothing);

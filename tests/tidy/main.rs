@@ -222,7 +222,7 @@ fn targets_are_complete() {
 
 /// Parts of the program that people read are one file with their source, or the two come apart.
 #[test]
-fn what_is_carried_is_a_link_to_what_people_read() {
+fn carried_files_are_links() {
     let carried: Vec<PathBuf> = fs::read_dir(root().join("crates/suite/carried"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

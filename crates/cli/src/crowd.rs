@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn mistakes_are_named() {
         for (text, named) in [
             ("10%", "10%:1KiB/s"),
             ("10%:1KiB", "10%:1KiB/s"),

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_becomes_settings_of_its_kind() {
+    fn flags_become_settings_of_their_kind() {
         let flags = [("topic", "room:1"), ("binary", ""), ("subscriptions", "3"), ("auth", "{}")];
         let flags = flags.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let expected = Settings::default()

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn mistakes_are_named() {
         for (text, part) in [
             ("", "\"\" "),
             ("drop", "NAME=VALUE"),

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn mistakes_are_named() {
         for (text, named) in [
             ("often", "10s..20s:2s"),
             ("10:2", "10s..20s:2s"),

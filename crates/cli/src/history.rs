@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_or_for_so_long() {
+    fn histories_keep_a_number_or_a_time() {
         assert_eq!(keep("100"), Ok(Keep::Messages(100)));
         assert_eq!(keep("30s"), Ok(Keep::Time(30_000_000_000)));
         for (text, named) in

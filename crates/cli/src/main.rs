@@ -233,7 +233,7 @@ mod tests {
     const COLUMNS_MAX: usize = 78;
 
     #[test]
-    fn what_is_aligned_in_help_fits_a_terminal() {
+    fn aligned_help_fits_a_terminal() {
         fn check(command: &Command, wide: &mut Vec<String>) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let is_wide = |line: &&str| line.starts_with(' ') && line.chars().count() > COLUMNS_MAX;

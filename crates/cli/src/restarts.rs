@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_is_said() {
+    fn failures_are_said() {
         let (problems, _) = run_up_to_the_last(&["exit 3"]);
         let failed = Caveat::RestartFailed { command: "exit 3".into(), code: 3 };
         assert_eq!((problems.len(), &problems[0]), (2, &failed));

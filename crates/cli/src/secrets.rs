@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_for_a_secret_is_none() {
+    fn placeholders_of_secrets_are_no_secrets() {
         const BETWEEN: &str = "{person.user}:s3cret:{person.n}";
         know(["{token}", "{person.token}", "{data.key}", r#"{"key":"s3cret"}"#, BETWEEN].map(Secret::from));
         let said = r#"{person.token}: no such placeholder here; {token} {data.key} {"key":"s3cret"}"#;

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target() {
+    fn invalid_targets_are_refused() {
         for bad in ["ftp://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://127.0.0.1:0/"] {
             assert!(resolve(bad, None).is_err(), "{bad}");
         }

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_the_books_were_closed_is_charged_until_then() {
+    fn broadcasts_are_charged_until_the_books_close() {
         let mut settled = books(0, &[], &[900, 1_200], &[]);
         settled.delta.at_ns = 1_500;
         let completion = Audience::of(&together(2, 1), &[settled], 1_000, false).completion;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_lacks_what_was_sent_last() {
+    fn leaving_clients_lack_the_latest_broadcasts() {
         // Of three broadcasts sent while it was there, the client that left at 350 had got one.
         let mut settled = books(
             0,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_to_who_is_away_has_an_account_of_its_own() {
+    fn absent_clients_have_an_account_of_their_own() {
         // Client 1 lost its connection at 380, of which it had all but the last two; it had got the one sent at 300 of them, and
         // was back at 550. It got the one sent at 500 then, and that of 350 never.
         let mut settled = books(
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_there_is_to_hear_of_who_comes_and_of_nobody_who_was_not_let_in() {
+    fn members_hear_of_admitted_newcomers_alone() {
         // Of four, two are in the room; client 2 comes in at 200, client 3 at 300, and one who is there leaves between.
         let come = |client, sent_ns, is_void| engine::Announced { client, kind: 0, sent_ns, is_void };
         let mut settled = books(0, &[(0, -2), (210, 1), (250, -1), (310, 1)], &[], &[]);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_said() {
+    fn invalid_answers_are_said() {
         for (bytes, named) in [
             (&b"SSH-2.0\r\n\r\n"[..], "not HTTP"),
             (b"HTTP/1.1 200 OK\r\nA: ", "within its head"),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_served_can_be_got() {
+    fn served_pages_can_be_fetched() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let served = thread::spawn(move || {

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_of_the_server_is_of_the_second_that_has_passed() {
+    fn server_readings_are_of_the_past_second() {
         let seen = |cpu| Seen { cpu_percent: Some(cpu), ..Seen::default() };
         for workers in [BTreeSet::from([0]), BTreeSet::from([0, 1])] {
             let mut rows = Rows::new(0, 0);

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_page_of_metrics_is_said() {
+    fn invalid_metrics_pages_are_said() {
         let of = |status, body: &[u8]| text(Answer { status, body: body.to_vec() });
         assert_eq!(of(200, b"up 1\n"), Ok("up 1\n".into()));
         assert_eq!(of(404, b"up 1\n"), Err("the answer is HTTP 404".into()));

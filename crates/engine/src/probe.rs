@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_a_reset_counts_also_when_a_write_finds_it() {
+    fn input_before_a_reset_counts() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let plan = plan_to(Endpoint::Inet(listener.local_addr().unwrap()));
         let server = thread::spawn(move || serve_first(listener.accept().unwrap().0));

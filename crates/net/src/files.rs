@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_a_regular_file_of_bounded_size() {
+    fn only_bounded_regular_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let (file, pipe) = (folder.path().join("file"), folder.path().join("pipe"));
         fs::write(&file, b"\xffx").unwrap();

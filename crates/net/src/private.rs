@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_the_user_s_alone_and_what_was_there_is_tightened() {
+    fn private_files_are_the_users_alone() {
         let dir = tempfile::tempdir().unwrap();
         let (inner, file) = (dir.path().join("a/b"), dir.path().join("a/b/file"));
         make_dir(&inner).unwrap();

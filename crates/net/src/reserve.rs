@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_given_up_once() {
+    fn reserved_files_are_given_up_once() {
         keep().unwrap();
         assert!(!is_given_up());
         let failures = std::cell::Cell::new(1);

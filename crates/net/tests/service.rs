@@ -67,7 +67,7 @@ fn names(address: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn what_was_started_as_one_job_is_one_server() {
+fn processes_of_one_job_are_one_server() {
     let address = free_address();
     let _job = Job::start("\"$0\" child & sleep 60 & wait", &address);
     let names = names(&address, 2);

@@ -56,7 +56,7 @@ fn pair(addr: &Addr) -> (Socket, Socket) {
 }
 
 #[test]
-fn what_arrives_is_acknowledged() {
+fn received_bytes_are_acknowledged() {
     let any = Addr::Inet("127.0.0.1:0".parse().unwrap());
     let listener = listen(&any, 8, false).unwrap();
     let client = connect(&listener.local_addr().unwrap(), None).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     const BATCH_BYTES: usize = 1 << 20;
 
     #[test]
-    fn what_many_wait_for_is_kept_once_until_the_last_has_it() {
+    fn shared_frames_are_kept_once() {
         let held = Held::new(usize::MAX);
         let bytes = vec![7; BATCH_BYTES];
         let mut batch = Batch::new(&bytes);

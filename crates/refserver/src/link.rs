@@ -104,7 +104,7 @@ mod tests {
     use net::socket::pair;
 
     #[test]
-    fn what_a_full_socket_does_not_take_comes_out_later_in_order() {
+    fn bytes_beyond_a_full_socket_keep_order() {
         let (ours, theirs) = pair().unwrap();
         let poller = Poller::new().unwrap();
         let (mut link, held) = (Link::new(ours), Held::new(usize::MAX));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_may_be_behind_by_a_batch_of_any_size_and_others_by_the_limit() {
+    fn only_readers_may_exceed_the_limit() {
         const LARGE_BYTES: usize = 4 << 20;
         let (ours, _theirs) = pair().unwrap();
         let poller = Poller::new().unwrap();

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_and_comes_back_moves_the_others_once() {
+    fn leaving_and_returning_moves_others_once() {
         let mut groups = Groups::default();
         let mut members: [Memberships; 3] = Default::default();
         for (key, own) in members.iter_mut().enumerate() {

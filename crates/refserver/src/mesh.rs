@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_left_out_and_counted() {
+    fn invalid_handovers_are_left_out_and_counted() {
         let mut of_no_dialect = encode(&room_batch(ONE));
         of_no_dialect[LENGTH_BYTES + HEAD_BYTES - 1] = 99;
         let cases = [

@@ -32,7 +32,7 @@ fn metric(text: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn what_many_do_not_read_is_kept_once() {
+fn unread_broadcasts_are_kept_once() {
     const SLEEPERS: usize = 20;
     const LARGE_BYTES: usize = 8 * MIB;
     let server = Running::with(|_| {});
@@ -60,7 +60,7 @@ fn what_many_do_not_read_is_kept_once() {
 }
 
 #[test]
-fn who_reads_gets_its_own_copy_behind_its_result_however_large() {
+fn senders_get_their_copy_behind_the_result() {
     let server = Running::with(|_| {});
     let mut client = server.open();
     for _ in 0..5 {
@@ -102,7 +102,7 @@ fn crowd(options: impl FnOnce(&mut refserver::Options)) -> refserver::Stats {
 }
 
 #[test]
-fn what_slow_clients_hold_together_is_bounded_and_said() {
+fn slow_clients_together_are_bounded() {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let stats = crowd(|options| options.say = |line| SAID.lock().unwrap().push(line.to_owned()));
     assert!(stats.slow_dropped > 0 && stats.copies_skipped == 0, "{stats:?}");

@@ -194,7 +194,7 @@ fn nobody_hears_what_is_said_to_an_empty_room_or_is_no_json() {
 }
 
 #[test]
-fn who_joins_the_room_of_its_path_is_in_it_once_and_stays() {
+fn joining_the_paths_own_room_counts_once() {
     let server = Running::with(|_| {});
     let says = &[r#"{"type":"join","room":"7","payload":1}"#, r#"{"type":"leave","room":"7"}"#];
     for says in [&says[..1], says] {

@@ -199,7 +199,7 @@ fn everyone_hears_everyone_whatever_the_thread() {
 }
 
 #[test]
-fn who_leaves_while_waiting_ends_the_session_and_its_place() {
+fn leaving_while_waiting_ends_the_session() {
     const KEPT: Duration = Duration::from_secs(1);
     let server = Running::with(|options| {
         options.threads = THREADS;
@@ -251,7 +251,7 @@ fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
 }
 
 #[test]
-fn who_stops_polling_is_given_up_and_the_others_hear_on() {
+fn clients_that_stop_polling_are_given_up() {
     let server = Running::with(|_| {});
     let mut client = server.connect();
     let silent: Vec<String> = (0..3).map(|_| open_polling(&mut client)).collect();
@@ -298,7 +298,7 @@ fn answers_to_a_clients_own_requests_wait_for_it_however_large() {
 }
 
 #[test]
-fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() {
+fn requests_behind_a_poll_may_broadcast() {
     let server = Running::with(|_| {});
     let (mut poller, mut sender) = (server.connect(), server.connect());
     let (polled, sent) = (open_polling(&mut poller), open_polling(&mut sender));
@@ -319,7 +319,7 @@ fn what_waits_behind_a_poll_may_broadcast_to_those_who_are_just_being_sent_to() 
 
 /// Both requests come in one write, so that they are handled in one turn of the server's loop.
 #[test]
-fn who_comes_back_right_behind_a_broadcast_is_sent_it_once() {
+fn returning_clients_get_a_broadcast_once() {
     let server = Running::with(|options| {
         let history = History::new(Keep::Messages(100), |_| ReplayFault::default());
         options.protocol.history = Some(Arc::new(history));
@@ -352,7 +352,7 @@ fn who_comes_back_right_behind_a_broadcast_is_sent_it_once() {
 
 /// All in one request, which the server handles in one call of the session.
 #[test]
-fn who_leaves_and_comes_back_in_one_request_is_in_the_room_once() {
+fn rejoining_in_one_request_counts_once() {
     let server = Running::with(|_| {});
     let mut client = server.connect();
     let path = open_polling(&mut client);

@@ -7,7 +7,7 @@ use crate::common::*;
 use refserver::SlowPolicy;
 
 #[test]
-fn who_does_not_read_is_cut_off_and_named() {
+fn clients_that_do_not_read_are_dropped() {
     let server = Running::with(|options| options.backlog_bytes_max = 200_000);
     let (mut sender, mut sleeper) = (server.open(), server.open());
     let message = format!(r#"{{"type":"broadcast","payload":{{"padding":"{}"}}}}"#, "x".repeat(100_000));
@@ -30,7 +30,7 @@ fn who_does_not_read_is_cut_off_and_named() {
 }
 
 #[test]
-fn who_does_not_read_may_miss_messages_instead() {
+fn clients_that_do_not_read_miss_messages() {
     let server = Running::with(|options| {
         options.backlog_bytes_max = 200_000;
         options.slow_policy = SlowPolicy::DropMessage;
@@ -63,7 +63,7 @@ fn who_does_not_read_may_miss_messages_instead() {
 }
 
 #[test]
-fn who_does_not_take_its_echoes_is_not_read() {
+fn clients_with_untaken_echoes_are_not_read() {
     let server = Running::with(|_| {});
     let mut client = server.open();
     client.set_nonblocking(true).unwrap();

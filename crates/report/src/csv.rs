@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_run_has_is_an_empty_cell_of_the_other() {
+    fn fields_of_one_run_are_empty_in_others() {
         let (plain, mut of_kinds) = (sample::broadcast_run(), sample::broadcast_run());
         of_kinds.steps[0] = sample::step_of_kinds();
         let text = csv(&[plain, of_kinds]);

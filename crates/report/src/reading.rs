@@ -55,7 +55,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn what_was_not_answered_is_no_latency() {
+    fn unanswered_messages_are_no_latency() {
         let mut step = Step::default();
         assert_eq!(quantile(&step, Timed::Rtt, 0.5), "");
         step.figures.rtt.record_n_ns(3_000 * MS, 40);

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_was_there_to_send_is_said_at_the_end() {
+    fn unsent_messages_are_said_at_the_end() {
         let due = Counts { expected: 9, received: 9, offline_due: 10, recovered: 10, ..Counts::default() };
         let said = of(Counts { nobody_to_send: 6_713, ..due }, vec![absences("close", 1, 0)]);
         assert!(said.ends_with("; order kept; nobody was there to send 6,713 messages"), "{said}");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_back_may_get_it_yet() {
+    fn absent_clients_may_still_recover() {
         let counts = Counts { offline_due: 1_000, lost_offline: 1_000, ..Counts::default() };
         let mut gone = absences("close", 100, 100);
         for (not_back, said) in [

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_edge_has_no_horizon() {
+    fn ages_without_an_edge_have_no_horizon() {
         let (young, old) = ((Some(S), 100, 100), (Some(3 * S), 100, 0));
         assert_eq!(of(&[young]), None, "all came");
         assert_eq!(of(&[old]), None, "none came");

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_all_at_once_has_no_timeout() {
+    fn simultaneous_ends_show_no_timeout() {
         assert_eq!(idle_timeout_ns(&lost(&[(3_001, 0), (3_003, 4), (3_005, 8)])), None, "or who knows");
         assert_eq!(idle_timeout_ns(&lost(&[(60_000, 0), (60_000, 250), (60_001, 500)])), None);
     }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_takes_the_place_of_what_stands() {
+    fn asked_limits_replace_standing_ones() {
         let said = texts(Scenario::Echo, &asked(&["missing<5%", "rate>=100/s", "p99<1s"]), 0.0);
         assert_eq!(said, ["unusable==0", "disconnects==0", "push_skipped==0", "wrong==0"]);
         let loosened = texts(Scenario::Echo, &[], 2.5);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_was_there_to_send_is_not_asked_of_the_server() {
+    fn unsent_messages_are_not_the_servers() {
         let mut step = open(1, 0);
         step.counts =
             Counts { sent: 500, expected: 500, received: 500, nobody_to_send: 1_500, ..step.counts };
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_takes_no_answer_from_the_rate() {
+    fn departures_take_no_answer_from_the_rate() {
         let mut step = open(500, 120);
         step.counts = Counts { received: 1_800, in_flight: 200, left: 20, ..step.counts };
         assert_eq!(step.kept_percent(), Some(100.0));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_said_with_its_figure() {
+    fn losses_are_said_with_their_figure() {
         let mut step = open(1, 0);
         step.counts = Counts { received: 1_900, missing: 100, disconnects: 3, corrupt: 2, ..step.counts };
         assert_eq!(broken(&step), ["disconnects==0", "missing==0", "wrong==0", "rate>=99%"]);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_known() {
+    fn secrets_in_a_command_are_found() {
         let words = ["throng", "echo", "ws://me:pw@h/?token=1", "-H", "Cookie: a=b"].map(str::to_owned);
         assert_eq!(flags().in_command(words), ["me:pw", "1", "a=b"].map(Secret::from));
     }

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_random_is_taken_out() {
+    fn random_looking_words_are_taken_out() {
         let said = b"session s%3AVb0x1Yk3_q.Zz9 of 0a1b2c3d4e5f6071 is over (internationalization, 1234567890123456): \xff";
         let shown = b"session *** of *** is over (internationalization, 1234567890123456): \xff";
         assert_eq!(*scrub_random(said), shown[..], "{}", scrub_random(said).escape_ascii());

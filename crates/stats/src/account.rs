@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_connection_is_a_share_of_what_is_unsent() {
+    fn connection_waits_are_part_of_the_unsent() {
         let mut account = Account::default();
         account.add(1_000, 0, 1, None);
         (account.waited_ns, account.waited_late_ns) = (900, 100);

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_to_the_absent_came_later_or_is_lost() {
+    fn messages_for_absentees_came_later_or_are_lost() {
         let counts = Counts { offline_due: 10, recovered: 7, lost_offline: 3, ..Counts::default() };
         assert_eq!(counts.check(), Ok(()));
         let received = Counts { expected: 3, received: 3, lost_offline: 0, ..counts };

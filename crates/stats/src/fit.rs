@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_is_told_where_the_line_does_not_hold_it() {
+    fn later_points_off_the_line_are_told() {
         let fit = Line { slope: 100.0, intercept: 5_000.0, slope_se: 1.0, points: 100 };
         assert_eq!(fit.exceeded_by(50.0, 5_000.0 + 50.0 * 240.0), Some(240.0));
         assert_eq!(fit.exceeded_by(50.0, 5_000.0 + 50.0 * 101.0), None, "within the interval");

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_what_was_recorded_together() {
+    fn merged_ladders_equal_one_recorded_together() {
         let of = |values: &[u64]| {
             let mut histogram = Histogram::new();
             values.iter().for_each(|&ms| histogram.record_ns(ms * 1_000_000));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_seen_may_be_there_all_the_same() {
+    fn unseen_events_have_an_upper_bound() {
         let none = of(&[(10, 0); 59]);
         assert!((none.interval().unwrap().high - 0.0495).abs() < 1e-4, "three in sixty");
         assert_eq!(none.rest().interval().unwrap().high, 1.0);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_settle_has_a_wide_interval() {
+    fn unsettled_series_have_wide_intervals() {
         let stalls: Vec<f64> = (0..12).map(|at| [1.0, 1.0, 0.0, 2.0][at % 4]).collect();
         assert!(Steady::of(&stalls).unwrap().mean.contains(1.0));
     }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_is_nothing() {
+    fn empty_histograms_have_no_summary() {
         assert_eq!(Histogram::new().summary(), None);
     }
 }

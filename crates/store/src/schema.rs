@@ -93,7 +93,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_every_earlier_version_kept_is_still_there() {
+    fn rows_of_earlier_versions_are_kept() {
         assert_eq!(KEPT.len(), MIGRATIONS.len(), "each schema needs a store that it left");
         for (kept, version) in KEPT.iter().zip(1..) {
             let directory = tempfile::tempdir().unwrap();

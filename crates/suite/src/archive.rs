@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_comes_out() {
+    fn archives_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl.gz");
         assert!(!Archive::read(&path).unwrap().has("a/b-1.json"), "there is none yet");

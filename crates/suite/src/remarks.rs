@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_beyond_the_limit_is_not_held_against_a_server() {
+    fn losses_beyond_the_limit_are_excused() {
         let limit = Limit::parse("missing<10", Verb::Broadcast).unwrap();
         let step = |missing| {
             let mut step = Step::default();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_to_a_generator_at_its_limit_is_said_of_the_generator() {
+    fn losses_at_the_generators_limit_are_its_own() {
         let lossy = |missing, bottleneck| {
             let cause = Cause::GeneratorCpu { cpu: Percent(99.0) };
             let mut step = Step { bottleneck: Some(Found { bottleneck, cause }), ..Step::default() };
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn who_broke_a_limit_with_fewer_clients_has_no_place_among_those_with_more() {
+    fn servers_that_broke_earlier_have_no_place() {
         let limit = Limit::parse("missing==0", Verb::Broadcast).unwrap();
         let step = |clients, missing| {
             let mut step = Step { clients, ..Step::default() };
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_open_no_more_files_has_not_reached_a_limit_of_its_own() {
+    fn file_limits_are_not_the_servers_own() {
         let full = |fds, processes| {
             let limit = Limit::parse("connect_timeouts==0", Verb::Broadcast).unwrap();
             let mut step = Step { clients: 20_000, usable: Some(19_000), ..Step::default() };

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_is_cleared_and_nothing_else() {
+    fn only_leftovers_are_cleared() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let lives = Scratch::within(root.path()).unwrap();

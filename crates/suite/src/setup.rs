@@ -404,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_line_without_end_the_beginning_is_told() {
+    fn endless_lines_are_cut() {
         let long = "é".repeat(SAID_CHARS_MAX + 1);
         let told = last_line_of(long.as_bytes()).unwrap();
         assert_eq!(told, "é".repeat(SAID_CHARS_MAX) + "…");

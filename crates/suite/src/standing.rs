@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn who_overlaps_two_that_are_apart_may_be_either() {
+    fn overlapping_two_places_means_either() {
         let found = places(
             Scenario::Echo,
             "rtt.p95",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_bound_by_the_generator_is_behind_nobody() {
+    fn generator_bound_servers_are_behind_nobody() {
         let bound = |target: &str, values: &[f64]| Entrant { is_bound: true, ..entrant(target, values) };
         let rate = Figure::parse("rate", Scenario::Http).unwrap();
         let all = [
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn who_did_not_do_what_was_asked_has_no_place() {
+    fn servers_that_failed_have_no_place() {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let fast = Entrant { is_ranked: false, ..entrant("fast", &[90.0, 91.0]) };
         let found = standings(&figure, &[fast, entrant("a", &[50.0, 50.0]), entrant("b", &[])], "a");

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_load_came_from_is_said() {
+    fn summaries_say_the_loads_origin() {
         let folder = tempfile::tempdir().unwrap();
         let mut record = Record::create(Claim::make(folder.path()).unwrap(), Head::blank()).unwrap();
         let mut told = |generator| {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_write_is_not_at_any_height() {
+    fn folders_others_can_write_are_refused() {
         let (dir, folder) = catalog();
         for path in [dir.path(), &folder, &folder.join("go-x"), &folder.join("go-x/target.toml")] {
             let before = fs::metadata(path).unwrap().mode();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_is_not() {
+    fn folders_of_others_are_refused() {
         if net::private::user() != ROOT {
             return; // nobody else can give a file away
         }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_became_root_by_sudo_is_no_stranger() {
+    fn sudo_users_are_trusted() {
         assert_eq!(owners(ROOT, Some("1000")), [ROOT, ROOT, 1000]);
         assert_eq!(owners(1001, Some("1000")), [1001, ROOT]);
         assert_eq!(owners(ROOT, Some("no number")), [ROOT, ROOT]);

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_series_has_no_trend() {
+    fn single_values_have_no_trend() {
         assert!(Trend::of(&[]).is_none());
         assert!(Trend::of(&[entry("a", 1, 2), entry("b", 1, 2)]).is_none(), "a comparison");
         let idle = Entry { scenario: Scenario::Idle, ..entry("c", 1, 2) };

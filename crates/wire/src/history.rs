@@ -340,14 +340,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_from_a_time_on() {
+    fn messages_since_a_time() {
         let few = history(Keep::Messages(3), |_| ReplayFault::default());
         let since = |from_ns| numbers(&few.since(room(0), from_ns, 99));
         assert_eq!([since(0), since(9), since(11)], [vec![8, 9, 10], vec![9, 10], vec![]]);
     }
 
     #[test]
-    fn what_is_sent_again_goes_wrong_as_it_is_told() {
+    fn replays_fail_as_told() {
         let odd = |k| ReplayFault { forget: k == 0, again: k == 1, swap: k == 2 };
         assert_eq!(after(&history(Keep::Messages(4), odd), 0, 0), Some(vec![8, 8, 10, 9]));
         let last = |k| ReplayFault { swap: k == 3, ..ReplayFault::default() };
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_in_silent_rooms_makes_room_for_what_is_not() {
+    fn old_messages_of_silent_rooms_make_room() {
         let history = History::new(Keep::Time(1_000), |_| ReplayFault::default());
         let tell = |topic, at_ns| _ = history.add(room(topic), at_ns, |_| vec![vec![0; BYTES_MAX / 16]]);
         (0..14).for_each(|silent| tell(silent, silent));

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_json_and_what_is_not() {
+    fn json_is_told_from_other_text() {
         for good in [
             "0",
             "-0.5e+10",

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_no_word_for_is_said_in_others() {
+    fn values_beyond_json_are_translated() {
         for (bytes, text) in [
             (&b"\xc4\x02hi"[..], "\"aGk=\"\n"),
             (b"\xd6\xff\x00\x00\x00\x01", "{\"type\":-1,\"data\":\"AAAAAQ==\"}\n"),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_messages_are_refused() {
         let deep = [vec![0x91; 200], vec![0xc0]].concat();
         for bytes in [
             &b"\xc1"[..],

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_behind_two_messages_of_any_size_is_bounded() {
+    fn messages_behind_two_large_ones_are_bounded() {
         let mut outgoing = Outgoing::default();
         assert!(add(&mut outgoing, LARGE) && add(&mut outgoing, LARGE) && add(&mut outgoing, 0));
         assert!(!add(&mut outgoing, 1));

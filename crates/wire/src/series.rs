@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_the_next() {
+    fn written_messages_are_consecutive() {
         for is_text in [false, true] {
             let spot = Spot { at: 7, is_text };
             let mut bytes = message(is_text, STAMP);

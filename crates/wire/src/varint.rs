@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_delimited_comes_back() {
+    fn delimited_messages_round_trip() {
         for length in [0, 1, 127, 128, 300, 16_383, 16_384] {
             let mut out = Vec::new();
             extend(&mut out, length);

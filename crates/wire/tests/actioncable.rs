@@ -212,7 +212,7 @@ fn messages_count_however_a_server_escapes_what_they_came_through() {
 }
 
 #[test]
-fn what_others_have_subscribed_to_is_not_ours() {
+fn foreign_subscriptions_are_not_ours() {
     let cfg = Config::new(of(Settings::default().with("subscriptions", 2).into())).unwrap();
     let confirm =
         |identifier: &str| format!(r#"{{"type":"confirm_subscription","identifier":"{identifier}"}}"#);
@@ -227,7 +227,7 @@ fn what_others_have_subscribed_to_is_not_ours() {
 }
 
 #[test]
-fn what_a_hostile_server_says_is_counted() {
+fn hostile_messages_are_counted() {
     let deep = format!(r#"{{"type":{}"#, "[".repeat(100_000));
     for (message, is_foreign) in [
         ("", true),

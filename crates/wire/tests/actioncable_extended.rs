@@ -50,7 +50,7 @@ fn handle(
 }
 
 #[test]
-fn who_comes_back_names_its_session_and_asks_for_what_it_missed() {
+fn returning_clients_name_their_session() {
     let cfg = config("/cable", Settings::default());
     let (target, said, known) = handle(&cfg, None, &[WELCOME, &confirm(), &copy(1), &copy(2)]);
     let first = format!(r#"{{"command":"subscribe",{ROOM}}}"#);
@@ -104,7 +104,7 @@ fn a_session_that_the_server_ended_is_not_gone_on_with_but_its_history_is_asked_
 }
 
 #[test]
-fn what_a_hostile_server_names_is_neither_kept_nor_said() {
+fn hostile_names_are_neither_kept_nor_said() {
     let cfg = config("/cable", Settings::default());
     let long = "x".repeat(10_000);
     for sid in ["a b", r"a\u0022", "a&b=c", "a\\r\\nX-Evil: 1", &long] {
@@ -294,7 +294,7 @@ fn a_history_comes_whole_or_not_at_all() {
 
 /// It counts as there from its welcome on: that the rest is forgotten is no reason for not hearing what is said now.
 #[test]
-fn who_was_restored_hears_what_came_since_though_the_rest_is_forgotten() {
+fn restored_sessions_hear_later_messages() {
     let cable = Cable::keeping(Keep::Messages(2));
     let mut listener = cable.connect(1, "", EXTENDED);
     let sid = value(&said(&std::mem::take(&mut listener.io.out))[0], "sid").to_owned();
@@ -313,7 +313,7 @@ fn who_was_restored_hears_what_came_since_though_the_rest_is_forgotten() {
 }
 
 #[test]
-fn who_does_not_answer_pings_is_disconnected_where_answers_are_wanted() {
+fn missing_pongs_disconnect_where_wanted() {
     let settings = Settings::default().with("cable-ping-interval", 3 * S).with("cable-pong-timeout", 6 * S);
     let cable = Cable { cfg: ServerConfig { settings, ..ServerConfig::default() }, now_ns: 0 };
     for (fields, end) in [(EXTENDED, Err(Failure::Silent)), ("", Ok(()))] {

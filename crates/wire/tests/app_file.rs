@@ -222,7 +222,7 @@ fn every_message_is_what_the_conditions_say() {
 }
 
 #[test]
-fn what_is_said_out_of_turn_does_not_open() {
+fn messages_out_of_turn_do_not_open() {
     let cfg = config_of(chat());
     let (mut client, mut io) = opened(&cfg);
     let foreign = Event::Foreign { bytes: JOINED.len() as u32 };
@@ -247,7 +247,7 @@ fn binary_frames_where_the_dialect_has_them() {
 }
 
 #[test]
-fn what_a_cell_makes_no_json_goes_as_text() {
+fn cells_that_break_json_go_as_text() {
     let frames = Frames::MessagePack { delimited: false };
     let echo = |text| Some(Exchange { send: say(text, Purpose::Measured), ..chat().echo.unwrap() });
     for (text, first) in [(r#"["{id}","{data.user}"]"#, 0x82), (r#"["{id}",{data.user}]"#, 0x81)] {
@@ -369,7 +369,7 @@ fn a_history_in_what_the_opening_waits_for_is_copies() {
 }
 
 #[test]
-fn what_cannot_be_spoken_is_refused() {
+fn impossible_messages_are_refused() {
     assert!(matches!(
         Config::new(options(DialectId::Custom)).err(),
         Some(BadOption::OfDialect { option: "app", .. })
@@ -423,7 +423,7 @@ fn resumed() -> AppFile {
 }
 
 #[test]
-fn who_is_back_says_how_far_it_has_come() {
+fn returning_clients_say_how_far_they_came() {
     let cfg = config_of(resumed());
     let id = String::from_utf8(stamp(1).to_text().to_vec()).unwrap();
     let copy = |n: &str| format!(r#"{{"type":"say","id":"{id}","n":{n}}}"#);
@@ -489,7 +489,7 @@ fn keeping() -> AppFile {
 }
 
 #[test]
-fn what_a_message_brings_is_said_later() {
+fn values_of_a_message_are_said_later() {
     let cfg = config_of(keeping());
     let (mut client, mut io) = opened(&cfg);
     let welcome = r#"{"type":"welcome","id":"a\"b"}"#;
@@ -526,7 +526,7 @@ fn a_value_that_never_came_is_named() {
 }
 
 #[test]
-fn who_is_back_says_several_values() {
+fn returning_clients_say_several_values() {
     let mut names = people().names;
     names.set("offset", Template::of_kept(0));
     names.set("epoch", Template::of_kept(1));

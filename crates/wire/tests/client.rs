@@ -283,7 +283,7 @@ fn said(cfg: &Config, send: impl Fn(&mut Client, &mut Fake)) -> (Client, Fake, V
 }
 
 #[test]
-fn what_goes_out_together_is_what_would_go_out_one_by_one() {
+fn series_equal_single_messages() {
     const UNIX_NS: u64 = 1_478_000_000_123_456_789;
     let text = |text, padding| Payload { text, padding };
     for (dialect, payload) in [

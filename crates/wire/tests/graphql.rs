@@ -127,7 +127,7 @@ fn a_client_answers_pings_and_counts_refusals() {
 }
 
 #[test]
-fn what_opens_the_session_is_chosen() {
+fn opening_messages_can_be_chosen() {
     let settings = Settings::default().with("subscription", "subscription { \"a\" }".to_owned());
     let settings = settings.with("subscription-variables", r#"{"room":{room}}"#.to_owned());
     let cfg = of(settings.with("init-payload", Secret::from(r#"{"token":"t"}"#))).unwrap();

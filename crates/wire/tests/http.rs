@@ -319,7 +319,7 @@ fn a_reset_costs_the_client_only_when_it_comes_at_once() {
 }
 
 #[test]
-fn what_has_to_wait_is_told_when_it_goes_out_and_once() {
+fn waiting_requests_are_told_once_when_sent() {
     let mut world = World::new(HttpOptions { pipelining: 2, ..HttpOptions::default() });
     let send = |world: &mut World, number| {
         world.client.send(&world.cfg, 9_000_000, 0, Kind::Echo, stamp(number), &mut world.io)
@@ -346,7 +346,7 @@ fn what_has_to_wait_is_told_when_it_goes_out_and_once() {
 }
 
 #[test]
-fn what_is_not_idempotent_is_not_sent_again() {
+fn only_idempotent_requests_are_sent_again() {
     type End = fn(&mut World);
     let ends: [(&str, End); 3] = [
         ("a reset", |world| assert!(world.client.handle_lost(&world.cfg, 0, 0, &mut world.io))),

@@ -183,7 +183,7 @@ fn no_more_are_under_way_than_the_server_or_the_user_allows() {
 }
 
 #[test]
-fn who_does_not_greet_does_not_speak_it() {
+fn servers_without_a_preface_are_refused() {
     for kind in [PING, HEADERS, DATA] {
         let mut world = World::connected(streams(2));
         assert_eq!(world.receive(&frame(kind, 0, 0, &[0; 8])), Err(Failure::NotHttp2));
@@ -278,7 +278,7 @@ fn a_stream_that_the_server_resets_has_no_answer_and_its_code_is_told() {
 }
 
 #[test]
-fn what_a_leaving_server_has_not_looked_at_is_sent_again_whatever_it_is() {
+fn unprocessed_requests_are_sent_again_after_goaway() {
     let mut world = World::new(post(1), &[]);
     world.send(0..4);
     world.receive(&goaway(3, 0)).unwrap();
@@ -558,7 +558,7 @@ fn a_body_without_room_is_known_to_wait() {
 }
 
 #[test]
-fn what_cannot_be_sent_over_it_is_refused() {
+fn fields_invalid_in_http2_are_refused() {
     let refused = |change: &dyn Fn(&mut wire::Options)| {
         let mut all = options(DialectId::Http2);
         change(&mut all);

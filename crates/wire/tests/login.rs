@@ -83,7 +83,7 @@ fn a_login_in_any_portions() {
 }
 
 #[test]
-fn what_is_kept_is_freed_unless_it_is_still_to_be_said() {
+fn kept_values_are_freed_after_use() {
     for (message, is_kept) in [(r#"{"id":"{id}"}"#, false), (r#"{"id":"{id}","t":"{t}"}"#, true)] {
         let login = vec![LoginRequest { keep: vec![keep("t", 0, "header:x-t")], ..get("/t") }];
         let options = logging_in(DialectId::Custom, login, people(&["t"]), message);
@@ -102,7 +102,7 @@ fn what_is_kept_is_freed_unless_it_is_still_to_be_said() {
 }
 
 #[test]
-fn what_names_the_subscription_of_each_message_is_not_freed() {
+fn values_in_each_message_are_not_freed() {
     let login = vec![LoginRequest { keep: vec![keep("stream", 0, "html:signed-stream-name")], ..get("/") }];
     let mut options = logging_in(DialectId::Actioncable, login, people(&["stream"]), r#"{"id":"{id}"}"#);
     options.of_dialect.settings = Settings::default().with("channel-params", r#"{"stream":"{stream}"}"#);
@@ -179,7 +179,7 @@ fn redirects_are_followed_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_fails_is_told_with_its_request() {
+fn failures_are_told_with_their_request() {
     let answer = |status: u16, more: &str, body: &str| {
         format!("HTTP/1.1 {status} X\r\n{more}Content-Length: {}\r\n\r\n{body}", body.len())
     };
@@ -242,7 +242,7 @@ fn what_fails_is_told_with_its_request() {
 }
 
 #[test]
-fn what_is_no_answer_fails_as_any_other() {
+fn invalid_answers_fail_as_elsewhere() {
     for (bytes, failure) in [
         ("SSH-2.0-x\r\n", Failure::NotHttp),
         ("HTTP/1.1 101 X\r\n\r\n", Failure::HttpStatus(101)),

@@ -175,7 +175,7 @@ fn a_subscription_may_be_each_client_s_own() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_with_its_row() {
+fn unsendable_rows_are_refused_by_number() {
     let with = |header: &str, row: &str| {
         let mut people = people();
         people.rows = Table::new(1);

@@ -191,7 +191,7 @@ fn refusals_have_kinds() {
 }
 
 #[test]
-fn what_happens_to_other_channels_is_not_ours() {
+fn events_of_other_channels_are_not_ours() {
     let of_others = [
         r#"["1","1","room:other","phx_reply",{"response":{},"status":"ok"}]"#,
         r#"["1","1","room:other","phx_reply",{"response":{},"status":"error"}]"#,
@@ -208,7 +208,7 @@ fn what_happens_to_other_channels_is_not_ours() {
 }
 
 #[test]
-fn what_a_hostile_server_says_is_counted() {
+fn hostile_messages_are_counted() {
     let deep = format!(r#"["1","1","room:lobby",{}"#, "[".repeat(100_000));
     for (message, is_foreign) in [
         ("", true),

@@ -131,7 +131,7 @@ fn recorded_edges() {
 }
 
 #[test]
-fn what_is_no_message_ends_the_connection() {
+fn invalid_messages_end_the_connection() {
     let deep = format!(r#"["1","2","room:lobby","echo",{}"#, "[".repeat(20_000));
     for message in [
         "",
@@ -202,7 +202,7 @@ fn versions_and_origins_are_judged_at_the_upgrade() {
 
 /// They are kept, and a binary answer has a byte for their lengths.
 #[test]
-fn who_joins_by_too_long_a_name_is_refused() {
+fn joins_with_long_names_are_refused() {
     let (longest, longer) = ("1".repeat(253), "1".repeat(254));
     let join = |join_ref: &str, topic: &str| {
         masked(0x81, format!(r#"["{join_ref}","1","{topic}","phx_join",{{}}]"#).as_bytes())

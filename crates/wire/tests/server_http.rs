@@ -152,7 +152,7 @@ fn plain_requests_are_answered_in_order_and_keep_the_connection() {
 }
 
 #[test]
-fn what_is_where_below_the_root() {
+fn paths_below_the_root() {
     let ask = |line: &str| status(&ServerConfig::default(), &format!("{line} HTTP/1.1\r\nHost: h\r\n\r\n"));
     assert_eq!(ask("GET http://h?x=1"), 200);
     assert_eq!((ask("POST /"), ask("PUT /"), ask("OPTIONS *")), (200, 405, 204));

@@ -291,7 +291,7 @@ fn version_3_pings_and_connects_unasked() {
 }
 
 #[test]
-fn what_breaks_the_rules_ends_the_session() {
+fn violations_end_the_session() {
     let text = |message: &str| texts(&[message]);
     let connected = |after: Vec<u8>| [texts(&[OPEN, CONNECTED]), after].concat();
     let deep = format!(r#"42["news",{}"#, "[".repeat(100_000));

@@ -28,7 +28,7 @@ fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<S
 }
 
 #[test]
-fn who_comes_back_names_the_session_and_the_last_offset() {
+fn returning_clients_name_session_and_offset() {
     let cfg = config(None);
     let event = r#"42["broadcast",{"sendTime":"1"},"o-7"]"#;
     let (said, known) = handle(&cfg, None, &[OPEN, NAMED, event, r#"42["news",{"a":"b"}]"#]);
@@ -46,7 +46,7 @@ fn who_comes_back_names_the_session_and_the_last_offset() {
 }
 
 #[test]
-fn who_has_nothing_to_go_on_from_begins_anew() {
+fn clients_without_an_offset_begin_anew() {
     let cfg = config(None);
     let plain = NAMED.replace(r#","pid":"P-1""#, "");
     let long = format!(r#"42["e","{}"]"#, "x".repeat(10_000));

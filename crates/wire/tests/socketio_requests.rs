@@ -209,7 +209,7 @@ fn a_websocket_takes_over_as_recorded() {
 }
 
 #[test]
-fn what_waits_when_a_websocket_takes_over_goes_by_it() {
+fn waiting_packets_go_by_the_new_websocket() {
     let mut user = user(options_of("upgrade"));
     user.answered(MAIN, OPEN).unwrap();
     [POLLING, SENDING, MAIN].into_iter().for_each(|stream| user.open(stream));
@@ -249,7 +249,7 @@ fn connections_that_the_server_closes_are_opened_anew() {
 }
 
 #[test]
-fn what_a_hostile_server_says_is_counted() {
+fn hostile_messages_are_counted() {
     for (body, failure) in [
         ("", Failure::BadMessage),
         ("1", Failure::BadMessage),

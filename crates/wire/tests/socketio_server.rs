@@ -147,7 +147,7 @@ fn namespaces_are_left_one_by_one() {
 }
 
 #[test]
-fn who_says_goodbye_is_in_no_room_behind_it() {
+fn disconnected_clients_are_in_no_room() {
     let goodbye = ["40", "40/custom", "1", r#"42["join","a"]"#, "40"];
     let outcome = serve_at(&config(), PATH, "", &masked_texts(&goodbye));
     assert!(outcome.result.is_ok() && outcome.out.ends_with(&plain(0x88, b"")));
@@ -290,7 +290,7 @@ fn the_server_pings_and_gives_up() {
 }
 
 #[test]
-fn who_does_not_connect_in_time_is_cut_off() {
+fn late_connects_are_cut_off() {
     let mut served = Served::new(PATH);
     for k in 1..=3 {
         assert_eq!(served.wake(k * 300 * MS).0, ["2"]);
@@ -348,7 +348,7 @@ const BROKEN: &[&str] = &[
 ];
 
 #[test]
-fn what_breaks_the_rules_ends_the_session() {
+fn violations_end_the_session() {
     let deep = format!(r#"42["message",{}"#, "[".repeat(10_000));
     let long = format!("40/{},", "n".repeat(100_000));
     let placeholder =

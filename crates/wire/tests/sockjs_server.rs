@@ -99,7 +99,7 @@ fn the_benchmark_over_a_websocket_with_frames_and_without() {
 }
 
 #[test]
-fn what_comes_after_a_close_is_judged_the_same_in_any_portions() {
+fn input_after_a_close_is_judged_alike() {
     let outcome = serve_at(
         &ServerConfig::default(),
         "/close/0/a/websocket",

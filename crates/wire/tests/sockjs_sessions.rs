@@ -63,7 +63,7 @@ fn a_simple_session() {
 }
 
 #[test]
-fn what_is_sent_has_to_be_an_array_of_strings() {
+fn bodies_must_be_arrays_of_strings() {
     let world = &mut World::new();
     post(world, "/echo/0/a/xhr", "");
     for (sent, complaint) in [

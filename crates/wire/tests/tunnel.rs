@@ -258,7 +258,7 @@ fn a_goodbye_ends_the_connection() {
 }
 
 #[test]
-fn what_ends_it_otherwise_is_told_as_what_it_is() {
+fn other_ends_are_told_by_kind() {
     let data = |payload: &[u8]| frame(DATA, 0, 1, payload);
     let head = |block: &[u8]| frame(HEADERS, END_HEADERS, 1, block);
     for (before, bytes, failure) in [
@@ -294,7 +294,7 @@ fn what_ends_it_otherwise_is_told_as_what_it_is() {
 }
 
 #[test]
-fn what_cannot_go_over_a_stream_is_refused() {
+fn options_invalid_over_a_stream_are_refused() {
     let refused = |change: fn(&mut Options)| Config::new(over_http2(change)).err();
     assert_eq!(refused(|_| {}), None);
     assert_eq!(refused(|all| all.headers = vec![("TE".into(), "gzip".into())]), Some(BadOption::Header));

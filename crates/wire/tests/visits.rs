@@ -116,7 +116,7 @@ fn a_topic_is_joined_and_left_as_phoenix_has_it() {
 
 /// A join with an id is news to others. To the newcomer it may come back as what it waits for, and a message has not come with it.
 #[test]
-fn who_joins_with_an_id_is_announced_by_it() {
+fn joins_with_an_id_are_announced() {
     let params = Template::parse(
         r#"{"presence":{"id":"{id}"}}"#,
         Purpose::Joining,

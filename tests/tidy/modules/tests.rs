@@ -22,7 +22,7 @@ fn a_ring_of_folders_is_seen_by_whichever_files() {
 }
 
 #[test]
-fn what_a_facade_hands_on_is_its_owners() {
+fn reexports_belong_to_their_owner() {
     let facade = ("lib.rs", "mod a; mod b; pub use a::A;");
     let own = ("lib.rs", "mod a; mod b; use a::A; pub struct C;");
     let (a, b) = (("a.rs", "pub struct A;"), ("b.rs", "use crate::A;"));

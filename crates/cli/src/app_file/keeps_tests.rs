@@ -45,7 +45,7 @@ keep = { socket = "json:/socket" }
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused_at_its_place() {
+fn values_that_cannot_be_kept_are_refused() {
     for (open, place) in [
         (r#"{ send = "x", keep = { socket = "json:/a" } }"#, "1:41"),
         (r#"{ wait = "1s", keep = { socket = "json:/a" } }"#, "1:9"),
@@ -92,7 +92,7 @@ fn a_condition_has_no_placeholders_but_the_number_of_an_answer() {
 }
 
 #[test]
-fn who_is_back_may_say_several_values() {
+fn returning_clients_say_several_values() {
     let file = |keep: &str, first: &str| {
         format!(
             "[broadcast]\nsend = '{{\"id\":\"{{id}}\"}}'\n[resume]\nkeep = {keep}\nfirst = {first}\n\

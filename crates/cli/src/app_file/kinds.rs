@@ -129,7 +129,7 @@ body = "{id}{room}"
 }
 
 #[test]
-fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
+fn mistakes_name_their_line_and_the_expectation() {
     for (from, to, place, named) in [
         ("size = 6", "size = 0", "app.toml:3:8", "1"),
         ("size = 6", "count = 10000000", "app.toml:3:9", "(1,000)"),
@@ -190,7 +190,7 @@ fn each_kind_is_published_at_its_own_path_or_at_that_of_all() {
 }
 
 #[test]
-fn what_is_published_without_a_place_or_by_a_sender_is_refused() {
+fn publishing_without_place_or_by_senders_is_refused() {
     let post = "post = \"/halls/{room}?of={room.group}\"";
     for (from, to, place, named) in [
         ("[publish]\npost = \"/api\"\n", "", "app.toml:7:8", "[publish]"),
@@ -234,7 +234,7 @@ fn roles_are_in_the_order_of_the_file_and_their_rates_add_up() {
 }
 
 #[test]
-fn what_each_says_so_often_is_more_of_more_people() {
+fn rates_per_person_grow_with_the_people() {
     let each = ROLES.replace("rate = 0.5", "every = \"20s\"");
     let rate = |people| parsed(&each, people).unwrap().defaults.rate.unwrap();
     assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
@@ -251,7 +251,7 @@ fn what_each_says_so_often_is_more_of_more_people() {
 }
 
 #[test]
-fn where_all_speak_every_so_often_their_number_need_not_be_known() {
+fn rates_per_person_need_no_known_number() {
     let every = ROLES
         .replace("{ say = \"line\", rate = \"50/s\" }", "{ say = \"line\", every = \"2s\" }")
         .replace("rate = 0.5", "every = \"8s\"");

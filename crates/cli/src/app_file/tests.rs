@@ -125,7 +125,7 @@ fn mistakes_name_file_line_and_what_was_expected() {
 }
 
 #[test]
-fn what_the_command_line_would_refuse_names_its_line_as_well() {
+fn mistakes_of_flags_name_their_line_too() {
     for (from, to, place, named) in [
         ("[heartbeat]", "[connect]\nheaders = { \"a b\" = \"c\" }\n[heartbeat]", "chat.toml:26:21", "a b"),
         ("[broadcast]", "[flags]\nchanel = \"x\"\n[broadcast]", "chat.toml:13:1", "'--channel'"),
@@ -137,7 +137,7 @@ fn what_the_command_line_would_refuse_names_its_line_as_well() {
 }
 
 #[test]
-fn what_is_kept_has_to_be_there_and_to_be_said() {
+fn kept_values_must_exist_and_be_used() {
     let broadcast = "[broadcast]\nsend = '{\"id\":\"{id}\"}'\n";
     for (text, place, named) in [
         ("[resume]\nkeep = \"/n\"\nsend = '{kept}'".to_owned(), "chat.toml:2:8", "[broadcast], [say.NAME]"),

@@ -51,7 +51,7 @@ fn parsed(text: &str) -> Result<Described, Failure> {
 
 /// An id announces who joins, and only to those whom they join while these are there.
 #[test]
-fn what_joins_a_visited_room_may_have_an_id() {
+fn messages_that_join_visited_rooms_may_have_ids() {
     let announced = |text: &str| {
         text.replacen(r#"send = '"{room}"', replied"#, r#"send = '"{room}","{id}"', replied"#, 1)
     };
@@ -66,7 +66,7 @@ fn what_joins_a_visited_room_may_have_an_id() {
 }
 
 #[test]
-fn who_visits_a_room_does_not_join_it_at_once() {
+fn visitors_do_not_join_at_once() {
     let described = parsed(GOOD).unwrap();
     let steps = [
         VisitStep::Join(0),
@@ -172,7 +172,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_cannot_be_meant_names_its_line_and_what_was_expected() {
+fn mistakes_name_their_line_and_the_expectation() {
     for (good, from, to, place, problem) in MISTAKES {
         assert!(good.contains(from), "{from}");
         let said = format!("{:?}", parsed(&good.replacen(from, to, 1)).expect_err(to)).replace("\\\"", "\"");

@@ -187,7 +187,7 @@ fn a_server_elsewhere_takes_half_and_its_queues_are_not_ours() {
 }
 
 #[test]
-fn what_cannot_be_read_is_unknown_and_no_obstacle() {
+fn unreadable_facts_are_unknown_and_no_obstacle() {
     let facts = Facts { file_max: None, somaxconn: None, memory: None, ports: None, cost: None, ..facts() };
     assert_eq!(low(&facts, &ask(10_000)), []);
     let rows = rows(&facts, &ask(10_000));

@@ -180,7 +180,7 @@ mod tests {
 
     /// One step after the other: what was told of each, and what it came to in the end.
     #[test]
-    fn what_is_counted_and_timed_goes_on_from_step_to_step() {
+    fn counters_go_on_from_step_to_step() {
         let mut measures = Measures::default();
         let figures = |samples: u64| {
             let mut figures: Figures = Figures::default();

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_equal_rooms_need_as_many_clients() {
+    fn equal_rooms_need_as_many_clients() {
         let args = PeopleArgs { room_count: NonZero::new(30), ..PeopleArgs::default() };
         let even = Division::Even { people: NonZero::new(200).unwrap(), rooms: NonZero::new(30).unwrap() };
         assert_eq!(args.rooms(Some(200)).unwrap(), even);

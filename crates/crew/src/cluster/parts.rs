@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_joins_late_has_lost_nothing() {
+    fn late_members_have_lost_nothing() {
         let (mut splitter, mut joiner) = (Splitter::new(1), Joiner::default());
         splitter.split(b"long ago", PAYLOAD);
         assert_eq!(all(&mut joiner, &splitter.split(b"now", PAYLOAD)), [b"now".to_vec()]);

@@ -79,7 +79,7 @@ fn outcome(workload: Workload, change: impl Fn(&mut Report)) -> Result<results::
 }
 
 #[test]
-fn what_workers_report_is_believed() {
+fn plausible_reports_are_believed() {
     for workload in [Workload::Echo, Workload::Broadcast] {
         let step = outcome(workload, |_| ()).unwrap();
         let received = if workload == Workload::Echo { SAMPLES } else { 4 * SAMPLES };
@@ -227,7 +227,7 @@ fn books_are_closed_once_and_many_small_lies_are_a_large_one() {
 }
 
 #[test]
-fn what_a_worker_says_is_shown_without_control_characters() {
+fn messages_of_workers_lose_control_characters() {
     let mut examiner = Examiner::new(&plan_of(Workload::Echo), 2);
     let now_ns = clock::monotonic_ns();
     examiner.begin(order(), now_ns);

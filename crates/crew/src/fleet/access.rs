@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_we_are_is_taken_out_of_the_url() {
+    fn credentials_are_taken_out_of_the_url() {
         let cases = [
             ("nats://bus:4222", "nats://bus:4222", Login::Nobody),
             ("nats://me:s3cret@bus:4222", "nats://bus:4222", Login::User("me".into(), "s3cret".into())),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_and_not_repeated() {
+    fn mistakes_are_refused_and_not_repeated() {
         for bad in
             ["me:s3cret@bus:4222", "s3cret@bus", "http://me:s3cret@bus", "nats://", "", "nats://s3cret@:1"]
         {

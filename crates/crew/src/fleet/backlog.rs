@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_with_what_comes_next() {
+    fn overflow_is_counted_with_the_next_batch() {
         let mut backlog = Backlog::default();
         let full = EVENTS_MAX / BATCH_ENTRIES;
         (0..full + 2).for_each(|_| assert!(backlog.add(events(BATCH_ENTRIES)).is_none()));

@@ -248,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_adds_does_not_hide_its_version() {
+    fn later_additions_do_not_hide_the_version() {
         let text = String::from_utf8(write(&hello())).unwrap().replacen('{', "{\"colour\":\"red\",", 1);
         assert_eq!(read_hello(text.as_bytes()).map(|hello| hello.version), Some(VERSION.into()));
     }
 
     #[test]
-    fn what_nobody_says_of_himself_is_not_read() {
+    fn implausible_introductions_are_not_read() {
         let bad = |change: fn(&mut Hello)| {
             let mut hello = hello();
             change(&mut hello);

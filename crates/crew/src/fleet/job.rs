@@ -253,7 +253,7 @@ mod tests {
     use engine::Usage;
 
     #[test]
-    fn what_is_of_different_seconds_goes_out_apart() {
+    fn deltas_of_different_seconds_go_out_apart() {
         let delta = |step, wall_ms: u64| {
             let usage = Usage { wall_ns: wall_ms * 1_000_000, ..Usage::default() };
             Delta { step, usage, ..Delta::default() }

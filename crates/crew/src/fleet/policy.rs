@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_said() {
+    fn invalid_addresses_are_said() {
         for bad in [
             "",
             "10.0.0.1",

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_twice_counts_once() {
+    fn repeated_messages_count_once() {
         let (mut from, mut to) = pair();
         from.send(&"hello".to_owned());
         let part = from.poll_part(0).unwrap();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_comes_again_however_much_follows() {
+    fn lost_messages_come_again_despite_later_ones() {
         let (mut from, _) = pair();
         from.send(&0u8);
         let lost = from.poll_part(0);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_much_to_wait_for_takes_on_no_more() {
+    fn full_windows_take_on_no_more() {
         let (mut from, mut to) = pair();
         while !from.is_full() {
             from.send(&7u8);

@@ -40,7 +40,7 @@ fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
 }
 
 #[test]
-fn what_left_with_a_lost_agents_clients_makes_up_for_no_loss_of_the_others() {
+fn departures_at_a_lost_agent_hide_no_loss() {
     let load = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
     let mut merge = Merge::new(participants(Workload::Echo), order, 0, 0);
@@ -58,7 +58,7 @@ fn what_left_with_a_lost_agents_clients_makes_up_for_no_loss_of_the_others() {
 }
 
 #[test]
-fn what_a_lost_agents_clients_were_sent_again_makes_up_for_no_loss_of_the_others() {
+fn recoveries_at_a_lost_agent_hide_no_loss() {
     let mut merge = merge(Vec::new());
     let delta = |worker, recovered| {
         let counts = Counts { recovered, ..Counts::default() };
@@ -136,7 +136,7 @@ fn a_worker_that_waits_for_what_is_lost_was_no_less_busy() {
 }
 
 #[test]
-fn what_an_interruption_left_open_is_not_lost() {
+fn interrupted_messages_are_not_lost() {
     let sent = vec![SentBroadcast {
         client: 0,
         intended_ns: 200,

@@ -37,7 +37,7 @@ fn watch_until_busy(watch: &mut ServerWatch) {
 }
 
 #[test]
-fn what_comes_after_the_window_is_not_in_it() {
+fn later_readings_are_not_in_the_window() {
     let mut watch = watch_of(std::process::id());
     watch.start();
     thread::sleep(Duration::from_millis(20));
@@ -53,7 +53,7 @@ fn what_comes_after_the_window_is_not_in_it() {
 }
 
 #[test]
-fn what_was_seen_of_a_server_that_ends_stays() {
+fn readings_of_an_ended_server_stay() {
     let mut server = shell("while :; do :; done");
     let mut watch = watch_of(server.id());
     watch.start();

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_away_counts_no_more_among_those_who_were_here() {
+    fn absent_clients_are_no_receivers() {
         let mut b = broadcasts(3);
         for number in 0..4 {
             (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));

@@ -196,7 +196,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_has_no_answer_is_charged_once_however_it_was_given_up() {
+    fn unanswered_messages_are_charged_once() {
         let (mut ledger, mut records) = (ledger(2, None), records(2));
         for client in 0..2 {
             ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
@@ -211,7 +211,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_taken_back_is_in_no_book() {
+    fn withdrawn_messages_are_in_no_book() {
         let (mut ledger, mut records) = (ledger(1, None), records(1));
         let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
@@ -233,7 +233,7 @@ pub(super) mod tests {
 
     /// In the next step's books it would be more than was sent in that.
     #[test]
-    fn what_comes_of_a_step_that_is_settled_is_in_nobodys_books() {
+    fn answers_to_settled_steps_are_not_booked() {
         let (mut ledger, mut records) = (ledger(1, None), records(1));
         let (number, stamp) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         assert_eq!(ledger.step.number(stamp.seq), Some(number));
@@ -248,7 +248,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_has_answered_before_is_slow_and_not_silent() {
+    fn connections_that_answered_before_are_slow() {
         const S: u64 = 1_000 * MS;
         let (mut ledger, mut records) = (ledger(2, None), records(2));
         let mut broadcast = |ledger: &mut Ledger| {
@@ -283,7 +283,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_is_not_back_is_as_late_as_the_storm_is_long() {
+    fn missing_returns_count_as_long_as_the_storm() {
         let (mut ledger, mut records) = (ledger(2, Some(10 * MS)), records(2));
         ledger.handle_struck(0, &mut records[0], 10 * MS);
         ledger.handle_struck(1, &mut records[1], 30 * MS);

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_turned_away_was_never_there() {
+    fn refused_clients_were_never_members() {
         let mut memberships = memberships();
         memberships.ask(0, 0, 7, 10 * S);
         assert!(
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_inside_stays_there_from_step_to_step_unless_its_connection_ends() {
+    fn memberships_last_as_long_as_their_connection() {
         let mut memberships = memberships();
         for client in 0..2 {
             memberships.ask(client, 0, 7, S);

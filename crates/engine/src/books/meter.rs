@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_heard_is_told_with_its_own_error() {
+    fn errors_keep_their_own_example() {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         meter.hear("rejected", 0, b"no");
         meter.error("reset", 0, 1, || "reset by peer".into());
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn of_clients_that_log_in_nothing_is_told_that_looks_like_a_key() {
+    fn examples_of_logged_in_clients_hide_keys() {
         let log_in = Secrets { log_in: true, ..Secrets::of_one(Vec::new()) };
         let mut meter = Meter::new(0, log_in);
         meter.hear("rejected", 0, b"session 0a1b2c3d4e5f6071 is over");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_load_is_no_part_of_its_cost() {
+    fn costs_begin_with_the_load() {
         const MS: u64 = 1_000_000;
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let go_ns = clock::monotonic_ns() + 1_000 * MS;

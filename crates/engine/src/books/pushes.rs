@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_heard_on_a_new_connection_follows_nothing() {
+    fn pushes_on_new_connections_follow_nothing() {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut pushes = Pushes::of(1, 0).unwrap();
         let pushed =

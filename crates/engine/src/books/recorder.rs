@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn events_that_do_not_fit_are_counted() {
         let (mut recorder, inbox) = recorder();
         let entry = Entry::new(Kind::Send, 1_000, 0);
         (0..(BATCHES_MAX + 2) * BATCH_ENTRIES).for_each(|_| recorder.add(entry));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_read_is_found_out() {
+    fn servers_that_do_not_read_are_found() {
         let (mut link, _theirs) = link();
         // One large message may wait behind another, and nothing behind that.
         assert!((0..2).all(|_| link.send(&message(LARGE)).is_ok()));

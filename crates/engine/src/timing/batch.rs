@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_of_one_client_is_together_and_in_order() {
+    fn batches_group_clients_and_keep_order() {
         let load = Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 1_000_000_000 };
         let order = StepOrder { index: 0, clients: 3, load, warmup: false };
         let part = Segment { worker: 0, workers: 1 };

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_lost_in_a_storm_comes_back() {
+    fn clients_lost_in_a_storm_come_back() {
         let mut disruptions = storm();
         assert_eq!((disruptions.poll(0, |_| Presence::Here), disruptions.poll_timeout()), (None, Some(S)));
         assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Strike));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_in_a_churn_is_followed_once_its_connection_has_ended() {
+    fn churned_clients_are_followed_after_their_close() {
         let mut disruptions = churn();
         assert_eq!(disruptions.poll(0, |_| Presence::Here), Some(ConnectionAction::Leave(0)));
         disruptions.handle_goodbye(0, false, 0);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_unanswered_while_others_get_in_comes_again_and_more_slowly() {
+    fn unanswered_connects_are_repeated_more_slowly() {
         let mut growth = growth(None, 4);
         let begin = |growth: &mut Growth, now_ns| std::iter::from_fn(|| growth.poll_client(now_ns)).count();
         assert_eq!(begin(&mut growth, 100), 4);

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_client_has_room_for_goes_out_together_where_all_have_their_turn() {
+    fn clients_send_their_room_at_once() {
         let order = order(Load::Closed { concurrency: 9, per_client: 3, until: Until::Samples(7) });
         let mut pace = paced(&order, 0, &[7, 8], 1);
         let sent = |messages, client| Next::Send { client, intended_ns: 5, messages };
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn where_few_are_left_to_send_chance_says_whose() {
+    fn few_senders_are_drawn_by_chance() {
         let clients: Vec<u32> = (0..100).collect();
         let order = order(Load::Closed { concurrency: 100, per_client: 1, until: Until::Samples(10) });
         let mut pace = paced(&order, 0, &clients, 1);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_earlier_than_it_might_does_not_come_twice() {
+    fn early_reconnects_happen_once() {
         let mut reconnects = reconnects(DialectId::Json, None);
         // It has a second to be let go, and needs none.
         reconnects.handle_departure(7, 1_000);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_had_its_number_leaves_and_counts_anew() {
+    fn clients_leave_after_their_number_of_messages() {
         let mut renewal = Renewal::new(NonZeroU32::new(2).unwrap(), 2);
         assert_eq!([renewal.take(1, 1), renewal.take(1, 2), renewal.take(1, 1)], [1, 1, 0]);
         renewal.handle_answers(1, 1);

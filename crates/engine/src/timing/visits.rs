@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_answer_leaves_a_little_later_and_not_never() {
+    fn waiting_visitors_leave_a_little_later() {
         let mut visits = visits();
         visits.handle_usable(0);
         visits.places[0] = RoundProgress::default();

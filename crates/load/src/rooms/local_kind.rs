@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// Against a list of who is where, in steps that grow and shrink.
         #[test]
-        fn what_is_known_of_rooms_agrees_with_counting(
+        fn arithmetic_of_rooms_agrees_with_counting(
             people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],
             steps in proptest::collection::vec(0u32..150, 1..4), workers in 1u16..6,
         ) {

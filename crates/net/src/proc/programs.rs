@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ended_is_with_its_parent_less_what_was_before() {
+    fn ended_processes_count_with_their_parent() {
         let before = programs(&[(20, 1, "cargo", 10, 5), (21, 20, "rustc", 300, 0), (22, 21, "ld", 7, 0)]);
         let after = programs(&[(20, 1, "cargo", 11, 362)]);
         assert_eq!(since(&after, &before, &[]), [("cargo".to_owned(), 1 + 50)]);

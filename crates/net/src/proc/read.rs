@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_files_left_has_seen_no_process_end() {
+    fn exhausted_files_are_no_ended_process() {
         let is = |errno: Errno| is_of_process(&errno.into());
         assert!(is(Errno::NOENT) && is(Errno::SRCH) && is(Errno::ACCESS));
         assert!(!is(Errno::MFILE) && !is(Errno::NFILE) && !is(Errno::NOMEM));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_started_with_a_listener_is_part_of_it_and_who_started_it_is_not() {
+    fn services_include_siblings_and_no_parent() {
         let anycable = [
             (10, 80, 10, "foreman"),
             (11, 10, 10, "anycable-go"),

@@ -158,7 +158,7 @@ fn self_signed_certificates_serve_where_they_were_given() {
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_is_a_sentence_with_what_to_do() {
+fn certificate_errors_say_what_to_do() {
     for error in [
         TlsError::Expired,
         TlsError::NotYetValid,
@@ -184,7 +184,7 @@ fn insecure_accepts_a_stranger() {
 }
 
 #[test]
-fn who_comes_back_goes_on_with_a_session_if_one_is_kept_and_a_newcomer_never_does() {
+fn sessions_resume_for_returning_clients_alone() {
     let authority = Authority::new("ours");
     let (client_tls, server_tls) = (authority.client(), authority.server("localhost", VALID));
     let handshake = |is_back: bool| {

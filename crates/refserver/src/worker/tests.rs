@@ -72,7 +72,7 @@ fn answer(client: &mut TcpStream) -> (String, String) {
 
 /// The keeper of a session reads the later of two polls; the earlier comes to another worker, which is slow to hand it over.
 #[test]
-fn of_two_polls_the_earlier_is_told_the_end_whoever_hands_it_over() {
+fn earlier_of_two_polls_is_told_the_end() {
     let mut workers = workers::<2>();
     let mut opener = TcpStream::connect(workers[0].1).unwrap();
     let poll = |client: &mut TcpStream, sid: &str| {

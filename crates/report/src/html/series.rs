@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_left_out() {
+    fn unmeasured_seconds_are_left_out() {
         let data = SeriesData::of(&rows(3), 0, 30);
         assert_eq!((data.per_row, data.t.len(), data.server_cpu.len()), (1, 3, 0));
         assert_eq!(data.p50, [None, None, None]);

@@ -40,7 +40,7 @@ fn first_screen_says_result_why_and_caveats() {
 }
 
 #[test]
-fn what_was_not_answered_is_drawn_as_no_latency() {
+fn unanswered_messages_are_drawn_as_no_latency() {
     let mut run = sample::echo_run();
     let drawn = |run: &Run| {
         let step = data_of(&page_of(std::slice::from_ref(run)))["runs"][0]["steps"][0].clone();

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_of_one_side_alone_is_said() {
+    fn settings_of_one_side_are_said() {
         let a =
             run("throng echo ws://localhost:8080/ws --clients 100 -c 1 --stream a --out=d --token ***12ab");
         let b = run(

@@ -169,7 +169,7 @@ fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
 }
 
 #[test]
-fn where_the_generator_was_at_its_limit_nothing_is_kept() {
+fn runs_at_the_generators_limit_are_discarded() {
     let limited = |mut runs: Vec<Run>, times: usize, is_loop: bool| {
         for run in runs.iter_mut().take(times) {
             run.steps[0].bottleneck = Some(Cause::GeneratorCpu { cpu: Percent(99.0) }.into());
@@ -236,7 +236,7 @@ fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
 }
 
 #[test]
-fn what_comes_after_the_window_is_not_compared() {
+fn later_seconds_are_not_compared() {
     let of = |ms, seed| {
         let mut run = echo(ms, 20, seed);
         run.steps[0].rates.received_per_s = Some(200.0);
@@ -314,7 +314,7 @@ fn a_capacity_that_is_a_lower_bound_is_better_than_what_ends_below_it() {
 }
 
 #[test]
-fn what_is_no_rule_is_said() {
+fn invalid_rules_are_said() {
     for text in ["", "p99", "p99 slower by", "p99 slower by 5", "p99 bluer by 5%", "p99 slower by 5% please"]
     {
         assert_eq!(Rule::parse(text, Scenario::Echo), Err(RuleError::Shape(text.into())), "{text}");
@@ -354,7 +354,7 @@ fn in_parts(ms: f64, seed: u64) -> Run {
 }
 
 #[test]
-fn what_is_slower_in_one_part_alone_is_told_of_that_part() {
+fn slower_parts_are_told_by_name() {
     let side = |ms: f64, seed: u64| (0..4).map(|k| in_parts(ms, seed + k)).collect::<Vec<_>>();
     let comparison = compare(&side(5.0, 1), &side(25.0, 11));
     for slower in ["say.line.rtt.p95", "say.line.delivery.p95", "role.speaker.rtt.p95", "delivery_2_10.p95"] {

@@ -64,7 +64,7 @@ fn of(run: &Run) -> (String, String, Outcome) {
 }
 
 #[test]
-fn what_was_held_is_said_with_what_was_tried() {
+fn held_loads_are_said_with_those_tried() {
     let (how_much, breaks, outcome) = said(Scenario::Echo, |_| {});
     assert_eq!(how_much, "held.clients; 300 clients; 300 messages/s");
     let tried = "breaks.not; 300 clients; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0";
@@ -99,7 +99,7 @@ fn lost_copies_come_before_any_capacity() {
 }
 
 #[test]
-fn what_was_still_coming_is_not_said_to_be_lost() {
+fn messages_still_coming_are_not_lost() {
     let second = |t_ns, received| Second { t_ns, received, ..Second::default() };
     let with = |series: Vec<Second>| {
         said(Scenario::Broadcast, move |step| {
@@ -182,7 +182,7 @@ fn copies_that_do_not_come_are_no_rate_of_answers() {
 }
 
 #[test]
-fn what_queues_up_at_almost_the_rate_is_said_so() {
+fn queues_at_almost_the_rate_are_said() {
     let (how_much, ..) = said(Scenario::Saturate, |step| {
         step.rates = Rates { asked_per_s: Some(51.9), achieved_per_s: Some(52.0), ..Rates::default() };
         step.counts = Counts { sent: 312, expected: 312, received: 312, late: 21, ..step.counts };
@@ -204,7 +204,7 @@ fn a_step_that_was_cut_short_was_not_held() {
 }
 
 #[test]
-fn who_is_not_there_explains_a_rate_that_is_missed() {
+fn absent_clients_explain_a_missed_rate() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         step.counts = Counts { sent: 900, expected: 900, received: 900, connected: 150, ..step.counts };
         (step.counts.connect_failures, step.usable) = (150, Some(150));
@@ -231,7 +231,7 @@ fn the_generators_own_errors_are_not_the_servers() {
 }
 
 #[test]
-fn what_was_allowed_is_held_and_said() {
+fn allowed_losses_are_held_and_said() {
     let mut step = step();
     step.counts = Counts { received: 1_790, missing: 10, ..step.counts };
     let mut run = run_of(Scenario::Echo, vec![step]);
@@ -248,7 +248,7 @@ fn what_was_allowed_is_held_and_said() {
 
 /// Clients that flap miss what no server kept for them: it is no fault, and nobody is to believe that all had everything.
 #[test]
-fn what_clients_missed_while_they_were_away_is_said_first() {
+fn messages_missed_while_away_come_first() {
     let said_of = |lost: u64| {
         said(Scenario::Echo, |step| (step.counts.offline_due, step.counts.lost_offline) = (2_021, lost))
     };
@@ -414,7 +414,7 @@ fn a_rate_beyond_which_the_generator_gave_out_is_a_lower_bound() {
 }
 
 #[test]
-fn what_others_have_overruled_in_a_search_is_not_where_it_breaks() {
+fn overruled_steps_are_not_the_breaking_point() {
     let mut run = run_of_levels(Scenario::Broadcast, &[(200, false), (200, true), (200, true), (250, false)]);
     let full = Cause::MachineFull { idle: Percent(0.0), others: None, programs: None };
     run.steps[0].bottleneck = Some(Found::from(full));

@@ -223,7 +223,7 @@ fn bare() -> Run {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn files_round_trip() {
     for run in [full(), bare(), Run::default()] {
         let text = write(&run);
         let read = read(&text).unwrap();
@@ -247,7 +247,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_does_not_apply_is_absent() {
+fn fields_that_do_not_apply_are_absent() {
     let text = write(&bare());
     for absent in
         ["handshake", "rtt", "server", "generator", "warmup", "sent", "capacity", "bottleneck", "null", "-1"]

@@ -63,7 +63,7 @@ fn an_outcome_says_what_was_measured() {
 }
 
 #[test]
-fn what_was_not_measured_breaks_its_limit() {
+fn unmeasured_figures_break_their_limit() {
     for limit in ["completion.p95<1s", "sent_rate>=0", "generator.cpu<100%", "disconnects<1%"] {
         let outcome = outcome(limit);
         assert_eq!((outcome.passed, outcome.actual), (false, None), "{limit}");
@@ -107,7 +107,7 @@ fn a_wrong_value_says_what_it_should_be() {
 }
 
 #[test]
-fn what_is_not_a_limit_is_refused() {
+fn invalid_limits_are_refused() {
     for limit in ["", "p95", "<250ms", "p95<", "p95=250ms", "p95 250ms"] {
         assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Shape(_))), "{limit}");
     }
@@ -170,7 +170,7 @@ fn no_share_is_above_the_whole() {
 }
 
 #[test]
-fn what_is_of_one_kind_of_messages_is_named_with_it() {
+fn limits_may_name_a_kind_of_messages() {
     let mut step = Step::default();
     let mut say = |name: &str, ms: u64, missing: u64| {
         let counts =
@@ -205,7 +205,7 @@ fn what_is_of_one_kind_of_messages_is_named_with_it() {
 }
 
 #[test]
-fn what_is_of_one_role_is_named_with_it() {
+fn limits_may_name_a_role() {
     let role = |name: &str, ms: u64, failed: u64| {
         let mut role = RoleFigures { name: name.into(), people: 10, ..RoleFigures::default() };
         role.counts = stats::Counts {

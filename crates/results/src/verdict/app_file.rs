@@ -15,7 +15,7 @@ mod tests {
     use crate::verdict::bottleneck;
 
     #[test]
-    fn what_came_unrecognised_is_not_the_servers_loss() {
+    fn unrecognised_messages_are_not_the_servers_loss() {
         let mut step = Step::default();
         assert_eq!(missed(&step), None);
         (0..42).for_each(|at| step.errors.add("unmatched", at, "copy"));

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_generator_was_late_is_split_by_whether_it_had_a_cpu() {
+    fn generator_lag_is_split_by_cpu() {
         let step = step(100.0, 0.0);
         let owners = Owners::of_tail(&step).unwrap();
         assert!((owners.percent(Owner::Contention) - 0.75 * 50.5).abs() < 1e-6, "{owners:?}");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_out_of_sight_is_not_accused_of_more_than_it_can_be() {
+    fn unseen_servers_are_accused_of_little() {
         let mut step = step(100.0, 0.0);
         step.server = None;
         assert_eq!(shares(&step)[0], (Owner::Server, 50));

@@ -139,7 +139,7 @@ fn a_proxy_is_not_the_server_behind_it() {
 }
 
 #[test]
-fn of_a_load_of_an_instant_nothing_is_known() {
+fn instantaneous_loads_have_no_bottleneck() {
     let (who, why) = judged(|step| {
         step.duration_ns = 22 * MS;
         step.forget_cpu();
@@ -155,7 +155,7 @@ fn of_a_load_of_an_instant_nothing_is_known() {
 }
 
 #[test]
-fn of_a_server_that_cannot_be_seen_nothing_is_known() {
+fn unseen_servers_have_no_bottleneck() {
     let (who, why) = judged(|step| step.server = None);
     assert_eq!(who, Bottleneck::Unknown);
     assert_eq!(why, "unknown.server_unseen worker_percent=30.0");

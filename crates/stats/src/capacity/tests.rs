@@ -106,7 +106,7 @@ fn an_interval_does_not_reach_what_never_passed() {
 }
 
 #[test]
-fn what_is_told_of_a_server_that_passes_at_random_is_not_contradicted() {
+fn capacities_of_random_servers_are_not_contradicted() {
     let mut undecided = 0;
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -132,7 +132,7 @@ fn what_is_told_of_a_server_that_passes_at_random_is_not_contradicted() {
 }
 
 #[test]
-fn what_an_interval_does_not_tell_is_said() {
+fn unknown_interval_ends_are_said() {
     let of = |low, high, contradicted_by| {
         let (clients, confidence) = ((low + high) / 2, 0.95);
         Capacity { clients, low, high, confidence, at_least: false, contradicted_by }.doubt()

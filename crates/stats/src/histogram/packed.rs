@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_histogram_can_be_is_refused() {
+    fn impossible_histograms_are_refused() {
         let good = packed(&[MS, 2 * MS]);
         let refused = |packed: &Packed| packed.check().unwrap_err();
         assert_eq!(refused(&Packed { max_ns: MS, ..good.clone() }), DecodeError::Sums);

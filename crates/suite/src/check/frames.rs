@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn who_interrupts_does_not_wait_for_an_answer() {
+    fn interruptions_do_not_wait_for_answers() {
         let looks = AtomicU32::new(0);
         let is_interrupted = || looks.fetch_add(1, Ordering::Relaxed) > 9;
         assert_eq!(check(&pinging(), &is_interrupted), Err("text: interrupted".to_owned()));

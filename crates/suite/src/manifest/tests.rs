@@ -158,7 +158,7 @@ fn the_reference_server_speaks_everything() {
 }
 
 #[test]
-fn what_speaks_tls_says_how_and_is_the_same_server_otherwise() {
+fn tls_variants_are_the_same_server() {
     let targets = read(GOOD).unwrap();
     let secure = targets[0].over_tls().expect("ws can");
     assert!(secure.is_over_tls() && !targets[0].is_over_tls());

@@ -18,7 +18,7 @@ fn outcome(result: Result<Run, Trouble>) -> Outcome {
 }
 
 #[test]
-fn what_the_server_had_no_part_in_is_measured_again() {
+fn faults_of_others_are_measured_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut kept = record(folder.path());
     kept.log(&cell("fine", 1)).unwrap(); // which makes the scenario's folder

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_down_can_be_read() {
+    fn options_round_trip() {
         let all = HttpOptions {
             method: "POST".into(),
             body: Some(vec![0, 255]),

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forged_expired_or_early_is_not_valid() {
+    fn forged_expired_or_early_tokens_are_invalid() {
         const HEAD: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
         for (head, claims, key, is_sound) in [
             (HEAD, r#"{"sub":"1","exp":101}"#, "k", true),

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_takes_over_what_was_joined_once() {
+    fn returning_clients_take_over_their_rooms_once() {
         let mut sessions = Sessions::default();
         sessions.keep(b"s", names(&["a"]), 0);
         sessions.join(b"s", b"b");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_sets_is_sent_back() {
+    fn set_cookies_are_sent_back() {
         let jar = cookies(&["sid=s%3Aab.c=; Path=/; HttpOnly", "theme = dark ;SameSite=Lax", "sid=2"]);
         assert_eq!(written(&jar, &[], false), "Cookie: theme=dark; sid=2\r\n");
         assert_eq!(written(&jar, &["sid".into()], false), "Cookie: theme=dark\r\n");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_away_is_gone_and_nonsense_is_ignored() {
+    fn deleted_cookies_are_gone_and_nonsense_ignored() {
         let gone = "a=; expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=0; Path=/";
         let jar = cookies(&["a=1", "b=2", gone, "b=3; Max-Age=0", "c=; Max-Age=60"]);
         assert_eq!(written(&jar, &[], false), "Cookie: c=\r\n");

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_response_is_refused() {
+    fn invalid_responses_are_refused() {
         for (bytes, failure) in [
             (&b"HTTP/1.1 099 x\r\n\r\n"[..], Failure::BadHttp(HttpReason::StartLine)),
             (b"HTTP/1.1 20 x\r\n\r\n", Failure::BadHttp(HttpReason::StartLine)),

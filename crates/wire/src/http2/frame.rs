@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_begin_with_settings_does_not_speak_it() {
+    fn peers_must_begin_with_settings() {
         for bytes in [
             &b"HTTP/1.1 400 Bad Request\r\n"[..],
             b"\x15\x03\x03\x00\x02\x02\x16\x00\x00\x00",

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_equal_rooms_are_consecutive() {
+    fn members_of_equal_rooms_are_consecutive() {
         let division = Division::Even { people: 20.try_into().unwrap(), rooms: 3.try_into().unwrap() };
         let layout = Layout::new(&division);
         assert_eq!(counted(division, 20), [7, 7, 6]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_cannot_be_meant() {
+    fn bounds_of_divisions_are_checked() {
         assert!(unequal(100_000, 10_000).is_sound() && Division::ONE.is_sound());
         assert!(!unequal(100_001, 1_000).is_sound() && !unequal(10, 10_001).is_sound());
         let more_rooms = Division::Even { people: 2.try_into().unwrap(), rooms: 3.try_into().unwrap() };

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_in_turn_says_everything() {
+    fn senders_in_turn_say_every_kind() {
         let mix = Mix::new([1, 1]);
         for senders in [1, 2, 64, 128, 610, 987, 1_000] {
             let said = (0..100).map(|turn| mix.kind(0, turn, turn * senders)).sum::<usize>();

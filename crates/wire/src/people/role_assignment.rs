@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told() {
+    fn mistakes_are_told() {
         assert!(RoleAssignment::is_sound(&[], 3) && RoleAssignment::is_sound(&roles(&[1, 1]), 1));
         for (shares, kinds) in [(&[1, 0][..], 1), (&[1], 2), (&[u32::MAX], 1), (&[1; 17], 1)] {
             assert!(!RoleAssignment::is_sound(&roles(shares), kinds), "{shares:?}");

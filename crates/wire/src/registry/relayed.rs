@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_would_close_their_connections_over_is_not() {
+    fn messages_that_close_connections_are_not_relayed() {
         let room = Room::of(DialectId::Json, 0, b"");
         let sound = text(r#"{"type":"broadcast","payload":"xyz"}"#);
         assert!(can_carry(room, 1, &sound));

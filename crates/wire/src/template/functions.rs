@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_differs_by_client_and_message() {
+    fn random_values_differ_by_client_and_message() {
         let drawn = |text: &str| -> Vec<String> {
             let of_client = |client| (1..20).map(move |seq| (client, seq));
             (0..20).flat_map(of_client).map(|(client, seq)| written(text, client, seq)).collect()
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_function_is_refused_where_it_stands() {
+    fn unknown_functions_are_refused_in_place() {
         for (text, at) in [
             ("é{hmc:sha256:k:x}", 2..18),
             ("{hmac:md4:k:x}", 0..14),

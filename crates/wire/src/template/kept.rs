@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_was_given_costs_what_it_is_long() {
+    fn kept_values_cost_their_length() {
         assert!(size_of::<Kept>() <= 32, "{} bytes", size_of::<Kept>());
         assert!(Values::can_hold("é") && !Values::can_hold("a\nb") && !Values::can_hold(&"x".repeat(9_000)));
     }

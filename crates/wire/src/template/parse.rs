@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named_with_what_is() {
+    fn unknown_placeholders_name_the_known_ones() {
         let bad = |text, purpose| Template::parse(text, purpose, &names(), Quoting::Plain).unwrap_err();
         assert_eq!(bad("x", Purpose::Measured), BadTemplate::NoId);
         for (text, at) in [("a{idd}", 1..6), ("{id}{data.usr}", 4..14), ("é{uuix}", 2..8)] {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn where_clients_share_rows_everybody_needs_all() {
+    fn shared_rows_are_needed_by_everybody() {
         let whole = table(5);
         let share = whole.share(0..1, 4, 6);
         assert!(share == whole && share.cell(5, 0) == "name-0");

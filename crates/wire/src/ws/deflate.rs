@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deflated_inflates_whatever_the_window() {
+    fn deflated_bytes_inflate_with_any_window() {
         let texts: Vec<Vec<u8>> = vec![
             b"Hello".to_vec(),
             b"Hello".to_vec(),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_comes_to_does_not_depend_on_those_before() {
+    fn compressed_size_ignores_earlier_messages() {
         let deflated = |text: &[u8]| {
             let mut out = text.to_vec();
             Deflater::new(9, 15, true).replace(&mut out, 0);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_inflate_is_refused_and_leaves_nothing_to_the_next() {
+    fn invalid_deflate_leaves_nothing_behind() {
         for bytes in [&b"\xff\xff\xff"[..], b"\xf2\x48\xcd\xc9\xc9\x07\x07garbage", b"\x05"] {
             for forgets in [false, true] {
                 assert_eq!(inflate(&mut Inflater::new(forgets), bytes), Err(Failure::Deflate));

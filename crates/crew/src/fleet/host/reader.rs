@@ -100,7 +100,7 @@ mod tests {
     use crate::server_reading::{ThreadReading, WindowReading};
 
     #[test]
-    fn what_nobody_sees_is_not_believed() {
+    fn unseen_servers_are_not_believed() {
         let thread = |name: &str| ThreadReading {
             pid: 1,
             tid: 1,

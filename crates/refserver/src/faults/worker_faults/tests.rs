@@ -90,7 +90,7 @@ fn a_stray_copy_is_sound_even_if_the_message_is_not() {
 }
 
 #[test]
-fn what_could_not_be_read_comes_up_when_the_server_hears_again() {
+fn unread_input_comes_up_after_deafness() {
     let deaf = Some(Wave { length_ns: 10, period_ns: 100 });
     let mut line = line(Faults { deaf, ..Faults::default() });
     assert!(!line.is_deaf(None, TOKEN, 89));

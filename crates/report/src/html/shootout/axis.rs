@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_unlike_for_bars_stands_on_decades() {
+    fn very_unlike_values_stand_on_decades() {
         let axis = Axis::of_bars(&[0.08, 1_671.0]);
         assert!(axis.is_log);
         assert_eq!(axis.ticks().len(), 7, "10 µs to 10 s");

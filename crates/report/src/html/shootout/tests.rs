@@ -84,7 +84,7 @@ fn the_page_says_who_is_ahead_who_ties_and_who_has_no_rank() {
 }
 
 #[test]
-fn who_ties_with_the_best_is_told_by_intervals_and_not_by_places() {
+fn ties_are_told_by_intervals() {
     let mut tied = sample_shootout();
     let rows = &mut tied.questions[0].rows;
     // A wide interval gives the third a place among the first, and it is behind the best all the same.

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_the_user_ended_is_no_fault_of_the_servers() {
+fn interruptions_are_no_fault_of_the_server() {
     let (how_much, breaks, outcome) = said(Scenario::Echo, |step| {
         step.interrupted = Some(Interrupted::Loading);
         step.rates.achieved_per_s = Some(250.0);
@@ -61,7 +61,7 @@ fn what_the_user_ended_is_no_fault_of_the_servers() {
 }
 
 #[test]
-fn what_had_not_come_when_the_user_ended_it_breaks_no_limit() {
+fn messages_open_at_an_interruption_break_nothing() {
     let mut waiting = Step { interrupted: Some(Interrupted::Loading), ..step() };
     for figure in [&mut waiting.figures.rtt, &mut waiting.figures.service] {
         figure.clear();

@@ -99,7 +99,7 @@ fn one_lost_client_does_not_explain_half_of_the_rate() {
 }
 
 #[test]
-fn who_was_not_back_is_not_said_to_be() {
+fn absent_clients_are_not_said_to_be_back() {
     let mut step = step();
     step.figures.recovery.record_n_ns(900 * MS, 1_000);
     assert_eq!(returns(&step).unwrap(), "all back within 900ms");

@@ -66,7 +66,7 @@ fn a_search_is_concluded_from_the_lightest_step_that_broke() {
 }
 
 #[test]
-fn of_a_load_that_was_measured_several_times_most_decide() {
+fn repeated_loads_are_decided_by_most() {
     let step = |(at, bottleneck): (usize, Bottleneck)| Step {
         clients: 43,
         limits: vec![LimitOutcome {

@@ -40,7 +40,7 @@ fn a_pool_that_a_queue_holds_is_the_servers() {
 }
 
 #[test]
-fn what_waited_for_a_connection_is_no_lag_of_the_generators() {
+fn waiting_for_connections_is_no_generator_lag() {
     let step = with(|step| {
         step.counts.waited = 5_000;
         step.figures.send_lag.record_n_ns(4_000 * MS, 5_000);
@@ -49,7 +49,7 @@ fn what_waited_for_a_connection_is_no_lag_of_the_generators() {
 }
 
 #[test]
-fn what_the_generator_ran_out_of_is_not_the_servers() {
+fn exhausted_generators_are_not_the_servers_fault() {
     let (who, why) = judged(|step| {
         (0..40).for_each(|at| step.errors.add("address_not_available", at, "no local port is free"));
         step.errors.set_local("address_not_available");

@@ -44,7 +44,7 @@ fn lag_is_the_machines_where_others_had_the_cpu() {
 }
 
 #[test]
-fn where_a_hypervisor_had_the_cpu_the_server_waited_for_it_too() {
+fn stolen_cpu_time_delays_the_server_too() {
     let robbed = |ns: u64, steal: f64, same_host: bool, change: &dyn Fn(&mut Step)| {
         judged(|step| {
             late(step, ns);
@@ -89,7 +89,7 @@ fn the_account_says_whose_the_slow_messages_time_is() {
 }
 
 #[test]
-fn what_the_server_lacked_of_a_cpu_is_lag_as_well() {
+fn waiting_for_a_cpu_is_server_lag() {
     let step = with(|step| {
         spent(step, 0, 100 * MS);
         // One was in nobody's way.
@@ -185,7 +185,7 @@ pub(super) fn listening(step: &mut Step) {
 }
 
 #[test]
-fn what_comes_by_itself_is_the_servers_unless_it_was_heard_late() {
+fn pushes_are_the_servers_unless_heard_late() {
     let (who, why) = judged(listening);
     assert_eq!((who, &*why), (Bottleneck::Server, "server.says_late limit=\"push_gap.p99<10ms\""));
     let heard_late = with(|step| {

@@ -69,7 +69,7 @@ fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
 }
 
 #[test]
-fn who_hardly_waited_for_a_cpu_did_not_miss_the_rate_by_it() {
+fn short_cpu_waits_explain_no_missed_rate() {
     // Of 10,000 due, so many came, and those within the schedule.
     let by = |received, waiting_percent, user_percent| {
         judged(|step| {

@@ -57,7 +57,7 @@ fn answers_that_are_missing_are_the_servers() {
 }
 
 #[test]
-fn what_a_server_did_wrong_is_its_own_whoever_had_the_cpu() {
+fn errors_are_the_servers_despite_busy_cpus() {
     let beside_others = |change: fn(&mut Step)| {
         judged(|step| {
             let compiler = ProgramUse { name: "rustc".into(), cpu_percent: 190.0 };
@@ -135,7 +135,7 @@ fn a_listen_queue_that_is_too_short_is_the_servers_where_clients_connect() {
 }
 
 #[test]
-fn what_nobody_was_there_to_send_is_not_the_servers() {
+fn unsent_messages_are_not_the_servers() {
     let half = |nobody_to_send: u64| {
         judged(|step| {
             step.counts =

@@ -66,7 +66,7 @@ fn a_schedule_is_missed_by_whoever_has_the_queue() {
 }
 
 #[test]
-fn what_never_came_or_was_lost_has_no_lag() {
+fn lost_messages_have_no_lag() {
     let mut step = late_by_60_of_100_ms();
     step.counts = Counts { received: 9_000, missing: 1_000, ..step.counts };
     // Given up by their clients, and answered never.
@@ -77,7 +77,7 @@ fn what_never_came_or_was_lost_has_no_lag() {
 }
 
 #[test]
-fn what_nobody_is_answered_is_late_by_how_late_it_was_heard() {
+fn one_way_messages_are_late_by_hearing() {
     let mut step = with(|step| {
         step.figures.handshake.record_n_ns(20 * MS, 10_000);
         late(step, 15 * MS);

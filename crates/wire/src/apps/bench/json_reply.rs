@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_as_it_was_sent() {
+    fn unchanged_replies_are_recognised() {
         for (kind, expected) in
             [("echo", Role::Echo), ("broadcast", Role::Copy), ("broadcastResult", Role::Ack)]
         {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_anew_is_known_by_its_keys() {
+    fn rewritten_replies_are_recognised_by_keys() {
         let (id, other) = (stamp(), "throng");
         let rewritten = format!(
             r#" {{"listenerCount":3, "payload": {{"padding":"1234567890","id":"{id}","sendTime":"{UNIX_NS}"}}, "type":"broadcastResult"}} "#

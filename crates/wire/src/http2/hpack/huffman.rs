@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_the_last_byte_is_ones_and_less_than_a_byte() {
+    fn padding_is_ones_below_a_byte() {
         // "0" is five zeros.
         assert_eq!(decoded(b"\x07").as_deref(), Ok("0"));
         for bad in [&b"\x06"[..], b"\x00", b"\x07\xff", b"\xff", b"\xff\xff\xff\xff", b"\x3f\xff\xff\xff\xfc"]

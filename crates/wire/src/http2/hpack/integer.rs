@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_too_large_is_refused() {
+    fn truncated_or_large_integers_are_refused() {
         for bad in
             [&b""[..], b"\x1f", b"\x1f\x80", b"\x1f\xff\xff\xff\xff\x7f", b"\x1f\x80\x80\x80\x80\x80\x00"]
         {

@@ -86,7 +86,7 @@ fn a_curve_signs_what_its_public_key_verifies() {
 }
 
 #[test]
-fn what_is_no_key_is_told_with_what_is() {
+fn invalid_keys_are_told_with_valid_ones() {
     for (algorithm, key, expected) in [
         (Algorithm::Hs256, "", "not empty"),
         (Algorithm::Rs256, "open sesame", "openssl genpkey -algorithm RSA"),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_nothing() {
+    fn truncated_messages_are_none() {
         let push = bytes("0001010a0431");
         assert_eq!(Push::parse(&push), None);
         for whole in ["0101020a02353137726f6f6d3a6c6f6262796f6b", "020a03726f6f6d3a6c6f62627962696e"] {

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_handshake() {
+    fn invalid_handshakes_are_refused() {
         let good = std::str::from_utf8(RECORDED).unwrap();
         for (from, to) in [
             ("{", ""),

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused_and_heartbeats_remain_text() {
+    fn invalid_packets_fail_and_heartbeats_remain_text() {
         for text in ["2", "3probe", "0{}", "4", "4x"] {
             assert_eq!(pack(text.as_bytes()), None, "{text}");
         }

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet() {
+    fn invalid_packets_are_refused() {
         let long = ["0/", &"n".repeat(100_000), ","].concat();
         for text in [
             "",

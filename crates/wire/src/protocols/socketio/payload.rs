@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_body() {
+    fn invalid_bodies_are_refused() {
         for bad in [&b""[..], b"\x1e4a", b"4a\x1e", b"4a\x1e\x1e4b", b"b!", b"bAQI", b"4\xff"] {
             assert_eq!(units(Version::V4, bad), Err(Failure::BadMessage), "{}", bad.escape_ascii());
         }

@@ -101,7 +101,7 @@ fn the_members_of_an_object() {
 }
 
 #[test]
-fn what_one_person_is_called_is_written_as_the_place_wants_it() {
+fn names_are_quoted_for_their_place() {
     let mut rows = Table::new(1);
     assert!(rows.push(["a b"].into_iter()) && rows.push(["\"c\""].into_iter()));
     let name = Template::of_column(0);
