@@ -33,7 +33,7 @@ fn rate(step: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn the_window_of_a_timed_loop_is_its_duration() {
+fn timed_loops_have_their_duration_as_window() {
     // Every client is left in silence after 50 answers.
     let server = Server::start(&["--fault", "mute=all@50"]);
     let silent = outcome(&server, "echo --clients 4 -c 4 -d 3s");
@@ -69,7 +69,7 @@ fn a_rate_that_was_answered_only_in_the_drain_was_not_achieved() {
 }
 
 #[test]
-fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
+fn kept_rates_are_achieved_at_any_latency() {
     let server = Server::start(&["--fault", "delay=1s"]);
     let outcome =
         outcome(&server, "echo --clients 20 --rate 200 -d 3s --limit rate>=198/s --limit rate>=99%");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_where_the_generator_may_have_no_more_clients() {
+    fn steps_end_at_the_generators_most_clients() {
         let mut agenda = agenda(Course::walk(10, 10, Some(3), RULE), 15).unwrap();
         let order = step(&mut agenda);
         assert!(matches!(agenda.poll(true), Next::Interrupted));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_step_without_room_is_a_failure_and_a_later_one_an_end() {
+    fn only_a_first_step_without_room_fails() {
         let warmup = Some(Warmup { clients: 1, rule: RULE });
         let walk = || Course::walk(10, 10, Some(3), RULE).with_warmup(warmup);
         let failure = agenda(walk(), 9).err().expect("10 are too many");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_where_the_generator_gave_out_and_not_where_the_server_did() {
+    fn steps_end_at_the_generators_limit() {
         for (local, ends) in [(true, true), (false, false)] {
             let search = SearchConfig { start: 10, step: 10, max: 99, tolerance: 0.05, repeats: 1 };
             let mut agenda = agenda(Course::search(search, RULE), 100).unwrap();

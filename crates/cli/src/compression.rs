@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_that_are_kept_have_a_price_and_others_have_none() {
+    fn only_kept_windows_cost_memory() {
         let kept = DeflateOptions::default();
         let said = cost(Some(kept), Some(10_000)).unwrap();
         assert!(said.contains("keeps 333 KiB") && said.contains(" GiB for 10,000"), "{said}");

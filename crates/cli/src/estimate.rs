@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_takes_its_time_and_its_clients_time_to_connect() {
+    fn steps_take_their_time_and_connecting() {
         let rule = LoadRule::Same(Load::Hold { duration_ns: 30 * S });
         let course = || Course::single(20_000, rule);
         assert_eq!(seconds(Estimate::new(course(), Workload::Echo)), 2.0 + 30.0 + STEP_S);

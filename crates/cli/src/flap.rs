@@ -173,7 +173,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn times_with_and_without_what_need_not_be_said() {
+    fn times_with_and_without_optional_parts() {
         let read = |text| times(text).map(|Times { up_ns, away_ns }| (up_ns, away_ns));
         assert_eq!(read("10s..20s:2s"), Ok(((10 * S, 20 * S), Some(2 * S))));
         assert_eq!(read("1m:0s"), Ok(((60 * S, 60 * S), Some(0))));

@@ -83,7 +83,7 @@ mod tests {
     use crate::Cli;
 
     #[test]
-    fn a_verb_s_short_help_has_what_fits_a_terminal() {
+    fn short_help_fits_a_terminal() {
         let command = brief(Cli::command());
         let verbs: Vec<&Command> = command.get_subcommands().filter(|verb| is_load(verb)).collect();
         assert_eq!(verbs.len(), 8, "echo, broadcast, saturate, http, idle, storm, run, audit");

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fleet_is_held_to_no_limit_of_this_machine() {
+    fn fleets_ignore_limits_of_this_machine() {
         const MANY: u64 = 1_000_000_000;
         assert!(shape(&args(&["--threads", "68"]), MANY, false).is_err());
         let fleet = args(&["--threads", "68", "--fleet", "nats://10.0.0.1:4222"]);

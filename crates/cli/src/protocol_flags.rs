@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_of_several_protocols_says_what_it_is_to_each() {
+    fn shared_flags_say_their_meaning_by_protocol() {
         let transport = of_clients().iter().find(|shared| shared.flag.name == "transport").unwrap();
         assert_eq!(transport.dialects, [DialectId::Sockjs, DialectId::Socketio]);
         let (of_sockjs, of_socketio) = transport.help.split_once("; socketio: ").expect("two protocols");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_written_is_written_whole_later() {
+    fn unwritable_files_are_written_whole_later() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         fs::create_dir(&out).unwrap();

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_is_the_same_with_and_without_the_flag() {
+    fn resuming_keeps_the_command_line() {
         let line = |text: &str| -> Vec<String> { text.split(' ').map(Into::into).collect() };
         assert!(is_same(&line("throng echo --out d"), &line("/usr/bin/throng echo --out d --resume")));
         assert!(!is_same(&line("throng echo --out d"), &line("throng echo --out e")));

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_due_to_whoever_was_there_and_complete_with_the_last_anywhere() {
+    fn copies_are_due_to_everyone_present() {
         let sender = books(0, &[(250, -1)], &[200, 300], &[tally(0, 0, 3, 210), tally(0, 1, 2, 310)]);
         let other = books(1, &[], &[], &[tally(0, 0, 2, 260), tally(0, 1, 1, 320)]);
         let audience = Audience::of(&together(5, 2), &[sender, other], 1_000, false);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_of_an_absence_that_the_user_broke_off() {
+    fn interrupted_absences_lose_nothing() {
         // Client 1 lost its connection at 380, and had one of what was sent since 300.
         let mut settled = books(0, &[(300, -1)], &[100, 300, 350, 400], &[tally(0, 0, 2, 110)]);
         settled.absences.push(engine::Absence {
@@ -286,8 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_that_all_lost_after_they_had_it_is_complete_and_one_that_nobody_was_there_for_is_neither()
-    {
+    fn broadcasts_without_receivers_do_not_complete() {
         // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
         let excused = BroadcastTally { worker: 0, client: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_due_to_the_room_alone_and_to_those_of_it_who_are_there() {
+    fn copies_are_due_to_present_members() {
         // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
         // start, and who is alone in room 2 comes back.
         let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worker_that_waited_most_stands_beside_the_mean() {
+    fn longest_wait_stands_beside_the_mean() {
         let mut costs = Costs::default();
         for (worker, run_queue_ns) in [(0, 100), (1, 700)] {
             costs.add(worker, &Usage { wall_ns: 1_000, cpu_ns: 50, run_queue_ns }, true);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_goes_on_after_the_steps_it_has_had() {
+    fn courses_go_on_after_finished_steps() {
         let warmup = Some(Warmup { clients: 1, rule: RULE });
         let walk = || Course::walk(10, 10, Some(4), RULE).with_warmup(warmup);
         let mut course = walk();

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coordinator_that_was_stopped_has_not_heard_silence() {
+    fn suspended_coordinators_have_heard_no_silence() {
         let mut clock = DrainClock::new(0);
         assert_eq!(clock.time_ns(Some(S), S), S);
         assert_eq!(clock.time_ns(Some(S), 100 * S), S, "stopped for 99 s");
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_stuck_while_the_coordinator_does_not_listen() {
+    fn suspended_coordinators_find_nobody_stuck() {
         let mut stuck = StuckWorkers::new(0);
         assert_eq!(stuck.poll_stuck([0], SILENCE_NS_MAX, 100 * S), None, "stopped for 100 s");
     }
 
     #[test]
-    fn a_worker_that_tells_of_long_ago_is_not_waited_for() {
+    fn workers_far_behind_are_not_awaited() {
         let mut clock = DrainClock::new(100 * S);
         let looks = (1..2_000).map(|k| (k, 100 * S + k * LISTENED_NS_MAX));
         // Each report is a nanosecond later than the one before.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_is_over_when_nothing_can_come_any_more() {
+    fn phases_end_when_nothing_can_come() {
         let draining = Draining { quiet_ns: None, timeout_ns: 30 * S };
         let closed = |until| Load::Closed { concurrency: 1, per_client: 1, until };
         let deadline = |load: Load| {

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_all_is_in_or_with_the_quiet() {
+    fn draining_ends_with_the_last_answer_or_quiet() {
         let (mut merge, drain) = (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
         merge.add(&delta(0, 60, 60, 60));
         assert!(!drain.is_over(&merge, 3_000 * MS));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_server_is_waited_for_and_a_time_that_is_given_is_waited_in_full() {
+    fn given_drain_times_are_waited_in_full() {
         let (mut merge, mut drain) = (merge(Workload::Echo), drain(Workload::Echo, [(0, 60), (1, 40)]));
         let mut slow = delta(0, 60, 60, 60);
         let mut service = Histogram::new();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_of_a_closed_loop_ends_with_the_last_arrival() {
+    fn closed_loop_windows_end_with_the_last_arrival() {
         let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
         let (mut merge, mut drain) = (loaded(load), drain(Workload::Echo, [(0, 60), (1, 40)]));
         let arrive = |merge: &mut Merge, at_ns| {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_wait_while_the_window_closes_are_no_quiet() {
+    fn waiting_reports_are_no_quiet() {
         let load = Load::Closed { concurrency: 9, per_client: 1, until: Until::Samples(100) };
         let (merge, mut drain) = (loaded(load), drain(Workload::Echo, [(0, 60), (1, 40)]));
         assert_eq!(drain.poll(&merge, 1_050 * MS), Next::CloseWindow);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn echoes_of_a_lost_agent_make_up_for_nobody_elses() {
+    fn echoes_of_a_lost_agent_hide_no_loss() {
         let (mut merge, drain) = (merge(Workload::Echo), drain(Workload::Echo, [(0, 100), (1, 100)]));
         merge.add(&delta(0, 100, 70, 70));
         merge.add(&delta(1, 100, 50, 50));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_lost_agents_clients_to_come_back() {
+    fn clients_of_a_lost_agent_are_not_awaited() {
         let workload = Workload::Broadcast;
         let (mut merge, mut drain) = (merge(workload), drain(workload, [(0, 10), (1, 10)]));
         drain.participants.away_ns = Some(5_000 * MS);

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_short_or_absurdly_long_is_an_error() {
+    fn truncated_and_oversized_messages_are_errors() {
         let mut stream = Vec::new();
         write(&mut stream, &"whole").unwrap();
         assert!(read::<String>(&mut &stream[..stream.len() - 1]).is_err());

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_end_of_a_connection_that_is_kept() {
+    fn kept_connections_need_no_end() {
         for bytes in [
             &b"HTTP/1.1 204 No Content\r\n\r\n"[..],
             b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}",
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_reached_at_any_of_its_addresses() {
+    fn names_are_reached_at_any_address() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let closed = TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap();

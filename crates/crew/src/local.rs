@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn no_process_has_more_clients_than_it_has_files_for() {
+    fn processes_have_files_for_their_clients() {
         assert_eq!(spread(4, 960), (1, 960));
         assert_eq!(spread(4, 1_000), (2, 500));
         assert_eq!(spread(4, 2_500), (4, 625), "two processes would have 1,250 each");

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_behind_gets_its_seconds_right() {
+    fn late_workers_get_their_seconds_right() {
         let mut rows = Rows::new(0, 0);
         rows.expect(BTreeSet::from([0, 1]));
         assert!(!add(&mut rows, &delta(0, S, 1)), "no second has passed yet");

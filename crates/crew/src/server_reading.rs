@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_cannot_be_looked_at_has_not_ended() {
+    fn unreadable_servers_have_not_ended() {
         let mut reader = ServerReader::on(&Service::of(std::process::id()));
         let no_files = || io::Error::other("too many open files");
         assert_eq!(reader.handle_sampled(Err(no_files()), true), None, "nothing was seen yet");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_below_the_highest_rate_begins_at_what_passed() {
+    fn gaps_begin_at_the_passed_rate() {
         let below = |first_per_s, max_per_s, capacity: f64| {
             let steps = run(Sweep::new(vec![1], first_per_s, max_per_s, 1), |_| capacity);
             steps.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>()

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_of_a_timed_loop_is_its_duration() {
+    fn timed_loops_have_their_duration_as_window() {
         let frozen = totals(30_009, 30_000, 0, S);
         assert_eq!(figures(&TIMED, None, &frozen), (6 * S, 5_000.0, 5_000.0), "not until the last answer");
         let straggler = totals(30_000, 30_000, 6, 8 * S);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_samples_lasts_while_it_can_be_kept_full() {
+    fn sample_loops_last_while_full() {
         let loaded = Loaded::new(GO_NS + 2 * S, &totals(100, 91, 0, 2 * S));
         assert_eq!(figures(&SAMPLES, Some(loaded), &totals(100, 100, 0, 9 * S)), (2 * S, 45.5, 45.5));
         let at_once = Loaded::new(GO_NS, &totals(100, 0, 0, 0));

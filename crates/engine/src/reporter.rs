@@ -167,14 +167,14 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn many_workers_together_report_no_more_often_than_few() {
+    fn many_workers_report_as_often_as_few() {
         let drain_ms = |workers| ReportPhase::Draining.interval_ns(workers) / 1_000_000;
         assert_eq!([1, 2, 51, 100, 60_000].map(drain_ms), [10, 20, 510, 1_000, 1_000]);
         assert_eq!(ReportPhase::Loading.interval_ns(60_000), DELTA_INTERVAL_NS);
     }
 
     #[test]
-    fn a_late_delta_does_not_put_off_the_next() {
+    fn late_deltas_do_not_delay_the_next() {
         let (reports, _inbox) = std::sync::mpsc::channel();
         let mut reporter = Reporter::new(Segment { worker: 0, workers: 1 }, reports);
         assert_eq!(reporter.poll_timeout(), None);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_waits_until_the_last_is_let_go() {
+    fn deltas_wait_for_the_last_permit() {
         let mut outgoing = Outgoing::default();
         assert!(outgoing.wants(1));
         outgoing.add(Delta::default());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_so_many_seconds_are_put_by() {
+    fn put_by_seconds_are_bounded() {
         let mut outgoing = Outgoing::default();
         outgoing.add(Delta::default());
         let _under_way = hand_over(&mut outgoing);

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lives_and_ends_are_drawn_from_what_was_asked_for() {
+    fn lives_and_ends_are_drawn_as_asked() {
         let cuts = Cuts::of(&[Cut::Silence, Cut::Close, Cut::Close]);
         assert_eq!(cuts.iter().collect::<Vec<_>>(), [Cut::Close, Cut::Silence]);
         let flap = Flap { up_ns_min: 10, up_ns_max: 20, away_ns: None, cuts, resumes: true };

@@ -113,7 +113,7 @@ mod tests {
     const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0, role_shares: None };
 
     #[test]
-    fn a_share_speaks_and_client_0_is_of_it() {
+    fn sharing_senders_include_client_0() {
         let speakers = |share, clients| -> Vec<u32> {
             let senders = Senders { speakers: share, ..EVERYBODY };
             (0..clients).filter(|&client| senders.sends(client)).collect()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn each_role_that_speaks_has_a_part_of_the_load_of_its_own() {
+    fn speaking_roles_have_their_own_load() {
         let role = |share, says| RoleKind { name: String::new(), share, says: vec![says] };
         let all = EVERYBODY.of_roles(&[role(8, 0), role(1, 30), role(1, 10)]);
         let who = |senders: &Senders| (0..20).filter(|&client| senders.sends(client)).collect::<Vec<u32>>();

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_lie_evenly_between_the_ends_and_are_mixed() {
+    fn sizes_are_even_and_mixed() {
         let sizes = spread(100, 730);
         assert!(!sizes.is_sorted() && sizes[..32].iter().any(|&size| size > 600), "{sizes:?}");
         let mut sorted = sizes;
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn few_sizes_where_there_are_few_or_they_are_large() {
+    fn small_ranges_and_large_messages_have_few_sizes() {
         assert_eq!(spread(33, 33), [33]);
         assert_eq!(spread(0, 1).len(), 2);
         assert_eq!(spread(0, 16 << 20).len(), 2);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_is_one_tree_and_the_tightest_counts() {
+    fn tightest_limit_of_version_2_counts() {
         let mount = tempfile::tempdir().unwrap();
         let above = mount.path().join("above");
         write(&above, &[("memory.max", "1000"), ("memory.current", "900"), ("pids.max", "max")]);

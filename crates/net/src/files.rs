@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_or_not_at_all() {
+    fn files_are_replaced_whole_or_never() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
         replace(&path, "one", Readers::Owner).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_replaced_by_a_longer_and_by_a_shorter_one() {
+    fn ends_are_replaced_by_longer_and_shorter() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
         replace(&path, "[1]", Readers::Owner).unwrap();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_as_busy_as_its_busier_direction() {
+    fn links_are_as_busy_as_their_busier_direction() {
         let line = "  eth0: 98277712 3558 0 0 0 0 0 0 248396 2342 0 0 0 0 0 0";
         let before = Link { bits_per_s: Some(100_000_000), ..parse_link(line).unwrap() };
         assert_eq!((before.received_bytes, before.sent_bytes), (98_277_712, 248_396));

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_that_stops_is_waited_for_so_long() {
+    fn stopped_readers_are_awaited_for_bounded_time() {
         let (mut reader, writer) = io::pipe().unwrap();
         let text = [b'x'; 1 << 20];
         let begun = Instant::now();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_pipe_waits_for_its_reader_and_not_for_ever() {
+    fn named_pipes_wait_for_readers_bounded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)

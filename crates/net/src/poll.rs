@@ -217,7 +217,7 @@ mod tests {
 
     /// The calls made to older kernels.
     #[test]
-    fn two_calls_see_what_one_sees_and_wait_no_longer() {
+    fn two_calls_equal_one() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
         poller.add(&theirs, 3, Interest::ReadEdge).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn modify_reports_what_is_ready_again_and_remove_silences() {
+    fn modify_reports_again_and_remove_silences() {
         let (_ours, theirs) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
         poller.add(&theirs, 7, Interest::ReadEdge).unwrap();

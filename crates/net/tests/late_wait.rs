@@ -11,7 +11,7 @@ const WORK_NS: u64 = 200_000_000;
 const ALLOWED_NS: u64 = 100_000_000;
 
 #[test]
-fn a_child_is_counted_once_also_if_its_parent_waits_late() {
+fn children_awaited_late_count_once() {
     let mut tree = ProcessTree::new(std::process::id());
     let cpu_ns = |usage: Usage| usage.user_ns + usage.system_ns;
     let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();

@@ -27,7 +27,7 @@ fn interrupts_are_counted_and_wake_a_poller() {
 }
 
 #[test]
-fn a_child_ends_with_the_thread_that_started_it() {
+fn children_end_with_their_thread() {
     for (with_parent, signal) in
         [(end_with_parent as fn(&mut Command) -> &mut Command, 15), (kill_with_parent, 9)]
     {

@@ -84,7 +84,7 @@ fn bytes_go_both_ways_over_every_family() {
 }
 
 #[test]
-fn a_socket_is_four_bytes_and_sends_without_delay() {
+fn sockets_are_small_and_send_without_delay() {
     assert_eq!(size_of::<Socket>(), 4);
     let (client, server) = pair(&inet(LOOPBACK));
     assert!(rustix::net::sockopt::tcp_nodelay(&client).unwrap());
@@ -158,7 +158,7 @@ fn listeners_share_a_port_only_when_asked_to() {
 }
 
 #[test]
-fn a_dead_unix_socket_is_replaced_and_a_living_one_is_not() {
+fn only_dead_unix_sockets_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
@@ -237,7 +237,7 @@ fn a_reserved_port_is_for_those_who_share() {
 }
 
 #[test]
-fn only_what_was_left_open_is_inherited_and_once() {
+fn open_sockets_are_inherited_once() {
     let (client, server) = pair(&inet(LOOPBACK));
     assert!(inherited(client.as_fd().as_raw_fd()).is_err(), "closed on exec: it is ours alone");
     let number = client.leave_open_on_exec().unwrap();

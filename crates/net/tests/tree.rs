@@ -67,7 +67,7 @@ fn children_count_and_orphans_stay_followed() {
 }
 
 #[test]
-fn cpu_of_ended_children_is_kept_and_never_goes_backwards() {
+fn cpu_of_ended_children_is_kept() {
     // One process is left, and not before both children have ended.
     let script = Script::start(&format!("({SPIN}) & ({SPIN}) & wait; exec sleep 60"));
     let mut tree = script.tree();

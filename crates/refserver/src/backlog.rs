@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_come_out_in_order_and_are_given_back_as_they_go() {
+    fn pieces_come_out_in_order_and_are_freed() {
         let held = Held::new(usize::MAX);
         let mut backlog = Backlog::new(&held);
         let large: Vec<u8> = (0..100_000u32).map(|number| (number % 251) as u8).collect();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_what_is_on_its_way_do_not_count_as_behind() {
+    fn answers_do_not_count_as_backlog() {
         let held = Held::new(usize::MAX);
         let mut backlog = Backlog::new(&held);
         backlog.push_answer(&[1; 100]);

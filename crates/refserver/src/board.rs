@@ -116,7 +116,7 @@ mod tests {
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
     #[test]
-    fn the_same_is_said_again_only_after_a_while() {
+    fn repeated_notices_wait_a_while() {
         let board =
             SharedStats::new(1, Held::new(5 << 20), |text| SAID.lock().unwrap().push(text.to_owned()));
         for now_ns in [1, 2, SAY_INTERVAL_NS, SAY_INTERVAL_NS + 1] {

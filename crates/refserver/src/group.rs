@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_left_before_its_broadcast_is_delivered_is_kept_till_then() {
+    fn left_rooms_are_kept_until_delivery() {
         let mut groups = Groups::default();
         let place = groups.join(room(1), 5);
         groups.push_to_all(b"x");
@@ -259,7 +259,7 @@ mod tests {
         assert!(groups.list.is_empty() && groups.poll_pending().is_none());
     }
     #[test]
-    fn members_may_leave_and_broadcast_while_a_detached_delivery_is_on() {
+    fn members_may_act_during_a_detached_delivery() {
         let mut groups = Groups::default();
         let places = [groups.join(room(1), 5), groups.join(room(1), 6)];
         groups.push(room(1), 2, b"ab");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn parcels_arrive_in_order_until_the_queue_is_full() {
+    fn batches_arrive_in_order_until_full() {
         let (inbox, outbox) = mailbox().unwrap();
         assert!(outbox.send(room_batch(1)));
         assert!(outbox.send(room_batch(QUEUED_BYTES_MAX - 1)));

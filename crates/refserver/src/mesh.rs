@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sibling_that_is_gone_refuses_and_one_that_sleeps_is_bounded() {
+    fn dead_siblings_refuse_and_sleeping_are_bounded() {
         let poller = Poller::new().unwrap();
         let (ours, gone) = pair().unwrap();
         let (also_ours, sleeper) = pair().unwrap();

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn when_one_panics_the_others_stop_and_the_panic_goes_on() {
+    fn panics_stop_the_others_and_go_on() {
         for odd in 0..3 {
             let run = || run_three(odd, || panic!("out of its mind"));
             let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a panic");

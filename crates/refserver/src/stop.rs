@@ -70,7 +70,7 @@ mod tests {
     use net::poll::{Events, Interest, Poller};
 
     #[test]
-    fn nobody_sleeps_through_a_stop_before_or_after_it_registered() {
+    fn stops_wake_everybody() {
         let (early, late) = (Arc::new(Waker::new().unwrap()), Arc::new(Waker::new().unwrap()));
         let stop = StopFlag::new();
         stop.register(Arc::clone(&early));

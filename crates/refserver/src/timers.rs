@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_what_is_due_in_order_and_nothing_early() {
+    fn timers_fire_in_order_and_never_early() {
         let mut timers = Timers::default();
         assert_eq!(timers.next_ns(), None);
         for (at_ns, token) in [(30, 3), (10, 1), (20, 2)] {

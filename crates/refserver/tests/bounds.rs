@@ -117,7 +117,7 @@ fn clients_of_a_crowd_may_miss_messages_instead() {
 }
 
 #[test]
-fn an_idle_connection_ends_and_a_websocket_does_not() {
+fn idle_connections_end_and_websockets_stay() {
     const IDLE: Duration = Duration::from_millis(300);
     let server = Running::with(|options| options.idle_timeout_ns = IDLE.as_nanos() as u64);
     let mut websocket = server.open();

@@ -48,7 +48,7 @@ fn a_delay_is_kept_and_others_overtake() {
 }
 
 #[test]
-fn a_stray_copy_reaches_a_stranger_and_is_counted() {
+fn stray_copies_reach_strangers_and_are_counted() {
     let server = serve(Faults { stray: which(Selector::All), ..Faults::default() });
     let (mut own, mut stranger) = (server.open(), server.open());
     ask(&mut own, b'a');
@@ -67,7 +67,7 @@ fn enter(server: &Running, room: &str) -> TcpStream {
 }
 
 #[test]
-fn a_room_is_left_by_what_leaks_and_by_nothing_else() {
+fn only_leaks_leave_a_room() {
     let rooms = |server: &Running| {
         let mut clients = ["a", "a", "b"].map(|room| enter(server, room));
         clients[0].write_all(&frame(TEXT, broadcast_text(7).as_bytes())).unwrap();
@@ -89,7 +89,7 @@ fn a_room_is_left_by_what_leaks_and_by_nothing_else() {
 }
 
 #[test]
-fn connections_are_reset_closed_or_left_in_silence_at_their_message() {
+fn faulty_connections_end_at_their_message() {
     let end = |how, number| Ending { how, who: Selector::One(number), at: 1 };
     let endings = vec![end(CloseMethod::Reset, 0), end(CloseMethod::Close, 1), end(CloseMethod::Mute, 2)];
     let server = serve(Faults { endings, ..Faults::default() });

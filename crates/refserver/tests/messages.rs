@@ -88,7 +88,7 @@ fn a_broadcast_reaches_the_clients_of_other_threads() {
 }
 
 #[test]
-fn binary_broadcasts_are_turned_into_results_for_the_sender_alone() {
+fn binary_results_go_to_the_sender_alone() {
     let server = Running::with(|_| {});
     let (mut sender, mut other) = (server.open(), server.open());
     let message = |kind: u8| [&[kind, 0, 0, 0, 10], &42u64.to_be_bytes()[..], b"pp"].concat();
@@ -101,7 +101,7 @@ fn binary_broadcasts_are_turned_into_results_for_the_sender_alone() {
 }
 
 #[test]
-fn answers_pipelined_requests_in_order_and_closes_when_asked() {
+fn pipelined_requests_are_answered_in_order() {
     let server = Running::with(|_| {});
     let mut client = server.connect();
     let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

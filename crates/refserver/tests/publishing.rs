@@ -135,7 +135,7 @@ fn answer(stream: &mut TcpStream) -> (u16, String) {
 }
 
 #[test]
-fn everyone_in_the_room_hears_what_is_published_whatever_they_speak() {
+fn published_messages_reach_every_protocol() {
     for threads in [1, 3] {
         let server = Running::with(|options| options.threads = threads);
         let mut members: Vec<TcpStream> = MEMBERS.iter().map(|member| join(&server, member)).collect();
@@ -172,7 +172,7 @@ fn everyone_in_the_room_hears_what_is_published_whatever_they_speak() {
 }
 
 #[test]
-fn nobody_hears_what_is_said_to_an_empty_room_or_is_no_json() {
+fn empty_rooms_and_invalid_json_reach_nobody() {
     let server = Running::with(|_| {});
     let mut member = join(&server, &MEMBERS[0]);
     let mut publisher = server.connect();
@@ -213,7 +213,7 @@ fn joining_the_paths_own_room_counts_once() {
 }
 
 #[test]
-fn a_session_that_is_given_up_is_a_member_no_more() {
+fn abandoned_sessions_are_no_members() {
     let server = Running::with(|_| {});
     let (mut silent, mut publisher) = (server.connect(), server.connect());
     let mut ask = || request(&mut silent, "POST", "/sockjs/0/s/xhr?room=7", "").1;

@@ -91,7 +91,7 @@ fn hear_polled(stream: &mut TcpStream, path: &str, start: &str) -> String {
 }
 
 #[test]
-fn one_connection_serves_many_sessions_and_many_connections_one() {
+fn connections_and_sessions_mix_freely() {
     let server = Running::with(|options| options.threads = THREADS);
     let mut wanderer = server.connect();
     for number in 0..50 {
@@ -116,7 +116,7 @@ fn one_connection_serves_many_sessions_and_many_connections_one() {
 }
 
 #[test]
-fn requests_sent_ahead_are_answered_in_order_wherever_their_sessions_are() {
+fn pipelined_session_requests_are_answered_in_order() {
     let server = Running::with(|options| options.threads = THREADS);
     let mut client = server.connect();
     let mut all = Vec::new();
@@ -133,7 +133,7 @@ fn requests_sent_ahead_are_answered_in_order_wherever_their_sessions_are() {
 }
 
 #[test]
-fn more_requests_ahead_than_a_body_may_have_are_all_answered() {
+fn many_pipelined_requests_are_all_answered() {
     /// Few and large: each may have to go to another thread, which a busy machine wakes late.
     const REQUESTS: usize = 150;
     let server = Running::with(|options| options.threads = THREADS);
@@ -156,7 +156,7 @@ fn more_requests_ahead_than_a_body_may_have_are_all_answered() {
 }
 
 #[test]
-fn a_connection_may_become_a_websocket_after_it_has_moved() {
+fn moved_connections_may_become_websockets() {
     let server = Running::with(|options| options.threads = THREADS);
     for number in 0..8 {
         let mut client = server.connect();
@@ -228,7 +228,7 @@ fn leaving_while_waiting_ends_the_session() {
 }
 
 #[test]
-fn a_stream_that_is_not_read_is_cut_off_and_its_session_with_it() {
+fn unread_streams_end_with_their_session() {
     let server = Running::with(|options| {
         options.backlog_bytes_max = 100_000;
         options.protocol.settings = Settings::default().with("sockjs-response-limit", u64::MAX);
@@ -275,7 +275,7 @@ fn clients_that_stop_polling_are_given_up() {
 
 /// As a client does whose answer to the first poll is still on its way: engine.io-client sends ten packets of 300 KB in four.
 #[test]
-fn answers_to_a_clients_own_requests_wait_for_it_however_large() {
+fn own_answers_wait_at_any_size() {
     let server = Running::with(|_| {});
     let mut client = server.connect();
     let path = open_polling(&mut client);
@@ -369,7 +369,7 @@ fn rejoining_in_one_request_counts_once() {
 }
 
 #[test]
-fn a_poll_that_is_held_may_outlast_the_handshakes_deadline() {
+fn held_polls_outlast_the_handshake_deadline() {
     const DEADLINE: Duration = Duration::from_secs(1);
     let server = Running::with(|options| options.handshake_timeout_ns = DEADLINE.as_nanos() as u64);
     let mut poller = server.connect();

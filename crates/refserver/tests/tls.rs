@@ -83,7 +83,7 @@ fn echoes_broadcasts_and_closes() {
 }
 
 #[test]
-fn plain_http_is_answered_by_an_alert_and_counted() {
+fn plain_http_gets_an_alert() {
     let server = server();
     let mut client = server.connect();
     client.write_all(upgrade_request().as_bytes()).unwrap();

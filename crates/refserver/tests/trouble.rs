@@ -101,7 +101,7 @@ fn drip(client: &mut std::net::TcpStream, bytes: &[u8]) {
 }
 
 #[test]
-fn a_dripping_request_meets_an_absolute_deadline_the_first_and_the_next() {
+fn dripping_requests_meet_an_absolute_deadline() {
     const DEADLINE: Duration = Duration::from_secs(1);
     let server = Running::with(|options| options.handshake_timeout_ns = DEADLINE.as_nanos() as u64);
     let mut patient = server.open();
@@ -125,7 +125,7 @@ fn a_dripping_request_meets_an_absolute_deadline_the_first_and_the_next() {
 }
 
 #[test]
-fn a_reset_in_mid_frame_leaves_the_others_alone() {
+fn resets_in_mid_frame_leave_others_alone() {
     let server = Running::with(|_| {});
     let mut others = [server.open(), server.open()];
     let mut victim = server.open();
@@ -140,7 +140,7 @@ fn a_reset_in_mid_frame_leaves_the_others_alone() {
 }
 
 #[test]
-fn errors_are_told_before_the_connection_ends_even_with_input_left() {
+fn errors_are_told_before_the_end() {
     let server = Running::with(|_| {});
     let mut client = server.open();
     let mut bad = frame(TEXT, b"x");
@@ -154,7 +154,7 @@ fn errors_are_told_before_the_connection_ends_even_with_input_left() {
 }
 
 #[test]
-fn a_stop_says_goodbye_and_ends_when_all_have_answered() {
+fn stops_say_goodbye_and_await_answers() {
     let server = Running::with(|options| (options.threads, options.grace_ns) = (2, 10_000_000_000));
     let mut clients: Vec<_> = (0..4).map(|_| server.open()).collect();
     let mut idle = server.connect();
@@ -186,7 +186,7 @@ fn a_stop_does_not_wait_for_ever() {
 }
 
 #[test]
-fn a_taken_port_is_an_error_also_for_many_threads() {
+fn taken_ports_are_errors_for_many_threads() {
     let server = Running::with(|options| options.threads = 2);
     for threads in [1, 2] {
         let mut options = refserver::Options::new(vec![server.addrs[0].clone()]);

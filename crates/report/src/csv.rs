@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_rooms_are_columns_where_there_are_such_rooms() {
+    fn present_room_sizes_are_columns() {
         let mut run = sample::broadcast_run();
         assert!(!csv(std::slice::from_ref(&run)).contains("delivery_2_10"));
         run.steps[0] = sample::step_in_rooms();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_messages_are_columns_where_there_are_some() {
+    fn present_kinds_are_columns() {
         let mut run = sample::broadcast_run();
         assert!(!csv(std::slice::from_ref(&run)).contains("say_"));
         run.steps[0] = sample::step_of_kinds();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_a_case_and_a_step_a_suite() {
+    fn limits_are_cases_and_steps_suites() {
         assert_snapshot!(sample::keyed(&limited(), &junit(&limited())), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng broadcast node-ws" tests="14" failures="5" skipped="0" errors="0" time="40.000">
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_limits_is_seen_to_have_run() {
+    fn steps_without_limits_are_shown() {
         assert_snapshot!(junit(&sample::idle_run()), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng idle node-ws" tests="2" failures="0" skipped="0" errors="0" time="30.000">
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_does_not_pass() {
+    fn absent_servers_do_not_pass() {
         let mut run = sample::idle_run();
         let step = &mut run.steps[0];
         step.counts = stats::Counts { connects: 20, connect_failures: 20, ..Default::default() };
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_had_not_ended_is_not_green() {
+    fn unfinished_runs_do_not_pass() {
         let mut run = sample::idle_run();
         run.resume_after = Some(1);
         assert_snapshot!(junit(&run), @r#"

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_end_a_connection_are_told_apart_where_they_differ() {
+    fn differing_ends_of_connections_are_told_apart() {
         let counts = Counts { offline_due: 2_000, lost_offline: 1_130, recovered: 870, ..Counts::default() };
         let said = of(counts, vec![absences("close", 100, 13), absences("silence", 100, 100)]);
         assert!(said.contains("; lost after a close frame 13.0%, silence all; "), "{said}");

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_in_the_middle_of_something_is_no_timeout() {
+    fn losses_in_mid_exchange_are_no_timeout() {
         assert_eq!(idle_timeout_ns(&lost(&[(400, 0), (900, 500)])), None);
         let mut unseen = lost(&[(3_000, 0), (3_100, 100)]);
         unseen.counts.disconnects = 3;

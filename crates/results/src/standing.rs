@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_latency_keeps_the_rate_however_long_it_is() {
+    fn constant_latencies_keep_the_rate() {
         for (latency_ms, late) in [(1, 1), (200, 40), (5_000, 1_000)] {
             assert_eq!(open(latency_ms, late).kept_percent(), Some(100.0), "{latency_ms} ms");
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_under_way_at_the_end_is_no_queue() {
+    fn one_message_under_way_is_no_queue() {
         let short = |expected: u64, late: u64| {
             let mut step = open(0, late);
             step.duration_ns = 3 * S / 10;
@@ -263,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_stalls_and_catches_up_keeps_it() {
+    fn servers_that_catch_up_keep_the_rate() {
         let mut step = open(1, 1);
         answered_by_row(&mut step, |t| [200, 200, 0, 400][t as usize % 4]);
         assert_eq!(step.kept_percent(), Some(100.0));
     }
 
     #[test]
-    fn a_latency_that_varies_is_no_queue_in_a_short_schedule() {
+    fn varying_latencies_are_no_queue() {
         // From 0 to 100 ms, for a second: a twentieth is late.
         let mut step = open(0, 10);
         step.duration_ns = S;
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_in_a_short_schedule_is_told_by_what_came_late() {
+    fn late_answers_show_short_queues() {
         let mut step = open(0, 1_000);
         step.figures.rtt.clear();
         (0..2_000u64).for_each(|k| step.figures.rtt.record_ns((10 + 5 * k) * 1_000_000));

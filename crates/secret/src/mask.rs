@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_tell_two_apart_and_depend_on_the_key() {
+    fn digits_depend_on_secret_and_key() {
         let mask = Mask::new([7; KEY_BYTES], Flags::default());
         let shown = mask.of("open sesame");
         assert!(shown.starts_with(HIDDEN) && shown.len() == HIDDEN.len() + 2 * TAG_BYTES, "{shown}");

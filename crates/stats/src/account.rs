@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_to_the_round_trips_and_slow_ones_are_told_apart() {
+    fn parts_add_up_to_the_round_trips() {
         let mut account = Account::default();
         account.add(1_000, 900, 10, Some(90));
         account.add(1_000_000, 200_000, 1, None);

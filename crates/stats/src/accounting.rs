@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_beyond_counting_is_not_plausible_whatever_it_is_of() {
+    fn enormous_counts_are_not_plausible() {
         let of_a_crew = Count::ALL.into_iter().filter(|count| count.facts().is_of_crew);
         let of_a_worker = of_a_crew.fold(ones(), |mut counts, count| {
             *counts.get_mut(count) = 0;

@@ -23,7 +23,7 @@ fn keep(value: u16, name: &str, from: &str) -> Keep {
 }
 
 #[test]
-fn values_are_kept_of_steps_and_of_what_is_answered_or_ignored() {
+fn values_are_kept_of_steps_answers_and_ignored() {
     let file = r#"
 open = [
   { expect = { contains = "hello" }, keep = { socket = "json:/data/id" } },
@@ -63,7 +63,7 @@ fn values_that_cannot_be_kept_are_refused() {
 }
 
 #[test]
-fn a_condition_has_no_placeholders_but_the_number_of_an_answer() {
+fn conditions_have_no_placeholder_but_the_number() {
     let file = "[echo]\nsend = '{\"id\":{seq},\"text\":\"{id}\"}'\n";
     let reply = |json: &str| format!("{file}reply = {{ json = {json} }}\n");
     let condition =

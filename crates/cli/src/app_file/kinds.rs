@@ -68,7 +68,7 @@ fn kinds_are_in_the_order_of_their_names() {
 }
 
 #[test]
-fn rooms_of_a_column_are_called_by_what_stands_there() {
+fn rooms_of_a_column_are_named_by_cells() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("users.csv"), "team\nred\nblue\nred\n").unwrap();
     let file = folder.path().join("app.toml");
@@ -98,7 +98,7 @@ fn rooms_of_a_column_are_called_by_what_stands_there() {
 }
 
 #[test]
-fn without_shares_all_are_said_as_often_and_rates_add_up() {
+fn without_shares_kinds_are_equally_frequent() {
     let equal = GOOD.replace("share = \"75%\"\n", "").replace("share = \"25%\"\n", "");
     let says = |text: &str| -> Vec<u32> {
         parsed(text, None).unwrap().rooms.unwrap().says().iter().map(|say| say.share).collect()
@@ -179,7 +179,7 @@ body = '{"id":"{id}","to":"group-{room}"}'
 "#;
 
 #[test]
-fn each_kind_is_published_at_its_own_path_or_at_that_of_all() {
+fn kinds_have_their_own_or_the_common_path() {
     let described = parsed(PUBLISHED, Some(1_000)).unwrap();
     let [line, word] = &described.app.broadcasts[..] else { panic!("{:?}", described.app.broadcasts) };
     assert_eq!(line.target.as_ref().unwrap().sample(), b"/halls/0?of=0");
@@ -224,7 +224,7 @@ body = '{"word":"{id}"}'
 "#;
 
 #[test]
-fn roles_are_in_the_order_of_the_file_and_their_rates_add_up() {
+fn roles_keep_file_order_and_rates_add_up() {
     let described = parsed(ROLES, None).unwrap();
     let rooms = described.rooms.unwrap();
     let roles: Vec<(&str, u32, &[u32])> =
@@ -266,7 +266,7 @@ fn rates_per_person_need_no_known_number() {
 }
 
 #[test]
-fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
+fn mistakes_in_roles_name_their_line() {
     let many = "[[role]]\nname = \"x\"\nshare = \"1%\"\n".repeat(16) + "[[role]]\n";
     for (from, to, place, named) in [
         ("name = \"speaker\"", "name = \"Speaker\"", "app.toml:6:8", "Speaker"),
@@ -294,7 +294,7 @@ fn roles_that_cannot_be_meant_name_their_line_and_what_was_expected() {
 }
 
 #[test]
-fn rooms_of_the_command_line_are_refused_beside_those_of_a_file() {
+fn rooms_of_flags_and_file_conflict() {
     let given = People::in_rooms(Division::of_size(NonZero::new(3).unwrap()));
     let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, None).err().unwrap());
     assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");

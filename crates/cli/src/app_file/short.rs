@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_call_it_by_what_is_sound_of_its_name() {
+    fn names_keep_their_sound_characters() {
         assert_eq!(name_of("chat message"), "chat-message");
         assert_eq!(name_of("message:new"), "message-new");
         assert_eq!(name_of("…"), "app");

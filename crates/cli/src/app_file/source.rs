@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn places_at_the_edges_are_shown_as_well_as_can_be() {
+    fn places_at_the_edges_are_shown() {
         for (text, at) in
             [("", 0..0), ("", 5..9), ("a", 1..1), ("a\n", 2..2), ("é", 1..2), ("'''a\nb'''", 0..9)]
         {

@@ -240,7 +240,7 @@ fn flags_say_what_a_file_would() {
 }
 
 #[test]
-fn a_body_is_what_the_protocol_s_guide_sends_unless_it_is_given() {
+fn bodies_default_to_the_protocols_guide() {
     let body =
         |protocol| said_by(Some("x"), None, protocol, false).unwrap().app.broadcasts[0].send.body.sample();
     assert!(body("socketio").starts_with(b"\""));

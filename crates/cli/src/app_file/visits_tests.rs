@@ -84,7 +84,7 @@ fn visitors_do_not_join_at_once() {
 }
 
 #[test]
-fn roles_are_where_they_say_and_elsewhere_for_good() {
+fn roles_visit_rooms_or_stay() {
     let described = parsed(ROLES).unwrap();
     let rooms = described.rooms.unwrap();
     let stays: Vec<u8> = rooms.visits().iter().map(|visit| visit.stays).collect();

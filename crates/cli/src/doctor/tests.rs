@@ -67,7 +67,7 @@ fn low(facts: &Facts, ask: &Ask) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn a_million_clients_take_51_processes_100_addresses_and_9_gb() {
+fn needs_of_a_million_clients() {
     let (facts, here) = (facts(), Ask { server: Place::Here, ..ask(1_000_000) });
     assert_eq!(processes(&facts, &here), 51, "of 19,920 clients each");
     assert_eq!(here.addresses(), 100);
@@ -77,7 +77,7 @@ fn a_million_clients_take_51_processes_100_addresses_and_9_gb() {
 }
 
 #[test]
-fn over_tls_a_client_takes_more_and_the_kernel_is_looked_at() {
+fn tls_clients_need_more_memory() {
     let facts = facts();
     let plain = Ask { server: Place::Elsewhere, ..ask(10_000) };
     let secured = Ask { is_secured: true, ..plain.clone() };
@@ -90,7 +90,7 @@ fn over_tls_a_client_takes_more_and_the_kernel_is_looked_at() {
 }
 
 #[test]
-fn the_built_in_server_has_processes_of_its_own_and_to_spare() {
+fn built_in_server_has_its_own_processes() {
     let facts = facts();
     let needed = |clients| row(&rows(&facts, &ask(clients)), "open files: server").needed.clone();
     assert_eq!(needed(1_000_000), "56 processes");
@@ -99,7 +99,7 @@ fn the_built_in_server_has_processes_of_its_own_and_to_spare() {
 }
 
 #[test]
-fn a_server_here_has_the_limit_of_its_processes() {
+fn local_servers_have_their_processes_limit() {
     let ask = Ask { server: Place::Here, ..ask(2_000_000) };
     let mut facts = facts();
     facts.memory.as_mut().unwrap().available_bytes = 64 * GIB;
@@ -171,7 +171,7 @@ fn memory_says_how_many_fit() {
 }
 
 #[test]
-fn a_server_elsewhere_takes_half_and_its_queues_are_not_ours() {
+fn remote_servers_take_half() {
     let sources = Sources::Fixed { addresses: 1, endpoints: 1 };
     let ask = Ask { server: Place::Elsewhere, sources, ..ask(30_000) };
     let facts = facts();
@@ -221,7 +221,7 @@ fn the_table_puts_the_command_below_the_row() {
 }
 
 #[test]
-fn mending_writes_the_value_and_tells_what_was_there() {
+fn mending_writes_values_and_tells_the_old() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("range");
     fs::write(&file, "32768\t60999\n").unwrap();

@@ -210,7 +210,7 @@ mod tests {
 
     /// Two steps of ten messages, each 1 s long and out of sight for three quarters of it.
     #[test]
-    fn time_spent_is_told_by_owner_once_a_step_has_ended() {
+    fn time_spent_is_exported_after_a_step() {
         let (mut account, mut rtt) = (Account::default(), Histogram::new());
         account.add(1_000_000_000, 750_000_000, 10, None);
         rtt.record_n_ns(1_000_000_000, 10);

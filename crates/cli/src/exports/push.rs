@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_leads_where_it_says_and_else_where_such_servers_listen() {
+    fn urls_have_the_servers_default_port() {
         let way = Way {
             flag: "--otlp",
             example: "",

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exponent_is_above_0_and_at_most_10() {
+    fn exponents_are_above_0_and_at_most_10() {
         assert_eq!(exponent_milli("1.1").map(NonZero::get), Ok(1_100));
         assert_eq!(exponent_milli("10").map(NonZero::get), Ok(10_000));
         for wrong in ["0", "-1", "0.0001", "10.1", "1e99", "NaN", "inf", "much"] {

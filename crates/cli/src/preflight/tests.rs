@@ -22,7 +22,7 @@ fn key_of(plan: &Plan, is_http: bool, met: &ProbeResult, names: &[&str]) -> Opti
 }
 
 #[test]
-fn each_obstacle_has_its_key_and_names_what_to_do() {
+fn obstacles_have_keys_and_advice() {
     let plan = plan_for("ws://127.0.0.1:1/ws", "json");
     let status = Some(("http_status", "401"));
     for (failure, status, said, key, names) in [
@@ -52,7 +52,7 @@ fn each_obstacle_has_its_key_and_names_what_to_do() {
 }
 
 #[test]
-fn a_server_without_http_2_is_told_from_one_that_is_away() {
+fn servers_without_http_2_are_told_apart() {
     let plan = plan_for("http://127.0.0.1:1/", "http2");
     for (kind, said, names) in [
         ("not_http2", &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &["HTTP/1.1 400 Bad Request", "--http2"][..]),
@@ -66,7 +66,7 @@ fn a_server_without_http_2_is_told_from_one_that_is_away() {
 }
 
 #[test]
-fn the_usual_path_is_named_where_another_is_asked() {
+fn the_usual_path_is_named() {
     let not_found = met(Some(("http_status", "")), Some(404), b"");
     let plan = plan_for("ws://127.0.0.1:1/ws", "actioncable");
     let names = ["/cable", "--origin http://127.0.0.1:1"];
@@ -90,7 +90,7 @@ fn another_dialect_is_known_by_its_welcome() {
 }
 
 #[test]
-fn statuses_that_say_that_the_requests_are_wrong_end_a_run_unless_they_are_expected() {
+fn unexpected_client_error_statuses_end_a_run() {
     let mut plan = plan_for("http://127.0.0.1:1/a", "http");
     let judged =
         |plan: &Plan, status: u16, names: &[&str]| key_of(plan, true, &met(None, Some(status), b""), names);

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_left_out_where_it_is_not_wanted() {
+    fn unwanted_colour_is_left_out() {
         let mut terminal = Terminal::new(TestBackend::new(72, 14)).unwrap();
         terminal.draw(|frame| view(false).render(frame, ELAPSED)).unwrap();
         let cells = terminal.backend().buffer().content();

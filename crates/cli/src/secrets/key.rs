@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_made_once_and_is_the_user_s_alone() {
+    fn keys_are_made_once_and_private() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("throng");
         let key = read_or_make(&dir).unwrap();

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_is_of_as_many_agents_as_asked() {
+    fn manifests_have_the_agents_asked_for() {
         let text =
             manifest(50, "load", "registry.example/throng@sha256:0a", &["ws://*:9000".into()]).unwrap();
         assert!(text.contains("completions: 50\n") && text.contains("parallelism: 50\n"), "{text}");

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialect_s_other_names_have_its_back_off() {
+    fn other_names_share_a_dialects_back_off() {
         let words = ["storm", "ws://127.0.0.1:1/", "--dialect", "socket.io"];
         assert_eq!(Line::parse_from(words).storm.dialect(), "socketio");
     }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_several_senders_come_whole_however_they_mix() {
+    fn interleaved_messages_come_whole() {
         let (mut one, mut other, mut joiner) = (Splitter::new(1), Splitter::new(2), Joiner::default());
         let of_one = one.split(b"0123456789", PAYLOAD);
         let of_other = other.split(b"abcde", PAYLOAD);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_counted_and_tears_one_message_only() {
+    fn gaps_are_counted_and_tear_one_message() {
         for lost in 0..3 {
             let (mut splitter, mut joiner) = (Splitter::new(1), Joiner::default());
             all(&mut joiner, &splitter.split(b"before", PAYLOAD));

@@ -194,7 +194,7 @@ fn lies() -> Vec<(Fault, Change)> {
 }
 
 #[test]
-fn a_lie_costs_its_worker_the_run_and_says_what_it_was() {
+fn implausible_reports_fail_their_worker() {
     for workload in [Workload::Echo, Workload::Broadcast] {
         for (lie, change) in lies() {
             let Err(Error::Worker { worker: 1, message }) = outcome(workload, change) else {
@@ -206,7 +206,7 @@ fn a_lie_costs_its_worker_the_run_and_says_what_it_was() {
 }
 
 #[test]
-fn books_are_closed_once_and_many_small_lies_are_a_large_one() {
+fn small_implausible_reports_add_up() {
     let plan = plan_of(Workload::Echo);
     let mut twice = honest(Workload::Echo);
     let last = twice.pop().expect("books");

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_round_trip_counts_and_the_truth_is_within_its_error() {
+    fn true_offset_lies_within_the_error() {
         let truth_ns = -5_000_000_000i64;
         let mut rng = fastrand::Rng::with_seed(3);
         let mut exchanges = Exchanges::default();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_that_stays_applied_errs_by_what_the_clocks_drift_apart() {
+    fn errors_of_applied_offsets_grow_with_drift() {
         const MINUTE_NS: u64 = 60_000_000_000;
         let mut exchanges = Exchanges::default();
         assert_eq!((exchanges.apply(0), exchanges.applied(0)), (None, None), "nothing is known yet");

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_agent_has_its_own_part_of_all_workers() {
+    fn agents_share_the_workers() {
         let segment = |worker| Segment { worker, workers: 3 };
         let of = |workers: &[u16]| parts(workers.iter().copied());
         assert_eq!(of(&[2, 1]).unwrap(), [vec![segment(0), segment(1)], vec![segment(2)]]);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_for_one_agent_one_word_and_what_it_says() {
+    fn claims_bind_agent_word_and_content() {
         let ((key, public), (other, _)) = (pair(), pair());
         let mut good = claim();
         key.sign_claim(&mut good, "a", "w");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_of_its_claim_and_comes_once_and_in_order() {
+    fn packets_of_a_claim_come_once_in_order() {
         let (key, public) = pair();
         let ends = |session| {
             let mut claim = Claim { session, ..claim() };
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_one_run_is_not_that_of_another() {
+    fn ends_of_runs_are_not_interchangeable() {
         let ((key, public), (other, _)) = (pair(), pair());
         assert!(public.is_end("r", &key.sign_end("r")));
         assert!(!public.is_end("q", &key.sign_end("r")) && !public.is_end("r", &other.sign_end("r")));
     }
 
     #[test]
-    fn keys_are_read_as_they_are_written_and_not_repeated() {
+    fn keys_round_trip_and_are_not_repeated() {
         let (key, public) = pair();
         assert_eq!(FleetKey::read(&key.seed()).unwrap().public(), public.to_string());
         assert_eq!(format!("{key:?} {public:?}").matches(&key.seed().reveal()[2..]).count(), 0);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_asks_for_no_more_than_there_is() {
+    fn steps_ask_for_no_more_than_there_is() {
         let is_step = |clients, load| {
             let order = StepOrder { index: 0, clients, load, warmup: false };
             is_command(&Command::Step(order), &brief().segments, 4)
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_of_more_pieces_than_it_has_room_for_is_none() {
+    fn schedules_with_too_many_pieces_are_refused() {
         let good = postcard::to_stdvec(&Schedule::constant(1.0)).unwrap();
         let mut bad = good.clone();
         let length = bad.len() - 1 - size_of::<f64>();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_arrive_whole_once_and_in_order_whatever_is_lost() {
+    fn messages_survive_any_loss_in_order() {
         let (mut from, mut to) = pair();
         let sent: Vec<String> =
             ["", "short", "one-that-takes-several-parts-to-arrive"].map(Into::into).to_vec();

@@ -17,7 +17,7 @@ fn merge(settled: Vec<Settled>) -> Merge {
 }
 
 #[test]
-fn a_lost_agent_owes_nothing_and_hides_no_loss_of_the_others() {
+fn lost_agents_owe_and_hide_nothing() {
     let tally = |worker, received| BroadcastTally { worker, client: 0, number: 0, received, last_ns: 210 };
     let sent = vec![SentBroadcast {
         client: 0,
@@ -92,7 +92,7 @@ fn recoveries_at_a_lost_agent_hide_no_loss() {
 }
 
 #[test]
-fn connections_that_were_under_way_at_a_worker_without_books_were_that() {
+fn connects_without_books_stay_under_way() {
     let counts = Counts { connects: 42, connected: 40, connect_failures: 1, ..Counts::default() };
     let mut merge = merge(Vec::new());
     merge.add(&Delta { worker: 1, at_ns: 205, counts, ..Delta::default() });
@@ -126,7 +126,7 @@ fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
 }
 
 #[test]
-fn a_worker_that_waits_for_what_is_lost_was_no_less_busy() {
+fn workers_waiting_for_losses_were_busy() {
     let closed = Load::Closed { concurrency: 1, per_client: 1, until: Until::Samples(2) };
     let open = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 1_000_000_000 };
     assert_eq!(worker_cpu_percent(open, &[1_100]), 90.0);
@@ -177,7 +177,7 @@ fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
 }
 
 #[test]
-fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
+fn kept_rates_are_achieved_at_any_latency() {
     assert_eq!(achieved_per_s(|_| 1), Some(10.0));
     assert_eq!(achieved_per_s(|_| 1_000), Some(10.0), "all by the same");
     assert_eq!(achieved_per_s(|k| 200 * k), Some(20.0 / 5.7), "a queue grows: until the last answer");
@@ -185,7 +185,7 @@ fn a_rate_that_is_kept_is_achieved_however_long_answers_take() {
 
 /// Eight seconds of ten messages each to a server of five a second, whose last answer gets stuck for a minute.
 #[test]
-fn a_queue_achieves_what_the_server_does_whenever_the_last_answer_comes() {
+fn queues_achieve_the_servers_own_rate() {
     const S: u64 = 1_000_000_000;
     let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 8 * S };
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };

@@ -79,7 +79,7 @@ fn readings_of_an_ended_server_stay() {
 }
 
 #[test]
-fn a_server_that_was_started_anew_is_seen_in_the_next_step() {
+fn restarted_servers_are_seen_in_the_next_step() {
     let mut first = shell("exec sleep 60");
     let mut second = shell("exec sleep 60");
     let (mut watch, pid) = (watch_of(first.id()), second.id());
@@ -114,7 +114,7 @@ fn an_end_in_the_drain_is_seen() {
 }
 
 #[test]
-fn a_server_whose_first_process_ends_goes_on_in_the_others() {
+fn servers_go_on_in_their_other_processes() {
     let mut server = shell("timeout 60 sh -c 'while :; do :; done' & echo; read line; exit");
     assert_eq!(read_line(&mut server), "\n");
     let mut watch = watch_of(server.id());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_due_here_or_away_and_never_both() {
+    fn copies_are_due_here_or_away() {
         let (absences, record) = twice_away();
         for (sent_s, due) in [
             (9, Due::Never),

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_says_of_which_kind_of_rooms_it_is() {
+    fn numbers_name_their_kind_of_rooms() {
         let mut announcements = Announcements::new(true);
         let numbers = [(3, 0), (3, 7), (5, 0)].map(|(client, kind)| announcements.make(client, kind, 9));
         assert_eq!(numbers.map(split), [(0, Some(0)), (7, Some(1)), (0, Some(2))]);

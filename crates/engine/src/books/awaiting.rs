@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_waited_for_once_and_the_oldest_given_up_first() {
+    fn oldest_awaited_answers_are_given_up_first() {
         let mut awaiting = Awaiting::default();
         assert_eq!(awaiting.remove(0, 1), 0);
         awaiting.push(5, 1);

@@ -479,7 +479,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_series_is_booked_as_its_messages_are_one_by_one(
+        fn series_are_booked_as_single_messages(
             answers in prop::collection::vec((0u32..9, 1u32..6, 0u32..8), 0..8)
         ) {
             let series = |&(seq, messages, client): &(u32, u32, u32)| {

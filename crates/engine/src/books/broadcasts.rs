@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_of_another_kind_have_other_members_and_no_order() {
+    fn kinds_of_rooms_have_no_common_order() {
         let mut b = Broadcasts::default();
         let mut handle = |kind, number, place, members| {
             let (worker, client, room, sent_ns, due, is_away) = (0, 5, 0, 1, members, false);
@@ -335,7 +335,7 @@ mod tests {
 
     /// The time that it takes is what this is about: each copy once walked past all later ones.
     #[test]
-    fn a_hundred_thousand_that_were_missed_are_booked_as_they_come() {
+    fn missed_broadcasts_are_booked_as_they_come() {
         const MISSED: u32 = 100_000;
         let mut b = broadcasts(3);
         (0..MISSED).for_each(|number| _ = b.handle(0, 0, number, 0, 1));

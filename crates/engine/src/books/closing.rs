@@ -221,7 +221,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_is_owed_to_who_is_still_there() {
+    fn acknowledgements_are_owed_to_present_clients() {
         let (mut ledger, mut records) = (ledger(3, None), records(3));
         for client in 0..3 {
             ledger.handle_sending(0, client, &mut records[client as usize], Workload::Broadcast, MS, MS);

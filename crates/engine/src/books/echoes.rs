@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_when_their_lower_bits_start_again() {
+    fn numbers_go_on_after_wrapping() {
         let mut echoes = after_sending(40);
         for number in 0..40 {
             assert_eq!(echoes.handle(echoes.widen(number & 15, 15)), Answer::InOrder);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_booked_at_once_or_not_at_all() {
+    fn series_are_booked_at_once_or_never() {
         let mut echoes = after_sending(2);
         assert_eq!(echoes.send(5), 2);
         assert!(!echoes.handle_series(1, 2) && !echoes.handle_series(0, 8));

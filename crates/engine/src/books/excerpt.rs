@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_taken_apart_and_the_rest_is_shown_as_it_is() {
+    fn frames_are_parsed_and_rest_is_shown() {
         let frames = b"\x81\x12{\"type\":\"welcome\"}\x81\x02{}\x81\x7e\x01\x00cut";
         assert_eq!(excerpt(frames), r#"{"type":"welcome"} {} cut"#);
         assert_eq!(excerpt(b"HTTP/1.1 200 OK\r\n"), "HTTP/1.1 200 OK");

@@ -296,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_comes_or_goes_where_there_are_no_visits() {
+    fn without_visits_nobody_comes_or_goes() {
         assert!(Memberships::of(&Rooms::default()).is_none());
     }
 
     #[test]
-    fn a_copy_is_due_inside_and_once_or_not_at_all_on_the_way() {
+    fn copies_are_due_once_inside_or_on_entry() {
         let mut memberships = memberships();
         memberships.ask(1, 0, 7, 10 * S);
         assert!(!memberships.is_in(1, 0) && !memberships.may_speak(1, 0));

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_the_server_quotes_is_not_told() {
+    fn quoted_secrets_are_not_told() {
         let mut meter = Meter::new(0, Secrets::of_one(vec!["open sesame".into()]));
         meter.hear("rejected", 0, b"entry: open sesame");
         meter.error("rejected", 0, 1, || "open sesame refused".into());

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_is_set_makes_no_lag() {
+    fn setting_the_wall_clock_makes_no_lag() {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let now_ns = clock::realtime_ns();
         assert!(lag_since(now_ns - 1_000_000).is_some_and(|lag_ns| lag_ns >= 1_000_000));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_any_size_goes_out_in_parts_and_what_follows_behind_it() {
+    fn large_messages_go_out_in_ordered_parts() {
         let (mut link, theirs) = link();
         let sent = [message(LARGE), message(LARGE + 1)].concat();
         link.send(&sent[..LARGE]).unwrap();

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn they_leave_in_turn_and_those_who_are_gone_are_passed_over() {
+    fn clients_leave_in_turn_past_absent_ones() {
         let mut churn = churn();
         assert_eq!((churn.poll(S - 1, |_| true), churn.poll_timeout()), (None, Some(S)));
         assert_eq!(churn.poll(S, |_| true), Some(0));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_last_as_long_as_asked_and_the_first_is_met_in_its_midst() {
+    fn connections_last_as_long_as_asked() {
         let ends = ends(flap(0, 1, &[0, 1, 2]), 1);
         assert!(ends[0] < 5 * S, "{ends:?}");
         let lives: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0] - S).collect();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_s_lives_do_not_depend_on_how_many_workers_there_are() {
+    fn lives_do_not_depend_on_the_workers() {
         // Client 3 of all is the second of the second of two.
         assert_eq!(ends(flap(0, 1, &[0, 1, 2, 3]), 3), ends(flap(1, 2, &[0, 1]), 1));
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_without_room_is_waited_for_as_long_as_a_client_has() {
+    fn full_backlogs_are_awaited_until_the_timeout() {
         let mut growth = growth(None, 9);
         let refuse = |growth: &mut Growth, now_ns| {
             let client = growth.poll_client(now_ns).expect("it is time");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_one_of_many_workers_has_under_way_may_go_unanswered() {
+    fn all_connects_of_a_worker_may_go_unanswered() {
         let mut growth = growth(None, 2);
         assert_eq!((growth.poll_client(100), growth.poll_client(100)), (Some(0), Some(1)));
         growth.handle_usable(200);

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_keeps_as_many_under_way_as_there_are_slots() {
+    fn closed_loops_keep_their_slots_full() {
         let order = order(Load::Closed { concurrency: 2, per_client: 1, until: Until::Samples(3) });
         let mut pace = paced(&order, 0, &[7, 8, 9], 1);
         let Next::Send { client: first, .. } = pace.poll(5, 1, always) else { panic!("a slot is free") };
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_are_absent_are_passed_over_until_they_are_back() {
+    fn absent_clients_are_passed_over_until_back() {
         let open = order(Load::Open { schedule: Schedule::constant(10.0), duration_ns: 400_000_000 });
         let mut pace = paced(&open, 0, &[7, 8, 9], 0);
         pace.pass_over_absent();
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_is_not_over_with_its_last_message() {
+    fn storms_outlast_their_last_message() {
         let storm =
             load::Storm { rate_per_s: Some(1.0), lead_ns: 20, duration_ns: 100, share: 0.5, window_ns: None };
         let mut pace = paced(&order(Load::Storm(storm)), 5, &[7, 8], 0);
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn without_anybody_to_send_a_storm_lasts_as_long() {
+    fn storms_without_senders_last_as_long() {
         let storm =
             load::Storm { rate_per_s: Some(1e9), lead_ns: 0, duration_ns: 100, share: 0.5, window_ns: None };
         let mut pace = paced(&order(Load::Storm(storm)), 5, &[], 0);

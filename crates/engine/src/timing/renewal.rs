@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_leaves_who_is_gone_or_once_all_is_sent() {
+    fn nobody_leaves_twice_or_after_the_last_message() {
         let mut renewal = Renewal::new(NonZeroU32::MIN, 2);
         renewal.handle_answers(0, 1);
         assert_eq!(renewal.poll(|_| false), None);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_has_its_share_from_the_start_and_keeps_it() {
+    fn rooms_keep_their_share_from_the_start() {
         let mut visits = visits();
         let mut inside: Vec<bool> =
             (0..1_000).map(|client| !visits.handle_usable(client).is_empty()).collect();

@@ -92,7 +92,7 @@ mod tests {
     proptest! {
         /// Against a list of who is where, for every message of every sender.
         #[test]
-        fn a_message_is_due_to_the_members_of_its_room_of_its_kind(
+        fn messages_are_due_to_members_of_their_room(
             sizes in proptest::collection::vec(1u32..12, 1..5),
             says in proptest::collection::vec((0u16..5, any::<bool>(), 1u32..10), 1..6),
             clients in 1u32..60, workers in 1u16..4,

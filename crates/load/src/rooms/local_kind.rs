@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_moves_when_a_step_has_more_people_and_places_take_four_bytes() {
+    fn nobody_moves_when_a_step_grows() {
         let mut local_kind =
             LocalRoomKind::new(&division(1, 1_000, 1_100), Segment { worker: 1, workers: 3 });
         local_kind.start_step(3_000, 1_000);

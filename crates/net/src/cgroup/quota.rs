@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_of_the_periods_of_the_window() {
+    fn throttled_share_is_of_the_windows_periods() {
         let before = Throttling { periods: 100, throttled: 90 };
         let after = Throttling { periods: 140, throttled: 100 };
         assert_eq!(after.percent_since(before), Some(25.0));

@@ -79,7 +79,7 @@ fn carry(
 const VALID: (i32, i32) = (2000, 4000);
 
 #[test]
-fn carries_text_both_ways_whole_and_byte_by_byte() {
+fn text_passes_both_ways_in_any_portions() {
     let authority = Authority::new("ours");
     let (client_tls, server_tls) = (authority.client(), authority.server("localhost", VALID));
     for step in [usize::MAX, 1, 7] {
@@ -115,7 +115,7 @@ fn client_error(client_tls: &ClientTls, server_tls: &ServerTls, name: &str) -> (
 }
 
 #[test]
-fn bad_certificates_are_told_apart_and_the_server_hears_of_it() {
+fn bad_certificates_are_told_apart() {
     let authority = Authority::new("ours");
     let client = authority.client();
     let expired = client_error(&client, &authority.server("localhost", (2000, 2001)), "localhost");
@@ -215,7 +215,7 @@ fn peers_without_tls_are_named() {
 }
 
 #[test]
-fn bad_names_and_files_are_refused_with_the_file_named() {
+fn bad_files_are_refused_by_name() {
     let authority = Authority::new("ours");
     assert_eq!(Tls::new_client(&authority.client(), "a b").err(), Some(TlsError::BadServerName));
     let nothing = ClientTls::new(&TlsOptions { authorities: Some("none".into()), ..TlsOptions::default() });
@@ -226,7 +226,7 @@ fn bad_names_and_files_are_refused_with_the_file_named() {
 }
 
 #[test]
-fn both_agree_on_what_the_connection_carries_or_the_client_knows_that_they_do_not() {
+fn disagreement_on_alpn_is_known() {
     let authority = Authority::new("ours");
     let server_tls = authority.server("localhost", VALID);
     let join = |alpn| {

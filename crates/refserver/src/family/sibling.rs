@@ -96,7 +96,7 @@ mod tests {
     use net::socket::pair;
 
     #[test]
-    fn a_part_that_makes_no_sense_is_an_error() {
+    fn invalid_parts_are_errors() {
         for text in ["", "1", "0 x - - -", "0 99999 - - -", "0 0 - - -", "x 3 - - -", "0 3 - -"] {
             assert!(Sibling::parse(text).is_err(), "{text:?}");
         }

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrupt_message_differs_in_one_bit_of_its_payload() {
+    fn corrupt_messages_differ_in_one_payload_bit() {
         for length in [1, 5, 300] {
             let sound = frame(0x81, length);
             let mut damaged = sound.clone();

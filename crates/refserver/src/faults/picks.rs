@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn residues_are_exact_and_shares_are_close_and_repeatable() {
+    fn residues_are_exact_and_shares_repeatable() {
         let residue = Selector::Residue { residue: 99, modulus: 100 };
         let faults = Faults { drop: all(residue), corrupt: all(Selector::Share(0.01)), ..Faults::default() };
         assert_eq!(count(20_000, |k| faults.fate(k, 0).drop), 200);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_of_all_messages_or_of_each_clients() {
+    fn numbers_count_all_or_each_clients_messages() {
         let selector = Selector::One(3);
         let faults = Faults { drop: all(selector), ..Faults::default() };
         assert!(faults.fate(3, 0).drop && !faults.fate(0, 3).drop);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wave_holds_for_the_last_part_of_every_period() {
+    fn waves_hold_at_the_end_of_periods() {
         let wave = Wave { length_ns: 1, period_ns: 10 };
         for (at_ns, end_ns) in [(0, None), (8, None), (9, Some(10)), (10, None), (29, Some(30))] {
             assert_eq!(wave.end_ns(at_ns), end_ns, "at {at_ns}");

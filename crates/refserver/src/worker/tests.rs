@@ -100,7 +100,7 @@ fn earlier_of_two_polls_is_told_the_end() {
 }
 
 #[test]
-fn a_flood_has_no_more_reads_in_a_turn_for_going_on() {
+fn floods_have_bounded_reads_in_a_turn() {
     let [(mut worker, addr)] = workers::<1>();
     let mut client = TcpStream::connect(addr).unwrap();
     thread::scope(|scope| {

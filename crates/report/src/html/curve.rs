@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_ends_at_the_maximum_and_with_its_samples() {
+    fn curves_end_at_the_maximum() {
         let mut histogram = Histogram::new();
         (1..=1_000u64).for_each(|i| histogram.record_ns(i * 1_000_000));
         let points = curve(&histogram);

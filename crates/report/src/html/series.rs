@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(data.p50, [None, None, None]);
     }
     #[test]
-    fn counts_are_per_second_however_long_a_row_is() {
+    fn counts_of_any_row_are_per_second() {
         let row = |ms: u64, sent| Second { t_ns: ms * 1_000_000, sent, ..Second::default() };
         let rows = [row(3_000, 200), row(4_500, 300), row(5_000, 10)];
         assert_eq!(SeriesData::of(&rows, 2_000_000_000, 30).sent, [200.0, 200.0, 20.0]);

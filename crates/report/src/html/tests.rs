@@ -189,7 +189,7 @@ fn a_sweep_is_answered_in_rates() {
 }
 
 #[test]
-fn repeats_are_shown_by_the_one_in_the_middle_and_their_spread() {
+fn repeats_show_their_median_and_spread() {
     let repeat = |slower: u64| {
         let mut run = sample::echo_run();
         run.id = format!("run-{slower}");

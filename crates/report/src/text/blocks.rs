@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_sending_is_not_one_of_answers() {
+    fn sending_rates_are_not_answer_rates() {
         let mut step = sample::troubled_step();
         step.rates = Rates { sent_per_s: Some(79_278.0), achieved_per_s: Some(39_629.0), ..Rates::default() };
         let line = |step: &Step| messages(step).unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_s_cpu_is_of_all_its_cores() {
+    fn server_cpu_is_of_all_cores() {
         let mut step = sample::broadcast_step();
         step.server.as_mut().unwrap().cores = Some(2.0);
         let text = lines(Scenario::Echo, &step, &Style::PLAIN);

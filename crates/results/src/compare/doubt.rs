@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_that_the_generator_set_tells_nothing_of_servers() {
+    fn generator_bound_rates_tell_nothing_of_servers() {
         let paced = with(vec![Caveat::LimitedByGenerator]);
         assert_eq!(why(RATE, (&paced, 100.0), (&paced, 50.0)), Some("caveat.limited_by_generator"));
         assert_eq!(why(RATE, (&Step::default(), 100.0), (&paced, 50.0)), None);

@@ -64,7 +64,7 @@ fn ruling(comparison: &Comparison, text: &str) -> Vec<Ruling> {
 }
 
 #[test]
-fn the_same_server_twice_is_not_claimed_to_differ() {
+fn equal_servers_are_not_claimed_to_differ() {
     let wrong = (0..100)
         .filter(|seed| {
             let comparison = compare(&[echo(5.0, 60, 2 * seed)], &[echo(5.0, 60, 2 * seed + 1)]);
@@ -94,7 +94,7 @@ fn slower_is_slower_or_cannot_be_told() {
 }
 
 #[test]
-fn a_rule_is_broken_kept_or_cannot_be_told() {
+fn rules_are_broken_kept_or_undecided() {
     let comparison = compare(&repeats(5.0, 8, 1), &repeats(8.0, 8, 51));
     let row = found(&comparison, "rtt.p95");
     assert!((40.0..80.0).contains(&row.percent().unwrap()), "{row:?}");
@@ -116,7 +116,7 @@ fn a_rule_is_broken_kept_or_cannot_be_told() {
 }
 
 #[test]
-fn a_caveat_blocks_a_rule_where_it_is_as_large_as_the_difference() {
+fn large_caveats_block_a_rule() {
     let late = |mut runs: Vec<Run>, ms: u64| {
         for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
             let (latency, lag) = (Ns(300_000_000), Ns(ms * 1_000_000));
@@ -136,7 +136,7 @@ fn a_caveat_blocks_a_rule_where_it_is_as_large_as_the_difference() {
 }
 
 #[test]
-fn a_side_that_did_not_hold_its_load_has_kept_nothing() {
+fn sides_without_their_load_keep_nothing() {
     let lossy = |mut runs: Vec<Run>| {
         for step in runs.iter_mut().flat_map(|run| &mut run.steps) {
             step.counts.missing = 500;
@@ -192,7 +192,7 @@ fn runs_at_the_generators_limit_are_discarded() {
 }
 
 #[test]
-fn a_recovery_that_is_only_a_lower_bound_is_not_compared() {
+fn lower_bounds_of_recovery_are_not_compared() {
     let storm = |ms: f64, not_back, seed| {
         let mut run = echo(ms, 5, seed);
         run.scenario = Scenario::Storm;
@@ -212,7 +212,7 @@ fn a_recovery_that_is_only_a_lower_bound_is_not_compared() {
 }
 
 #[test]
-fn a_series_is_of_what_the_step_exchanged_whatever_the_scenario() {
+fn series_hold_the_exchanged_messages() {
     let of = |scenario, is_broadcast, ms, seed| {
         let mut run = echo(ms, 60, seed);
         run.scenario = scenario;
@@ -302,7 +302,7 @@ fn capacities_are_apart_when_their_intervals_are() {
 }
 
 #[test]
-fn a_capacity_that_is_a_lower_bound_is_better_than_what_ends_below_it() {
+fn lower_bounds_beat_smaller_capacities() {
     let change = |a, b| found(&compare(&[a], &[b]), "capacity").change;
     let (told, open) =
         (|| searched(1_000, 900, 1_100, false), |clients| searched(clients, clients, clients, true));
@@ -389,7 +389,7 @@ fn parts_are_compared_that_both_sides_have() {
 }
 
 #[test]
-fn a_rule_on_what_no_part_has_is_refused() {
+fn rules_on_missing_parts_are_refused() {
     for text in [
         "say.line.handshake.p99 slower",
         "say.line.capacity worse",

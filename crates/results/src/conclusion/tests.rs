@@ -164,7 +164,7 @@ fn an_overload_is_said_by_what_was_answered() {
 }
 
 #[test]
-fn copies_that_do_not_come_are_no_rate_of_answers() {
+fn missing_copies_are_no_answer_rate() {
     let mut step = step();
     step.rates = Rates { asked_per_s: Some(100.0), achieved_per_s: Some(100.0), ..Rates::default() };
     step.counts = Counts { sent: 600, expected: 12_000, received: 10_500, missing: 1_500, ..step.counts };
@@ -196,7 +196,7 @@ fn queues_at_almost_the_rate_are_said() {
 }
 
 #[test]
-fn a_step_that_was_cut_short_was_not_held() {
+fn interrupted_steps_were_not_held() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
     run.steps[0].standing.push(standing::unfinished());
     let (how_much, _, outcome) = of(&run);
@@ -263,7 +263,7 @@ fn messages_missed_while_away_come_first() {
 }
 
 #[test]
-fn a_limit_of_the_users_is_said_as_it_was_written() {
+fn limits_are_said_as_written() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
     run.steps[0].limits = vec![Limit::parse("p99<1ms", Scenario::Echo).unwrap().check(&run.steps[0])];
     run.verdict = verdict::conclude(&run.steps);
@@ -275,7 +275,7 @@ fn a_limit_of_the_users_is_said_as_it_was_written() {
 }
 
 #[test]
-fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
+fn searches_break_limits_on_purpose() {
     let mut fails = step();
     (fails.clients, fails.usable) = (400, Some(400));
     fails.counts.missing = 100;
@@ -312,7 +312,7 @@ fn a_search_breaks_limits_on_purpose_unless_nothing_was_held() {
 }
 
 #[test]
-fn a_search_that_is_too_noisy_does_not_tell() {
+fn noisy_searches_do_not_tell() {
     let mut run = run_of(Scenario::Broadcast, vec![step()]);
     let wide = Capacity {
         clients: 637,
@@ -337,7 +337,7 @@ fn a_search_that_is_too_noisy_does_not_tell() {
 }
 
 #[test]
-fn a_capacity_beyond_which_the_generator_gave_out_is_a_lower_bound() {
+fn capacities_at_the_generators_limit_are_bounds() {
     let mut fails = step();
     (fails.clients, fails.usable) = (400, Some(400));
     fails.generator.as_mut().unwrap().worker_cpu_percent_max = Some(99.0);
@@ -379,7 +379,7 @@ fn run_of_levels(scenario: Scenario, levels: &[(u64, bool)]) -> Run {
 }
 
 #[test]
-fn a_sweep_whose_best_level_held_breaks_at_another() {
+fn sweeps_break_at_another_than_the_best_level() {
     let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (1_000, false)]);
     let level = |clients, safe_per_s, overload_per_s| Level {
         clients,
@@ -398,7 +398,7 @@ fn a_sweep_whose_best_level_held_breaks_at_another() {
 }
 
 #[test]
-fn a_rate_beyond_which_the_generator_gave_out_is_a_lower_bound() {
+fn rates_at_the_generators_limit_are_bounds() {
     let mut run = run_of_levels(Scenario::Saturate, &[(100, true), (100, false)]);
     for (step, per_s) in run.steps.iter_mut().zip([300.0, 400.0]) {
         step.rates.asked_per_s = Some(per_s);
@@ -450,7 +450,7 @@ fn too_slow(undecided: bool) -> Step {
 }
 
 #[test]
-fn a_limit_that_lag_may_have_broken_is_not_told() {
+fn limits_that_lag_may_break_are_undecided() {
     let run = run_of(Scenario::Echo, vec![too_slow(true)]);
     let (how_much, breaks, outcome) = of(&run);
     let limit = "loss.limit actual=\"2.00ms, or 900µs without lag\" limit=\"p95<=1ms\"";
@@ -463,7 +463,7 @@ fn a_limit_that_lag_may_have_broken_is_not_told() {
 }
 
 #[test]
-fn strictness_refuses_what_a_slow_generator_may_have_made() {
+fn strict_runs_refuse_generator_lag() {
     let busy = |limit: Option<&str>, is_open: bool| {
         let mut step = step();
         step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
@@ -483,7 +483,7 @@ fn strictness_refuses_what_a_slow_generator_may_have_made() {
 }
 
 #[test]
-fn a_schedule_that_was_kept_was_carried_whatever_was_late_by_it() {
+fn kept_schedules_were_carried() {
     let late = |is_open: bool| {
         let (_, breaks, _) = said(Scenario::Echo, |step| {
             step.generator.as_mut().unwrap().worker_cpu_percent_max = Some(95.0);
@@ -496,7 +496,7 @@ fn a_schedule_that_was_kept_was_carried_whatever_was_late_by_it() {
 }
 
 #[test]
-fn a_lost_agents_share_is_not_the_servers_fault() {
+fn shares_of_lost_agents_are_excused() {
     let agents = |step: &mut Step| {
         let agent = |lost: Option<&str>| FleetAgent { lost: lost.map(Into::into), ..FleetAgent::default() };
         step.fleet = vec![agent(Some("no word from it for 3 s")), agent(None)];

@@ -310,7 +310,7 @@ fn other_files_are_refused_plainly() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_is_named_wherever_it_was_cut() {
+fn truncated_files_are_named_at_any_cut() {
     // In a word, behind a number's sign, behind its point: every place of the small file, and of the large one
     // those that differ by the two bytes before them.
     let (small, large) = (write(&bare()), write(&full()));
@@ -330,7 +330,7 @@ proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(64))]
 
     #[test]
-    fn a_damaged_file_is_an_error_or_a_run(at in 0..60_000usize, byte in 0..=255u8, cut in proptest::bool::ANY) {
+    fn damaged_files_are_errors_or_runs(at in 0..60_000usize, byte in 0..=255u8, cut in proptest::bool::ANY) {
         let mut text = write(&full()).into_bytes();
         let at = at % text.len();
         text[at] = byte;
@@ -404,7 +404,7 @@ fn control_characters_of_a_file_reach_nobodys_terminal() {
 
 /// Whatever a crash leaves of a step that was being added, the steps before it are read.
 #[test]
-fn a_file_torn_while_it_grew_is_read_up_to_there() {
+fn torn_files_are_read_up_to_there() {
     let step = |clients| Step { clients, figures: Figures::default(), ..full_step() };
     let of = |steps: u64| Run {
         scenario: Scenario::Broadcast,

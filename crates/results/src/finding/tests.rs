@@ -25,7 +25,7 @@ fn read_back<F: Finding + PartialEq>(findings: &[F]) {
 }
 
 #[test]
-fn key_and_numbers_are_all_that_a_finding_is() {
+fn findings_are_key_and_numbers() {
     read_back(&Cause::examples());
     read_back(&Caveat::examples());
     read_back(&Loss::examples());

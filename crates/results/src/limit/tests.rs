@@ -26,7 +26,7 @@ fn outcome(limit: &str) -> LimitOutcome {
 }
 
 #[test]
-fn every_kind_of_figure_is_held_to_its_limit() {
+fn every_figure_is_held_to_its_limit() {
     for (limit, passed) in [
         ("p95<250ms", true),
         ("p95 < 95ms", false),
@@ -71,7 +71,7 @@ fn unmeasured_figures_break_their_limit() {
 }
 
 #[test]
-fn a_bare_percentile_is_of_the_scenarios_main_figure() {
+fn bare_percentiles_mean_the_main_figure() {
     let mut step = Step::default();
     step.figures.handshake.record_ns(7 * MS);
     assert_eq!(Limit::parse("p50<1s", Scenario::Idle).unwrap().check(&step).actual, Some(7.0));
@@ -114,7 +114,7 @@ fn invalid_limits_are_refused() {
 }
 
 #[test]
-fn a_limit_breaks_where_those_decide_who_were_not_back() {
+fn missing_returns_break_limits() {
     let mut step = Step::default();
     step.figures.recovery.record_n_ns(1_000 * MS, 60);
     step.figures.recovery.record_n_ns(3_000 * MS, 40);
@@ -249,7 +249,7 @@ fn limits_may_name_a_role() {
 }
 
 #[test]
-fn deliveries_in_rooms_of_a_size_have_limits_of_their_own() {
+fn room_sizes_have_their_own_limits() {
     let mut step = Step::default();
     step.figures.delivery_1.record_n_ns(5 * MS, 10);
     step.figures.delivery_11_100.record_n_ns(90 * MS, 10);

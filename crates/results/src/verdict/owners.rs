@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_at_work_has_a_queue_and_one_that_sleeps_has_none() {
+    fn only_working_servers_have_queues() {
         let of = |cpu, waiting| shares(&step(cpu, waiting));
         assert_eq!(of(100.0, 0.0)[0], (Owner::ServerQueue, 49));
         assert_eq!(of(2.0, 0.0)[0], (Owner::ServerAsleep, 48));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_is_no_queue_however_busy_the_server_is_with_others() {
+    fn timers_of_busy_servers_are_no_queues() {
         let mut step = step(20.0, 80.0);
         step.figures.service.clear();
         step.figures.service.record_ns(95 * MS);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_wait_for_a_connection_wait_for_whoever_holds_it() {
+    fn connection_waits_belong_to_its_holder() {
         let mut step = step(100.0, 0.0);
         step.spent.as_mut().unwrap().waited_percent = 100.0;
         let owners = Owners::of_tail(&step).unwrap();

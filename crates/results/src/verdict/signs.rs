@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_missed_by_more_than_a_hundredth() {
+    fn rates_are_missed_beyond_a_hundredth() {
         for (asked, achieved, missed) in
             [(1_000.0, 990.0, false), (1_000.0, 989.9, true), (700.0, 693.0, false)]
         {

@@ -162,7 +162,7 @@ fn unseen_servers_have_no_bottleneck() {
 }
 
 #[test]
-fn marks_say_what_may_be_false_and_nothing_else() {
+fn marks_say_only_what_may_be_false() {
     assert_eq!(marks(&quiet(), 0.95), Vec::<Caveat>::new());
     let mut doubtful = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.service] {

@@ -69,7 +69,7 @@ fn more_measurements_narrow_the_interval() {
 }
 
 #[test]
-fn the_interval_holds_a_soft_limit_in_about_95_of_100() {
+fn intervals_hold_soft_limits_95_in_100() {
     let (mut covered, mut undecided) = (0, 0);
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);

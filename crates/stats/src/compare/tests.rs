@@ -59,7 +59,7 @@ fn singles(times: f64, deviation: f64) -> Vec<Change> {
 }
 
 #[test]
-fn the_same_server_twice_is_claimed_to_differ_in_at_most_5_of_100() {
+fn equal_servers_differ_in_at_most_5_percent() {
     for (n, deviation) in [(2, 0.0), (3, 0.0), (3, 0.3), (5, 0.1), (10, 0.5)] {
         let found = changes(n, 1.0, deviation);
         let claims = count(&found, Change::Slower) + count(&found, Change::Faster);
@@ -69,7 +69,7 @@ fn the_same_server_twice_is_claimed_to_differ_in_at_most_5_of_100() {
 
 /// Whoever looks again and again sees more; with these looks, not more than with one at 95%.
 #[test]
-fn the_same_server_looked_at_until_it_differs_does_in_at_most_5_of_100() {
+fn repeated_looks_differ_in_5_percent() {
     let ever_differs = |deviation: f64, seed: u64| {
         let mut random = fastrand::Rng::with_seed(seed);
         let n = LOOKS[LOOKS.len() - 1] as usize;
@@ -85,7 +85,7 @@ fn the_same_server_looked_at_until_it_differs_does_in_at_most_5_of_100() {
 }
 
 #[test]
-fn a_shift_is_found_or_cannot_be_told_and_never_no_difference() {
+fn shifts_are_never_called_no_difference() {
     for (n, times, deviation) in
         [(3, 1.05, 0.02), (5, 1.05, 0.0), (10, 1.05, 0.02), (10, 0.95, 0.02), (60, 1.05, 0.0), (3, 3.45, 0.5)]
     {
@@ -97,13 +97,13 @@ fn a_shift_is_found_or_cannot_be_told_and_never_no_difference() {
 }
 
 #[test]
-fn five_times_the_latency_is_slower_after_three_repeats() {
+fn fivefold_latency_shows_after_three_repeats() {
     let found = count(&changes(3, 4.93, 0.1), Change::Slower);
     assert!(found >= 180, "{found} of 200");
 }
 
 #[test]
-fn single_runs_tell_what_runs_do_not_vary_by() {
+fn single_runs_tell_constant_figures() {
     for deviation in [0.0, 0.25] {
         let found = singles(1.0, deviation);
         assert!(count(&found, Change::CannotTell) >= 95, "{found:?} with {deviation}");

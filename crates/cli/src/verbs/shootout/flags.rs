@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_s_flags_go_to_the_dialects_they_are_for() {
+    fn flags_of_targets_go_to_their_dialects() {
         let of_target = flags(&[("eio", "3"), ("token", "x"), ("vsn", "1.0.0")]);
         let words = |dialect| words_for(dialect, &of_target).collect::<Vec<_>>();
         assert_eq!(words(DialectId::Socketio), ["--eio=3", "--token=x"]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_are_the_shootout_s_are_no_suite_s() {
+    fn suites_may_not_set_the_shootouts_flags() {
         let own = FleetArgs::augment_args(Command::new("throng"));
         let of_fleets = own.get_arguments().filter_map(|argument| argument.get_long());
         for flag in of_fleets.chain(["tui", "resume", "protocol", "socketPath", "insecure"]) {

@@ -51,6 +51,6 @@ fn random_lies_make_no_step_that_cannot_be() {
 
 #[test]
 #[ignore = "five minutes: make torture"]
-fn torture_random_lies_make_no_step_that_cannot_be() {
+fn torture_random_reports_make_no_impossible_step() {
     tell(LIES_OF_TORTURE, fastrand::u64(..));
 }

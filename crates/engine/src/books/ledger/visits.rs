@@ -225,7 +225,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn how_far_behind_a_room_is_shows_in_whatever_is_said_there() {
+    fn lag_of_a_room_shows_in_every_message() {
         let kind =
             |name: &str| RoomKind { name: name.into(), division: Division::of_size(4.try_into().unwrap()) };
         let say = |name: &str, room| SayKind { name: name.into(), room, to_others: false, share: 1 };

@@ -55,7 +55,7 @@ fn a_delayed_message_holds_nobody_up() {
 }
 
 #[test]
-fn service_is_one_at_a_time_and_ticks_come_after_it() {
+fn service_is_serial_and_ticks_follow() {
     let shared = Shared::new(Faults { service_ns: Some(10), ..Faults::default() }, 0);
     let served: Vec<u64> = [0, 0, 5, 100].map(|now_ns| shared.release_ns(now_ns, 0)).into();
     assert_eq!(served, [10, 20, 30, 110]);
@@ -81,7 +81,7 @@ fn an_ended_client_gets_nothing_more() {
 }
 
 #[test]
-fn a_stray_copy_is_sound_even_if_the_message_is_not() {
+fn stray_copies_are_sound() {
     let mut line = line(Faults { stray: Some(all()), corrupt: Some(all()), ..Faults::default() });
     let mut client = line.client();
     assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("a"), 0)), "`");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_begin_at_nothing_and_leave_room_for_intervals() {
+    fn bars_begin_at_zero() {
         let axis = Axis::of_bars(&[40.0, 100.0]);
         assert!(!axis.is_log && axis.at(0.0) == 0.0);
         assert_eq!((axis.at(57.5), axis.at(1_000.0)), (50.0, 100.0));

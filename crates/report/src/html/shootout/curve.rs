@@ -149,7 +149,7 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn a_sweep_is_drawn_by_its_rates_and_another_run_by_percentile() {
+    fn sweeps_are_drawn_by_rate() {
         let sweep = Curve::of(&sample::sweep_run()).expect("a sweep has rates");
         assert_eq!(sweep.of, Of::Rates);
         assert!(sweep.points.is_sorted_by(|a, b| a.0 <= b.0) && sweep.points.iter().any(|point| !point.2));

@@ -61,7 +61,7 @@ fn sample_shootout() -> Shootout {
 }
 
 #[test]
-fn the_page_says_who_is_ahead_who_ties_and_who_has_no_rank() {
+fn pages_say_leaders_ties_and_unranked() {
     let page = shootout(&sample_shootout()).replace("&#x2f;", "/");
     for said in [
         "How many echoes a second?",

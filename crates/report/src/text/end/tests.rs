@@ -20,7 +20,7 @@ fn a_broadcast_run_that_broke() {
 }
 
 #[test]
-fn an_echo_run_ends_with_wsdemos_table_if_that_is_asked_for() {
+fn echo_runs_may_end_with_wsdemos_table() {
     assert_snapshot!(in_words(Words::Wsdemo, &sample::echo_run()), @"
                         mean        σ   median      95%      99%    99.9%
     handshake time    7.15ms   3.96ms   7.15ms   13.3ms   13.9ms   14.0ms
@@ -47,7 +47,7 @@ fn a_search_ends_with_its_capacity() {
 }
 
 #[test]
-fn a_sweep_ends_with_what_was_safe_at_each_level() {
+fn sweeps_end_with_safe_rates_by_level() {
     assert_snapshot!(in_words(Words::Own, &sample::sweep_run()), @"
      clients    safe rate     deliveries         knee   mean ≥ 200ms     overload
           50        200/s       10,000/s            -          200/s        400/s
@@ -61,7 +61,7 @@ fn a_sweep_ends_with_what_was_safe_at_each_level() {
 }
 
 #[test]
-fn on_a_terminal_nothing_is_broken_but_between_fields() {
+fn terminal_lines_break_between_fields() {
     let style = Style { columns: Some(80), ..Style::PLAIN };
     let text = lines(&sample::broadcast_run(), &style);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -91,7 +91,7 @@ fn messages_open_at_an_interruption_break_nothing() {
 }
 
 #[test]
-fn a_run_that_has_not_ended_is_not_as_hoped() {
+fn unfinished_runs_have_not_passed() {
     let mut run = run_of(Scenario::Echo, vec![step()]);
     assert_eq!(conclude(&run).breaks.tone, Tone::Good);
     run.resume_after = Some(1);

@@ -11,7 +11,7 @@ fn step_errors() -> stats::Errors {
 }
 
 #[test]
-fn each_cause_has_its_count_and_the_commonest_comes_first() {
+fn commonest_causes_come_first() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         step.rates.asked_per_s = None;
         step.counts = Counts { connected: 275, connect_timeouts: 15, connect_failures: 10, ..step.counts };
@@ -38,7 +38,7 @@ fn a_storm_that_found_nobody_is_none() {
 }
 
 #[test]
-fn attempts_that_fail_where_clients_come_and_go_are_no_clients() {
+fn failed_attempts_are_no_clients() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         step.rates.asked_per_s = None;
         step.counts = Counts { connects: 420, connected: 360, connect_failures: 60, left: 60, ..step.counts };
@@ -52,7 +52,7 @@ fn attempts_that_fail_where_clients_come_and_go_are_no_clients() {
 }
 
 #[test]
-fn a_share_is_told_apart_from_the_bound_that_it_broke() {
+fn shares_are_told_from_their_bounds() {
     let limit = |text: &str, actual: f64, passed: bool| LimitOutcome {
         limit: text.into(),
         passed,
@@ -86,7 +86,7 @@ fn one_of_anything_is_said_as_one() {
 }
 
 #[test]
-fn one_lost_client_does_not_explain_half_of_the_rate() {
+fn one_lost_client_explains_little() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         step.rates.achieved_per_s = Some(150.0);
         step.counts = Counts { late: 900, disconnects: 1, ..step.counts };
@@ -116,7 +116,7 @@ fn absent_clients_are_not_said_to_be_back() {
 }
 
 #[test]
-fn a_handshake_that_is_refused_over_http_is_no_answer() {
+fn handshakes_refused_over_http_are_no_answer() {
     let (how_much, breaks, _) = said(Scenario::Echo, |step| {
         step.counts = Counts { connected: 240, connect_failures: 60, ..step.counts };
         step.usable = Some(240);

@@ -36,7 +36,7 @@ fn a_run_is_concluded_from_its_steps() {
 }
 
 #[test]
-fn a_search_is_concluded_from_the_lightest_step_that_broke() {
+fn searches_conclude_from_the_lightest_broken_step() {
     let step = |clients, asked_per_s, broke: Option<f64>| Step {
         clients,
         rates: Rates { asked_per_s, ..Rates::default() },

@@ -26,14 +26,14 @@ fn waited(first_ms: u64, service_ms: u64, achieved_per_s: f64) -> Cause {
 }
 
 #[test]
-fn a_pool_is_small_beside_rate_and_unloaded_service() {
+fn small_pools_are_judged_by_unloaded_service() {
     // 16 at once, half a second each: 32/s, and 500/s need 250 at once.
     let small = waited(500, 500, 32.0).terse();
     assert_eq!(small, "generator.pool_small needed=250 of=10000 service_ms=500.0 slots=16 waited=5000");
 }
 
 #[test]
-fn a_pool_that_a_queue_holds_is_the_servers() {
+fn pools_held_by_queues_are_the_servers() {
     // 100 at once and 100/s: the first answer took 10 ms, so that 5 at once were enough.
     let queue = waited(10, 1_000, 100.0).terse();
     assert_eq!(queue, "server.rate achieved_per_s=100.0 asked_per_s=500.0");
@@ -63,7 +63,7 @@ fn exhausted_generators_are_not_the_servers_fault() {
 }
 
 #[test]
-fn messages_of_clients_that_failed_are_not_the_generators() {
+fn messages_of_failed_clients_are_not_its() {
     let (who, _) = judged(|step| {
         (step.rates.sent_per_s, step.rates.achieved_per_s) = (Some(400.0), Some(400.0));
         (step.counts.sent, step.counts.expected, step.counts.received) = (8_000, 8_000, 8_000);
@@ -75,7 +75,7 @@ fn messages_of_clients_that_failed_are_not_the_generators() {
 }
 
 #[test]
-fn a_generator_at_its_calibrated_ceiling_is_the_bottleneck() {
+fn generators_at_their_ceiling_are_the_bottleneck() {
     let at = |percent, at_least| {
         judged(|step| {
             let generator = step.generator.as_mut().unwrap();

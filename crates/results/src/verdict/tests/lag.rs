@@ -16,7 +16,7 @@ fn part_of(step: &Step) -> (u64, u64, f64) {
 }
 
 #[test]
-fn lag_is_the_generators_where_its_own_work_made_it() {
+fn lag_by_own_work_is_the_generators() {
     let (who, why) = judged(|step| late(step, 15 * MS));
     assert_eq!(who, Bottleneck::Generator);
     assert_eq!(why, "generator.busy lag_ms=15.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99");
@@ -25,7 +25,7 @@ fn lag_is_the_generators_where_its_own_work_made_it() {
 }
 
 #[test]
-fn lag_is_the_machines_where_others_had_the_cpu() {
+fn lag_by_other_programs_is_the_machines() {
     let others = vec![ProgramUse { name: "rustc".into(), cpu_percent: 140.0 }];
     let (who, why) = judged(|step| {
         late(step, 15 * MS);
@@ -68,7 +68,7 @@ fn stolen_cpu_time_delays_the_server_too() {
 }
 
 #[test]
-fn the_account_says_whose_the_slow_messages_time_is() {
+fn accounts_name_owners_of_slow_time() {
     let judged = |cpu, waiting, unsent, service| {
         bottleneck(
             &with(|step| {
@@ -101,7 +101,7 @@ fn waiting_for_a_cpu_is_server_lag() {
 }
 
 #[test]
-fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
+fn small_lag_decides_nothing() {
     let step = with(|step| late(step, 5 * MS));
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::None);
     let said = "caveat.generator_lag lag_ms=5.0 latency_ms=20.0 metric=\"rtt\" quantile=0.99";
@@ -121,7 +121,7 @@ fn lag_that_is_a_small_part_is_said_and_decides_nothing() {
 }
 
 #[test]
-fn lag_of_an_acknowledgement_is_not_what_copies_wait_for() {
+fn lag_of_acknowledgements_delays_no_copies() {
     let (who, _) = judged(|step| {
         late(step, 15 * MS);
         step.figures.delivery.record_n_ns(150 * MS, 10_000);
@@ -130,7 +130,7 @@ fn lag_of_an_acknowledgement_is_not_what_copies_wait_for() {
 }
 
 #[test]
-fn a_hiccup_is_not_what_a_hundred_samples_show() {
+fn hundred_late_samples_are_no_hiccup() {
     let step = with(|step| {
         for figure in [&mut step.figures.rtt, &mut step.figures.send_lag] {
             figure.clear();
@@ -150,7 +150,7 @@ fn a_hiccup_is_not_what_a_hundred_samples_show() {
 }
 
 #[test]
-fn a_hiccup_is_not_what_a_dozen_sampled_reads_show() {
+fn dozen_late_reads_are_no_hiccup() {
     let step = with(|step| {
         answered(step, MS / 5);
         let lag = &mut generator(step).loop_lag;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
+fn busy_shared_machines_are_the_bottleneck() {
     let full = |step: &mut Step, server_cpu| {
         step.machine = Some(MachineUse {
             cores: Some(2),
@@ -20,7 +20,7 @@ fn a_shared_machine_without_idle_cpu_is_the_bottleneck() {
 }
 
 #[test]
-fn a_server_that_waits_for_a_cpu_waits_for_nothing_else() {
+fn servers_waiting_for_cpus_wait_for_nothing_else() {
     let (who, why) = judged(|step| {
         answered(step, 90 * MS);
         (step.rates.asked_per_s, step.rates.achieved_per_s) = (None, Some(100.0));
@@ -58,7 +58,7 @@ fn others_on_the_machine_are_named() {
 }
 
 #[test]
-fn a_server_that_others_leave_no_turn_is_not_at_its_limit() {
+fn starved_servers_are_not_at_their_limit() {
     let (who, why) = judged(|step| {
         crowd(step);
         step.counts.late = 1_000;

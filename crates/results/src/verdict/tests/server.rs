@@ -13,7 +13,7 @@ fn a_busy_server_is_the_bottleneck() {
 }
 
 #[test]
-fn answers_that_do_not_come_in_time_are_the_servers() {
+fn late_answers_are_the_servers() {
     // A server that sleeps 10 ms for each of 200/s: all CPUs idle, half the rate.
     let (who, why) = judged(|step| {
         server(step).cpu_percent_mean = Some(1.0);
@@ -34,7 +34,7 @@ fn answers_after_the_schedules_end_are_the_servers() {
 }
 
 #[test]
-fn a_few_late_answers_are_the_servers_where_the_generator_was_on_time() {
+fn few_late_answers_may_be_the_servers() {
     let queued = |send_lag_ns: u64| {
         judged(|step| {
             step.counts.late = 400;
@@ -112,7 +112,7 @@ fn errors_are_the_servers_despite_busy_cpus() {
 }
 
 #[test]
-fn a_listen_queue_that_is_too_short_is_the_servers_where_clients_connect() {
+fn short_listen_queues_are_the_servers() {
     let overflowed = |times: u64, change: fn(&mut Step)| {
         judged(|step| {
             step.machine.as_mut().unwrap().listen_overflows = Some(times);
@@ -172,7 +172,7 @@ fn latency_that_outgrows_the_load_is_the_servers() {
 }
 
 #[test]
-fn a_server_that_waits_is_told_from_one_that_works() {
+fn waiting_servers_are_told_from_working_ones() {
     // 50 at once, 10 ms each: 5,000/s, for which it needs 100 us of CPU each.
     let closed = |cpu_percent: f64, same_host: bool| {
         judged(|step| {
@@ -227,7 +227,7 @@ fn a_server_that_stands_still_is_named() {
 }
 
 #[test]
-fn a_server_that_loses_its_clients_is_named_first() {
+fn servers_that_lose_clients_come_first() {
     let crash = |step: &mut Step| {
         step.counts.disconnects = 501;
         step.figures.send_lag.record_n_ns(50 * MS, 10_000);
@@ -269,7 +269,7 @@ fn a_server_that_loses_its_clients_is_named_first() {
 }
 
 #[test]
-fn a_server_that_can_do_no_more_is_named_before_a_busy_generator() {
+fn exhausted_servers_come_before_busy_generators() {
     let (who, _) = judged(|step| {
         generator(step).worker_cpu_percent_max = Some(91.0);
         server(step).cpu_percent_mean = Some(200.0);

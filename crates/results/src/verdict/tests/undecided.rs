@@ -22,7 +22,7 @@ fn late_by_60_of_100_ms() -> Step {
 }
 
 #[test]
-fn a_latency_that_lag_explains_is_undecided_and_one_beyond_it_stands() {
+fn latencies_explained_by_lag_are_undecided() {
     let found = weighed(&mut late_by_60_of_100_ms(), &["p95<=50ms", "p95<=20ms", "p95<=1s"]);
     // Shares are right to 15 points.
     assert_eq!(found, [(Some(25.0), true), (Some(25.0), false), (None, false)]);
@@ -47,13 +47,13 @@ fn slow_messages_are_those_beyond_the_broken_limit() {
 }
 
 #[test]
-fn a_closed_loop_would_have_asked_for_more_without_lag() {
+fn closed_loops_ask_for_less_with_lag() {
     let found = weighed(&mut late_by_60_of_100_ms(), &["rate>=700/s", "rate>=900/s"]);
     assert_eq!(found, [(Some(800.0), true), (Some(800.0), false)]);
 }
 
 #[test]
-fn a_schedule_is_missed_by_whoever_has_the_queue() {
+fn missed_schedules_belong_to_the_queues_owner() {
     let of = |unsent_ms: u64, service_ms: u64| {
         let mut step = with(|step| {
             spent(step, unsent_ms * MS, service_ms * MS);
