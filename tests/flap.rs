@@ -345,7 +345,7 @@ fn sentence(outcome: &Outcome) -> &str {
 fn an_audit_counts_what_each_promise_says_and_exits_with_3_where_more_is_required() {
     let audit = |server: &Server, flags: &str| {
         let url = format!("{}socket.io/", server.url());
-        let mut command = throng(["audit", &url, "--dialect", "socketio", "--quiet", "--seed", "4"]);
+        let mut command = throng(["audit", &url, "--dialect", "socketio", "--no-report", "--seed", "4"]);
         let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset";
         run(command.args(load.split_whitespace()).args(flags.split_whitespace()), RUN_MAX)
     };
@@ -372,7 +372,7 @@ fn an_audit_counts_what_each_promise_says_and_exits_with_3_where_more_is_require
     assert!(sentence(&outcome).contains(" 500ms "), "{outcome}");
     // A message every ten seconds, to clients that are here for a minute: nothing to miss.
     let idle = "--rate 0.1 -d 1s --flap 60s:1s --require at-least-once --format json";
-    let mut command = throng(["audit", &keeps.url(), "--quiet", "--clients", "2"]);
+    let mut command = throng(["audit", &keeps.url(), "--no-report", "--clients", "2"]);
     let outcome = run(command.args(idle.split_whitespace()), RUN_MAX);
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();

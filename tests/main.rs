@@ -53,6 +53,7 @@ mod losses;
 mod machine;
 mod memory;
 mod network;
+mod next;
 mod nodes;
 mod notebooks;
 mod pages;

@@ -32,6 +32,7 @@ mod interrupts;
 mod judge;
 mod limits;
 mod locale;
+mod next;
 mod output;
 mod pages;
 mod payload;
@@ -208,6 +209,7 @@ fn parse(words: &[OsString]) -> Cli {
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     stand_in::begin(texts.iter().map(String::as_str));
     secrets::know(secrets::in_command(texts));
+    next::begin(Cli::command);
     let matches = help::brief(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         if error.use_stderr() {

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::exports;
 use crate::pages::Pages;
 use crate::results_file::ResultsFile;
-use crate::{output, stand_in, stderr};
+use crate::{next, output, stand_in, stderr};
 
 /// The variable with the file of a GitHub job's summary.
 const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -119,7 +119,7 @@ impl Sink {
     pub(crate) fn handle_end(&mut self, run: &Run) {
         let text = match self.format.is_text() {
             // The steps have been printed.
-            true => self.printer.end(run),
+            true => self.printer.end(run, &next::lines(run)),
             false => report::render(run, self.format.into(), &self.style),
         };
         self.print(&text);

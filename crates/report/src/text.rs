@@ -53,7 +53,7 @@ impl Printer {
         Self { style, layout }
     }
 
-    /// The scenario and its target: for printing before the first step.
+    /// The line that says what runs, and against what; printed before the first step.
     pub fn head(&self, run: &Run) -> String {
         let text = match self.layout {
             Layout::Nothing | Layout::Blocks => String::new(),
@@ -77,14 +77,14 @@ impl Printer {
         self.style.in_letters(text)
     }
 
-    /// The block that ends a run, each line ending in a newline.
-    pub fn end(&self, run: &Run) -> String {
+    /// The block that ends a run, each line ending in a newline; `next`: what to do next, and the command for it.
+    pub fn end(&self, run: &Run, next: &[(String, Option<String>)]) -> String {
         let text = match self.layout {
             Layout::Nothing => end::result(run, &self.style),
             Layout::Single | Layout::Rows(_) | Layout::Blocks => {
                 let is_walk = matches!(self.layout, Layout::Rows(_));
                 let walked = if is_walk { walk::beside(run, &self.style) } else { String::new() };
-                format!("{walked}\n{}", end::lines(run, &self.style))
+                format!("{walked}\n{}{}", end::lines(run, &self.style), end::next(next, &self.style))
             }
         };
         self.style.in_letters(text)
@@ -98,5 +98,5 @@ pub fn text(run: &Run, style: &Style) -> String {
     for step in &run.steps {
         text += &printer.step(run, step);
     }
-    text + &printer.end(run)
+    text + &printer.end(run, &[])
 }

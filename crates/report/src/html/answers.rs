@@ -42,7 +42,7 @@ fn result(run: &Run, conclusion: &Conclusion) -> Answer {
     Answer { question: "Result", answer, detail: detail.collect::<Vec<_>>().join("; "), tone }
 }
 
-/// The cause that held the load back.
+/// The owner of what held the load back, and the cause.
 fn why(conclusion: &Conclusion) -> Answer {
     let found = conclusion.breaks.cause.as_ref().or(conclusion.how_much.cause.as_ref());
     let (answer, detail) = match found {
@@ -72,7 +72,7 @@ fn arrives(run: &Run) -> Answer {
     Answer { question, answer: answer.into(), detail: detail.into(), tone }
 }
 
-/// The caveats that weaken the metrics.
+/// The number of caveats, and the first of them.
 fn caveats(run: &Run) -> Answer {
     let trust = &run.verdict.trust;
     let limited = conclusion::is_untrusted(run)

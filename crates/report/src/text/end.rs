@@ -23,7 +23,7 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     let mut lines = Vec::new();
     match (run.scenario, style.words) {
         (Scenario::Echo, Words::Wsdemo) => lines.extend(run.steps.last().map(wsdemo_table)),
-        (Scenario::Http, _) if style.detail == Detail::Full => {
+        (Scenario::Http, words) if style.detail == Detail::Full || words != Words::Own => {
             lines.extend(run.steps.last().map(super::http::table))
         }
         (Scenario::Broadcast, Words::WebsocketBench(_)) => lines.extend(missing_line(run)),
@@ -56,6 +56,19 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Suggestions with their commands, which are never folded: they are copied as they stand.
+pub(super) fn next(next: &[(String, Option<String>)], style: &Style) -> String {
+    let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
+    let unfolded = Style { columns: None, ..*style };
+    let commands = Rows { style: &unfolded, ..rows };
+    let labels = ["NEXT"].into_iter().chain(iter::repeat(""));
+    let lines = labels.zip(next).flat_map(|(label, (what, command))| {
+        let command = command.as_ref().map(|command| commands.row("", command));
+        [Some(rows.row(label, what)), command].into_iter().flatten()
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
 /// The one line that is forwarded, ending in a newline.
 pub(super) fn result(run: &Run, style: &Style) -> String {
     let conclusion = conclusion::conclude(run);
@@ -68,7 +81,7 @@ pub(super) fn result(run: &Run, style: &Style) -> String {
     rows.painted("RESULT", &conclusion.result(), Some(colour)) + "\n"
 }
 
-/// The caveats that weaken the metrics, each once.
+/// Caveats, each once.
 fn caveats(run: &Run) -> Vec<(&'static str, String)> {
     let trust = &run.verdict.trust;
     let mut told: Vec<String> = trust.iter().take(CAVEATS_MAX).map(ToString::to_string).collect();

@@ -12,16 +12,16 @@ use crate::text::row::Rows;
 use crate::text::told::{self, others};
 use crate::text::{absences, says};
 
-/// The column at which the values of checks and resources begin.
+/// The column where the values of checks and resources begin.
 const LABEL_WIDTH: usize = 11;
-/// The column at which the values of latencies begin: `last receiver` has 13 letters.
+/// The column where latencies begin: `last receiver` has 13 letters.
 const METRIC_WIDTH: usize = 14;
 /// The width of a latency: `≥ 6.93s?` and what keeps it apart.
 const CELL_WIDTH: usize = 9;
 /// The width of a number of samples: `1,000,000`.
 const COUNT_WIDTH: usize = 11;
 
-/// The text where nothing of it was counted.
+/// The words of a step in which none of these was counted.
 const CLEAN: &str = ", nothing lost, duplicated, out of order or corrupt";
 
 const COLUMNS: [(&str, f64); 5] =
@@ -39,7 +39,7 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     parts.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// The checks: what was to happen and what did, with ✓ or ✗ where a limit is on it.
+/// A line for each thing that was to happen: ✓ or ✗ where a limit is on it, and what did happen.
 fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     let rows = Rows { style, indent: 0, label: LABEL_WIDTH + 2 };
     let line = |check: Option<Check>, label: &str, text: &str| {
@@ -80,7 +80,7 @@ fn connected(step: &Step) -> String {
     format!("{} of {}{rate}{again}{others}", count(connected), count(all))
 }
 
-/// The messages that were due and came; and that nothing else did, or what.
+/// Messages due and received, and everything that came otherwise.
 fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     let counts = &step.counts;
     if !counts.has_messages() {
@@ -99,7 +99,7 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     Some((label, format!("{received} of {expected}{clean}{statuses}{others}")))
 }
 
-/// The messages that the server sent by itself, and how often each client heard something.
+/// The number and rate of the server's pushes, altogether and per client.
 fn pushes(step: &Step) -> Option<String> {
     let (per_s, clients) = (step.pushed_per_s()?, step.usable.unwrap_or(step.clients).max(1));
     let (all, each) = (rate(per_s, ""), rate(per_s / clients as f64, ""));
@@ -107,7 +107,7 @@ fn pushes(step: &Step) -> Option<String> {
     Some(format!("{} at {all}, {each} to each client{others}", count(step.counts.pushed)))
 }
 
-/// The messages sent and completed a second; in an open model, of those asked for.
+/// Messages completed per second; in an open model, of the rate that was asked.
 fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let sends = scenario.facts().sends;
     let completed = step.rates.achieved_per_s?;

@@ -6,7 +6,7 @@ use stats::{Count, CountOf, Counts, Timed};
 
 use crate::step_table::sizes_of_rooms;
 
-/// The scenario and its target: `throng broadcast · json · ws://127.0.0.1:9000/ws`.
+/// The verb, the protocol and the target: `throng broadcast · json · ws://127.0.0.1:9000/ws`.
 pub(super) fn head(run: &Run) -> String {
     let protocol = Some(&run.dialect).filter(|_| run.scenario.facts().has_dialects);
     let server = run.target.name.as_ref().map(|name| match &run.target.version {
@@ -19,7 +19,7 @@ pub(super) fn head(run: &Run) -> String {
     results::format::printable(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")) + "\n"
 }
 
-/// The load asked of a step: `200 clients · open model, 50.0 messages/s · 10.0s`.
+/// The load that was asked of a step: `200 clients · open model, 50.0 messages/s · 10.0s`.
 pub(super) fn load(scenario: Scenario, step: &Step) -> String {
     let facts = scenario.facts();
     let model = match step.rates.asked_per_s {
@@ -67,7 +67,7 @@ fn shown(step: &Step) -> &'static [Timed] {
     }
 }
 
-/// The counts that the sentence is not about, as far as they are above zero.
+/// The counts that the sentence leaves out, as far as there are any.
 pub(super) fn others(counts: &Counts, of: CountOf) -> String {
     let said = |(counted, &n): (Count, &u64)| {
         let words = counted.facts().words.filter(|_| n > 0 && counted.facts().of == of)?;
@@ -85,13 +85,13 @@ pub(super) fn errors(step: &Step) -> Vec<String> {
     errors.collect()
 }
 
-/// The owners of the time of the slow messages, with the programs that had the CPU that was waited for.
+/// The owners of the slow messages' time, with the programs that had the CPU that was waited for.
 pub(super) fn slow_time(step: &Step) -> Option<String> {
     let (from_ns, owners) = verdict::slow_time(step)?;
     Some(format!("{} or longer: {}", duration(from_ns), owners.told(step)))
 }
 
-/// Usage by owner; a generator that is known stands beside a server that is not seen.
+/// CPU and memory of server and generator; a generator that is known stands beside a server that is not seen.
 pub(super) fn resources(step: &Step) -> Vec<(&'static str, String)> {
     let server = step.server.as_ref().map(server_use).filter(|text| !text.is_empty());
     let generator = step.generator.as_ref().map(generator_use).filter(|text| !text.is_empty());

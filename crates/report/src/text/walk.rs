@@ -11,7 +11,7 @@ use crate::text::row::Rows;
 use crate::text::told;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)];
-/// The column at which a row's reasons begin, below its clients.
+/// The column where a row's reasons begin, below its clients.
 const REASON_INDENT: usize = 3;
 
 /// The metric of the rows: that of whatever came to others, else the one by which steps are judged.
@@ -51,7 +51,7 @@ fn cells(sign: &str, clients: &str, rate: &str, values: [String; 4], came: &str,
     format!("{sign}{clients:>10}{rate:>11}{values}{came:>8}{cpu:>12}").trim_end().to_owned()
 }
 
-/// The share of what was due; never all of it where something is missing.
+/// The share of messages due that came; below 100% where one is missing.
 fn came(step: &Step) -> String {
     let (received, expected) = (step.counts.received, step.counts.expected);
     match expected {
@@ -67,7 +67,7 @@ fn cpu(step: &Step) -> String {
     server.cpu_percent_mean.map(|cpu| format!("{:.0}%", cpu / cores)).unwrap_or_default()
 }
 
-/// Facts that are the same for all rows, or best told of the one that stands for the run.
+/// Errors, resources and slow time of the step that stands for the run.
 pub(super) fn beside(run: &Run, style: &Style) -> String {
     let Some(step) = heaviest_kept(run).or(run.steps.last()) else { return String::new() };
     let rows = Rows { style, indent: 0, label: 11 };

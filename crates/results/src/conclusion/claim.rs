@@ -21,7 +21,7 @@ pub enum Tone {
     Bad,
 }
 
-/// The statement of a claim about a load.
+/// Verdict of a claim on its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Its limits were kept.
@@ -48,7 +48,7 @@ impl Status {
 pub struct Claim {
     /// Its stable name: `held.clients`.
     pub key: &'static str,
-    /// The statement about its load.
+    /// The verdict on its load.
     pub status: Status,
     /// The load that it is about: `300 clients`.
     pub load: Option<String>,
@@ -144,7 +144,7 @@ impl Claim {
     }
 }
 
-/// The cause that held something back, by its owner's name where it has one.
+/// A cause, by its owner's name where it has one.
 pub(super) fn named(found: &Found) -> String {
     match found.bottleneck {
         Bottleneck::None | Bottleneck::Unknown => found.cause.to_string(),

@@ -1,4 +1,4 @@
-//! Findings that anybody would notice of a load that passed, without having set a limit on it.
+//! Slowness that anybody would notice in a load that passed, without having set a limit on it.
 
 use stats::Timed;
 

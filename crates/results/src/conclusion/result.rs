@@ -5,7 +5,7 @@ use super::claim::{Status, named};
 use crate::judgement::Bottleneck;
 
 impl Conclusion {
-    /// The run's statement about the load that was asked for.
+    /// The status of the load that was asked for.
     pub fn status(&self) -> Status {
         match (self.how_much.status, self.breaks.status) {
             // Nothing is known of any load.

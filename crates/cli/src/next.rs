@@ -1,0 +1,328 @@
+//! The command to type next, chosen by what happened: the run's own command line with a flag more, or another value.
+
+use std::sync::OnceLock;
+
+use clap::{Arg, Command};
+use results::conclusion::{self, Conclusion, Status, heaviest_kept};
+use results::finding::{Cause, Caveat, Loss};
+use results::{Bottleneck, Run, Scenario, Step, command_line};
+
+/// The program's command line, whose flags and verbs are proposed.
+static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
+/// Suggestions that are printed; with more, none is the next.
+const SHOWN_MAX: usize = 2;
+/// A duration long enough for the kernel's ticks of CPU time, and for a reader to believe it.
+const DURATION: &str = "10s";
+/// A duration to hold a capacity for before anybody relies on it.
+const CONFIRMED_FOR: &str = "60s";
+/// A wait for copies that are still on their way.
+const DRAIN_TIMEOUT: &str = "60s";
+/// A wait for a client that a slow login keeps.
+const CONNECT_TIMEOUT: &str = "10s";
+/// The longest duration that is proposed to get enough samples.
+const DURATION_S_MAX: f64 = 600.0;
+/// Clients above which more are nothing to type without a thought: a process here has 20,000 files.
+const CLIENTS_MAX: u64 = 10_000;
+/// The share of what a closed loop reached that an open one can be expected to hold.
+const HELD_SHARE: f64 = 0.8;
+
+/// Something to do, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Next {
+    /// Its stable name.
+    key: &'static str,
+    /// Its purpose: `find the limit`.
+    what: String,
+    /// The words to type, where a command does it.
+    words: Option<Vec<String>>,
+}
+
+type Rule = fn(&Run, &Conclusion) -> Option<Next>;
+
+/// Rules that each speak of something that happened, the most urgent first.
+const RULES: [Rule; 15] = [
+    log_in,
+    enlarge_pool,
+    leave_out_sender,
+    wait_for_copies,
+    connect_slower,
+    measure_longer,
+    move_generator,
+    search_below,
+    try_fewer,
+    take_more_samples,
+    add_clients_for_memory,
+    confirm_capacity,
+    search_beyond,
+    search_above,
+    hold_rate,
+];
+
+/// Names the program's command line, once.
+pub(crate) fn begin(grammar: fn() -> Command) {
+    GRAMMAR.get_or_init(|| grammar);
+}
+
+/// The lines below NEXT: what to do, and a command that does it. Only commands that the command line takes are proposed.
+pub(crate) fn lines(run: &Run) -> Vec<(String, Option<String>)> {
+    chosen(run).into_iter().map(|next| (next.what, next.words.map(|words| command_line(&words)))).collect()
+}
+
+fn chosen(run: &Run) -> Vec<Next> {
+    let conclusion = conclusion::conclude(run);
+    if run.steps.iter().any(Step::was_interrupted) || run.steps.is_empty() {
+        return Vec::new();
+    }
+    let Some(grammar) = GRAMMAR.get() else { return Vec::new() };
+    let is_taken = |words: &Vec<String>| grammar().try_get_matches_from(words).is_ok();
+    let is_taken = |next: &Next| next.words.as_ref().is_none_or(is_taken);
+    RULES.iter().filter_map(|rule| rule(run, &conclusion)).filter(is_taken).take(SHOWN_MAX).collect()
+}
+
+/// The run's command line, to be changed by the names that its verb's flags have.
+struct Line {
+    verb: Command,
+    words: Vec<String>,
+}
+
+impl Line {
+    /// `None` where a secret is not written out: what is typed as printed would not work.
+    fn of(run: &Run) -> Option<Line> {
+        let verb = GRAMMAR.get()?().find_subcommand(run.command.get(1)?)?.clone();
+        let has_secret = run.command.iter().any(|word| word.contains("***"));
+        (!has_secret).then(|| Line { verb, words: run.command.clone() })
+    }
+
+    fn flag(&self, long: &str) -> Option<Arg> {
+        self.verb.get_arguments().find(|arg| arg.get_long() == Some(long)).cloned()
+    }
+
+    /// All spellings of a flag.
+    fn names(flag: &Arg) -> Vec<String> {
+        let aliases = flag.get_all_aliases().unwrap_or_default();
+        let longs = flag.get_long().into_iter().chain(aliases).map(|long| format!("--{long}"));
+        let shorts = flag.get_short_and_visible_aliases().unwrap_or_default();
+        longs.chain(shorts.into_iter().map(|short| format!("-{short}"))).collect()
+    }
+
+    /// Takes a flag out, with its value; no matter if it is not there.
+    fn without(mut self, long: &str) -> Self {
+        let Some(flag) = self.flag(long) else { return self };
+        let (names, takes_value) = (Line::names(&flag), flag.get_action().takes_values());
+        let mut words = std::mem::take(&mut self.words).into_iter();
+        while let Some(word) = words.next() {
+            if names.contains(&word) {
+                if takes_value {
+                    words.next();
+                }
+            } else if !names
+                .iter()
+                .any(|name| word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+            {
+                self.words.push(word);
+            }
+        }
+        self
+    }
+
+    /// Gives a flag this value; `None` where the verb has no such flag.
+    fn with(self, long: &str, value: impl ToString) -> Option<Self> {
+        self.flag(long)?;
+        let mut line = self.without(long);
+        line.words.extend([format!("--{long}"), value.to_string()]);
+        Some(line)
+    }
+
+    /// Adds a flag that has no value.
+    fn switched(self, long: &str) -> Option<Self> {
+        self.flag(long)?;
+        let mut line = self.without(long);
+        line.words.push(format!("--{long}"));
+        Some(line)
+    }
+
+    /// Gives the number of clients, by whichever name the verb has for them.
+    fn with_clients(self, clients: u64) -> Option<Self> {
+        let long = ["clients", "connections"].into_iter().find(|long| self.flag(long).is_some())?;
+        self.with(long, clients)
+    }
+
+    fn to(self, key: &'static str, what: impl Into<String>) -> Next {
+        Next { key, what: what.into(), words: Some(self.words) }
+    }
+}
+
+/// The step whose failure the run is about.
+fn failed(run: &Run) -> Option<&Step> {
+    results::verdict::lightest_broken(&run.steps, &run.verdict)
+}
+
+fn losses(run: &Run) -> Vec<Loss> {
+    failed(run).map(|step| conclusion::failings(run.scenario, step)).unwrap_or_default()
+}
+
+fn cause(run: &Run) -> Option<&Cause> {
+    run.verdict.bottleneck.as_ref().map(|found| &found.cause)
+}
+
+/// Whether the verb goes up in steps, or can.
+fn has_steps(run: &Run) -> bool {
+    matches!(run.scenario, Scenario::Echo | Scenario::Broadcast)
+}
+
+fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
+    let is_refusal =
+        |text: &str| ["HTTP 401", "HTTP 403", "unauthorized"].iter().any(|word| text.contains(word));
+    let mut errors = run.steps.iter().flat_map(|step| step.errors.iter());
+    errors.find(|(_, error)| is_refusal(&error.example))?;
+    let what = "log in as users do: -H, --token, or [[login]] in an app file, which this writes:";
+    let words = vec![run.command.first()?.clone(), "init".to_owned()];
+    Some(Next { key: "log_in", what: what.into(), words: Some(words) })
+}
+
+fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
+    let Cause::GeneratorPool { slots, needed, .. } = *cause(run)? else { return None };
+    let clients = run.steps.last()?.clients;
+    let line = Line::of(run)?.with_clients((clients * needed).div_ceil(slots.max(1)))?;
+    Some(line.to("enlarge_pool", "give the rate enough connections:"))
+}
+
+fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {
+    losses(run).into_iter().find(|loss| matches!(loss, Loss::MissingOne { .. }))?;
+    Some(Line::of(run)?.with("to", "others")?.to("leave_out_sender", "expect no copy at the sender:"))
+}
+
+fn wait_for_copies(run: &Run, _: &Conclusion) -> Option<Next> {
+    losses(run).into_iter().find(|loss| matches!(loss, Loss::StillToCome { .. }))?;
+    let line = Line::of(run)?.with("drain-timeout", DRAIN_TIMEOUT)?;
+    Some(line.to("wait_for_copies", "wait longer for what is on its way:"))
+}
+
+/// Half of the rate at which clients did connect leaves a server time for each.
+fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
+    let timed_out = |loss: &Loss| match loss {
+        Loss::Clients { errors, .. } => errors.0.iter().any(|(kind, _)| kind == "connect_timeout"),
+        _ => false,
+    };
+    losses(run).iter().find(|loss| timed_out(loss))?;
+    let step = failed(run)?;
+    let connected_s = step.connecting.last().map(|second| second.t_ns as f64 / 1e9).filter(|&s| s > 0.0);
+    let per_s = step.counts.connected as f64 / connected_s.unwrap_or(1.0);
+    let line = Line::of(run)?.with("connect-rate", (per_s / 2.0).max(1.0).round() as u64)?;
+    let line = line.with("connect-timeout", CONNECT_TIMEOUT)?;
+    Some(line.to("connect_slower", "connect as users do, and wait longer for each:"))
+}
+
+fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
+    let Cause::TooBrief { .. } = cause(run)? else { return None };
+    let line = Line::of(run)?.without("sample-size").with("duration", DURATION)?;
+    Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
+}
+
+fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let found = conclusion.breaks.cause.as_ref().filter(|_| conclusion.breaks.status == Status::Unclear)?;
+    let is_here = matches!(found.bottleneck, Bottleneck::Generator | Bottleneck::Machine);
+    let what = "give the generator a machine of its own: throng agent there, --fleet here (docs/FLEET.md)";
+    is_here.then(|| Next { key: "move_generator", what: what.into(), words: None })
+}
+
+/// A search from a tenth of what failed finds what passes in a few steps.
+fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    if conclusion.status() != Status::Failed || !has_steps(run) || run.verdict.capacity.is_some() {
+        return None;
+    }
+    let clients = failed(run)?.clients;
+    let line = searching(run, (clients / 10).max(1))?.with("max-clients", clients)?;
+    Some(line.to("search_below", "find how many clients pass:"))
+}
+
+/// The command line with a search that begins at so many clients, in steps of as many.
+fn searching(run: &Run, from: u64) -> Option<Line> {
+    let line = ["clients", "total-steps"].into_iter().fold(Line::of(run)?, Line::without);
+    line.with("initial-clients", from)?.with("step-size", from)?.switched("search")
+}
+
+fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let clients = failed(run)?.clients;
+    if conclusion.status() != Status::Failed || has_steps(run) || clients < 2 {
+        return None;
+    }
+    Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))
+}
+
+/// As many samples as are needed, and a fifth more for what comes late.
+fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let step = heaviest_kept(run).filter(|_| conclusion.status() == Status::Passed)?;
+    let lacks = run.verdict.trust.iter().find_map(|caveat| match caveat.low {
+        Caveat::Samples { samples, needed, .. } => Some(needed as f64 / samples.max(1) as f64),
+        _ => None,
+    })?;
+    let seconds = (step.duration_ns as f64 / 1e9 * lacks * 1.2).ceil();
+    let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?.without("sample-size");
+    Some(
+        line.with("duration", format!("{seconds}s"))?
+            .to("take_more_samples", "measure for long enough to trust the percentiles:"),
+    )
+}
+
+fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let is_unclear = |caveat: &Caveat| {
+        matches!(caveat, Caveat::MemoryFewReadings { .. } | Caveat::MemoryFlat | Caveat::MemoryOneLoad { .. })
+    };
+    run.verdict.trust.iter().find(|caveat| is_unclear(&caveat.low))?;
+    let clients = run.steps.last()?.clients * 10;
+    if conclusion.status() != Status::Passed || clients > CLIENTS_MAX {
+        return None;
+    }
+    Some(
+        Line::of(run)?
+            .with_clients(clients)?
+            .to("add_clients_for_memory", "see what a client costs in memory:"),
+    )
+}
+
+fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let capacity = run.verdict.capacity.filter(|capacity| !capacity.at_least)?;
+    if conclusion.status() != Status::Passed {
+        return None;
+    }
+    let of_search = ["search", "initial-clients", "step-size", "max-clients", "total-steps"];
+    let line = of_search.into_iter().fold(Line::of(run)?, Line::without);
+    let line = line.with_clients(capacity.clients)?.with("duration", CONFIRMED_FOR)?;
+    Some(line.to("confirm_capacity", "hold it for a minute before you rely on it:"))
+}
+
+/// A search that ended where everything passed goes on to ten times as many.
+fn search_beyond(run: &Run, _: &Conclusion) -> Option<Next> {
+    let capacity = run.verdict.capacity.filter(|capacity| capacity.at_least)?;
+    let line = Line::of(run)?.with("initial-clients", capacity.clients)?;
+    let line = line.with("step-size", capacity.clients)?.with("max-clients", capacity.clients * 10)?;
+    Some(line.to("search_beyond", "look further up:"))
+}
+
+fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let step = heaviest_kept(run)?;
+    if conclusion.status() != Status::Passed || run.verdict.capacity.is_some() {
+        return None;
+    }
+    if has_steps(run) {
+        return Some(searching(run, step.clients)?.to("search_above", "find the limit:"));
+    }
+    let more = step.clients * 10;
+    let is_of_clients = matches!(run.scenario, Scenario::Idle | Scenario::Storm) && more <= CLIENTS_MAX;
+    let line = Line::of(run).filter(|_| is_of_clients)?;
+    Some(line.with_clients(more)?.to("search_above", "try ten times as many:"))
+}
+
+/// The rate that a closed loop reached is none that users may have: each request waited for an answer.
+fn hold_rate(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let rates = &heaviest_kept(run)?.rates;
+    let is_closed = run.scenario == Scenario::Http && rates.asked_per_s.is_none();
+    let reached = rates.achieved_per_s.filter(|_| is_closed && conclusion.status() == Status::Passed)?;
+    let line =
+        Line::of(run)?.without("amount").with("rate", (reached * HELD_SHARE).max(1.0).round() as u64)?;
+    Some(line.to("hold_rate", "see latencies at a rate that does not wait for answers:"))
+}
+
+#[cfg(test)]
+mod tests;

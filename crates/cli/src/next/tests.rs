@@ -1,0 +1,154 @@
+use results::finding::quantity::{Ns, Quantile};
+use results::{LimitOutcome, Rates, Verdict};
+use stats::{Capacity, Counts};
+
+use clap::CommandFactory;
+
+use super::*;
+use crate::Cli;
+
+/// A run of this command line with one step, which has passed.
+fn run(line: &str, change: impl FnOnce(&mut Step)) -> Run {
+    begin(Cli::command);
+    let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let scenario = command[1].parse().unwrap();
+    let mut step = Step { clients: 100, usable: Some(100), duration_ns: 10_000_000_000, ..Step::default() };
+    step.rates = Rates { achieved_per_s: Some(500.0), ..Rates::default() };
+    change(&mut step);
+    let steps = vec![step];
+    Run { command, scenario, verdict: results::verdict::conclude(&steps), steps, ..Run::default() }
+}
+
+fn broken(step: &mut Step, standing: &str, counts: Counts) {
+    step.counts = Counts { connects: 100, connected: 100, ..counts };
+    let limit =
+        LimitOutcome { limit: standing.into(), passed: false, actual: Some(1.0), ..LimitOutcome::default() };
+    step.standing.push(limit);
+}
+
+/// The keys of what is proposed, and the first command.
+fn proposed(run: &Run) -> (Vec<&'static str>, String) {
+    let chosen = chosen(run);
+    let first = chosen.first().and_then(|next| next.words.as_deref()).map(command_line);
+    (chosen.iter().map(|next| next.key).collect(), first.unwrap_or_default())
+}
+
+#[test]
+fn passed_load_is_followed_by_search() {
+    let (keys, command) = proposed(&run("throng echo ws://h/ --clients=100 --rate 500 -q", |_| {}));
+    assert_eq!(keys, ["search_above"]);
+    let expected = "throng echo ws://h/ --rate 500 -q --initial-clients 100 --step-size 100 --search";
+    assert_eq!(command, expected);
+    let (keys, command) = proposed(&run("throng idle ws://h/ --clients 100", |_| {}));
+    assert_eq!((&keys[..], &*command), (&["search_above"][..], "throng idle ws://h/ --clients 1000"));
+    let (keys, command) = proposed(&run("throng http http://h/ -c 100 -d 5s", |_| {}));
+    assert_eq!((&keys[..], &*command), (&["hold_rate"][..], "throng http http://h/ -c 100 -d 5s --rate 400"));
+}
+
+#[test]
+fn failed_load_is_followed_by_search_below() {
+    let missing = |step: &mut Step| {
+        broken(
+            step,
+            "missing==0",
+            Counts { sent: 10, expected: 1_000, received: 900, missing: 100, ..Counts::default() },
+        );
+    };
+    let (keys, command) = proposed(&run("throng broadcast ws://h/ --clients 100", missing));
+    let expected = "throng broadcast ws://h/ --initial-clients 10 --step-size 10 --search --max-clients 100";
+    assert_eq!((&keys[..], &*command), (&["search_below"][..], expected));
+    let (keys, command) = proposed(&run("throng http http://h/ -c 100", missing));
+    assert_eq!((&keys[..], &*command), (&["try_fewer"][..], "throng http http://h/ --connections 50"));
+}
+
+#[test]
+fn sender_without_copy_is_left_out() {
+    let run = run("throng broadcast ws://h/ --clients 100", |step| {
+        let counts = Counts { sent: 20, expected: 2_000, received: 1_980, missing: 20, ..Counts::default() };
+        broken(step, "missing==0", counts);
+    });
+    let (keys, command) = proposed(&run);
+    assert_eq!(keys[0], "leave_out_sender");
+    assert_eq!(command, "throng broadcast ws://h/ --clients 100 --to others");
+}
+
+#[test]
+fn timeouts_while_connecting_lower_the_rate() {
+    let run = run("throng broadcast ws://h/ --clients 100 --connect-timeout 2s", |step| {
+        broken(step, "unusable==0", Counts::default());
+        (step.usable, step.reached, step.counts.connected) = (Some(60), Some(60), 60);
+        (0..40).for_each(|_| step.errors.add("connect_timeout", 0, "not ready after 2s"));
+    });
+    let (keys, command) = proposed(&run);
+    assert_eq!(keys, ["connect_slower", "search_below"]);
+    let expected = "throng broadcast ws://h/ --clients 100 --connect-rate 30 --connect-timeout 10s";
+    assert_eq!(command, expected);
+}
+
+#[test]
+fn refused_clients_are_told_to_log_in() {
+    let run = run("throng echo ws://h/ --clients 100", |step| {
+        broken(step, "unusable==0", Counts::default());
+        (step.usable, step.reached, step.counts.connected) = (Some(0), Some(0), 0);
+        step.errors.add("http_status", 0, "HTTP 401 Unauthorized");
+    });
+    assert_eq!(proposed(&run).0[0], "log_in");
+    assert_eq!(proposed(&run).1, "throng init");
+}
+
+#[test]
+fn few_samples_are_followed_by_a_longer_run() {
+    let mut run = run("throng broadcast ws://h/ --clients 100 -d 10s", |_| {});
+    run.verdict.trust.push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
+    let (keys, command) = proposed(&run);
+    assert_eq!(keys, ["take_more_samples", "search_above"]);
+    assert_eq!(command, "throng broadcast ws://h/ --clients 100 --duration 24s");
+}
+
+#[test]
+fn capacity_is_confirmed_or_looked_for_further_up() {
+    let mut run = run("throng echo ws://h/ --search --initial-clients 50 --step-size 50", |_| {});
+    let found = Capacity {
+        clients: 100,
+        low: 95,
+        high: 105,
+        confidence: 0.95,
+        at_least: false,
+        contradicted_by: None,
+    };
+    run.verdict = Verdict { capacity: Some(found), ..run.verdict };
+    let (keys, command) = proposed(&run);
+    assert_eq!(
+        (&keys[..], &*command),
+        (&["confirm_capacity"][..], "throng echo ws://h/ --clients 100 --duration 60s")
+    );
+    run.verdict.capacity = Some(Capacity { at_least: true, ..found });
+    let (keys, command) = proposed(&run);
+    let expected = "throng echo ws://h/ --search --initial-clients 100 --step-size 100 --max-clients 1000";
+    assert_eq!((&keys[..], &*command), (&["search_beyond"][..], expected));
+}
+
+#[test]
+fn causes_have_their_own_commands() {
+    let mut run = run("throng http http://h/ -c 10 --rate 500", |_| {});
+    let pool = Cause::GeneratorPool { waited: 50, of: 100, slots: 10, needed: 35, service: Ns(70_000_000) };
+    run.steps[0].clients = 10;
+    run.verdict.bottleneck = Some(pool.into());
+    let (keys, command) = proposed(&run);
+    assert_eq!((keys[0], &*command), ("enlarge_pool", "throng http http://h/ --rate 500 --connections 35"));
+    run.verdict.bottleneck = Some(Cause::TooBrief { duration: Ns(3_000_000) }.into());
+    let (keys, command) = proposed(&run);
+    assert_eq!(
+        (keys[0], &*command),
+        ("measure_longer", "throng http http://h/ -c 10 --rate 500 --duration 10s")
+    );
+}
+
+#[test]
+fn nothing_is_proposed_that_cannot_be_typed() {
+    let secret = run("throng echo ws://h/ --clients 100 --token ***", |_| {});
+    assert_eq!(proposed(&secret).0, [""; 0]);
+    let mut interrupted = run("throng echo ws://h/ --clients 100", |_| {});
+    interrupted.steps[0].interrupted = Some(results::Interrupted::Loading);
+    assert_eq!(proposed(&interrupted).0, [""; 0]);
+}
