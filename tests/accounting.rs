@@ -51,7 +51,7 @@ fn timed_loops_have_their_duration_as_window() {
 }
 
 #[test]
-fn a_rate_that_was_answered_only_in_the_drain_was_not_achieved() {
+fn rates_answered_while_draining_were_missed() {
     let server = Server::start(&["--threads", "1", "--fault", "service=10ms"]);
     let outcome =
         outcome(&server, "echo --clients 10 --rate 400 -d 2s --limit rate>=350/s --limit missing==0");
@@ -96,7 +96,7 @@ fn messages_after_the_window_miss_the_rate() {
 }
 
 #[test]
-fn a_drain_that_is_asked_for_is_waited_for() {
+fn requested_drains_are_waited_out() {
     let server = Server::start(&["--fault", "delay=5s"]);
     let echo = outcome(&server, "echo --clients 5 --rate 20 -d 1s --drain-timeout 30s");
     let http = requests(|p| p.answer_after(Duration::from_secs(5)), "-c 20 -R 20 -d 1s --drain-timeout 30s");
@@ -119,7 +119,7 @@ fn stragglers_are_no_error_of_the_next_step() {
 }
 
 #[test]
-fn requests_that_wait_for_a_connection_are_counted_and_were_not_sent_in_time() {
+fn requests_waiting_for_connections_are_late() {
     // Five connections can do 25 requests per second of 200 ms: of each client's, all but the first have to wait.
     let outcome = requests(|p| p.answer_after(Duration::from_millis(200)), "-c 5 -R 50 -d 2s --threads 1");
     let (step, of) = (step(&outcome), |name| sum_of(&outcome.json(), name));
@@ -143,7 +143,7 @@ fn requests_that_wait_for_a_connection_are_counted_and_were_not_sent_in_time() {
 }
 
 #[test]
-fn requests_that_never_went_out_are_missing_and_not_sent() {
+fn unsent_requests_are_missing() {
     let outcome = requests(|p| p.hold(), "-c 2 -R 20 -d 1s --drain-timeout 300ms");
     let of = |name| sum_of(&outcome.json(), name);
     assert_eq!((of("sent"), of("waited")), (2, 18), "{outcome}");
@@ -167,7 +167,7 @@ fn a_post_is_asked_once() {
 }
 
 #[test]
-fn messages_of_any_size_that_is_allowed_come_back_whole() {
+fn messages_of_any_size_come_back_whole() {
     let server = Server::start(&["--max-message", "32MiB", "--max-backlog", "64MiB"]);
     for words in [
         "echo --payload 8MiB --clients 2 -c 2 -s 6",

@@ -23,7 +23,7 @@ fn said(outcomes: &[Outcome]) -> String {
 }
 
 #[test]
-fn a_release_is_installed_a_server_started_measured_and_stopped() {
+fn action_installs_starts_measures_and_stops() {
     let (repository, comments) = (Repository::new(""), Comments::default());
     let releases = tempfile::tempdir().unwrap();
     release(releases.path());
@@ -47,7 +47,7 @@ fn a_release_is_installed_a_server_started_measured_and_stopped() {
 }
 
 #[test]
-fn a_release_that_is_not_what_its_checksums_say_is_not_run() {
+fn releases_with_wrong_checksums_do_not_run() {
     let (repository, comments) = (Repository::new(""), Comments::default());
     let folder = tempfile::tempdir().unwrap();
     release(folder.path());
@@ -69,7 +69,7 @@ fn a_release_that_is_not_what_its_checksums_say_is_not_run() {
 }
 
 #[test]
-fn a_broken_limit_fails_the_job_and_the_comment_is_written_anew() {
+fn broken_limits_fail_the_job() {
     let (repository, comments) = (Repository::new("").installed(), Comments::default());
     let run = |limit: &str| {
         let command = format!(
@@ -90,7 +90,7 @@ fn a_broken_limit_fails_the_job_and_the_comment_is_written_anew() {
 }
 
 #[test]
-fn a_branch_that_is_slower_than_main_fails_the_job() {
+fn slower_branches_fail_the_job() {
     let (repository, comments) = (Repository::new("--fault delay=1500ms").installed(), Comments::default());
     let job = repository.job(&comments);
     let inputs = [("baseline", "main"), ("prepare", "bin/setup"), ("fail-if", "p50 slower by 10%")];
@@ -127,7 +127,7 @@ fn undecided_comparisons_pass_by_default() {
 }
 
 #[test]
-fn a_server_that_does_not_start_is_said_with_its_last_words() {
+fn failed_starts_show_the_servers_output() {
     let (repository, comments) = (Repository::new("").installed(), Comments::default());
     let job = repository.job(&comments);
     let inputs = [("serve", "echo no database; exit 1"), ("wait-for", "1s")];

@@ -97,7 +97,7 @@ fn assert_complete(results: &Value, expected: u64) {
 }
 
 #[test]
-fn questions_are_answered_and_lines_reach_the_whole_room() {
+fn answers_and_room_messages_of_a_chat() {
     let Some(chat) = Chat::start(&[]) else { return };
     let dialect = example().join("app.toml");
     let echo = chat.results("echo", &dialect, &["--concurrent", "20", "--sample-size", "1000"]);

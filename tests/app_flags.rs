@@ -41,7 +41,7 @@ fn counts(outcome: &Outcome) -> [u64; 4] {
 }
 
 #[test]
-fn the_protocols_that_name_messages_take_a_name_and_a_body() {
+fn named_protocols_take_name_and_body() {
     let server = Server::start(&[]);
     let at = |path: &str| format!("ws://{}{path}", server.address);
     let ten = ["--clients", "10", "--rate", "50", "--duration", "1s"];
@@ -61,7 +61,7 @@ fn the_protocols_that_name_messages_take_a_name_and_a_body() {
 }
 
 #[test]
-fn the_chat_of_socket_io_s_tutorial_needs_nothing_but_the_name() {
+fn socketio_tutorial_chat_needs_only_the_name() {
     let scripts = match Scripts::install_in("examples", "socketio-chat") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("the chat of Socket.IO's tutorial", &why),

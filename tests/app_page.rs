@@ -101,7 +101,7 @@ fn its_commands_run_as_printed() {
 }
 
 #[test]
-fn its_limits_and_rules_are_on_what_its_roles_have() {
+fn limits_of_the_page_match_its_roles() {
     let (folder, server) = (folder(), Server::start(&[]));
     let roles = page().blocks("toml").into_iter().find(|file| file.contains("[[role]]")).unwrap();
     fs::write(folder.path().join("app.toml"), roles).unwrap();
@@ -146,7 +146,7 @@ fn its_several_kinds_are_published_as_printed() {
 }
 
 #[test]
-fn its_examples_are_there_and_started_as_their_pages_say() {
+fn examples_of_the_page_exist_and_start() {
     for line in page().commands().iter().filter(|line| line.contains("examples/")) {
         let words = words(line);
         let file = words.iter().find(|word| word.starts_with("examples/")).unwrap();

@@ -101,7 +101,7 @@ fn socket_io_answers_by_its_callbacks() {
 }
 
 #[test]
-fn an_app_goes_over_what_it_was_written_for() {
+fn apps_go_over_their_protocol() {
     for (more, key, name) in [
         (&["--dialect", "phoenix"][..], "dialect", "actioncable"),
         (&["--dialect", "json"], "dialect", "plain, sockjs, actioncable, phoenix, socketio"),
@@ -115,7 +115,7 @@ fn an_app_goes_over_what_it_was_written_for() {
 
 /// A flag would not help: what the app says is written for the other protocol.
 #[test]
-fn a_server_of_another_protocol_is_told_by_what_to_change() {
+fn wrong_protocols_are_told_with_the_change() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/cable", server.address);
     let outcome = run(throng(["echo", &url, "--format", "json", "--app"]).arg(example("phoenix")), WITHIN);

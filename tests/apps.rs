@@ -173,7 +173,7 @@ fn a_game_without_answers() {
 
 /// Twice the players say twice as much: nobody has to say how many there are.
 #[test]
-fn a_search_for_players_asks_each_for_as_many_moves() {
+fn player_searches_keep_moves_per_player() {
     let Some(app) = start("game", &example("game")) else { return };
     let flags = "--search --initial-clients 8 --max-clients 16 --step-size 8 --duration 1s";
     let outcome = app.run("run", "/", flags);
@@ -212,7 +212,7 @@ fn ocpp_heartbeats_are_answered() {
 }
 
 #[test]
-fn a_live_view_is_joined_with_what_its_page_says() {
+fn live_views_are_joined_by_their_page() {
     let file = example("liveview");
     let Some(app) = start("liveview", &file) else { return };
     let outcome = app.run("echo", "/", "--clients 30 --rate 60 --duration 2s");

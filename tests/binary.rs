@@ -43,7 +43,7 @@ send = '{hex:12}{delimited:{hex:0a}{delimited:{id} {padding}}{hex:10 ac02}}'
 "#;
 
 #[test]
-fn bytes_of_the_file_are_a_message_of_protocol_buffers() {
+fn bytes_of_the_file_are_protobuf() {
     assert_all_came("protobuf", "/", PROTOBUF, "");
 }
 

@@ -79,7 +79,7 @@ fn throttle(pid: Pid, done: &AtomicBool) -> u64 {
 }
 
 #[test]
-fn a_coordinator_of_fifty_that_gets_no_cpu_is_small_and_right() {
+fn starved_coordinators_stay_small_and_right() {
     let server = Server::start(&[]);
     let processes = CHILDREN.to_string();
     let flags = ["--clients", "500", "--rate", "1000", "--duration", "8s", "--processes", &processes];

@@ -35,7 +35,7 @@ fn all_arguments() -> String {
 }
 
 #[test]
-fn user_and_password_and_a_token_let_us_in_and_nothing_else_does() {
+fn passwords_and_tokens_open_the_bus() {
     let logins: [(&str, &[&str]); 2] = [
         (&format!("me:{SECRET}@"), &["--user", "me", "--pass", SECRET]),
         (&format!("{SECRET}@"), &["--auth", SECRET]),
@@ -75,7 +75,7 @@ fn an_nkey_lets_us_in() {
 }
 
 #[test]
-fn a_credentials_file_lets_us_in_where_an_operator_signs_who_may() {
+fn credentials_files_open_signed_buses() {
     let folder = tempfile::tempdir().unwrap();
     let operator = Operator::in_folder(folder.path());
     let Some(bus) = Bus::start_with("", &["-c", &operator.config.display().to_string()]) else { return };
@@ -96,7 +96,7 @@ fn a_credentials_file_lets_us_in_where_an_operator_signs_who_may() {
 }
 
 #[test]
-fn a_shootouts_measurements_do_not_have_the_password_in_their_arguments() {
+fn shootouts_keep_passwords_out_of_arguments() {
     let login = format!("me:{SECRET}@");
     let (Some(bus), arena) =
         (Bus::start_with(&login, &["--user", "me", "--pass", SECRET]), Arena::echoing_for(4))
@@ -131,7 +131,7 @@ fn a_shootouts_measurements_do_not_have_the_password_in_their_arguments() {
 }
 
 #[test]
-fn an_agent_loads_what_it_allows_and_says_which_flag_would_allow_more() {
+fn agents_name_the_flag_to_allow_more() {
     let Some(bus) = Bus::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("x.sock").display().to_string();
@@ -165,7 +165,7 @@ fn an_agent_loads_what_it_allows_and_says_which_flag_would_allow_more() {
 }
 
 #[test]
-fn a_target_agent_installs_nothing_unless_its_own_flags_say_so() {
+fn target_agents_install_only_when_allowed() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let target = Path::new(&arena.targets()).join("sh-copy");
     std::fs::remove_file(target.join("version")).unwrap();

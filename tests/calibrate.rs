@@ -22,7 +22,7 @@ fn generator(outcome: &Outcome) -> Value {
 }
 
 #[test]
-fn ceilings_are_kept_and_quoted_on_this_machine_only() {
+fn ceilings_belong_to_their_machine() {
     let data = tempfile::tempdir().unwrap();
     assert!(generator(&echo(data.path()))["ceiling_per_s"].is_null(), "nothing has been calibrated");
 

@@ -26,7 +26,7 @@ fn junit_has_a_case_for_each_limit() {
 }
 
 #[test]
-fn junit_does_not_pass_for_a_server_that_is_not_there() {
+fn junit_fails_for_absent_servers() {
     for limits in [&[][..], &["--limit", "missing==0"]] {
         let mut command =
             throng(["echo", "ws://127.0.0.1:1/ws", "--format", "junit", "--clients", "3", "--no-preflight"]);
@@ -41,7 +41,7 @@ fn junit_does_not_pass_for_a_server_that_is_not_there() {
 }
 
 #[test]
-fn github_gets_a_summary_and_an_error_for_a_broken_limit() {
+fn github_gets_summary_and_error() {
     let dir = tempfile::tempdir().unwrap();
     let summary = dir.path().join("summary.md");
     fs::write(&summary, "before\n").unwrap();
@@ -59,7 +59,7 @@ fn github_gets_a_summary_and_an_error_for_a_broken_limit() {
 
 /// Whatever limits a build is told to have, they have to see a server that crashes half-way.
 #[test]
-fn every_documented_set_of_limits_breaks_when_the_server_crashes() {
+fn documented_limits_break_when_servers_crash() {
     let sets: Vec<Vec<String>> = DOCUMENTS.iter().flat_map(|document| limits(document)).collect();
     assert!(sets.len() >= 4, "the documents have examples: {sets:?}");
     for set in sets {

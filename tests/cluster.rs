@@ -93,7 +93,7 @@ fn clusters_of_other_names_are_not_heard() {
 }
 
 #[test]
-fn without_nats_every_server_goes_on_alone_and_finds_back() {
+fn servers_survive_a_lost_nats() {
     let Some(mut bus) = Bus::start() else { return };
     let servers = [server(&bus, &[]), server(&bus, &[])];
     let mut clients = servers.each_ref().map(|server| TestClient::upgrade(server.address));
@@ -143,7 +143,7 @@ fn room_batch(sender: u64, dialect: u8, frames: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_broadcast_that_nobody_could_read_ends_nobodys_connection() {
+fn unreadable_broadcasts_end_no_connection() {
     let Some(bus) = Bus::start() else { return };
     let server = server(&bus, &[]);
     let mut client = TestClient::upgrade(server.address);
@@ -174,7 +174,7 @@ fn a_broadcast_that_nobody_could_read_ends_nobodys_connection() {
 }
 
 #[test]
-fn a_cluster_that_is_not_there_is_said_at_the_start() {
+fn absent_clusters_are_said_at_the_start() {
     let refused = run(&mut throng(["serve", "--port", "0", "--cluster", "nats://127.0.0.1:1"]), RUN_MAX);
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(refused.stderr.contains("nats://127.0.0.1:1"), "{refused}");

@@ -235,7 +235,7 @@ fn a_dialect_s_other_names_take_its_flags() {
 
 /// As in a job that starts both: the server comes up while throng waits.
 #[test]
-fn a_server_that_is_still_starting_is_waited_for() {
+fn starting_servers_are_waited_for() {
     let address = free_address();
     let url = format!("ws://{address}/ws");
     let mut command = throng(["echo", &url, "--clients", "2", "--duration", "200ms", "--wait-for", "30s"]);

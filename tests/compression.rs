@@ -86,13 +86,13 @@ fn bytes_each(flags: &[&str], says_something: bool, clients: [u32; 2]) -> [f64; 
 const IDLE_BYTES_MAX: f64 = 2_048.0;
 
 #[test]
-fn a_compressed_client_that_keeps_no_window_costs_little_at_both_ends() {
+fn compression_without_windows_costs_little() {
     let [generator, server] = bytes_each(TAKEOVERS[1].1, true, [500, 4_500]);
     assert!(generator < IDLE_BYTES_MAX && server < IDLE_BYTES_MAX, "{generator} and {server} bytes each");
 }
 
 #[test]
-fn a_window_is_kept_from_the_first_message_on_and_costs_what_is_said_of_it() {
+fn kept_windows_cost_what_is_said() {
     let [generator, server] = bytes_each(TAKEOVERS[0].1, false, [500, 4_500]);
     assert!(generator < IDLE_BYTES_MAX && server < IDLE_BYTES_MAX, "{generator} and {server} bytes each");
 

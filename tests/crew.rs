@@ -29,7 +29,7 @@ fn count(step: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn a_broadcast_reaches_everybody_once_however_the_clients_are_spread() {
+fn broadcasts_reach_everybody_once() {
     let server = Server::start(&["--threads", "2"]);
     for (processes, threads) in [("1", "1"), ("1", "3"), ("3", "1"), ("2", "2")] {
         let flags =
@@ -50,7 +50,7 @@ fn a_broadcast_reaches_everybody_once_however_the_clients_are_spread() {
 }
 
 #[test]
-fn an_open_schedule_is_sent_whole_by_many_workers() {
+fn many_workers_send_the_whole_schedule() {
     let server = Server::start(&[]);
     let flags =
         ["--clients", "50", "--rate", "997", "--duration", "2s", "--processes", "2", "--threads", "2"];
@@ -82,7 +82,7 @@ fn assert_as_busy() {
 }
 
 #[test]
-fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
+fn walks_show_the_breaking_step() {
     let server = Server::start(&[]);
     let flags = ["--step-size", "20", "--initial-clients", "10", "--total-steps", "3", "--format", "json"];
     let outcome = run(throng(["broadcast", &server.url(), "--limit-rtt", "20s"]).args(flags), RUN_MAX);
@@ -97,7 +97,7 @@ fn a_walk_has_as_many_steps_as_asked_and_shows_the_one_that_breaks() {
 }
 
 #[test]
-fn a_step_of_broadcasts_has_the_samples_that_its_percentile_needs() {
+fn broadcast_steps_have_enough_samples() {
     let server = Server::start(&[]);
     let flags = ["--step-size", "5", "--total-steps", "1", "--limit-rtt", "20s", "--format", "json"];
     let results = run(throng(["broadcast", &server.url()]).args(flags), RUN_MAX).json();

@@ -85,7 +85,7 @@ fn helm(verb: &[&str], values: &[&str]) -> Option<std::process::Output> {
 }
 
 #[test]
-fn helm_takes_the_chart_and_kubernetes_what_it_makes() {
+fn helm_and_kubernetes_accept_the_chart() {
     let said = |output: &std::process::Output| {
         String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
     };
@@ -135,7 +135,7 @@ fn nats_config(folder: &Path) -> String {
 }
 
 #[test]
-fn a_fleet_runs_over_the_nats_of_the_manifests() {
+fn fleets_run_over_the_manifests_nats() {
     let folder = tempfile::tempdir().unwrap();
     let certified =
         rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();

@@ -89,7 +89,7 @@ fn the_server_against_the_official_clients() {
 }
 
 #[test]
-fn the_official_client_of_anycable_gets_what_it_missed() {
+fn official_anycable_client_gets_missed_messages() {
     match Scripts::install("actioncable") {
         Ok(scripts) => {
             let pings = ["--cable-ping-interval", "300ms", "--cable-pong-timeout", "300ms"];

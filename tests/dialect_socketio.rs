@@ -106,7 +106,7 @@ fn drive(url: &str, eio: &str) {
 }
 
 #[test]
-fn a_body_may_be_as_large_as_the_handshake_says() {
+fn bodies_may_have_the_handshakes_size() {
     let server = Server::start(&["--socketio-max-payload", "4000000"]);
     let mut stream = TcpStream::connect(server.address).unwrap();
     let path = "/socket.io/?EIO=4&transport=polling";

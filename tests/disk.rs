@@ -109,7 +109,7 @@ impl Disk {
 }
 
 #[test]
-fn a_full_disk_costs_no_result_and_no_earlier_run() {
+fn full_disks_cost_no_result() {
     let Some(disk) = Disk::new() else { return };
     for call in ["pwrite64", "ftruncate"] {
         disk.assert_survives(&format!("{call}:error=ENOSPC:when=1+"));
@@ -131,7 +131,7 @@ fn torture_every_call_of_the_store_fails_once() {
 
 #[test]
 #[ignore = "three minutes: make torture"]
-fn torture_a_kill_at_every_call_of_the_store_loses_no_run_before() {
+fn torture_kills_lose_no_earlier_run() {
     let Some(disk) = Disk::new() else { return };
     for (call, times) in disk.calls() {
         for k in 1..=times {

@@ -26,7 +26,7 @@ fn check<'a>(results: &'a Value, name: &str) -> &'a Value {
 const WEIGHED_MAX: usize = 5;
 
 #[test]
-fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
+fn hundred_clients_fit() {
     for attempt in 1.. {
         let outcome = run(&mut throng(["doctor", "--clients", "100", "--format", "json"]), RUN_MAX);
         assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -45,7 +45,7 @@ fn a_hundred_clients_fit_and_a_connection_costs_kilobytes() {
 }
 
 #[test]
-fn more_clients_than_files_are_spread_over_processes_at_both_ends() {
+fn many_clients_are_spread_over_processes() {
     // A thousand clients in each process, beside its threads' files and others.
     let cpus = net::affinity::available_cpus().unwrap().len() as u64;
     let outcome = doctor_with_files(1_000 + 64 + 2 * cpus, "--clients 100000 --format json");

@@ -87,7 +87,7 @@ fn assert_counts(step: &Value, rows: &[Row], number: usize) {
 }
 
 #[test]
-fn the_log_of_echoes_adds_up_to_the_results() {
+fn logs_of_echoes_add_up() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(&["--fault", "drop=49%50,dup=19%40"]);
     let mut command = echo(&server.url(), 20, "1s");
@@ -104,7 +104,7 @@ fn the_log_of_echoes_adds_up_to_the_results() {
 
 /// Messages that went out in one write are each in the log.
 #[test]
-fn the_log_of_batches_adds_up_to_the_results() {
+fn logs_of_batches_add_up() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(&["--fault", "dup=19%40"]);
     let mut command = throng(["echo", &server.url(), "--format", "json", "--clients", "20"]);
@@ -140,7 +140,7 @@ fn departures_agree_in_log_and_figure() {
 }
 
 #[test]
-fn the_log_of_broadcasts_adds_up_whoever_wrote_it() {
+fn logs_of_broadcasts_add_up() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);
     let mut command = throng(["broadcast", "--dialect", "json", "--format", "json"]);
@@ -167,7 +167,7 @@ fn the_log_of_broadcasts_adds_up_whoever_wrote_it() {
 }
 
 #[test]
-fn the_log_of_a_fleet_is_one_and_adds_up() {
+fn logs_of_fleets_add_up() {
     let Some(bus) = Bus::start() else { return };
     let _agents = ["a", "b"].map(|name| bus.agent(&["--name", name, "--threads", "2"]));
     bus.await_agents(2);
@@ -242,7 +242,7 @@ fn files_that_are_no_whole_logs() {
 }
 
 #[test]
-fn a_full_disk_costs_the_log_and_not_the_run() {
+fn full_disks_cost_only_the_log() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     // 16 KiB are less than one group of rows; what is there at the end has to be read before the disk is gone.
@@ -261,7 +261,7 @@ fn a_full_disk_costs_the_log_and_not_the_run() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_costs_the_log_and_not_the_run() {
+fn file_size_limits_cost_only_the_log() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.parquet");

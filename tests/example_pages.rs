@@ -119,7 +119,7 @@ impl Page {
 }
 
 #[test]
-fn every_example_is_started_and_loaded_as_its_page_says() {
+fn examples_run_as_their_pages_say() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut names: Vec<String> = fs::read_dir(examples)
         .unwrap()

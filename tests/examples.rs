@@ -86,7 +86,7 @@ fn counts(outcome: &Outcome) -> [u64; 4] {
 const ROOMS_OF_TEN: [&str; 7] = ["--rooms", "10", "--to", "others", "--rate", "50", "--duration=2s"];
 
 #[test]
-fn two_hundred_users_speak_to_the_others_in_their_rooms() {
+fn two_hundred_users_speak_in_rooms() {
     let Some(chat) = Chat::start() else { return };
     let running = start_measuring(&mut chat.broadcast(&app(), &ROOMS_OF_TEN));
     assert_eq!(chat.users(), json!(200), "each has a token of its own");
@@ -103,7 +103,7 @@ fn two_hundred_users_speak_to_the_others_in_their_rooms() {
 }
 
 #[test]
-fn people_who_come_and_go_hear_what_is_said_while_they_are_there() {
+fn visitors_hear_messages_while_present() {
     let Some(chat) = Chat::start() else { return };
     let visits = app().with_file_name("visits.toml");
     for more in [&["--threads", "2"][..], &["--transport", "polling"]] {
@@ -141,7 +141,7 @@ fn senders_left_out_are_told() {
 }
 
 #[test]
-fn a_refusal_in_a_callback_is_counted_by_its_kind() {
+fn refusals_in_callbacks_are_counted_by_kind() {
     let Some(chat) = Chat::start() else { return };
     let (_folder, nowhere) = changed(r#"'"room-{room}"'"#, r#"'""'"#);
     let outcome =

@@ -48,7 +48,7 @@ fn a_stream_has_a_line_for_everything() {
 }
 
 #[test]
-fn a_stream_to_a_file_leaves_standard_output_alone() {
+fn streams_to_files_leave_stdout_alone() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let path = dir.path().join("lines.json");
     let outcome = run(echo(&server, "300ms").args(["--format", "json", "--stream"]).arg(&path), RUN_MAX);
@@ -61,7 +61,7 @@ fn a_stream_to_a_file_leaves_standard_output_alone() {
 }
 
 #[test]
-fn a_run_that_cannot_start_leaves_the_lines_and_the_log_of_the_last_one() {
+fn failed_starts_keep_the_last_log() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (lines, log) = (dir.path().join("lines.json"), dir.path().join("run.parquet"));
     let command = || {
@@ -85,7 +85,7 @@ fn a_run_that_cannot_start_leaves_the_lines_and_the_log_of_the_last_one() {
 }
 
 #[test]
-fn nobody_waits_for_the_results_because_a_collector_does_not_answer() {
+fn silent_collectors_delay_no_results() {
     let (server, folder, hole) = (Server::start(&[]), tempfile::tempdir().unwrap(), BlackHole::open());
     let mut command = echo(&server, "3s");
     command.args(["--format", "json", "--otlp", &format!("http://{}", hole.address), "--out"]);

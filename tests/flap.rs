@@ -88,7 +88,7 @@ fn messages_for_absentees_need_a_history() {
 }
 
 #[test]
-fn rooms_and_those_who_do_not_hear_themselves_are_accounted_for_alike() {
+fn flapping_rooms_are_accounted_for() {
     let server = Server::start(&["--threads", "2"]);
     let load = "--clients 20 --rate 100 -d 4s --threads 2 --flap 1s..2s:300ms";
     let rooms = "--rooms 5 --dialect phoenix --topic room:{room}";
@@ -121,7 +121,7 @@ fn drops_while_present_are_missing() {
 }
 
 #[test]
-fn a_closed_loop_goes_on_while_its_clients_come_and_go() {
+fn closed_loops_go_on_while_flapping() {
     let server = Server::start(&["--threads", "1"]);
     let load = "--clients 10 -c 4 -d 3s --threads 2 --flap 300ms..600ms:200ms --flap-how close,reset";
     let results = results(0, &server, load);
@@ -210,7 +210,7 @@ fn assert_what_is_kept_comes() {
 const OVER_CABLE: &str = "--dialect actioncable --cable-extended --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset,silence --seed 4";
 
 #[test]
-fn over_action_cable_what_was_missed_comes_whole_or_not_at_all() {
+fn action_cable_recovers_all_or_nothing() {
     let server = Server::start(&["--history", "1000"]);
     let kept = results(0, &server, OVER_CABLE);
     assert_accounted(&kept, 20);
@@ -230,7 +230,7 @@ fn over_action_cable_what_was_missed_comes_whole_or_not_at_all() {
 }
 
 #[test]
-fn over_requests_sessions_are_gone_on_with_as_over_a_websocket() {
+fn polling_sessions_resume_as_websockets() {
     let server = Server::start(&["--history", "1000"]);
     for transport in ["polling", "upgrade"] {
         let kept = results(0, &server, &format!("{OVER_SOCKET_IO} --transport {transport}"));
@@ -296,7 +296,7 @@ fn goes_wrong(over: &str) {
 }
 
 #[test]
-fn socket_io_itself_keeps_what_it_is_told_to() {
+fn official_socketio_keeps_messages_as_told() {
     let scripts = match Scripts::install_in("tests/servers", "socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("socket.io (npm)", &why),
@@ -326,7 +326,7 @@ fn socket_io_itself_keeps_what_it_is_told_to() {
 }
 
 #[test]
-fn the_official_client_of_socket_io_gets_what_it_missed() {
+fn official_socketio_client_gets_missed_messages() {
     match Scripts::install("socketio") {
         Ok(scripts) => {
             let server = Server::start(&["--history", "100"]);
@@ -342,7 +342,7 @@ fn sentence(outcome: &Outcome) -> &str {
 }
 
 #[test]
-fn an_audit_counts_what_each_promise_says_and_exits_with_3_where_more_is_required() {
+fn audits_exit_with_3_below_requirements() {
     let audit = |server: &Server, flags: &str| {
         let url = format!("{}socket.io/", server.url());
         let mut command = throng(["audit", &url, "--dialect", "socketio", "--no-report", "--seed", "4"]);
@@ -398,7 +398,7 @@ fn flags_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn a_file_says_how_the_clients_of_its_app_drop() {
+fn files_say_how_clients_drop() {
     let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let app = folder.path().join("app.toml");
     let written = |flap: &str| {
@@ -479,7 +479,7 @@ fn all_comes_to_who_flaps(clients: u64, seconds: u64) -> (u64, [Vec<u64>; 2]) {
 }
 
 #[test]
-fn hundreds_of_clients_that_flap_get_all_of_it() {
+fn hundreds_of_flapping_clients_get_everything() {
     all_comes_to_who_flaps(300, 15);
 }
 
@@ -488,7 +488,7 @@ const ABSENCE_BYTES_MAX: u64 = 360;
 
 #[test]
 #[ignore = "five minutes: make torture"]
-fn torture_two_thousand_clients_flap_for_five_minutes_and_memory_grows_by_absences_alone() {
+fn torture_flapping_memory_grows_by_absences_alone() {
     let (cut, memory) = all_comes_to_who_flaps(2_000, 300);
     for (kib, grows_by) in memory.iter().zip([0, cut * ABSENCE_BYTES_MAX / 1024]) {
         let most = |minutes: std::ops::Range<usize>| {

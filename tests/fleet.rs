@@ -63,7 +63,7 @@ fn a_fleet_counts_every_copy_whoever_sent_it() {
 }
 
 #[test]
-fn agents_with_fewer_clients_than_threads_hold_nobody_up() {
+fn agents_with_few_clients_delay_nobody() {
     let Some(bus) = Bus::start() else { return };
     let _agent = bus.agent(&["--name", "a", "--threads", "2"]);
     bus.await_agents(1);
@@ -97,7 +97,7 @@ fn messages_taken_in(told_at: SocketAddr) -> u64 {
 }
 
 #[test]
-fn an_agent_far_ahead_in_time_delivers_in_the_present() {
+fn agents_far_ahead_deliver_in_the_present() {
     let Some((bus, _agents)) = fleet(["near"]) else { return };
     let Some(_ahead) = bus.agent_in_time(100_000, &["--name", "ahead", "--threads", "1"]) else { return };
     bus.await_agents(2);
@@ -113,7 +113,7 @@ fn an_agent_far_ahead_in_time_delivers_in_the_present() {
 }
 
 #[test]
-fn an_agent_serves_one_run_after_the_other_and_one_at_a_time() {
+fn agents_serve_one_run_at_a_time() {
     let Some((bus, _agents)) = fleet(["only"]) else { return };
     let server = Server::start(&[]);
     let first =
@@ -129,7 +129,7 @@ fn an_agent_serves_one_run_after_the_other_and_one_at_a_time() {
 }
 
 #[test]
-fn clients_of_a_fleet_may_leave_with_messages_under_way() {
+fn fleet_clients_may_leave_in_mid_message() {
     let Some((bus, _agents)) = fleet(["one", "two"]) else { return };
     // Half a second of answers is under way to whoever leaves.
     let server = Server::start(&["--fault", "delay=500ms"]);
@@ -143,7 +143,7 @@ fn clients_of_a_fleet_may_leave_with_messages_under_way() {
 }
 
 #[test]
-fn a_killed_agent_ends_the_run_or_does_not_and_is_named() {
+fn killed_agents_are_named() {
     let Some((bus, [doomed, _survivor])) = fleet(["doomed", "survivor"]) else { return };
     let server = Server::start(&[]);
     let flags = "--clients 20 --interval 50ms --duration 8s --on-agent-loss continue";
@@ -204,7 +204,7 @@ fn an_agent_that_refuses_is_free_at_once() {
 }
 
 #[test]
-fn an_agent_is_not_claimed_for_a_run_that_is_refused() {
+fn refused_runs_claim_no_agent() {
     let Some((bus, _agents)) = fleet(["a"]) else { return };
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +231,7 @@ fn without_a_coordinator_agents_stop_loading() {
 }
 
 #[test]
-fn a_killed_coordinator_goes_on_with_the_step_it_was_in() {
+fn killed_coordinators_go_on_with_their_step() {
     let Some((bus, _agents)) = fleet(["a", "b"]) else { return };
     let server = Server::start(&[]);
     let dir = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ fn a_restart_of_nats_costs_nothing() {
 }
 
 #[test]
-fn an_agent_is_not_blamed_where_nats_was_away_or_the_coordinator_stood_still() {
+fn agents_are_not_blamed_for_nats() {
     let server = Server::start(&[]);
     let load_of = |bus: &Bus| {
         let mut command = load(bus, &server, "echo", "--clients 20 --interval 100ms --duration 20s");

@@ -118,7 +118,7 @@ fn assert_is_sum_of_agents(merged: &Value, log: &Path) {
 
 #[test]
 #[ignore = "make test-fleet"]
-fn a_link_cut_for_ten_seconds_costs_its_agent_alone() {
+fn cut_links_cost_their_agent_alone() {
     let Some(world) = World::new(&[]) else { return };
     let flags = "--clients 40 --interval 100ms --duration 16s --agents 4 --on-agent-loss continue";
     let process = Process::start(&mut world.load("echo", flags));

@@ -25,7 +25,7 @@ fn assert_all_came(app: &App, outcome: &Outcome, people: u64) {
 }
 
 #[test]
-fn a_list_in_a_field_is_as_many_copies() {
+fn lists_in_fields_are_many_copies() {
     let file = "[broadcast]\nsend = '{\"text\":\"{id}\"}'\ncopy = { json = { \"/type\" = \"updates\" } }\n";
     let Some(app) = start("batch", file) else { return };
     assert_all_came(&app, &app.run("broadcast", "/", "--clients 50 --rate 500 --duration 2s"), 50);
@@ -42,7 +42,7 @@ fn records_of_a_hub_are_as_many_copies() {
 }
 
 #[test]
-fn an_event_with_an_array_is_as_many_copies_over_either_transport() {
+fn arrays_are_many_copies_over_either_transport() {
     let file = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\ncopy = { event = \"lines\" }\n\
                 replied = true\n";
     for transport in ["websocket", "polling"] {
@@ -125,7 +125,7 @@ fn missed_messages_are_recovered_from_one_frame() {
 
 /// Lives are shorter than the time to the first message: who has heard nothing cannot say what it missed, and stays until it has.
 #[test]
-fn nobody_is_cut_who_could_not_say_where_to_go_on() {
+fn clients_without_an_offset_are_not_cut() {
     let file = HISTORY.replace("first = \"0\"\n", "");
     let Some(app) = start("history", &file) else { return };
     let outcome = app.run("audit", "", "--clients 10 --rate 4 --duration 5s --flap 100ms..200ms:500ms");
@@ -153,7 +153,7 @@ send = '{"move":"{id}","x":{seq}}'
 "#;
 
 #[test]
-fn rates_are_raised_until_deliveries_are_late_where_nobody_is_answered() {
+fn one_way_rates_rise_until_deliveries_lag() {
     let Some(app) = start("others", MOVES) else { return };
     let flags = "--levels 5 --first-rate 20 --max-rate 40 --refine 0 -d 2s --room-size 5";
     let outcome = app.run("saturate", "/?room={room}", flags);
@@ -185,7 +185,7 @@ fn moves_to_the_others_need_no_answer() {
 }
 
 #[test]
-fn a_search_finds_how_many_players_there_may_be() {
+fn searches_find_the_number_of_players() {
     let Some(app) = start("others", MOVES) else { return };
     let flags =
         "--search --initial-clients 8 --max-clients 16 --step-size 8 --room-size 8 --rate 40 --duration 1s";
@@ -204,7 +204,7 @@ fn answers_that_cannot_come_are_refused_early() {
 }
 
 #[test]
-fn a_channel_is_signed_for_with_what_the_server_said_before() {
+fn channels_are_signed_with_earlier_values() {
     let Some(app) = start("pusher", &example("pusher")) else { return };
     let path = "/app/app-key?protocol=7";
     let outcome = app.run("broadcast", path, "--clients 30 --room-size 10 --rate 100 --duration 2s");
@@ -217,7 +217,7 @@ fn a_channel_is_signed_for_with_what_the_server_said_before() {
 }
 
 #[test]
-fn a_wrong_signature_and_a_value_that_never_comes_are_named() {
+fn wrong_signatures_and_missing_values_are_named() {
     let (good, flags) = (example("pusher"), "--clients 5 --rate 10 --duration 1s --no-preflight");
     for (file, kind) in [
         (good.replace("env:PUSHER_SECRET", "another"), "rejected_pusher"),
@@ -267,7 +267,7 @@ fn a_refusal_with_a_number_is_no_answer() {
 }
 
 #[test]
-fn an_answer_is_known_by_the_uuid_of_its_call_alone() {
+fn answers_are_known_by_uuid_alone() {
     let file = "[echo]\nsend = '[2,\"{id:uuid}\",\"Heartbeat\",{}]'\n\
                 reply = { json = { \"/0\" = 3, \"/1\" = \"{id:uuid}\" } }\n";
     let Some(app) = start("calls", file) else { return };
@@ -328,7 +328,7 @@ fn numbers_that_a_server_leaves_out_are_lost() {
 }
 
 #[test]
-fn a_server_that_says_less_often_than_was_asked_is_told() {
+fn servers_pushing_too_rarely_are_told() {
     let Some(app) = start("ticks", &example("ticker")) else { return };
     let outcome = app.run("idle", "/", "--clients 5 -d 2s --no-preflight --limit push_gap.p50<5ms");
     assert_eq!(outcome.code, Some(3), "{outcome}");

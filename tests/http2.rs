@@ -57,7 +57,7 @@ fn loops_and_rates_come_out_as_asked() {
 }
 
 #[test]
-fn tls_agrees_on_it_or_says_that_it_cannot() {
+fn tls_agrees_on_http2_or_says_why() {
     let (_folder, [cert, key]) = certificate();
     let server = Server::start(&["--cert", &cert, "--key", &key]);
     let url = format!("https://127.0.0.1:{}/", server.address.port());
@@ -76,7 +76,7 @@ fn tls_agrees_on_it_or_says_that_it_cannot() {
 }
 
 #[test]
-fn nginx_says_goodbye_every_fifty_answers_and_nothing_is_lost() {
+fn goaway_of_nginx_loses_nothing() {
     let locations = "location / { return 200 hello; } location /gone { return 410; }";
     let Some(nginx) = Nginx::start("http2", locations) else { return };
     let url = nginx.root();
@@ -92,7 +92,7 @@ fn nginx_says_goodbye_every_fifty_answers_and_nothing_is_lost() {
 }
 
 #[test]
-fn bodies_go_to_node_as_fast_as_it_takes_them() {
+fn bodies_follow_nodes_flow_control() {
     let address = free_address();
     let mut node = Command::new("node");
     if Command::new("node").arg("--version").output().is_err() {
@@ -119,7 +119,7 @@ fn peers_get_every_answer_of_the_reference_server() {
 }
 
 #[test]
-fn a_stopped_server_makes_each_request_late_by_its_own_time() {
+fn stopped_servers_delay_each_request() {
     let server = Server::start(&[]);
     let url = root_of(&server);
     let flags = "--http2 -c 2 --streams 500 -R 500 -d 3 --format json --no-preflight --no-store";
@@ -257,7 +257,7 @@ fn websockets_go_over_streams_of_nodes_http2() {
 }
 
 #[test]
-fn a_server_without_websockets_over_http2_is_told_so() {
+fn missing_websockets_over_http2_are_said() {
     let server = Server::start(&[]);
     let outcome = websockets(&format!("echo {} --clients 3", server.url()));
     outcome.assert_failed(1, "could_not.reach.no_http2_websocket", &["--http2"]);

@@ -63,7 +63,7 @@ fn stop(bus: &Bus, flags: &[&str]) -> Outcome {
 }
 
 #[test]
-fn orders_signed_by_the_key_are_done_and_others_are_told_which() {
+fn only_signed_orders_are_done() {
     let Some(bus) = Bus::start() else { return };
     let (key, other, server) = (Key::new(), Key::new(), Server::start(&[]));
     let _agent = key.agent(&bus);

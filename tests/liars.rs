@@ -159,7 +159,7 @@ fn assert_is_named(said: &str, alter: impl Alter) {
 }
 
 #[test]
-fn an_agent_that_lies_is_named_and_costs_nobody_else_anything() {
+fn implausible_agents_are_named() {
     for some in LIES.chunks(3) {
         let lie = |&(said, tell): &(&'static str, Tell)| assert_is_named(said, telling(tell));
         thread::scope(|scope| some.iter().for_each(|one| _ = scope.spawn(move || lie(one))));
@@ -167,7 +167,7 @@ fn an_agent_that_lies_is_named_and_costs_nobody_else_anything() {
 }
 
 #[test]
-fn an_agent_that_talks_on_and_comes_to_no_end_is_not_waited_for() {
+fn endless_agents_are_not_waited_for() {
     let ends: [fn(&Report) -> bool; 3] = [
         |report| matches!(report, Report::Grown { .. }),
         |report| matches!(report, Report::Loaded { .. }),

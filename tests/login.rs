@@ -90,7 +90,7 @@ fn everybody() -> BTreeSet<String> {
 }
 
 #[test]
-fn two_hundred_clients_log_in_as_two_hundred_users() {
+fn two_hundred_clients_log_in() {
     let Some(chat) = Chat::start() else { return };
     let mut command = chat.command("broadcast", &example().join("app.toml"));
     command.args(["--processes", "2", "--concurrent", "2", "--sample-size", "5"]);
@@ -169,7 +169,7 @@ fn login_failures_are_counted_by_kind() {
 }
 
 #[test]
-fn passwords_stay_out_of_what_is_told_also_where_the_server_quotes_them() {
+fn quoted_passwords_are_not_told() {
     let Some(chat) = Chat::start() else { return };
     let wrong = |users: String| users.replace(",", ",marker-5f3b-").replacen("marker-5f3b-", "", 1);
     // The server quotes the password in its refusal, and this run expects the refusal to have what is to be kept.
@@ -200,7 +200,7 @@ fn refused(text: &str) -> Failed {
 }
 
 #[test]
-fn mistakes_in_a_file_name_the_place_and_what_was_expected() {
+fn mistakes_name_place_and_expectation() {
     let good = "[[login]]\nget = '/in'\nkeep = { csrf = 'html:csrf' }\n[[login]]\npost = '/in'\nform = { a = '{csrf}' }\n[connect]\npath = '/{csrf}'\n";
     for (from, to, place, named) in [
         ("get = '/in'", "get = 'in'", "2:7", "/"),

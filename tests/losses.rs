@@ -73,7 +73,7 @@ fn churn_leaves_clients_outside_the_step_alone() {
 }
 
 #[test]
-fn a_storm_takes_its_share_however_the_clients_are_spread() {
+fn storms_take_their_share() {
     let server = Server::start(&[]);
     for threads in ["1", "3", "4"] {
         let words = format!("storm --clients 16 --share 25% --duration 2s --lead 300ms --threads {threads}");
@@ -157,7 +157,7 @@ fn slow_readers_may_be_quick() {
 
 /// HAProxy ends each connection on which nothing is said for so long; and who ends them in the middle has no such timeout.
 #[test]
-fn an_idle_timeout_before_the_server_is_told_as_one() {
+fn idle_timeouts_before_servers_are_told() {
     let server = Server::start(&["--fault", "kill=all@2"]);
     let lost = |url: &str, flags: &str| {
         let mut command = throng([]);

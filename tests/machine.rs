@@ -53,7 +53,7 @@ fn a_terminal_that_goes_ends_nothing_under_nohup() {
 }
 
 #[test]
-fn an_interrupt_while_clients_connect_tells_of_those_that_do() {
+fn interrupts_while_connecting_tell_the_connected() {
     // Nobody is ever answered.
     let server = HostileServer::start(|peer| peer.hold());
     let mut echo = throng(["echo", &server.url(), "--clients", "10", "--connect-timeout", "60s"]);
@@ -298,7 +298,7 @@ fn figure(step: &Value, name: &str, value: &str) -> f64 {
 
 /// `throng serve` without descriptors for its clients goes on with those it has, and says what it lacks.
 #[test]
-fn a_server_out_of_files_says_so_in_its_log_and_its_metrics() {
+fn servers_out_of_files_say_so() {
     let limited = |serve: Command| under("prlimit", &["--nofile=48:48", "--"], &serve);
     let server = Server::start_as(&["--threads", "1"], limited);
     let mut scraper = TcpStream::connect(server.address).unwrap();

@@ -56,7 +56,7 @@ fn serve(later_bytes: f64) -> (Process, SocketAddr) {
 }
 
 #[test]
-fn memory_that_a_first_message_takes_is_a_second_figure() {
+fn memory_of_first_messages_is_separate() {
     if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return skip("memory that comes later", "needs python3");
     }
@@ -77,7 +77,7 @@ fn memory_that_a_first_message_takes_is_a_second_figure() {
 }
 
 #[test]
-fn memory_that_was_freed_is_not_taken_for_what_a_connection_costs() {
+fn freed_memory_is_no_connection_cost() {
     if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return skip("memory that is used again", "needs python3");
     }

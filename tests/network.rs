@@ -35,7 +35,7 @@ fn machine(outcome: &Outcome, name: &str) -> Option<f64> {
 }
 
 #[test]
-fn segments_that_are_lost_on_the_way_there_are_sent_again() {
+fn segments_lost_outward_are_retransmitted() {
     let flags = "--clients 20 --interval 50ms --duration 4s --drain-timeout 10s";
     let Some(fine) = Wire::new(0.0, 0) else { return };
     let outcome = run_over(&fine, "echo", flags);
@@ -51,7 +51,7 @@ fn segments_that_are_lost_on_the_way_there_are_sent_again() {
 }
 
 #[test]
-fn segments_that_are_lost_on_the_way_back_leave_gaps() {
+fn segments_lost_inward_leave_gaps() {
     let Some(wire) = Wire::new(5.0, 0) else { return };
     // Copies come close behind one another, so that what comes after one that is lost is there before it comes again.
     let flags = "--dialect json --clients 4 -c 20 -s 500 --payload 1KiB --drain-timeout 10s";

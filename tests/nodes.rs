@@ -37,7 +37,7 @@ fn assert_whole((code, step): &(Option<i32>, Value), what: &str) {
 }
 
 #[test]
-fn a_client_of_socketio_stays_at_the_node_whose_cookie_it_has() {
+fn socketio_clients_stay_at_their_node() {
     let scripts = match Scripts::install_in("tests/servers", "socketio") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("two nodes of socket.io", &why),
@@ -57,7 +57,7 @@ fn a_client_of_socketio_stays_at_the_node_whose_cookie_it_has() {
 }
 
 #[test]
-fn a_client_of_sockjs_stays_at_the_node_whose_cookie_it_has() {
+fn sockjs_clients_stay_at_their_node() {
     let servers = [Server::start(&[]), Server::start(&[])];
     let nodes = [servers[0].address, servers[1].address];
     let Some(sticky) = Haproxy::start("two nodes", &TIMEOUTS, &STICKY, &nodes) else { return };

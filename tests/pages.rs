@@ -248,7 +248,7 @@ impl Ui {
 }
 
 #[test]
-fn a_live_run_is_watched_from_start_to_end() {
+fn live_runs_are_watched_to_the_end() {
     let Some((scripts, chromium)) = browser() else { return };
     let ui = Ui::start();
     scripts.run("ui.js", &[&chromium, &format!("http://{}/", ui.address), &ui.token]);
@@ -313,7 +313,7 @@ fn a_form_with_a_mistake_is_kept() {
 }
 
 #[test]
-fn a_token_is_needed_on_this_machine_and_beyond() {
+fn tokens_are_needed_everywhere() {
     for ip in [[127, 0, 0, 1], [0, 0, 0, 0]] {
         let ui = Ui::start_on(ip);
         let host = format!("host: {}\r\n", ui.address);
@@ -337,7 +337,7 @@ const OPENER: &str =
     "#!/bin/sh\nstat -c %a \"$1\" >>\"$0.said\"\ncat \"$1\" >>\"$0.said\"\necho \"$@\" >\"$0.given\"\n";
 
 #[test]
-fn a_browser_is_opened_without_a_token_in_any_argument() {
+fn browsers_open_without_tokens_in_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let opener = folder.path().join("xdg-open");
     std::fs::write(&opener, OPENER).unwrap();
@@ -362,7 +362,7 @@ fn a_browser_is_opened_without_a_token_in_any_argument() {
 }
 
 #[test]
-fn forms_and_tags_are_bounded_and_secrets_are_not_shown() {
+fn forms_are_bounded_and_hide_secrets() {
     let ui = Ui::start();
     let own = format!(
         "{}content-type: application/x-www-form-urlencoded\r\norigin: http://{}\r\n",

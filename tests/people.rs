@@ -111,7 +111,7 @@ fn idle(gate: &Gate, place: &str) -> Command {
 }
 
 #[test]
-fn two_hundred_clients_are_two_hundred_users_wherever_their_token_is() {
+fn clients_are_users_by_any_token_place() {
     let Some(gate) = Gate::start("HS256") else { return };
     for (place, path, more) in [
         ("query", "/?token={token}", &[][..]),
@@ -178,7 +178,7 @@ fn every_algorithm_signs_what_the_rows_say() {
 }
 
 #[test]
-fn clients_without_a_token_are_told_apart_from_those_with_one() {
+fn missing_tokens_are_told_apart() {
     let Some(gate) = Gate::start("HS256") else { return };
     let mut wrong = idle(&gate, "/?token={token}");
     wrong.args(["--jwt-secret", "env:ANOTHER"]).env("ANOTHER", "another key");
@@ -281,7 +281,7 @@ fn mistakes_in_a_file_name_the_place() {
 
 /// With the URL as a browser has it, everybody would come without what says who they are.
 #[test]
-fn a_path_in_the_url_takes_nobody_s_name_away() {
+fn paths_in_urls_keep_names() {
     let folder = tempfile::tempdir().unwrap();
     let app = folder.path().join("app.toml");
     fs::write(&app, "[connect]\npath = '/socket?name={person.id}'\n[echo]\nsend = '{id}'\n").unwrap();

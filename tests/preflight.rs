@@ -38,7 +38,7 @@ fn assert_stopped(verb: &str, url: &str, flags: &str, key: &str, names: &[&str])
 }
 
 #[test]
-fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
+fn refused_upgrades_are_told_in_a_line() {
     let cases: &[Case] = &[
         (
             |p| p.answer("401 Unauthorized\r\nContent-Length: 8\r\n\r\nno token").hold(),
@@ -88,7 +88,7 @@ fn an_upgrade_that_nobody_gets_is_told_in_a_line() {
 }
 
 #[test]
-fn an_opening_that_does_not_end_is_told_with_its_step() {
+fn endless_openings_are_told_with_their_step() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("app.toml");
@@ -111,7 +111,7 @@ fn an_opening_that_does_not_end_is_told_with_its_step() {
 }
 
 #[test]
-fn a_server_out_of_reach_is_told_in_a_line() {
+fn unreachable_servers_are_told_in_a_line() {
     let nobody = free_address();
     assert_stopped("echo", &format!("ws://{nobody}/"), "", "refused", &[&format!("ws://{nobody}/")]);
     let server = Server::start(&[]);
@@ -119,7 +119,7 @@ fn a_server_out_of_reach_is_told_in_a_line() {
 }
 
 #[test]
-fn plain_text_on_a_port_of_tls_is_known() {
+fn plain_text_on_tls_ports_is_known() {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn plain_text_on_a_port_of_tls_is_known() {
 }
 
 #[test]
-fn requests_that_are_wrong_are_not_repeated_a_thousand_times() {
+fn wrong_requests_are_not_repeated() {
     let cases: &[Case] = &[
         (
             |p| p.answer("404 Not Found\r\nContent-Length: 0").hold(),
@@ -209,7 +209,7 @@ fn the_client_that_tries_is_in_no_figure() {
 }
 
 #[test]
-fn an_interrupt_is_the_end_of_it_at_once() {
+fn interrupts_end_it_at_once() {
     let server = HostileServer::start(|peer| peer.request().hold());
     let folder = tempfile::tempdir().unwrap();
     let mut echo = throng(["echo", &server.url(), "--connect-timeout", "30s", "--clients", "5"]);

@@ -38,7 +38,7 @@ fn assert_works(outcome: &Outcome, verb: &str) {
 }
 
 #[test]
-fn each_protocol_of_throng_s_own_server_is_found_and_loaded() {
+fn protocols_of_the_own_server_are_found() {
     let server = Server::start(&[]);
     let all = probe(&[&server.address.to_string()]);
     assert_eq!(all.code, Some(0), "{all}");
@@ -72,7 +72,7 @@ fn requests(outcome: &Outcome) -> usize {
 }
 
 #[test]
-fn servers_of_others_are_looked_at_with_few_requests() {
+fn foreign_servers_get_few_requests() {
     let answers_page = |p: &mut Peer| p.answer("200 OK\r\nServer: nginx\r\nContent-Length: 0").fin();
     let refuses = |p: &mut Peer| p.answer("401 Unauthorized\r\nContent-Length: 8\r\n\r\nno token").fin();
     let unauthorized = |p: &mut Peer| {
@@ -105,7 +105,7 @@ fn servers_of_others_are_looked_at_with_few_requests() {
 
 /// As Rails does, which answers 404 to an origin that it does not allow, and to none.
 #[test]
-fn an_origin_that_opens_the_door_is_in_the_command() {
+fn needed_origins_are_in_the_command() {
     let server = HostileServer::start(|p| {
         p.upgrade_if("rigin: http://127.0.0.1:", "404 Not Found")
             .frame(0x81, br#"{"type":"welcome"}"#)
@@ -132,7 +132,7 @@ fn unreachable_servers_are_told_in_a_line() {
 }
 
 #[test]
-fn socket_io_and_rails_and_graphql_of_their_makers_are_known() {
+fn official_servers_are_known() {
     for (name, line, example) in [
         ("socketio-node", "Socket.IO (EIO 4)", "socketio"),
         ("ruby-actioncable", "Action Cable", "actioncable"),

@@ -75,7 +75,7 @@ fn published_messages_are_heard_over_each_protocol() {
 }
 
 #[test]
-fn a_server_that_loses_copies_or_leaks_them_is_found_out() {
+fn lost_and_leaked_copies_are_found() {
     let server = Server::start(&["--fault", "drop=99%100", "--threads", "1"]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
     let many = ["--concurrent", "4", "--sample-size", "200", "--publish-url", "/publish/{room}"];
@@ -95,7 +95,7 @@ fn a_server_that_loses_copies_or_leaks_them_is_found_out() {
 }
 
 #[test]
-fn those_who_are_away_miss_what_is_published_and_nobody_else() {
+fn only_absent_clients_miss_publications() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
     let flap =
@@ -149,7 +149,7 @@ fn answers_count_with_a_departed_author() {
 
 /// Everybody has every message, and whoever asked for it is told that it failed.
 #[test]
-fn an_application_that_fails_in_its_answers_does_not_hold_the_load() {
+fn failing_applications_do_not_hold_the_load() {
     let server = Server::start(&[]);
     let publisher = server.address;
     let (application, _taken) = endpoint(move |request| {
@@ -173,7 +173,7 @@ fn an_application_that_fails_in_its_answers_does_not_hold_the_load() {
 }
 
 #[test]
-fn an_application_that_does_not_publish_is_named_and_why() {
+fn silent_applications_are_named_with_cause() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
     let at = |address: SocketAddr| format!("http://{address}/publish/{{room}}");
@@ -199,7 +199,7 @@ fn an_application_that_does_not_publish_is_named_and_why() {
 
 /// It would have asked for millions in the same moment, and have lost them all.
 #[test]
-fn a_closed_loop_asks_nobody_no_more_often_than_it_tries_to_connect() {
+fn closed_loops_do_not_flood_absent_applications() {
     let server = Server::start(&[]);
     let url = format!("ws://{}/ws?room={{room}}", server.address);
     let nobody = format!("http://{}/publish/{{room}}", free_address());
@@ -285,7 +285,7 @@ fn example() -> PathBuf {
 }
 
 #[test]
-fn each_user_of_fastapi_is_told_what_is_theirs() {
+fn fastapi_users_get_their_own_messages() {
     let Some(app) = Notifications::start() else { return };
     let outcome = app.run(SECRETS[1].1, "1");
     outcome.assert_held();

@@ -55,7 +55,7 @@ fn counts_of(results: &Value, of: &str, name: &str) -> [u64; 5] {
 }
 
 #[test]
-fn each_kind_is_heard_in_its_own_rooms_over_each_protocol() {
+fn kinds_are_heard_in_their_own_rooms() {
     let server = Server::start(&[]);
     let plain = || {
         app("plain", |name| {

@@ -109,7 +109,7 @@ fn people_log_in_and_hear_their_own_rooms() {
 }
 
 #[test]
-fn refusals_are_counted_by_their_kind_and_told_in_words() {
+fn refusals_are_counted_by_kind() {
     let Some(chat) = Chat::start() else { return };
     let users = fs::read_to_string(example().join("users.csv")).unwrap();
     let strangers = users.replace(',', ",not-").replacen("not-", "", 1);

@@ -104,7 +104,7 @@ fn failing_servers_have_no_rank() {
 /// A server that gives every second answer twice, then every third, and so on, is not known after two rounds, and never will be. Others
 /// give none twice, however busy the machine.
 #[test]
-fn rounds_are_added_where_a_figure_is_not_known_and_only_there() {
+fn rounds_are_added_for_unknown_figures_alone() {
     let flags = "clients = 4, concurrent = 4, sample-size = 400, drain-timeout = \"10s\"";
     let suite = tiny_suite(2, flags, &["duplicate"]).replace("interval = \"20ms\", ", "");
     let arena = Arena::new(
@@ -130,7 +130,7 @@ fn rounds_are_added_where_a_figure_is_not_known_and_only_there() {
 }
 
 #[test]
-fn a_budget_ends_the_rounds_also_when_it_is_resumed_without_another() {
+fn budgets_end_resumed_rounds() {
     // Two servers with 2.5 s each at the least: three rounds take more than 14 s on any machine.
     let arena = Arena::new(&suite("repeats = 3").replace("\"10ms\"", "\"2s\""), SERVE);
     let small = shootout(&arena, &["--budget", "1s"]);

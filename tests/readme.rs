@@ -38,7 +38,7 @@ const WITHIN: Duration = Duration::from_secs(30);
 const SHORT_SEARCH: [&str; 6] = ["--step-size", "20", "--max-clients", "40", "--duration", "1s"];
 
 #[test]
-fn the_first_screen_has_the_installation_the_first_command_and_the_report() {
+fn first_screen_has_installation_command_and_report() {
     let readme = Page::open("README.md").text;
     let first: Vec<&str> = readme.lines().take(FIRST_LINES).collect();
     let at = |wanted: &str| {

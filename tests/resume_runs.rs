@@ -92,7 +92,7 @@ fn a_walk_survives_whatever_ends_it() {
 }
 
 #[test]
-fn a_walk_goes_on_after_its_machine_was_started_again() {
+fn walks_go_on_after_a_reboot() {
     let server = Server::start(&["--threads", "1"]);
     let dir = tempfile::tempdir().unwrap();
     let mut left = cut_short(&server, dir.path(), Signal::KILL);
@@ -112,7 +112,7 @@ fn a_walk_goes_on_after_its_machine_was_started_again() {
 }
 
 #[test]
-fn every_step_is_in_the_store_before_the_next_begins() {
+fn steps_are_stored_before_the_next() {
     let server = Server::start(&["--threads", "1"]);
     for has_out in [true, false] {
         let folder = tempfile::tempdir().unwrap();

@@ -119,7 +119,7 @@ fn roles_have_rates_of_their_own() {
 }
 
 #[test]
-fn roles_add_up_while_people_come_and_go_and_lose_their_connections() {
+fn roles_add_up_under_churn() {
     let server = Server::start(&[]);
     for more in [&["--churn", "30%/s"][..], &["--flap", "500ms..1s:300ms"]] {
         let outcome = run_app(&server, APP, more);
@@ -156,7 +156,7 @@ fn text_and_csv_tell_the_roles_apart() {
 }
 
 #[test]
-fn a_limit_may_name_a_role_that_is_there() {
+fn limits_may_name_roles() {
     let server = Server::start(&[]);
     let limits = ["role.listener.missing==0", "role.speaker.rtt.min<1us", "delivery_2_10.max<=10min"];
     let outcome = run_app(&server, APP, &limits.map(|limit| ["--limit", limit]).concat());
@@ -198,7 +198,7 @@ fn comparisons_tell_kinds_and_roles_apart() {
 }
 
 #[test]
-fn senders_of_the_command_line_are_refused_beside_roles() {
+fn senders_flag_and_roles_conflict() {
     let server = Server::start(&[]);
     let outcome = run_app(&server, APP, &["--senders", "10%"]);
     assert_eq!(outcome.code, Some(2), "{outcome}");

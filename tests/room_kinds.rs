@@ -119,7 +119,7 @@ fn add_up(results: &Value, outcome: &Outcome) {
 }
 
 #[test]
-fn everybody_is_in_a_room_of_each_kind_over_each_protocol() {
+fn everybody_joins_each_kind_of_rooms() {
     let server = Server::start(&[]);
     for (place, app, more) in [
         ("/ws", plain(), &["--threads", "3"][..]),
@@ -206,7 +206,7 @@ fn rooms_have_no_common_order() {
 }
 
 #[test]
-fn kinds_add_up_while_people_come_and_go_and_lose_their_connections() {
+fn kinds_add_up_under_churn() {
     let server = Server::start(&[]);
     let at_rate = ["--rate", "100", "--duration", "3s", "--threads", "2"];
     for more in [&["--churn", "30%/s"][..], &["--flap", "500ms..1s:300ms"], &["--slow", "10%:1KiB/s"]] {
@@ -230,7 +230,7 @@ fn leaks_are_counted_by_kind() {
 }
 
 #[test]
-fn shares_and_rates_say_how_often_each_is_said() {
+fn shares_and_rates_set_the_frequency() {
     let server = Server::start(&[]);
     let with = |own: &str, group: &str| {
         phoenix()
@@ -256,7 +256,7 @@ fn shares_and_rates_say_how_often_each_is_said() {
 }
 
 #[test]
-fn those_who_speak_hear_themselves_or_not_by_the_kind_of_message() {
+fn senders_hear_themselves_by_kind() {
     let server = Server::start(&[]);
     let others = plain().replace("room = \"group\"", "room = \"group\"\nto = \"others\"");
     let outcome = run_app(&server, "/ws", &others, &[]);
@@ -270,7 +270,7 @@ fn those_who_speak_hear_themselves_or_not_by_the_kind_of_message() {
 }
 
 #[test]
-fn one_kind_of_rooms_in_a_file_is_what_flags_say() {
+fn single_kinds_equal_flags() {
     let server = Server::start(&[]);
     let app = plain();
     let (_, group) = app.split_once("[room.group]").unwrap();
@@ -287,7 +287,7 @@ fn one_kind_of_rooms_in_a_file_is_what_flags_say() {
 }
 
 #[test]
-fn a_limit_on_a_kind_that_is_not_there_is_refused() {
+fn limits_on_missing_kinds_are_refused() {
     let server = Server::start(&[]);
     let run_app = |app: &str, limit: &str| run_app(&server, "/socket/websocket", app, &["--limit", limit]);
     assert_eq!(run_app(&phoenix(), "say.group.missing==0").code, Some(0));

@@ -38,7 +38,7 @@ fn counts(results: &Value) -> [u64; 4] {
 
 /// The server that throng starts itself is told who is in which room; of another it is asked where to say it.
 #[test]
-fn throng_s_own_server_needs_no_words_for_rooms() {
+fn own_server_needs_no_words_for_rooms() {
     for dialect in ["json", "binary", "actioncable", "phoenix", "sockjs", "socketio", "graphql"] {
         let mut command = throng(["broadcast", "--dialect", dialect, "--clients", "20", "--room-size", "5"]);
         command.args(["--concurrent", "4", "--sample-size", "50", "--format", "json", "--quiet"]);
@@ -86,7 +86,7 @@ fn each_protocol_joins_the_room_of_its_client() {
 }
 
 #[test]
-fn rooms_of_unequal_size_are_the_same_for_those_who_join_and_those_who_count() {
+fn unequal_rooms_agree_in_joining_and_counting() {
     let server = Server::start(&[]);
     let zipf = ["--room-count", "7", "--room-zipf", "1.1"];
     for (place, dialect, more) in [
@@ -139,7 +139,7 @@ fn equal_rooms_share_the_clients() {
 }
 
 #[test]
-fn a_room_of_socketio_is_joined_by_an_event_with_a_callback() {
+fn socketio_rooms_are_joined_by_callback() {
     let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let app = folder.path().join("app.toml");
     std::fs::write(
@@ -191,7 +191,7 @@ fn deliberate_leaks_are_counted_exactly() {
 }
 
 #[test]
-fn a_topic_of_people_s_is_joined_as_their_rows_say() {
+fn topics_are_joined_by_rows() {
     let folder = tempfile::tempdir().unwrap();
     let people = folder.path().join("people.csv");
     let rows = (0..CLIENTS).map(|n| format!("club \"\"{}\"\"\n", n / 5));
@@ -208,7 +208,7 @@ fn a_topic_of_people_s_is_joined_as_their_rows_say() {
 }
 
 #[test]
-fn a_share_of_the_clients_speaks_and_the_others_listen() {
+fn sharing_senders_speak_and_others_listen() {
     let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let log = folder.path().join("events.parquet");
     let more = ["--channel-params", r#"{"room":{room}}"#, "--senders", "20%", "--threads", "2", "--events"];
@@ -233,7 +233,7 @@ fn rooms_where_the_server_does_not_look_leak() {
 }
 
 #[test]
-fn a_topic_too_long_for_anybody_is_refused_before_the_run() {
+fn long_topics_are_refused_before_the_run() {
     let server = Server::start(&[]);
     let long = format!("room:{}{{room}}", "x".repeat(245));
     for topic in [&long, "room:{token}"] {

@@ -85,7 +85,7 @@ fn flags_take_precedence_over_the_file() {
 }
 
 #[test]
-fn limits_of_the_file_are_kept_unless_the_command_line_has_others() {
+fn limits_of_flags_replace_the_files() {
     let server = Server::start(&[]);
     let text = CHAT.replace("[load]", "[load]\nlimits = [\"rtt.min<1us\", \"missing==0\"]");
     let (_folder, app) = app(&format!("{text}{BROADCAST}"));
@@ -102,7 +102,7 @@ fn limits_of_the_file_are_kept_unless_the_command_line_has_others() {
 }
 
 #[test]
-fn the_people_may_be_a_number_or_a_file() {
+fn people_may_be_number_or_file() {
     let server = Server::start(&[]);
     let text = [CHAT, BROADCAST].concat().replace("{room}", "{person.club}");
     let (folder, chat) = app(&text);
@@ -153,7 +153,7 @@ fn two_runs_of_an_app_are_compared() {
 }
 
 #[test]
-fn a_suite_s_scenario_names_an_app_beside_it() {
+fn scenarios_name_apps_beside_their_suite() {
     let (folder, _chat) = app(&[CHAT, BROADCAST].concat());
     let suite = folder.path().join("suite.toml");
     let text = "title = \"A chat\"\nrepeats = 2\ncooldown = \"0s\"\ntargets = [\"throng\"]\n\n[[scenario]]\nname = \"chat\"\n\

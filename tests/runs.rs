@@ -79,7 +79,7 @@ fn import(files: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_is_kept_found_tagged_moved_and_deleted() {
+fn runs_are_kept_tagged_moved_and_deleted() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     let (first, second) = (kept.echo(&server), kept.echo(&server));
     let id = |results: &Value| results["id"].as_str().unwrap().to_owned();
@@ -112,7 +112,7 @@ fn a_run_is_kept_found_tagged_moved_and_deleted() {
 }
 
 #[test]
-fn a_run_that_is_deleted_takes_its_report_along() {
+fn deleted_runs_take_their_report_along() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     let pages = kept.path("throng/reports");
     let count = || fs::read_dir(&pages).unwrap().count();
@@ -156,7 +156,7 @@ fn runs_that_are_not_there() {
 }
 
 #[test]
-fn a_store_that_is_none_is_left_as_it_is() {
+fn foreign_stores_are_left_alone() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     kept.echo(&server);
     let whole = fs::read(kept.path("runs.db")).unwrap();
@@ -207,7 +207,7 @@ fn a_store_that_fails_costs_no_result() {
 }
 
 #[test]
-fn a_store_that_another_process_holds_costs_no_result() {
+fn locked_stores_cost_no_result() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     kept.echo(&server);
     let hold = "import sqlite3, sys, time; store = sqlite3.connect(sys.argv[1], isolation_level=None); \
@@ -263,7 +263,7 @@ fn two_processes_write_at_once() {
 }
 
 #[test]
-fn a_process_that_is_killed_loses_no_run_that_had_ended() {
+fn kills_lose_no_ended_run() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     let results = kept.echo(&server);
     let files = kept.files(&results, "11", 400);

@@ -81,7 +81,7 @@ fn joining_messages_are_secret_too() {
 }
 
 #[test]
-fn the_environment_and_files_keep_them_out_of_all_argument_lists() {
+fn environment_and_files_hide_arguments() {
     let marker = "marker-elsewhere-77ab";
     let server = Quoting::start();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -108,7 +108,7 @@ fn the_environment_and_files_keep_them_out_of_all_argument_lists() {
 }
 
 #[test]
-fn a_server_that_quotes_secrets_has_them_told_to_nobody() {
+fn quoted_secrets_are_told_to_nobody() {
     let marker = "marker-quoted-19e4";
     let server = Quoting::start();
     let [url, secrets @ ..] = secrets_of(server.address, marker);

@@ -19,7 +19,7 @@ use crate::support::{free_address, is_listening, wait_until};
 const RUN_MAX: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_shootout_hands_secrets_to_its_measurements_over_a_pipe() {
+fn shootouts_hand_secrets_over_a_pipe() {
     let marker = "marker-shootout-6a90";
     let flags = r#"clients = 2, duration = "300ms", token = "env:THE_TOKEN", token-in = "query:ticket""#;
     let suite = tiny_suite(1, flags, &["rtt.p50"]);
@@ -102,7 +102,7 @@ fn listeners_at_the_bus_hear_no_secret() {
 }
 
 #[test]
-fn a_server_of_several_processes_tells_them_nothing_of_its_cluster() {
+fn child_processes_know_no_cluster_credentials() {
     let marker = "marker-cluster-d41f";
     let Some(bus) = Bus::start() else { return };
     let url = bus.url.replace("nats://", &format!("nats://me:{marker}@"));

@@ -163,7 +163,7 @@ fn details_of_many_steps_are_left_out() {
 }
 
 #[test]
-fn an_output_takes_the_place_of_the_one_before() {
+fn outputs_replace_earlier_ones() {
     let document = "a\n\n```sh\nthrong echo\n```\n\nb\n";
     let once = with_output(document, "echo", "one\ntwo");
     assert_eq!(once, "a\n\n```sh\nthrong echo\n```\n\n```text\none\ntwo\n```\n\nb\n");

@@ -52,7 +52,7 @@ fn a_ramp_sends_the_area_under_its_line() {
 }
 
 #[test]
-fn clients_that_all_connected_for_the_warm_up_are_not_missing_in_the_first_step() {
+fn warm_clients_count_in_the_first_step() {
     let server = Server::start(&[]);
     let one = results(&server, "echo", "--clients 1 --warmup 100ms -s 50");
     assert_eq!((sum_of(&one, "connects"), sum_of(&one, "received")), (0, 50), "{one:#}");
@@ -65,7 +65,7 @@ fn clients_that_all_connected_for_the_warm_up_are_not_missing_in_the_first_step(
 }
 
 #[test]
-fn clients_that_leave_are_replaced_and_lose_nothing_that_was_due() {
+fn leaving_clients_are_replaced_without_loss() {
     let server = Server::start(&["--threads", "2"]);
     for flags in [
         "echo --clients 100 --churn 10%/s --rate 200 --duration 2s --threads 2",
@@ -90,7 +90,7 @@ fn clients_that_leave_are_replaced_and_lose_nothing_that_was_due() {
 }
 
 #[test]
-fn a_connection_takes_so_many_messages_and_the_next_one_goes_on() {
+fn connections_are_renewed_after_their_messages() {
     let server = Server::start(&["--threads", "2"]);
     for (flags, connections) in [
         ("echo --clients 1 --pipelining 1 --sample-size 100 --messages-per-connection 10", Some(10)),
@@ -139,7 +139,7 @@ fn a_connection_takes_so_many_messages_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn a_number_of_messages_that_makes_no_sense_is_named() {
+fn invalid_numbers_of_messages_are_named() {
     let server = Server::start(&[]);
     for (verb, flags) in [
         ("echo", "--messages-per-connection 0"),
@@ -153,7 +153,7 @@ fn a_number_of_messages_that_makes_no_sense_is_named() {
 }
 
 #[test]
-fn connections_that_are_refused_are_tried_again_and_no_message_is_lost() {
+fn refused_connections_are_retried_without_loss() {
     let server = Server::start(&["--fault", "refuse=9%10"]);
     let flags = "--clients 20 --pipelining 1 --sample-size 3000 --messages-per-connection 10 --no-preflight";
     let results = run(
@@ -168,7 +168,7 @@ fn connections_that_are_refused_are_tried_again_and_no_message_is_lost() {
 }
 
 #[test]
-fn slow_readers_are_load_and_nothing_is_due_to_them() {
+fn slow_readers_are_load_alone() {
     let server = Server::start(&[]);
     let flags = "--clients 20 --slow 25%:2KiB/s --rate 200 --duration 3s --payload 300 --threads 2";
     let outcome = outcome(&server, "broadcast", flags);
@@ -183,7 +183,7 @@ fn slow_readers_are_load_and_nothing_is_due_to_them() {
 }
 
 #[test]
-fn messages_of_many_sizes_and_with_data_come_back_as_sent() {
+fn sized_messages_come_back_as_sent() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("people.csv");
@@ -209,7 +209,7 @@ fn messages_of_many_sizes_and_with_data_come_back_as_sent() {
 }
 
 #[test]
-fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
+fn restarted_servers_get_everybody_back() {
     let server = Server::start(&["--threads", "1"]);
     let throng = env!("CARGO_BIN_EXE_throng");
     // Not in the generator's process group's foreground: the command ends, the server stays.
@@ -234,7 +234,7 @@ fn a_restarted_server_loses_everybody_and_gets_everybody_back() {
 
 /// The only message is due at the beginning, and the storm comes after it.
 #[test]
-fn a_storm_in_which_little_is_said_is_watched_to_its_end() {
+fn quiet_storms_are_watched_to_the_end() {
     let server = Server::start(&[]);
     let flags = "--clients 20 --share 95% --interval 1m --lead 500ms -d 1s --threads 1 --no-preflight";
     let results = results(&server, "storm", flags);

@@ -164,7 +164,7 @@ fn impossible_suites_are_said_before_the_gate() {
 }
 
 #[test]
-fn a_shootout_goes_on_after_the_last_that_was_finished() {
+fn shootouts_go_on_after_the_last_finished() {
     let arena = arena_with(SERVE);
     fs::rename(arena.path("targets"), arena.path("servers")).unwrap();
     let mut command =
@@ -291,7 +291,7 @@ fn targets_failing_the_gate_are_not_timed() {
 }
 
 #[test]
-fn a_named_target_that_cannot_do_a_scenario_is_told() {
+fn named_targets_without_a_scenario_are_told() {
     let arena = arena_with(SERVE);
     let options = ["tiny", "--scale", "0.05", "--repeats", "1", "--targets", "sh-copy", "--out", "kept"];
     let outcome = shootout(&arena, &options);
@@ -324,7 +324,7 @@ fn a_mistake_in_a_suite_is_underlined() {
 }
 
 #[test]
-fn the_suites_that_come_with_throng_pass_its_command_line() {
+fn shipped_suites_pass_the_command_line() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites");
     let arena = arena_with(SERVE);
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -339,7 +339,7 @@ fn the_suites_that_come_with_throng_pass_its_command_line() {
 }
 
 #[test]
-fn the_published_workloads_with_rooms_run_in_a_short_form() {
+fn published_room_workloads_run_in_short() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (suite, scale, then, group) in [("supabase", "0.005", "213", 6), ("centrifugo", "0.001", "200", 10)] {
         let folder = tempfile::tempdir().unwrap();
@@ -368,7 +368,7 @@ fn the_published_workloads_with_rooms_run_in_a_short_form() {
 }
 
 #[test]
-fn a_scenario_over_tls_is_of_those_that_speak_it() {
+fn tls_scenarios_are_for_tls_targets() {
     let flags = r#"clients = 3, duration = "500ms", drain-timeout = "1s""#;
     let suite = tiny_suite(1, flags, &["rtt.p50"]).replace("[\"echo\"]", "[\"echo\", \"tls\"]");
     let arena = Arena::new(&suite, SERVE);

@@ -58,7 +58,7 @@ fn a_thousand_steps_are_read_in_little_memory() {
 }
 
 #[test]
-fn steps_are_appended_to_the_file_that_is_there() {
+fn steps_are_appended_to_existing_files() {
     let server = Server::start(&["--threads", "1"]);
     let folder = tempfile::tempdir().unwrap();
     let mut walk = throng(["echo", "--format", "json", "--step-size", "5", "--total-steps", "4"]);

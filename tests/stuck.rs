@@ -195,12 +195,12 @@ fn a_bus_that_stands_still(phase: Phase) {
 }
 
 #[test]
-fn a_child_that_stands_still_ends_the_run_with_what_was_measured() {
+fn stuck_children_end_the_run() {
     a_child_that_stands_still(Phase::Loading);
 }
 
 #[test]
-fn a_server_of_its_own_that_stands_still_holds_nobody_up() {
+fn stuck_own_servers_delay_nobody() {
     a_built_in_server_that_stands_still("--duration 4s");
 }
 
@@ -250,7 +250,7 @@ fn torture_everybody_stands_still_while_the_step_drains() {
 }
 
 #[test]
-fn a_second_interrupt_does_not_wait_for_one_that_stands_still() {
+fn second_interrupts_do_not_wait() {
     let server = Server::start(&[]);
     let mut echo = divided(&server);
     echo.args(["--clients", "10", "--interval", "100ms", "--duration", "60s", "--format", "json"]);
@@ -315,7 +315,7 @@ fn a_server_that_died_unnoticed_was_not_measured() {
 
 #[test]
 #[ignore = "half a minute: make torture"]
-fn torture_a_guard_that_stands_still_is_killed_with_what_it_guards() {
+fn torture_stuck_guards_are_killed() {
     let suite = tiny_suite(1, r#"clients = 3, duration = "4s", drain-timeout = "1s""#, &["rtt.p50"]);
     let arena = Arena::new(&suite, SERVE);
     let mut command = throng(["shootout", "tiny", "--out", "kept", "--targets", "sh-copy"]);

@@ -99,7 +99,7 @@ fn expressions_of_licences() {
 }
 
 #[test]
-fn licences_and_sources_are_as_deny_toml_has_them() {
+fn licences_and_sources_follow_deny_toml() {
     let deny: toml::Table = read("deny.toml").parse().unwrap();
     let strings = |value: &toml::Value| -> BTreeSet<String> {
         value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
@@ -138,7 +138,7 @@ fn few_crates_come_in_several_versions() {
 }
 
 #[test]
-fn the_bill_of_materials_names_everything_with_its_hash() {
+fn bill_of_materials_has_every_hash() {
     let output = Command::new("python3").arg(root().join("deploy/sbom.py")).output();
     let output = output.expect("python3 runs, as the tests of targets need it to");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

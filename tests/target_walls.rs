@@ -147,7 +147,7 @@ impl Prying {
 }
 
 #[test]
-fn a_target_sees_nothing_of_the_home_and_changes_nothing_but_its_folder() {
+fn targets_are_confined_to_their_folder() {
     if !net::walls::are_available() {
         return skip("walls around targets", "needs a kernel with Landlock");
     }

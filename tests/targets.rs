@@ -110,7 +110,7 @@ fn one_that_answers_wrongly_gets_no_number() {
 }
 
 #[test]
-fn one_that_speaks_tls_is_checked_over_tls_too() {
+fn tls_targets_are_checked_over_tls() {
     let folder = target("exec \"$THRONG\" serve --listen \"$AT\" \"$@\"");
     let can_tls = manifest(r#"["sh", "serve.sh"]"#).replace("\"http\"]", "\"http\", \"tls\"]")
         + r#"tls = { arguments = ["--cert", "{certificate}", "--key", "{key}"] }"#;
@@ -135,7 +135,7 @@ fn one_that_ignores_the_signal_is_killed() {
 }
 
 #[test]
-fn one_that_leaves_a_daemon_behind_is_found_out() {
+fn leftover_daemons_are_found() {
     let reason = failing("setsid sleep 300 & exec \"$THRONG\" serve --listen \"$AT\"");
     assert!(reason.starts_with("stop: ") && reason.contains("a process"), "{reason}");
 }
@@ -192,7 +192,7 @@ fn child(pid: Pid) -> Option<Pid> {
 }
 
 #[test]
-fn nothing_of_an_installation_outlives_throng_or_its_guard() {
+fn installations_do_not_outlive_throng() {
     // A daemon that has left, an orphan that ends at once, and one that hears no signal.
     let steps = "install = { command = [\"sh\", \"install.sh\"] }\n";
     let script =
@@ -261,7 +261,7 @@ fn unavailable_targets_are_no_failure() {
 }
 
 #[test]
-fn an_installation_that_fails_is_a_row_with_its_last_line() {
+fn failed_installations_are_rows() {
     let folder = target("exit 1");
     let path = folder.path().join("sh-none/target.toml");
     let text = fs::read_to_string(&path).unwrap().replace("echo 1.2.3", "cat version")
@@ -322,7 +322,7 @@ fn servers_of_others_are_installed_and_pass() {
 }
 
 #[test]
-fn without_a_folder_of_targets_it_says_what_to_do() {
+fn missing_target_folders_are_said() {
     let empty = tempfile::tempdir().unwrap();
     let outcome = run(throng(["targets", "list"]).current_dir(empty.path()), RUN_MAX);
     assert_eq!(outcome.code, Some(2), "{outcome}");
@@ -348,7 +348,7 @@ fn telltale() -> TempDir {
 }
 
 #[test]
-fn a_folder_of_others_runs_nothing_until_it_is_confirmed() {
+fn foreign_folders_run_nothing_unconfirmed() {
     let (folder, data) = (telltale(), tempfile::tempdir().unwrap());
     let seen = folder.path().join("targets/sh-none/seen");
     let below = folder.path().join("below");

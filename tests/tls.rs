@@ -111,7 +111,7 @@ fn a_certificate_of_another_host_is_refused() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_from_a_bad_certificate() {
+fn missing_tls_is_told_from_bad_certificates() {
     let server = Server::start(&[]);
     let url = format!("wss://{}/", server.address);
     let outcome = run(
@@ -126,7 +126,7 @@ fn a_server_without_tls_is_told_from_a_bad_certificate() {
 }
 
 #[test]
-fn an_idle_client_keeps_its_keys_and_little_else() {
+fn idle_tls_clients_keep_little() {
     /// rustls itself keeps 3.9 KB, and a plain client takes 200 bytes; buffers for each would be 4 KiB more.
     const BYTES_MAX: f64 = 5_000.0;
     let server = TlsServer::start("127.0.0.1", 2099);
@@ -176,7 +176,7 @@ fn only_returning_clients_resume_sessions() {
 }
 
 #[test]
-fn a_server_of_others_says_the_same_of_sessions_of_both_versions() {
+fn foreign_servers_confirm_resumed_sessions() {
     if !has_node() {
         return skip("https of Node.js", "needs node; tried: node --version");
     }
@@ -202,7 +202,7 @@ fn a_server_of_others_says_the_same_of_sessions_of_both_versions() {
 
 /// `openssl req -x509` makes an authority's certificate, which serves all the same wherever it is trusted by itself.
 #[test]
-fn an_authority_s_own_certificate_is_trusted_where_it_is_given() {
+fn given_authorities_are_trusted() {
     if Command::new("openssl").arg("version").output().is_err() {
         return skip("a certificate of openssl's", "needs openssl");
     }
@@ -233,7 +233,7 @@ fn an_authority_s_own_certificate_is_trusted_where_it_is_given() {
 }
 
 #[test]
-fn clients_say_who_they_are_where_the_server_asks() {
+fn client_certificates_are_sent_on_request() {
     if !has_node() {
         return skip("a server that wants certificates", "needs node; tried: node --version");
     }

@@ -126,7 +126,7 @@ fn present_the_token_of_somebody_who_is_here(address: SocketAddr) -> Vec<u64> {
 }
 
 #[test]
-fn a_token_of_somebody_who_is_here_takes_nothing_from_them() {
+fn tokens_of_present_clients_take_nothing() {
     let server = Server::start(&["--history", "100"]);
     let address = server.address;
     // The token proves that the server knows its holder; what is sent again was said in the stranger's own room.
@@ -172,7 +172,7 @@ fn socketio_tokens_of_present_clients_are_nobodys() {
 /// With AnyCable, whoever names a session gets its subscriptions. The one whose name it was stays, and begins anew when it
 /// comes back, but misses nothing: its history is its own to ask for.
 #[test]
-fn a_session_of_the_cable_may_be_taken_over_and_its_owner_misses_nothing() {
+fn cable_sessions_may_be_taken_over() {
     const ROOM: &str = r#""identifier":"{\"channel\":\"BenchmarkChannel\",\"room\":\"a\"}""#;
     const EXTENDED: &str = "Sec-WebSocket-Protocol: actioncable-v1-ext-json\r\n";
     let server = Server::start(&["--history", "100"]);
@@ -271,7 +271,7 @@ impl OneForAll {
 }
 
 #[test]
-fn a_server_that_gives_everybody_the_same_token_is_told_by_what_is_lost() {
+fn shared_tokens_show_as_losses() {
     let chat = std::sync::Arc::new(OneForAll::default());
     let served = std::sync::Arc::clone(&chat);
     let server = HostileServer::start(move |peer| served.serve(peer));

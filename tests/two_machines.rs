@@ -70,7 +70,7 @@ fn assert_is_measured(results: &Value) {
 }
 
 #[test]
-fn servers_under_an_agent_are_measured_like_local_ones() {
+fn agent_servers_are_measured_like_local_ones() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(1)) else { return };
     let _agent = agent(&bus, &arena, "rack", "127.0.0.21");
     let outcome = run(&mut shootout(&bus, &arena, "rack", &["--format", "json"]), RUN_MAX);
@@ -122,7 +122,7 @@ fn load_may_come_from_the_fleet() {
 }
 
 #[test]
-fn a_loader_that_is_killed_is_no_fault_of_the_server() {
+fn killed_loaders_are_not_the_servers_fault() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(20)) else { return };
     let doomed = bus.agent(&["--name", "doomed", "--threads", "1"]);
     bus.await_agents(1);
@@ -141,7 +141,7 @@ fn a_loader_that_is_killed_is_no_fault_of_the_server() {
 }
 
 #[test]
-fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
+fn killed_agents_leave_no_server() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(20)) else { return };
     let doomed = agent(&bus, &arena, "doomed", "127.0.0.23");
     let flags = ["--targets", "throng"];
@@ -159,7 +159,7 @@ fn an_agent_that_is_killed_costs_its_measurement_and_leaves_no_server() {
 }
 
 #[test]
-fn a_coordinator_that_is_killed_leaves_no_server_and_a_free_agent() {
+fn killed_coordinators_leave_no_server() {
     let (Some(bus), arena) = (Bus::start(), Arena::echoing_for(60)) else { return };
     let _agent = agent(&bus, &arena, "rack", "127.0.0.24");
     let flags = ["--targets", "throng"];

@@ -50,7 +50,7 @@ fn kept(store: &Path) -> (u64, bool) {
 }
 
 #[test]
-fn a_reader_of_the_stream_that_stops_holds_nobody_up() {
+fn stopped_stream_readers_delay_nobody() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("runs.db");
@@ -70,7 +70,7 @@ fn a_reader_of_the_stream_that_stops_holds_nobody_up() {
 }
 
 #[test]
-fn a_reader_of_standard_output_that_stops_holds_up_no_step() {
+fn stopped_stdout_readers_delay_no_step() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("runs.db");
@@ -96,7 +96,7 @@ fn a_reader_of_standard_output_that_stops_holds_up_no_step() {
 }
 
 #[test]
-fn a_disk_that_does_not_answer_holds_back_nothing_that_is_printed() {
+fn hanging_disks_delay_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);
     let printed = folder.path().join("printed");

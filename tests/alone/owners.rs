@@ -212,7 +212,7 @@ fn keep(cell: &str, row: &str) {
 }
 
 #[test]
-fn the_time_of_slow_messages_is_given_to_its_owner() {
+fn slow_time_is_given_to_its_owner() {
     if has_python() {
         prove_each(Cause::is_short, |cell, found| assert!(found.is_true(), "{}", found.row(cell)));
     }

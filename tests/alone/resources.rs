@@ -58,7 +58,7 @@ fn a_server_that_lives_has_not_ended() {
 }
 
 #[test]
-fn a_server_by_its_port_is_all_that_was_started_with_it() {
+fn servers_include_their_sibling_processes() {
     let _alone = alone();
     // As a gateway and what stands behind it; the shell that started both is neither.
     let script = r#"sleep 60 & "$0" "$@" & wait"#;
@@ -68,7 +68,7 @@ fn a_server_by_its_port_is_all_that_was_started_with_it() {
 }
 
 #[test]
-fn a_servers_quota_is_its_size_and_shows_when_it_binds() {
+fn server_quotas_are_size_and_bottleneck() {
     let _alone = alone();
     let Some(quota) = Quota::new(QUOTA) else { return };
     let server = Server::start_as(&["--threads", "1"], |serve| quota.over(&serve));

@@ -243,7 +243,7 @@ const OF_SHOOTOUTS: [&str; 2] =
     ["/properties/target/properties/version", "/properties/environment/properties/server_cpus"];
 
 #[test]
-fn each_field_of_the_results_is_written_by_some_run() {
+fn every_results_field_is_written() {
     let _alone = alone();
     let mut fields = Fields::read();
     for (host, place, line) in OF_EVERYTHING {

@@ -3,7 +3,7 @@
 use super::{assert_none, read, rust_files};
 
 /// Words that open a clause in the place of the noun or the verb that a reader looks for.
-const CLAUSES: [&str; 8] = ["Of", "To", "From", "What", "Who", "Whose", "So", "Where"];
+pub(super) const CLAUSES: [&str; 8] = ["Of", "To", "From", "What", "Who", "Whose", "So", "Where"];
 
 /// Lines of comments beside the code, in percent of its lines: what has been reached, so that it does not fall.
 const WHY_PERCENT_MIN: f64 = 0.94;
@@ -45,7 +45,7 @@ fn comments_say_why() {
 }
 
 #[test]
-fn docs_and_tests_count_neither_as_code_nor_as_comments() {
+fn docs_and_tests_do_not_count() {
     let code = "//! Docs.\n\n/// Docs.\nfn f() {\n    // Why.\n    g(); // why\n}\n\n\
                 #[cfg(test)]\nmod tests {\n    // Why.\n    fn t() {}\n}\n\n#[cfg(test)]\nmod more;\nstruct S;\n";
     assert_eq!(count(code), (4, 2));

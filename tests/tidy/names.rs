@@ -20,7 +20,7 @@ const AMBIGUOUS_DIALECTS: &[&str] = &["http", "json", "binary", "raw", "plain", 
 const DIALECT_MEANT_BY: &[&str] = &["dialect", "protocol", "spoken", "speaks"];
 
 #[test]
-fn nothing_compares_a_scenario_or_a_figure_as_text() {
+fn scenarios_and_figures_are_not_compared_as_text() {
     let files = rust_files();
     let knowing = files.iter().filter(|file| is_of(file, KNOWING));
     assert_none("names that are compared as text", found_in(knowing, Compared::scenarios_and_figures));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_packed_merged_and_added_to_its_like() {
+    fn figures_pack_merge_and_add_by_kind() {
         let mut twice = one_each().pack();
         twice.merge(&one_each().pack());
         let mut figures = one_each();

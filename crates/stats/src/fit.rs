@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_used_again_is_no_memory_of_a_connection() {
+    fn reused_memory_is_none_of_a_connection() {
         let before = |connections, held: u64| Before { connections, bytes: 50_000_000 + 24_576 * held };
         let Growth::Seen(fresh) = warm(0, 0.0, before(0, 0)) else { panic!("a fresh server") };
         assert!((fresh.slope - 24_576.0).abs() < 1.0, "{fresh:?}");

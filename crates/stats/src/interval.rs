@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_cover_the_mean_of_a_series_with_memory() {
+    fn batches_cover_means_of_correlated_series() {
         let mut random = fastrand::Rng::with_seed(11);
         let covered = (0..1_000)
             .filter(|_| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_value_however_unlike_its_seconds() {
+    fn intervals_hold_values_of_unlike_seconds() {
         // The 99th percentile of a run that paused once is nowhere near the mean of its seconds' percentiles.
         let mut series = [1.0; 60];
         series[30] = 900.0;

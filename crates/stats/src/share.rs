@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_cover_the_share_though_units_go_all_one_way() {
+    fn intervals_cover_shares_of_uniform_units() {
         let mut random = fastrand::Rng::with_seed(5);
         let covered = (0..1_000)
             .filter(|_| {

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_of_all_scripts_are_shown_and_what_turns_them_is_not() {
+    fn letters_are_shown_and_direction_marks_hidden() {
         let hidden = "\0\n\u{1b}\u{7f}\u{9b}\u{ad}\u{200f}\u{202e}\u{2066}\u{2069}\u{feff}\u{e0041}";
         assert!(!hidden.contains(is_shown));
         assert!(['a', 'é', 'ש', '漢', '🙂', '\u{301}'].into_iter().all(is_shown));

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_the_quantiles_with_fewer_than_ten_samples_above() {
+    fn quantiles_with_few_samples_are_marked() {
         let of = |n| {
             let mut histogram = Histogram::new();
             histogram.record_n_ns(1_000, n);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_somebody_else_is_known_as_such() {
+    fn foreign_databases_are_known() {
         let connection = Connection::open_in_memory().unwrap();
         assert_eq!(look(&connection).unwrap(), Found::Empty);
         connection.execute_batch("CREATE TABLE notes (text)").unwrap();

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_grows_is_read_as_it_is() {
+    fn growing_runs_are_read_as_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
         let mut run = run_of(3);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_was_moved_away_is_known_as_such() {
+    fn moved_stores_are_known() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.db");
         let store = Store::open(&path).unwrap();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_are_not_those_before_are_all_written() {
+    fn changed_steps_are_all_written() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
         // A run that goes on dropped a step that was cut short; somebody has deleted it; one was imported over it.
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_no_store_and_is_not_waited_for() {
+    fn pipes_are_no_stores() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("runs.db");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

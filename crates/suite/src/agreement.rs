@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_are_told_apart_agree_or_are_reversed() {
+    fn distinct_orders_agree_or_are_reversed() {
         let first = ranked(&[("a", 400.0), ("b", 300.0), ("c", 200.0), ("d", 100.0)]);
         let second = ranked(&[("a", 380.0), ("b", 190.0), ("c", 260.0), ("e", 50.0)]);
         let found = on("q", &first, &second);

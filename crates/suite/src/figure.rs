@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_safe_rate_is_shared_among_the_cores_that_it_took() {
+    fn safe_rates_are_shared_among_their_cores() {
         let step = |asked_per_s, cpu| Step {
             clients: 100,
             rates: results::Rates { asked_per_s: Some(asked_per_s), ..Default::default() },
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_shown_as_precisely_as_they_are_known() {
+    fn figures_are_shown_as_precisely_as_known() {
         let rtt = Figure::parse("rtt.p95", Scenario::Echo).unwrap();
         assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
         assert!(!rtt.more_is_better() && Figure::parse("rate", Scenario::Http).unwrap().more_is_better());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_whole_runs_are_of_the_verbs_that_have_them() {
+    fn figures_of_runs_belong_to_their_verbs() {
         let told = |name| Scenario::ALL.into_iter().filter(move |verb| Figure::parse(name, *verb).is_ok());
         for name in ["memory_per_client", "clients_per_gib"] {
             assert!(told(name).eq([Scenario::Idle]), "{name}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_capacity_of_a_walk_is_its_last_step_within_the_limits() {
+    fn walks_have_the_last_good_step_as_capacity() {
         let limit = results::Limit::parse("connect_failures==0", Scenario::Broadcast).unwrap();
         let step = |clients, failures| {
             let mut step = results::Step { clients, ..Default::default() };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_did_not_tell_is_no_figure() {
+    fn undecided_searches_are_no_figure() {
         let of = |low, high| {
             let mut run = Run::default();
             run.verdict.capacity = Some(stats::Capacity {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_cannot_go_on_is_not_the_servers_to_answer_for() {
+    fn failed_generators_are_not_the_servers_fault() {
         for (script, said) in [
             ("echo no more memory >&2; kill -9 $$", "(SIGKILL); it said: no more memory"),
             ("exit 101", "exit status: 101"),

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_time_between_the_first_and_the_last_second() {
+    fn shares_are_of_the_measured_time() {
         let before = [("emulator", "scheduler", 1.0), ("sleep", "scheduler", 5.0), ("sleep", "aux", 1.0)];
         let after = [("emulator", "scheduler", 4.0), ("sleep", "scheduler", 6.0), ("sleep", "aux", 9.0)];
         let step = results::Step {

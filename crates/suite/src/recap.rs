@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answers_in_short_are_of_those_to_choose_from() {
+    fn short_answers_are_of_the_choices() {
         let sections = [
             section(
                 "tied",

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_that_the_generator_lost_is_not_the_servers_failure() {
+    fn lost_measurements_are_not_the_servers_failure() {
         let entry = |trouble| Entry { trouble, ..Entry::default() };
         let entries = [entry(None), entry(Some(Trouble::new(Stage::Load, "no second for 60 s")))];
         let entries: Vec<&Entry> = entries.iter().collect();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_known_when_its_interval_is_a_tenth_of_it() {
+    fn figures_are_known_within_a_tenth() {
         assert!(!is_known(&[]) && !is_known(&[100.0]), "one round says nothing of others");
         assert!(is_known(&[100.0, 101.0]), "± 6.35");
         assert!(!is_known(&[100.0, 102.0]), "± 12.7");

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_that_may_not_be_made_is_done_without() {
+    fn impossible_homes_are_done_without() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("target/.home/tmp");
         make(&home).unwrap();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_does_not_tell_apart_what_lies_between_its_steps() {
+    fn searches_do_not_resolve_between_steps() {
         let searched = |target: &str, kept: f64| Entrant {
             values: vec![kept, kept * 1.001],
             reaches: vec![kept * 1.2, kept * 1.2],
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_can_be_told_from_the_reference_says_so() {
+    fn distinguishable_controls_say_so() {
         let figure = Figure::parse("rate", Scenario::Http).unwrap();
         let reference = standings(&figure, &[entrant("throng", &[100.0, 101.0, 99.0])], "throng").remove(0);
         let is_apart = |values: &[f64]| {

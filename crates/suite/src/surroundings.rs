@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_find_what_is_theirs_and_nobody_finds_a_secret() {
+    fn tools_find_their_variables_and_no_secret() {
         for name in [
             "PATH",
             "HOME",

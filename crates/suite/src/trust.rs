@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_user_s_own_is_fine() {
+    fn own_folders_are_trusted() {
         let (_dir, folder) = catalog();
         assert_eq!(objection(&folder).unwrap(), None);
         std::os::unix::fs::symlink("/no/such/file", folder.join("go-x/link")).unwrap();

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_other_verbs_and_empty_ones_are_left_out() {
+    fn foreign_and_empty_fields_are_left_out() {
         let form = [
             ("verb", "broadcast"),
             ("clients", "5"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_a_header_and_secrets_are_not_shown() {
+    fn lines_are_headers_and_secrets_are_hidden() {
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
         let form = [
             ("verb", "echo"),

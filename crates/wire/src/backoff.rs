@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn others_come_back_at_once_and_then_wait_longer_and_longer() {
+    fn other_clients_back_off_exponentially() {
         let json = |tries| ms(DialectId::Json, tries, 0.7);
         assert_eq!((json(0), json(1), json(2)), (0, 100, 200));
         assert_eq!(ms(DialectId::Raw, 40, 0.7), 5_000);

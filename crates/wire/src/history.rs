@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_keeps_its_latest_messages_or_those_of_a_time() {
+    fn rooms_keep_messages_by_number_or_time() {
         let sound = |_| ReplayFault::default();
         let few = history(Keep::Messages(3), sound);
         assert_eq!(after(&few, 2, 99), Some(vec![8, 9, 10]));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_whether_what_is_left_is_all() {
+    fn gaps_in_the_kept_messages_are_said() {
         let sound = |_| ReplayFault::default();
         let is_whole = |history: &History, number, now_ns| {
             history.after(room(0), number, now_ns).map(|missed| missed.is_whole)
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_messages_take_no_more_memory_than_there_is_for_them() {
+    fn million_messages_fit_the_memory_bound() {
         for (messages, bytes) in [(600, 1 << 18), (1_000_000, 200)] {
             let looked_at = Arc::new(AtomicU64::new(0));
             let looks = Arc::clone(&looked_at);

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn all_goes_out_in_order_and_its_room_is_given_back() {
+    fn bytes_go_out_in_order_and_free_room() {
         let mut outgoing = Outgoing::default();
         let all: Vec<u8> = (0..LARGE).map(|at| (at % 251) as u8).collect();
         outgoing.add(|out| out.extend_from_slice(&all));

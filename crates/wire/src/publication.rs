@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_that_is_a_number_has_two_names() {
+    fn numeric_rooms_have_two_names() {
         let names = |in_url| Publication::new(in_url, b"{}").map(|publication| publication.names());
         assert_eq!(names("7"), Some(vec![b"\"7\"".to_vec(), b"7".to_vec()]));
         assert_eq!(names("07"), Some(vec![b"\"07\"".to_vec()]));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_are_told_apart_by_dialect_name_and_encoding() {
+    fn rooms_differ_by_dialect_name_and_encoding() {
         let room = Room::of(DialectId::Json, 1, b"lobby");
         assert_eq!(room, Room::of(DialectId::Json, 1, b"lobby"));
         assert_ne!(room, Room::of(DialectId::Raw, 1, b"lobby"));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_within_a_room_are_others_of_its_kind() {
+    fn nested_rooms_are_others_of_their_kind() {
         let name = |name| Room::of(DialectId::Json, 0, name).topic;
         for hall in [Room::of(DialectId::Json, 0, b"hall"), Room::of_sessions(DialectId::Json, b"hall")] {
             assert_eq!(hall.within(0), hall);

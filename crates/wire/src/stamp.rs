@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_sending_is_exact_however_late_it_was() {
+    fn sending_time_is_exact_at_any_lag() {
         const S: u64 = 1_000_000_000;
         for (lag_ns, error_ns_max) in [
             (0, 0),
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_cut_short_is_corrupt_and_anything_else_is_not_ours() {
+    fn truncated_stamps_are_corrupt_and_others_foreign() {
         assert_eq!(find(&STAMP.to_text()[..54]), Found::Corrupt);
         assert_eq!(find(b""), Found::None);
         assert_eq!(find(&[b'a'; 1000]), Found::None);

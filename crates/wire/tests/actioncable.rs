@@ -182,7 +182,7 @@ fn several_subscriptions_of_which_the_first_counts() {
 
 /// As Rails and Go's encoding/json write them, for which pages of HTML are dangerous places.
 #[test]
-fn messages_count_however_a_server_escapes_what_they_came_through() {
+fn messages_count_with_any_escaping() {
     let settings = Settings::default().with("subscriptions", 2).with("channel-params", r#"{"room":"a&<b>"}"#);
     let cfg = Config::new(of(settings.into())).unwrap();
     let identifier = |more: &str| {

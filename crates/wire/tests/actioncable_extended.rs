@@ -75,7 +75,7 @@ fn returning_clients_name_their_session() {
 }
 
 #[test]
-fn a_restored_client_is_usable_at_once_and_one_that_is_not_once_it_is_confirmed() {
+fn restored_clients_are_usable_at_once() {
     let cfg = config("/cable", Settings::default());
     let (_, _, known) = handle(&cfg, None, &[WELCOME, &confirm()]);
     for (welcome, is_usable) in [
@@ -94,7 +94,7 @@ fn a_restored_client_is_usable_at_once_and_one_that_is_not_once_it_is_confirmed(
 }
 
 #[test]
-fn a_session_that_the_server_ended_is_not_gone_on_with_but_its_history_is_asked_for() {
+fn ended_sessions_leave_their_history() {
     let cfg = config("/cable", Settings::default());
     let goodbye = r#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#;
     let (_, _, known) = handle(&cfg, None, &[WELCOME, &confirm(), &copy(3), goodbye]);
@@ -218,7 +218,7 @@ fn kinds(answers: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn the_server_restores_a_session_once_and_sends_what_it_missed() {
+fn servers_restore_a_session_once() {
     let cable = Cable::keeping(Keep::Messages(100));
     let mut listener = cable.connect(1, "", EXTENDED);
     let welcome = said(&std::mem::take(&mut listener.io.out)).remove(0);
@@ -250,7 +250,7 @@ fn the_server_restores_a_session_once_and_sends_what_it_missed() {
 }
 
 #[test]
-fn a_session_is_restored_as_it_was_and_only_in_the_extended_protocol() {
+fn sessions_are_restored_in_the_extended_protocol() {
     let cable = Cable::keeping(Keep::Messages(100));
     let mut one = cable.connect(1, "", EXTENDED);
     let sid = value(&said(&std::mem::take(&mut one.io.out))[0], "sid").to_owned();

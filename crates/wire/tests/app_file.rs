@@ -124,7 +124,7 @@ fn the_opening_goes_step_by_step() {
 }
 
 #[test]
-fn each_heartbeat_is_said_as_often_as_it_says() {
+fn heartbeats_have_their_own_interval() {
     let beat =
         |every_s: u64, text| Heartbeat { every_ns: every_s * SECOND_NS, send: say(text, Purpose::Other) };
     let heartbeats = vec![beat(5, "five"), beat(3, "three")];
@@ -152,7 +152,7 @@ fn each_heartbeat_is_said_as_often_as_it_says() {
 }
 
 #[test]
-fn an_opening_may_end_with_a_wait_or_have_no_step() {
+fn openings_may_be_empty_or_end_waiting() {
     let cfg = config_of(AppFile { open: vec![OpenStep::Wait(5)], ..chat() });
     let (mut client, mut io) = opened(&cfg);
     assert_eq!(wake(&mut client, &cfg, 5, &mut io), [Event::Usable]);
@@ -259,7 +259,7 @@ fn cells_that_break_json_go_as_text() {
 }
 
 #[test]
-fn a_frame_may_hold_several_messages_a_line_each() {
+fn frames_may_hold_several_lines() {
     let copy = |seq| {
         format!(r#"{{"type":"say","id":"{}"}}"#, String::from_utf8(stamp(seq).to_text().to_vec()).unwrap())
     };
@@ -357,7 +357,7 @@ fn every_id_of_a_payload_counts_once() {
 }
 
 #[test]
-fn a_history_in_what_the_opening_waits_for_is_copies() {
+fn histories_in_awaited_openings_are_copies() {
     let cfg = config_of(AppFile { open: vec![OpenStep::Expect(is_type("history"))], ..chat() });
     for ids in [&[][..], &[5], &[5, 6, 7]] {
         let list: Vec<String> = ids.iter().map(|&seq| format!("\"{}\"", text_of(seq))).collect();

@@ -130,7 +130,7 @@ fn wrong_answers_fail_with_their_kind() {
 }
 
 #[test]
-fn an_end_before_the_close_is_a_failure_and_after_it_is_not() {
+fn eof_before_the_close_is_a_failure() {
     let cfg = config(DialectId::Json);
     let (mut client, mut io, answer) = opening(&cfg, "");
     assert_eq!(client.handle_eof(&cfg, 0, 0, &mut io, &mut |_| {}), Err(Failure::EofBeforeAnswer));
@@ -230,7 +230,7 @@ fn messages_are_as_documented() {
 }
 
 #[test]
-fn messages_may_differ_in_size_and_in_what_they_carry() {
+fn messages_may_differ_in_size_and_content() {
     let raw = config(DialectId::Raw).with_sizes(&[40, 50, 60]).unwrap();
     let rows = [r#"{"a":"1"}"#.to_owned(), r#"{"a":"2"}"#.to_owned()];
     let json = config(DialectId::Json).with_rows(&rows).unwrap();
@@ -311,7 +311,7 @@ fn series_equal_single_messages() {
 }
 
 #[test]
-fn answers_that_come_together_are_told_as_one_by_one() {
+fn answers_in_one_segment_are_told_singly() {
     for (dialect, is_text) in [(DialectId::Raw, false), (DialectId::Raw, true), (DialectId::Json, false)] {
         let payload = Payload { text: is_text, padding: None };
         let cfg = Config::new(Options { payload, ..options(dialect) }).unwrap();
@@ -346,7 +346,7 @@ fn answers_that_come_together_are_told_as_one_by_one() {
 }
 
 #[test]
-fn answers_are_told_apart_whatever_servers_do_to_them() {
+fn answers_are_told_apart_after_rewriting() {
     let cfg = |padding| {
         let payload = Payload { padding, text: false };
         Config::new(Options { payload, ..options(DialectId::Json) }).unwrap()
@@ -441,7 +441,7 @@ fn an_idle_client_is_small() {
 }
 
 #[test]
-fn a_configuration_does_not_show_what_lets_its_clients_in() {
+fn configurations_do_not_show_credentials() {
     const MARK: &str = "correct-horse";
     let shown = |dialect, change: &dyn Fn(&mut Options)| {
         let mut options = options(dialect);

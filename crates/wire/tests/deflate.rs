@@ -42,7 +42,7 @@ fn compressed_messages_are_answered_compressed() {
 }
 
 #[test]
-fn a_window_that_is_to_be_forgotten_is_forgotten() {
+fn windows_without_takeover_are_forgotten() {
     let extension = "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover\r\n";
     let outcome = serve_deflated(extension, &[masked(0xc1, HELLO), masked(0xc1, HELLO_AGAIN)].concat());
     assert_eq!(outcome.result, Err(Failure::Deflate));
@@ -53,7 +53,7 @@ fn a_window_that_is_to_be_forgotten_is_forgotten() {
 }
 
 #[test]
-fn rsv1_stands_on_the_first_frame_of_a_message_only() {
+fn rsv1_marks_only_the_first_frame() {
     for frames in [
         [masked(0x41, &HELLO[..3]), masked(0xc0, &HELLO[3..])].concat(),
         masked(0xc9, b"ping"),

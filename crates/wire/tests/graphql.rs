@@ -68,7 +68,7 @@ fn role(event: &Event) -> Option<Role> {
 }
 
 #[test]
-fn a_client_is_usable_when_its_question_is_answered() {
+fn clients_are_usable_after_their_answer() {
     let cfg = of(Settings::default()).unwrap();
     let (mut client, mut io) = upgraded(&cfg);
     assert_eq!(said(&std::mem::take(&mut io.out)), [r#"{"type":"connection_init"}"#]);
@@ -228,7 +228,7 @@ fn the_server_answers_as_the_recorded_one() {
 }
 
 #[test]
-fn equal_variables_are_one_room_however_they_are_written() {
+fn equal_variables_are_one_room() {
     let room = |variables: &[u8]| Room::of_readers(DialectId::Graphql, variables);
     for (variables, name) in [
         ("", "{}"),
@@ -246,7 +246,7 @@ fn equal_variables_are_one_room_however_they_are_written() {
 }
 
 #[test]
-fn one_room_is_not_subscribed_to_over_and_over() {
+fn repeated_subscriptions_are_bounded() {
     let subscribe = |n: u32| SUBSCRIBE_BARE.replace(r#""1""#, &format!(r#""{n}""#));
     let elsewhere = subscribe(10).replace("}}", r#","variables":{"room":1}}}"#);
     let messages: Vec<String> = (1..=9).map(subscribe).chain([elsewhere]).collect();
@@ -325,7 +325,7 @@ fn pongs_have_the_payload_of_their_pings() {
 
 /// After its close the connection is in no room any more, so that nothing follows the close frame.
 #[test]
-fn the_server_ends_a_connection_over_what_is_not_allowed() {
+fn violations_end_the_connection() {
     let no_query = r#"{"id":"1","type":"subscribe","payload":{"variables":{}}}"#;
     let long = SUBSCRIBE_BARE.replace(r#""1""#, &format!(r#""{}""#, "é".repeat(100)));
     let echo_of_subscription = ECHO.replace(r#"{"id":"2""#, r#"{"id":"1""#).replace('@', "1");

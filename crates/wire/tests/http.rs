@@ -150,7 +150,7 @@ fn every_answer_says_its_status() {
 }
 
 #[test]
-fn pipelined_answers_belong_to_the_oldest_requests_in_any_portions() {
+fn pipelined_answers_belong_to_the_oldest_requests() {
     let answers = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n\
         HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
     for step in 1..=answers.len() {
@@ -166,7 +166,7 @@ fn pipelined_answers_belong_to_the_oldest_requests_in_any_portions() {
 }
 
 #[test]
-fn the_answer_says_how_large_it_was_and_when_its_request_went_out() {
+fn answers_have_size_and_sending_time() {
     let mut world = World::new(HttpOptions::default());
     world.send([7]);
     world.receive(OK).unwrap();
@@ -218,7 +218,7 @@ fn a_wrong_answer_is_an_answer_and_said() {
 }
 
 #[test]
-fn a_connection_that_ends_in_good_order_is_replaced_and_the_rest_sent_again() {
+fn orderly_closes_repeat_the_rest() {
     let last = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let mut world = World::new(HttpOptions { pipelining: 3, ..HttpOptions::default() });
     world.send(0..3);
@@ -303,7 +303,7 @@ fn a_connection_that_never_answered_loses_the_client() {
 }
 
 #[test]
-fn a_reset_costs_the_client_only_when_it_comes_at_once() {
+fn only_early_resets_fail_the_client() {
     let mut world = World::new(HttpOptions::default());
     world.send([0]);
     assert!(!world.client.handle_lost(&world.cfg, 0, 0, &mut world.io));
@@ -411,7 +411,7 @@ fn choices_that_cannot_be_carried_out() {
 }
 
 #[test]
-fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
+fn broadcasts_are_bodies_by_their_sender() {
     let mut people = wire::People::default();
     people.names.set("person.id", Template::of_client());
     let body =
@@ -458,7 +458,7 @@ fn a_broadcast_is_the_body_of_its_request_in_the_name_of_whoever_it_is_of() {
 }
 
 #[test]
-fn each_kind_of_broadcasts_is_asked_for_in_its_own_place() {
+fn kinds_of_broadcasts_have_their_own_place() {
     let say = |text: &str| {
         let body = Template::parse(text, Purpose::Measured, &Names::default(), Quoting::JSON).unwrap();
         Broadcast::of(Say { body, ..Say::default() })

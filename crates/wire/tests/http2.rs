@@ -171,7 +171,7 @@ fn answers_come_in_any_order() {
 }
 
 #[test]
-fn no_more_are_under_way_than_the_server_or_the_user_allows() {
+fn streams_are_bounded_by_server_and_user() {
     for (asked, allowed, most) in [(3, 100, 3), (100, 2, 2), (1, 1, 1)] {
         let mut world = World::new(streams(asked), &[(3, allowed)]);
         assert_eq!(world.send(0..10), most, "{asked} asked for, {allowed} allowed");
@@ -212,7 +212,7 @@ fn wrong_answers_are_answers() {
 }
 
 #[test]
-fn interim_answers_padding_and_trailers_are_no_answers_themselves() {
+fn interim_answers_and_trailers_are_no_answers() {
     let mut world = World::asking(1);
     let bytes = [
         frame(HEADERS, END_HEADERS, 1, b"\x08\x03103"),
@@ -230,7 +230,7 @@ fn interim_answers_padding_and_trailers_are_no_answers_themselves() {
 }
 
 #[test]
-fn answers_that_break_the_rules_end_their_streams_and_no_others() {
+fn stream_errors_end_only_their_streams() {
     let answers: [(&[Vec<u8>], Http2Reason); 8] = [
         (&[frame(HEADERS, WHOLE, 1, b"\x00\x01x\x01y")], Http2Reason::Field),
         (&[frame(HEADERS, WHOLE, 1, b"\x88\x00\x01X\x01y")], Http2Reason::Field),
@@ -257,7 +257,7 @@ fn answers_that_break_the_rules_end_their_streams_and_no_others() {
 }
 
 #[test]
-fn head_is_answered_without_the_body_that_is_announced() {
+fn head_requests_have_no_body() {
     let mut world = World::new(HttpOptions { method: "HEAD".into(), ..streams(1) }, &[]);
     world.send([0]);
     world.receive(&frame(HEADERS, WHOLE, 1, b"\x88\x0f\x0d\x019")).unwrap();
@@ -265,7 +265,7 @@ fn head_is_answered_without_the_body_that_is_announced() {
 }
 
 #[test]
-fn a_stream_that_the_server_resets_has_no_answer_and_its_code_is_told() {
+fn reset_streams_tell_their_code() {
     let mut world = World::asking(3);
     for (stream, number) in [(1, 7), (5, 13)] {
         world.receive(&frame(RST_STREAM, 0, stream, &code(number))).unwrap();
@@ -297,7 +297,7 @@ fn unprocessed_requests_are_sent_again_after_goaway() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_replaced_if_it_has_answered_before() {
+fn broken_connections_are_replaced_after_answers() {
     let mut world = World::asking(2);
     assert_eq!(world.receive(&goaway(0, 11)), Err(Failure::GoAway(ErrorCode::EnhanceYourCalm)));
     let mut world = World::asking(2);
@@ -333,7 +333,7 @@ fn a_connection_that_breaks_is_replaced_if_it_has_answered_before() {
 }
 
 #[test]
-fn bodies_go_out_as_far_as_there_is_room() {
+fn bodies_respect_flow_control() {
     const BODY: usize = 100_000;
     let mut world = World::new(HttpOptions { pipelining: 2, ..post(BODY) }, &[(4, 30_000), (5, 20_000)]);
     world.send([0, 1]);
@@ -357,7 +357,7 @@ fn bodies_go_out_as_far_as_there_is_room() {
 }
 
 #[test]
-fn an_answer_before_the_end_of_the_request_cancels_the_rest() {
+fn early_answers_cancel_the_rest() {
     let mut world = World::new(HttpOptions { pipelining: 1, ..post(100_000) }, &[]);
     world.send([0]);
     world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
@@ -378,7 +378,7 @@ fn pings_and_settings_are_answered() {
 }
 
 #[test]
-fn a_server_that_wants_no_table_gets_literals_from_then_on() {
+fn servers_without_a_table_get_literals() {
     let mut world = World::new(streams(9), &[(1, 0)]);
     world.send([0, 1]);
     let all = frames(&world.io.out);
@@ -395,7 +395,7 @@ fn a_server_that_wants_no_table_gets_literals_from_then_on() {
 }
 
 #[test]
-fn rules_that_are_broken_end_the_connection_with_their_code() {
+fn connection_errors_have_their_code() {
     use Http2Reason::*;
     let cases: &[(&str, Vec<u8>, Failure)] = &[
         ("ping on stream 1", frame(PING, 0, 1, &[0; 8]), bad(Frame)),
@@ -487,7 +487,7 @@ fn floods_come_to_an_end() {
 }
 
 #[test]
-fn resets_of_requests_are_no_flood_and_of_nothing_are_one() {
+fn resets_of_nothing_are_a_flood() {
     let mut world = World::asking(100);
     let mut stream = 1;
     for round in 0..20 {
@@ -530,7 +530,7 @@ fn frames_behind_an_answer_end_the_connection() {
 }
 
 #[test]
-fn nothing_is_sent_while_the_server_allows_no_streams() {
+fn no_streams_no_requests() {
     let mut world = World::connected(streams(2));
     world.receive(&settings(&[(3, 0)])).unwrap();
     assert_eq!((world.client.is_usable(), world.client.withheld()), (false, Some(Failure::NoStreams)));

@@ -117,7 +117,7 @@ fn a_conversation_in_each_dialect() {
 }
 
 #[test]
-fn a_broadcast_is_one_frame_for_all_and_a_result_for_the_sender() {
+fn broadcasts_are_one_frame_for_all() {
     for dialect in
         [DialectId::Json, DialectId::Binary, DialectId::Actioncable, DialectId::Phoenix, DialectId::Socketio]
     {

@@ -124,7 +124,7 @@ fn values_in_each_message_are_not_freed() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_is_connected_to_again() {
+fn closing_servers_are_connected_to_again() {
     for ends_by_closing in [false, true] {
         let mut visitor = Visitor::new(config(vec![get("/a"), get("/b")]), 5);
         for place in ["/a", "/b"] {

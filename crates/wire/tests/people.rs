@@ -57,7 +57,7 @@ fn opened(cfg: &Config, client: u32) -> (Client, Fake) {
 }
 
 #[test]
-fn a_request_has_names_and_tokens_in_its_path_query_and_fields() {
+fn requests_carry_names_and_tokens_everywhere() {
     let mut options = options_of(DialectId::Raw, DialectOptions::default());
     options.path = "/of/%7Bperson.name%7D?n={person.name}&id={person.id}&q={x{y}}".into();
     options.headers =
@@ -78,7 +78,7 @@ fn a_request_has_names_and_tokens_in_its_path_query_and_fields() {
 }
 
 #[test]
-fn a_server_may_choose_the_subprotocol_that_is_each_client_s_own() {
+fn servers_may_choose_a_clients_own_subprotocol() {
     let mut options = options_of(DialectId::Raw, DialectOptions::default());
     options.subprotocols = vec!["of.{person.id}".into()];
     let cfg = Config::new(options).unwrap();

@@ -35,7 +35,7 @@ fn joining(cfg: &Config) -> (Client, Fake) {
 }
 
 #[test]
-fn the_client_joins_and_pushes_as_the_recorded_one() {
+fn clients_join_and_push_as_recorded() {
     for (options, join, reply, push) in [
         (vsn("2.0.0"), JOIN, JOINED, r#"["1","2","room:lobby","broadcast",{"body":BODY}]"#),
         (

@@ -42,7 +42,7 @@ fn the_examples_of_rfc_6455() {
 }
 
 #[test]
-fn several_messages_in_one_segment_are_answered_in_order() {
+fn messages_in_one_segment_are_answered_in_order() {
     let frames: Vec<u8> = (0..50).flat_map(|i| masked(TEXT, format!("message {i}").as_bytes())).collect();
     let expected: Vec<u8> = (0..50).flat_map(|i| plain(TEXT, format!("message {i}").as_bytes())).collect();
     assert_eq!(answered(&frames), expected);
@@ -100,7 +100,7 @@ fn bad_frames_are_refused() {
 }
 
 #[test]
-fn bad_text_is_refused_and_bad_binary_is_not() {
+fn only_invalid_text_is_refused() {
     for bad in [&b"\xff"[..], b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"cut \xe2\x82"] {
         assert_eq!(refused(&masked(TEXT, bad)), Failure::Protocol(Reason::BadUtf8));
         let fragments = [masked(0x01, b"ok "), masked(0x00, bad), masked(0x80, b"")].concat();
@@ -113,7 +113,7 @@ fn bad_text_is_refused_and_bad_binary_is_not() {
 }
 
 #[test]
-fn bad_text_is_refused_before_its_frame_is_whole() {
+fn invalid_text_is_refused_in_mid_frame() {
     // Autobahn 6.4.3: the bytes of one frame in three segments, the second of which cannot be right.
     let text = b"\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5\xf4\x90\x80\x80edited";
     let frame = masked(TEXT, text);

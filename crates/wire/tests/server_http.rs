@@ -32,7 +32,7 @@ fn the_handshake_of_rfc_6455() {
 }
 
 #[test]
-fn no_websocket_passes_a_gate_by_a_path_that_is_open() {
+fn open_paths_let_no_websocket_pass() {
     let gates = [Gate { login: true, jwt: None }, Gate { login: false, jwt: Some("sesame".into()) }];
     for gate in gates {
         let cfg = ServerConfig { gate, ..ServerConfig::default() };
@@ -135,7 +135,7 @@ fn heads_that_are_no_http_are_refused() {
 }
 
 #[test]
-fn plain_requests_are_answered_in_order_and_keep_the_connection() {
+fn plain_requests_are_answered_in_order() {
     let requests = "GET / HTTP/1.1\r\nHost: h\r\n\r\n\
         POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\
         POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n\
@@ -189,7 +189,7 @@ fn a_line_end_before_a_request_is_skipped() {
 }
 
 #[test]
-fn an_old_client_is_told_that_the_connection_lives_on() {
+fn http_1_0_clients_get_keep_alive() {
     let request = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
     let outcome = serve(&ServerConfig::default(), request.repeat(2).as_bytes());
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n";

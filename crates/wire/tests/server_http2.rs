@@ -25,7 +25,7 @@ fn request(method: u8, path: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_server_answers_each_request_once_its_body_is_in() {
+fn servers_answer_complete_requests() {
     const GET: u8 = 0x82;
     const POST: u8 = 0x83;
     let answer = |status: &[u8], stream| (HEADERS, WHOLE, stream, [status, b"\x0f\x0d\x010"].concat());
@@ -138,7 +138,7 @@ fn a_server_refuses_what_breaks_the_rules() {
 }
 
 #[test]
-fn a_server_takes_no_more_at_once_than_it_says() {
+fn servers_bound_concurrent_streams() {
     let head = request(0x83, "/upload");
     let bytes: Vec<u8> = (0..1001).flat_map(|n| frame(HEADERS, END_HEADERS, 2 * n + 1, &head)).collect();
     let (all, _, result) = served(&bytes);

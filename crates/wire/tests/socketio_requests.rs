@@ -87,7 +87,7 @@ fn polling_as_recorded_in_any_portions() {
 }
 
 #[test]
-fn packets_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
+fn packets_go_in_one_request_at_a_time() {
     let mut user = User::polling();
     user.send(1);
     let first = user.asked(SENDING).1;

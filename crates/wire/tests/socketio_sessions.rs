@@ -275,7 +275,7 @@ fn sessions_end() {
 }
 
 #[test]
-fn a_body_may_be_as_large_as_the_handshake_says() {
+fn bodies_may_have_the_handshakes_size() {
     const BYTES: usize = 4 << 20;
     let mut world = world();
     world.cfg.settings = Settings::default().with("socketio-max-payload", BYTES as u64);

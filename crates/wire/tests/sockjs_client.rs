@@ -51,7 +51,7 @@ fn recorded(transport: &str) -> (String, u32) {
 }
 
 #[test]
-fn recorded_sessions_on_every_transport_over_requests_in_any_portions() {
+fn recorded_sessions_on_every_transport() {
     for transport in ["xhr-polling", "xhr-streaming", "eventsource", "htmlfile", "jsonp"] {
         let (said, odd) = recorded(transport);
         for step in [1, 2, 7, 100, usize::MAX] {
@@ -101,7 +101,7 @@ fn requests_name_the_session_and_keep_the_query() {
 }
 
 #[test]
-fn messages_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
+fn messages_go_in_one_request_at_a_time() {
     let mut user = User::of("xhr-streaming");
     user.handle(0, recorded("xhr-streaming").0.as_bytes()).unwrap();
     user.open(1);
@@ -134,7 +134,7 @@ fn messages_go_one_request_at_a_time_with_all_that_came_up_meanwhile() {
 }
 
 #[test]
-fn a_connection_that_the_server_closes_is_opened_anew_between_answers_only() {
+fn closed_connections_reopen_between_answers() {
     let mut user = User::of("xhr-polling");
     user.said(0);
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\no\n";
@@ -189,7 +189,7 @@ fn ends_and_losses_are_events() {
 }
 
 #[test]
-fn servers_that_talk_nonsense_are_given_up_with_the_reason() {
+fn invalid_servers_are_given_up_with_reason() {
     let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     for (transport, said, failure) in [
         (
@@ -285,7 +285,7 @@ fn the_recorded_session_over_a_websocket() {
 }
 
 #[test]
-fn own_messages_are_known_however_the_server_writes_them() {
+fn own_messages_are_known_after_rewriting() {
     let mark = String::from_utf8(stamp(9).to_text().to_vec()).unwrap();
     let message = |role| Some((role, stamp(9)));
     for (string, expected) in [
@@ -327,7 +327,7 @@ fn own_messages_are_known_however_the_server_writes_them() {
 }
 
 #[test]
-fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
+fn websockets_use_their_own_path() {
     let request = |transport: Option<&str>| {
         let mut options = Options { path: "/sockjs?a=b".into(), ..options(DialectId::Sockjs) };
         if let Some(transport) = transport {
@@ -352,7 +352,7 @@ fn a_websocket_goes_to_a_session_of_its_own_or_without_frames_to_the_service() {
 }
 
 #[test]
-fn info_is_asked_for_first_when_it_is_wanted() {
+fn wanted_info_is_asked_for_first() {
     let info = r#"{"websocket":true,"origins":["*:*"],"cookie_needed":false,"entropy":1}"#;
     let kept = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n", chunked(&[info]));
     let closed = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 78\r\n\r\n{info:78}");

@@ -60,7 +60,7 @@ fn settle(world: &mut World, all: &mut [Joined], step: usize) {
 }
 
 #[test]
-fn everyone_gets_every_broadcast_once_and_the_sender_its_result() {
+fn everyone_gets_every_broadcast_once() {
     for step in [1, 3, 1000, 1 << 20] {
         let world = &mut World::new();
         // Answers end often, so that clients have to ask anew in between.
@@ -92,7 +92,7 @@ fn everyone_gets_every_broadcast_once_and_the_sender_its_result() {
 }
 
 #[test]
-fn echoes_come_back_in_order_also_those_that_wait_for_a_request() {
+fn waiting_echoes_come_back_in_order() {
     for transport in TRANSPORTS {
         let world = &mut World::new();
         let mut all = [Joined::of(transport, world)];

@@ -86,7 +86,7 @@ fn nothing_else_is_there() {
 }
 
 #[test]
-fn the_iframe_page_is_the_document_s_and_cacheable() {
+fn iframe_page_is_the_specified_and_cacheable() {
     for path in ["/iframe.html", "/iframe-a.html", "/iframe-.html", "/iframe-0.1.2abc-dirty.2144.html?t=1"] {
         let (head, body) = ask(&format!("GET /echo{path}"));
         assert_eq!(status(&head), "200");
@@ -206,7 +206,7 @@ fn a_websocket_is_asked_for_properly() {
 }
 
 #[test]
-fn cookies_are_set_where_they_are_needed_and_kept_where_they_are_there() {
+fn cookies_are_set_once_where_needed() {
     for (method, path) in [
         ("POST", "xhr"),
         ("POST", "xhr_streaming"),

@@ -69,7 +69,7 @@ fn the_server_over_a_websocket() {
 }
 
 #[test]
-fn the_benchmark_over_a_websocket_with_frames_and_without() {
+fn benchmark_over_framed_and_raw_websockets() {
     let broadcast = r#"{"type":"broadcast","payload":{"a":"é\n"}}"#;
     let string = broadcast.replace('\\', "\\\\").replace('"', "\\\"");
     let result = broadcast.replace("broadcast", "broadcastResult");

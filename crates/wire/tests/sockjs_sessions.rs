@@ -117,7 +117,7 @@ fn strings_come_back_as_what_they_stand_for() {
 }
 
 #[test]
-fn a_poll_waits_for_what_is_said_and_only_one_does() {
+fn only_one_poll_waits() {
     let world = &mut World::new();
     post(world, "/echo/0/a/xhr", "");
     let (waiting, answer) = post(world, "/echo/0/a/xhr", "");
@@ -135,7 +135,7 @@ fn a_poll_waits_for_what_is_said_and_only_one_does() {
 }
 
 #[test]
-fn a_poll_may_come_byte_by_byte_and_in_chunks() {
+fn polls_may_come_in_any_portions() {
     let world = &mut World::new();
     post(world, "/echo/0/a/xhr", "");
     let at = world.connect();
@@ -243,7 +243,7 @@ fn jsonp() {
 }
 
 #[test]
-fn a_session_closed_by_its_service_says_so_to_everyone() {
+fn sessions_closed_by_the_service_say_so() {
     let world = &mut World::new();
     assert_eq!(body(&post(world, "/close/0/a/xhr", "").1), "o\n");
     for _ in 0..2 {
@@ -261,7 +261,7 @@ fn a_session_closed_by_its_service_says_so_to_everyone() {
 }
 
 #[test]
-fn streams_of_http_1_0_end_with_the_connection() {
+fn http_1_0_streams_end_with_the_connection() {
     let world = &mut World::new();
     let at = world.connect();
     world.send(at, b"POST /close/0/a/xhr_streaming HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").unwrap();
@@ -288,7 +288,7 @@ fn an_interrupted_answer_ends_the_session() {
 }
 
 #[test]
-fn heartbeats_come_every_25_seconds_and_sessions_without_a_receiver_live_for_5() {
+fn heartbeats_and_session_timeouts() {
     let world = &mut World::new();
     let (stream, _) = post(world, "/sockjs/0/a/xhr_streaming", "");
     world.pass_s(24);

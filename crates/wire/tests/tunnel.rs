@@ -109,7 +109,7 @@ fn fields(mut block: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_asked_before_the_server_has_said_that_it_may_be() {
+fn requests_wait_for_the_servers_settings() {
     let mut world = World::connected(over_http2(|_| {}));
     let rest = world.io.out.strip_prefix(PREFACE).unwrap();
     let kinds: Vec<_> = frames(rest).iter().map(|frame| (frame.0, frame.2)).collect();
@@ -122,7 +122,7 @@ fn nothing_is_asked_before_the_server_has_said_that_it_may_be() {
 }
 
 #[test]
-fn no_connect_goes_out_while_the_server_allows_no_streams() {
+fn no_streams_no_connect() {
     const STREAMS: u16 = 3;
     let mut world = World::connected(over_http2(|_| {}));
     let heads = |world: &World| frames(&world.io.out).iter().filter(|frame| frame.0 == HEADERS).count();
@@ -200,7 +200,7 @@ fn messages_come_through_in_any_portions() {
 }
 
 #[test]
-fn no_more_goes_out_than_there_is_room_for() {
+fn tunnels_respect_flow_control() {
     let mut world = World::open(&[(WINDOW, 10)]);
     let sent = world.send(0);
     assert_eq!(sent.iter().map(|frame| frame.3.len()).collect::<Vec<_>>(), [10]);
@@ -232,7 +232,7 @@ fn no_more_goes_out_than_there_is_room_for() {
 }
 
 #[test]
-fn a_server_that_asks_now_and_then_whether_anybody_is_there_floods_nobody() {
+fn occasional_pings_are_no_flood() {
     let mut world = World::open(&[]);
     let ping = frame(PING, 0, 0, &[0; 8]);
     for second in 0..3_000 {

@@ -77,7 +77,7 @@ fn passed(passed: RoomChange) -> Vec<Event> {
 }
 
 #[test]
-fn a_topic_is_joined_and_left_as_phoenix_has_it() {
+fn topics_are_joined_and_left_as_in_phoenix() {
     let cfg = of_joins(DialectId::Phoenix, ["own", "hall"]);
     let own = r#"["1","1","own","phx_reply",{"status":"ok","response":{}}]"#;
     let mut client = usable(&cfg, "", &[own]);
@@ -146,7 +146,7 @@ fn joins_with_an_id_are_announced() {
 }
 
 #[test]
-fn a_channel_is_subscribed_to_and_left_as_action_cable_has_it() {
+fn channels_follow_action_cable() {
     let cfg = of_joins(DialectId::Actioncable, ["Own", "Hall"]);
     let answer = |kind: &str, channel: &str| {
         format!(r#"{{"identifier":"{{\"channel\":\"{channel}\"}}","type":"{kind}"}}"#)
@@ -162,7 +162,7 @@ fn a_channel_is_subscribed_to_and_left_as_action_cable_has_it() {
 }
 
 #[test]
-fn an_app_s_own_messages_join_and_leave_and_wait_for_their_answers() {
+fn app_messages_join_leave_and_wait() {
     let expect = |text: &str| Condition { contains: Some(text.into()), ..Condition::default() };
     let send = |text| OpenStep::Send(say("", text, Purpose::Other));
     let visited = |leave: Vec<OpenStep>| AppFile {

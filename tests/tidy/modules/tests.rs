@@ -7,7 +7,7 @@ fn read(files: &[(&'static str, &str)]) -> Modules {
 }
 
 #[test]
-fn a_ring_of_folders_is_seen_by_whichever_files() {
+fn rings_of_folders_are_seen() {
     let files = [
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "mod one; mod two;"),

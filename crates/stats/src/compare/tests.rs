@@ -130,7 +130,7 @@ fn as_many_repeats_as_it_says_decide() {
 }
 
 #[test]
-fn near_the_bound_more_repeats_than_there_are_are_asked_for() {
+fn results_near_the_bound_ask_for_repeats() {
     let found = repeats(&[100.0, 100.5, 99.5], &[104.9, 105.4, 104.4], Better::Lower, MS).unwrap();
     assert_eq!((found.change(), found.ruling(Change::Slower, 0.05)), (Change::Slower, Ruling::CannotTell));
     assert_eq!(found.repeats_for(0.05), Some(6));

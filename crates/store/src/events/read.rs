@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_log_is_an_error_and_no_panic() {
+    fn damaged_logs_are_errors() {
         let file = tempfile::NamedTempFile::new().unwrap();
         log(file.path());
         let whole = std::fs::read(file.path()).unwrap();

@@ -51,14 +51,14 @@ fn a_variant_shares_all_but_its_start() {
 }
 
 #[test]
-fn only_variants_are_targets_of_a_manifest_without_a_start() {
+fn manifests_without_start_have_only_variants() {
     let text = GOOD.replace("[start]", "[variants.1.start]");
     let names: Vec<String> = read(&text).unwrap().into_iter().map(|target| target.name).collect();
     assert_eq!(names, ["node-ws-1", "node-ws-cluster"]);
 }
 
 #[test]
-fn flags_are_read_as_the_command_line_reads_them() {
+fn flags_are_read_as_on_command_lines() {
     let targets = read(&format!("{GOOD}\n[variants.old]\nflags = {{ eio = 3 }}\n")).unwrap();
     let old = targets.iter().find(|target| target.name == "node-ws-old").unwrap();
     assert_eq!(old.flags, [("eio".to_owned(), "3".to_owned())]);
@@ -69,7 +69,7 @@ fn flags_are_read_as_the_command_line_reads_them() {
 }
 
 #[test]
-fn a_server_with_a_protocol_of_its_own_has_an_app_in_place_of_dialects() {
+fn own_protocols_have_an_app_for_dialects() {
     let dialects = "dialects = [\"raw\", \"json\", \"binary\"]";
     let with = |line: &str| GOOD.replace(dialects, line);
     for target in read(&with("app = \"app.toml\"")).unwrap() {
@@ -91,7 +91,7 @@ fn a_server_with_a_protocol_of_its_own_has_an_app_in_place_of_dialects() {
 }
 
 #[test]
-fn an_unknown_key_is_underlined_beside_those_that_exist() {
+fn unknown_keys_are_underlined_beside_known_ones() {
     let (what, underlined, help) = mistake(&GOOD.replace("library =", "libary ="));
     assert_eq!((what.as_str(), underlined.as_str()), ("unknown field `libary`", "libary"));
     assert!(help.contains("`library`") && help.contains("`endpoint`"), "{help}");

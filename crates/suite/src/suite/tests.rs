@@ -126,7 +126,7 @@ fn targets_take_part_by_what_they_can_do() {
 }
 
 #[test]
-fn a_target_with_an_app_of_its_own_takes_part_where_there_is_no_other() {
+fn own_apps_take_part_without_others() {
     let own = GOOD.replace("\"actioncable\"", "\"custom\"");
     assert_ne!(own, GOOD);
     let mut target = Target::reference();
@@ -160,7 +160,7 @@ fn rounds_are_interleaved_and_drawn_from_the_seed() {
 }
 
 #[test]
-fn the_suites_that_come_with_throng_can_be_read() {
+fn shipped_suites_can_be_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let suites: Vec<_> =

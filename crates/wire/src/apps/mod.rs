@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_does_not_log_in_keeps_no_more_than_its_script_and_what_it_waits_for() {
+    fn clients_without_login_keep_little() {
         assert!(size_of::<AppProgress>() <= 64, "{} bytes", size_of::<AppProgress>());
         assert!(size_of::<ClientValues>() <= 40, "{} bytes, besides what is kept", size_of::<ClientValues>());
     }

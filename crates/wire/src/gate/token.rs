@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_standard_is_valid_until_it_expires() {
+    fn standard_example_is_valid_until_it_expires() {
         let key = decode(KEY).unwrap();
         let (signed, signature) = TOKEN.rsplit_once('.').unwrap();
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), signed.as_bytes());

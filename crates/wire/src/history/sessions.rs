@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_outlives_its_last_sign_of_life_for_a_while() {
+    fn sessions_outlive_their_last_ping() {
         let mut sessions = Sessions::default();
         for name in [b"a", b"b"] {
             sessions.keep(name, Vec::new(), 0);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_nobody_comes_back_to_take_no_more_and_more() {
+    fn abandoned_sessions_are_bounded() {
         let mut sessions = Sessions::default();
         for n in 0..100_000_u64 {
             sessions.keep(&n.to_be_bytes(), names(&["a"]), n * KEPT_NS / 1_000);

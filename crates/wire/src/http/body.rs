@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_read_in_any_portions_with_the_rest_left() {
+    fn bodies_are_read_in_any_portions() {
         for (framing, bytes) in [
             (Framing::Length(11), &b"hello worldrest"[..]),
             (Framing::Chunked, b"5\r\nhello\r\n06;a=b;c=\"d\"\r\n world\r\n0\r\nT: x\r\n\r\nrest"),

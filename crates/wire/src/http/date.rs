@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_the_standard_and_the_second_after_it() {
+    fn standard_example_and_the_second_after() {
         let said = |unix_ns| {
             let mut out = Vec::new();
             DateField::new(unix_ns).write(&mut out);

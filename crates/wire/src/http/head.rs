@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn any_portions_give_the_same_head_and_leave_the_rest() {
+    fn any_portions_give_the_same_head() {
         let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         for before in [&b""[..], b"\r\n", b"\r\n\r\n\r\n"] {
             let bytes = [before, head, b"\x81\x00GET"].concat();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_before_a_request_are_no_part_of_it_however_many() {
+    fn empty_lines_before_requests_are_skipped() {
         let head = b"GET / HTTP/1.1\r\n\r\n";
         let bytes = [&b"\r\n".repeat(10_000)[..], head].concat();
         for step in [1, 3, 64, 4096, bytes.len()] {

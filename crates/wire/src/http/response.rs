@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_head_again_means_the_same_but_to_another_method() {
+    fn equal_heads_mean_the_same_by_method() {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
         let (head, body) = answer.split_at(answer.len() - 2);
         let mut responses = Responses::default();

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_may_be_in_debt_but_not_grow_beyond_its_most() {
+    fn windows_may_be_negative_but_not_overflow() {
         let mut sending = Sending::new(10);
         sending.spend(10);
         sending.grow(-5).unwrap();

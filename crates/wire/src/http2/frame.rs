@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_above_the_limit_is_refused_by_its_header() {
+    fn oversized_frames_are_refused_by_header() {
         let bytes = b"\0\0\0\x04\0\0\0\0\0\0\x40\x01\0\0\0\0\0\x01";
         for step in [1, bytes.len()] {
             assert_eq!(read(bytes, step).1, Err(Failure::BadHttp2(Http2Reason::FrameSize)));

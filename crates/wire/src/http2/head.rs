@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_block_means_something_else_once_the_table_has_changed() {
+    fn known_blocks_change_with_the_table() {
         let (mut heads, mut decoder) = (AnswerHeads::default(), Decoder::default());
         let mut judge =
             |block: &[u8]| heads.judge(&mut decoder, block, &Limits::default()).unwrap().unwrap().status;

@@ -63,7 +63,7 @@ mod tests {
     proptest! {
         /// Against looking at all of them.
         #[test]
-        fn the_arc_is_the_first_that_reaches_the_position(
+        fn first_arc_reaching_the_position_counts(
             shares in proptest::collection::vec(0.0001f64..10.0, 1..300),
             positions in proptest::collection::vec(0..u32::MAX, 20),
         ) {

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_follow_zipf_s_law_at_every_size_of_the_run() {
+    fn shares_follow_zipfs_law_at_every_size() {
         for people in [1_000, 10_000, 100_000] {
             let counts = counted(unequal(50, 1100), people);
             let whole: f64 = (1..=50).map(|k| f64::from(k).powf(-1.1)).sum();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_take_a_row_again_are_in_its_room_again() {
+    fn repeated_rows_are_in_the_same_room() {
         let of_rows = [0, 1, 1, 2, 0].into();
         assert_eq!(counted(Division::Listed { rooms: 3.try_into().unwrap(), of_rows }, 12), [5, 5, 2]);
     }

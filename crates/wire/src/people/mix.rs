@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_role_says_its_own_as_often_as_it_is_to() {
+    fn roles_say_their_kinds_by_share() {
         let role = |share, says: [u32; 3]| RoleKind { name: String::new(), share, says: says.into() };
         let roles = [role(1, [0, 3, 1]), role(2, [0, 0, 0]), role(1, [5, 0, 0])];
         let role_assignment = RoleAssignment::new(&roles);
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_kind_has_its_share_of_any_that_follow_each_other(
+        fn consecutive_messages_keep_the_shares(
             shares in proptest::collection::vec(1u32..1_000, 1..6), worker in 0u16..100, first in 0u32..1 << 30,
         ) {
             let mix = Mix::new(shares.iter().copied());

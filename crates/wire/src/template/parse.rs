@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_filled_in_and_other_braces_are_text() {
+    fn placeholders_are_filled_and_other_braces_text() {
         let text = r#"{"id":"{id}","a":{},"b":{"c":[{client},{seq}]},"t":{intended_ns},"u":{unix_ns}}{"#;
         let expected = r#"{"id":"ID","a":{},"b":{"c":[7,9]},"t":456,"u":5}{"#;
         assert_eq!(written(text, Purpose::Measured, 7), expected);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_has_the_rows_of_its_own_clients_and_no_more() {
+    fn shares_have_only_their_clients_rows() {
         let whole = table(23);
         for (workers, of) in [(0..1, 1), (0..2, 5), (2..4, 5), (4..5, 5), (3..4, 7)] {
             let share = whole.share(workers.clone(), of, 20);

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_stops_at_the_limit_and_a_message_of_just_the_limit_passes() {
+    fn deflate_bombs_stop_at_the_limit() {
         let mut deflater = Deflater::new(9, 15, true);
         let mut bomb = vec![0; 4 << 20];
         deflater.replace(&mut bomb, 0);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_take_turns_do_not_know_of_each_other() {
+    fn interleaved_connections_are_independent() {
         let ends = |bits, forgets| (Deflater::new(1, bits, forgets), Inflater::new(forgets));
         let mut all = [ends(15, true), ends(15, false), ends(9, true), ends(15, true), ends(15, false)];
         for turn in 0..3 {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_window_that_is_kept_is_anybody_s_own() {
+    fn only_kept_windows_are_per_connection() {
         for forgets in [false, true] {
             let (mut deflater, mut inflater) = (Deflater::new(1, 15, forgets), Inflater::new(forgets));
             assert!(deflater.own.is_none() && inflater.own.is_none(), "nothing was said yet");

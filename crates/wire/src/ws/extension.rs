@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_takes_the_first_offer_it_can_meet() {
+    fn servers_take_the_first_possible_offer() {
         for (offers, answer) in [
             ("permessage-deflate", Some("permessage-deflate")),
             ("permessage-deflate; client_max_window_bits", Some("permessage-deflate")),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_accepts_what_it_offered_and_nothing_else() {
+    fn clients_accept_only_their_offer() {
         let offered = Some(DeflateOptions::default());
         assert_eq!(with("", |f| accept(f, None)), Ok(None));
         let agreed = with("permessage-deflate; client_max_window_bits=9", |f| accept(f, offered)).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_forgets_as_it_has_announced_and_the_server_as_it_answers() {
+    fn context_takeover_follows_offer_and_answer() {
         let offered = Some(DeflateOptions { no_context_takeover: true, ..DeflateOptions::default() });
         for (answer, server_forgets) in
             [("permessage-deflate", false), ("permessage-deflate; server_no_context_takeover", true)]

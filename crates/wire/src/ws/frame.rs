@@ -215,7 +215,7 @@ mod tests {
     const DEFLATE: Accepts = Accepts { end: End::Client, deflate: true };
 
     #[test]
-    fn lengths_at_their_borders_are_written_and_read_back() {
+    fn lengths_at_borders_round_trip() {
         for len in [0, 1, 125, 126, 127, 0xffff, 0x1_0000] {
             for (end, reader) in [(End::Client, SERVER), (End::Server, CLIENT)] {
                 let key = (end == End::Client).then_some(Key::new([1, 2, 3, 4]));

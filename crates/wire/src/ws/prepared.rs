@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_the_frame_sealed_with_its_key() {
+    fn copies_are_the_frame_masked_with_keys() {
         for len in [0, 1, 7, 8, 33, 125, 126, 200, 65_535, 65_536] {
             let payload: Vec<u8> = (0..len).map(|n: u32| n as u8).collect();
             let keys = [[1, 2, 3, 4], [9, 8, 7, 6], [0, 0, 0, 1]].map(Key::new);

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn any_split_of_good_text_is_good_and_a_cut_one_is_not() {
+    fn split_text_is_valid_and_truncated_is_not() {
         let text = "κόσμε €🎉 some-ascii-for-a-vector-or-two: 0123456789abcdef0123456789".as_bytes();
         for split in 0..=text.len() {
             let mut v = Validator::default();

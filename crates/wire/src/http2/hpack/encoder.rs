@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn later_blocks_refer_to_what_the_first_has_added() {
+    fn later_blocks_refer_to_the_first() {
         let blocks = Blocks::new(&usual());
         let (mut decoder, mut tabling, mut bytes) =
             (Decoder::default(), blocks.first(TABLE_BYTES), Vec::new());

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_is_first_and_the_oldest_makes_room() {
+    fn newest_entries_come_first_and_oldest_leave() {
         let mut table = Table::new(2 * (ENTRY_BYTES + 2));
         for text in [b"a1", b"b2", b"c3"] {
             table.insert(text, 1);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_history_is_asked_for_by_place_or_by_time() {
+    fn histories_are_asked_by_place_or_time() {
         let after = Some(Asked::After { epoch: b"x", offset: 7 });
         for (history, asked) in [
             (r#"{"since":5,"streams":{"b":{"epoch":"y","offset":1},"a":{"epoch":"x","offset":7}}}"#, after),

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_is_as_its_own_parser_encodes_it() {
+    fn maps_equal_the_official_parsers() {
         // notepack.io 2.2.0: encode({ type: 2, nsp: '/', data: ['say', 1] }).
         let packed = b"\x83\xa4type\x02\xa3nsp\xa1/\xa4data\x92\xa3say\x01";
         assert_eq!(pack(br#"42["say",1]"#).as_deref(), Some(&packed[..]));

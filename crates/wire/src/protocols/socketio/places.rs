@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_are_joined_besides_each_other_and_left_one_by_one() {
+    fn rooms_are_joined_and_left_independently() {
         let mut places = Places::<2>::new(7);
         assert!(!places.is_in(0, 7), "the room of the URL is not joined");
         assert_eq!(places.join(0, 1), Move { left: Some(7), joined: Some(1) });
