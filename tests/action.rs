@@ -144,7 +144,7 @@ fn page(repository: &Repository) -> String {
     let changes = [
         ("3000", first.as_str()),
         ("4000", &second),
-        ("--people 500", "--people 5"),
+        ("--clients 500", "--clients 5"),
         ("--duration 20s", "--duration 500ms"),
         ("--budget 20m", "--budget 1ns"),
         ("p99<200ms", "p99<20s"),

@@ -42,7 +42,12 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --format pdf", "format.invalid_value", "pdf junit"),
         ("echo ws://127.0.0.1:1/ --bogus", "bogus.unknown_argument", "--bogus"),
         ("broadcast ws://127.0.0.1:1/ --limit-percentile 101", "limit_percentile.value_validation", "101"),
+        // To hey and oha, a rate; here, quiet.
+        ("echo ws://127.0.0.1:1/ -q 50", "q", "--rate 50"),
+        ("app.toml ws://127.0.0.1:1/", "app.toml", "throng run app.toml"),
+        ("shootout quick --only tea", "only", "tea broadcast"),
         // What no machine does, or nobody can mean.
+        ("echo ws://127.0.0.1:1/ --duration=-3", "duration.value_validation", "-3"),
         ("echo ws://127.0.0.1:1/ --rate 0", "rate.value_validation", "--rate 0"),
         ("echo ws://127.0.0.1:1/ --rate 100..5k", "rate.value_validation", "100..5k/60s"),
         ("echo ws://127.0.0.1:1/ --rate 100..5k/60s -d 5s", "duration", "60s --rate"),
@@ -56,7 +61,7 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --payload 4KiB..100", "payload_padding.value_validation", "4096 100"),
         ("echo ws://127.0.0.1:1/ --payload 10..100", "payload_padding", "28 16777216 --max-message"),
         ("echo ws://127.0.0.1:1/ --dialect phoenix --payload 10..100", "payload_padding", "raw json"),
-        ("echo ws://127.0.0.1:1/ --data /no/such.csv", "data", "/no/such.csv"),
+        ("echo ws://127.0.0.1:1/ --payload-rows /no/such.csv", "payload_rows", "/no/such.csv"),
         ("broadcast ws://127.0.0.1:1/ --step-size 0", "initial_clients", "--step-size"),
         ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "slow", "1% 20"),
         ("storm ws://127.0.0.1:1/ --share 120%", "share", "0% 100%"),
@@ -83,7 +88,11 @@ fn flags_that_contradict_one_another_are_named() {
         ("broadcast ws://127.0.0.1:1/ --rate 5 -s 30", "rate.argument_conflict", "--sample-size"),
         ("broadcast ws://127.0.0.1:1/ -s 30 -d 3s", "sample_size.argument_conflict", "--duration"),
         ("echo ws://127.0.0.1:1/ --interval 1s -s 30", "interval.argument_conflict", "--sample-size"),
-        ("echo ws://127.0.0.1:1/ --payload 99 --data x.csv", "payload_padding.argument_conflict", "--data"),
+        (
+            "echo ws://127.0.0.1:1/ --payload 99 --data x.csv",
+            "payload_padding.argument_conflict",
+            "--payload-rows",
+        ),
         ("echo ws://127.0.0.1:1/ --dialect json --text", "text", "raw json"),
         ("broadcast ws://127.0.0.1:1/ --search --total-steps 3", "search.argument_conflict", "--total-steps"),
         ("broadcast ws://127.0.0.1:1/ --search --clients 3", "clients", "--initial-clients --step-size"),
@@ -207,6 +216,18 @@ fn short_help_has_the_usual_flags() {
         long.contains("--connect-parallel") && long.find("\nLoad:") < long.find("\nConnections:"),
         "{long}"
     );
+}
+
+/// Hidden verbs are those by which throng starts itself.
+#[test]
+fn completions_offer_what_is_typed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&mut throng(["completions", shell]), RUN_MAX).stdout;
+        assert!(script.contains("broadcast") && script.contains("connect-timeout"), "{shell}");
+        for hidden in ["child-agent", "guard", "from-stdin"] {
+            assert!(!script.contains(hidden), "{shell}: {hidden}");
+        }
+    }
 }
 
 #[test]

@@ -134,7 +134,6 @@ fn silence_is_no_answer() {
 fn wrong_usage_is_named() {
     let cases: &[(&str, &str)] = &[
         ("ws://127.0.0.1:1/", "http://"),
-        ("127.0.0.1:1", "http://"),
         ("http://127.0.0.1:1/ -c 0", "--connections"),
         ("http://127.0.0.1:1/ -p 0", "--pipelining"),
         ("http://127.0.0.1:1/ -p 2 --no-keep-alive", "--no-keep-alive"),

@@ -60,6 +60,8 @@ fn offered_comments_are_understood() {
         assert!(text.lines().next().unwrap().contains("`throng run mine.toml ws://"), "{text}");
         let first = include_str!("../crates/cli/src/verbs/besides.toml").lines().next().unwrap();
         let (example, besides) = text.split_once(first).expect("comments");
+        let example = example.replace("# open", "open").replace("#   {", "  {").replace("\n# ]", "\n]");
+        assert!(example.contains("\nopen = ["), "{protocol}: {text}");
         let offered: Vec<&str> = besides.lines().skip(1).map(|line| line.trim_start_matches("# ")).collect();
         fs::write(&file, format!("{example}{}", offered.join("\n"))).unwrap();
         fs::write(folder.path().join("users.csv"), "name,password\nada,secret\n").unwrap();

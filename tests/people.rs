@@ -212,17 +212,17 @@ fn mistakes_are_told_before_anybody_connects() {
         (people("ragged.csv", b"a,b\n1,2\n3\n"), &["ragged.csv: line 3: 1 ", " 2"]),
         (people("latin.csv", b"a\n\xe9\n"), &["latin.csv: line 2: ", "UTF-8"]),
     ] {
-        assert_refused(&flags.iter().map(String::as_str).collect::<Vec<_>>(), "people", names);
+        assert_refused(&flags.iter().map(String::as_str).collect::<Vec<_>>(), "users", names);
     }
     for (flags, key, names) in [
-        (&["--people", "/no/such.csv"][..], "people", &["/no/such.csv: "][..]),
+        (&["--users", "/no/such.csv"][..], "users", &["/no/such.csv: "][..]),
         (
             &["--people", &good, "-H", "X: {person.nmae}"],
             "header",
             &["{person.nmae}: ", "{person.id}, {room}, {person.name}"],
         ),
-        (&["--people", &good, "-H", "X: {person.name}"], "people", &["row 2 "]),
-        (&["--people", &good, "--subprotocol", "{person.name}"], "people", &["row 2 "]),
+        (&["--people", &good, "-H", "X: {person.name}"], "users", &["row 2 "]),
+        (&["--people", &good, "--subprotocol", "{person.name}"], "users", &["row 2 "]),
         (&["-H", "X: {token}"], "header", &["{token}: ", "{person.id}, {room}", "--jwt-secret"]),
         (&["--jwt-secret", "env:NO_SUCH_VARIABLE"], "jwt_secret.value_validation", &["NO_SUCH_VARIABLE"]),
         (&["--jwt-secret", "abc"], "token_in", &[]),

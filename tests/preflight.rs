@@ -44,7 +44,7 @@ fn refused_upgrades_are_told_in_a_line() {
             |p| p.answer("401 Unauthorized\r\nContent-Length: 8\r\n\r\nno token").hold(),
             "",
             "status_401",
-            &["401 Unauthorized", "no token", "--token"],
+            &["401 Unauthorized", "no token", "-H 'Cookie", "--token", "[[login]]"],
         ),
         (
             |p| p.answer("301 Moved Permanently\r\nLocation: wss://other/ws").fin(),
@@ -75,6 +75,12 @@ fn refused_upgrades_are_told_in_a_line() {
             &["raw", "--dialect actioncable"],
         ),
         (|p| p.upgrade().frame(0x88, b"\x0f\xa1go away").hold(), "", "closed", &["4001", "go away"]),
+        (
+            |p| p.upgrade().frame(0x81, br#"{"type":"disconnect","reason":"unauthorized"}"#).hold(),
+            "--dialect actioncable",
+            "disconnect_unauthorized",
+            &["-H 'Cookie", "--token", "[[login]]"],
+        ),
         (|p| p.upgrade().hold(), "--dialect actioncable --connect-timeout 500ms", "connect_timeout", &[]),
     ];
     check_all(

@@ -20,6 +20,12 @@ pub(crate) fn log_in() -> String {
     format!("log in with {header}; {token}; or {login}")
 }
 
+/// Whether a server says that it does not know the client, or what the client may do.
+pub(crate) fn is_refusal(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
+}
+
 /// Origin, headers and certificates.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Connections")]
@@ -33,7 +39,7 @@ pub(crate) struct AccessArgs {
     /// Trust the authorities in this PEM file instead of the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// The clients' own certificate, for servers that ask for one: a PEM file, with what is between it and its authority
+    /// The clients' certificate: a PEM file, with the chain up to its authority
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
     /// Its private key: a PEM file

@@ -46,7 +46,13 @@ pub(crate) struct RunArgs {
     #[arg(long, visible_alias = "payload", value_name = "SIZE", value_parser = payload::sizes, help_heading = "Messages")]
     pub(crate) payload_padding: Option<Sizes>,
     /// A CSV file; messages carry its rows in turn, as JSON objects (raw and json)
-    #[arg(long, value_name = "FILE", conflicts_with = "payload_padding", help_heading = "Messages")]
+    #[arg(
+        long = "payload-rows",
+        alias = "data",
+        value_name = "FILE",
+        conflicts_with = "payload_padding",
+        help_heading = "Messages"
+    )]
     pub(crate) data: Option<PathBuf>,
     /// Send raw messages as text, not binary
     #[arg(long, help_heading = "Messages")]
@@ -65,12 +71,11 @@ pub(crate) struct RunArgs {
     /// New connections per second [default: as fast as the server allows]
     #[arg(long, value_name = "RATE", value_parser = units::rate_per_s, help_heading = "Connections")]
     pub(crate) connect_rate: Option<f64>,
-    /// A client that is not usable after this time counts as a connection timeout; so long has a connection of
-    /// --publish-url, too [default: 2s; 30s where clients log in]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Connections")]
+    /// Time for a client to connect, and for a connection of --publish-url [default: 2s; 30s with a login]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Connections")]
     pub(crate) connect_timeout: Option<u64>,
-    /// Wait this long for the server, which may still be starting, to accept connections, e.g. 30s
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, requires = "url", conflicts_with = "fleet", help_heading = "Connections")]
+    /// Wait this long for a server that is still starting, e.g. 30s
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, requires = "url", conflicts_with = "fleet", help_heading = "Connections")]
     pub(crate) wait_for: Option<u64>,
     /// Begin at once, without letting one client try the server first
     #[arg(long, help_heading = "Connections")]
@@ -80,7 +85,7 @@ pub(crate) struct RunArgs {
     pub(crate) connect_parallel: u32,
     /// Wait this long for messages under way at the end of a step [default: at most 30s, until nothing has come for 2s and
     /// for three times the longest answer]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Connections")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Connections")]
     pub(crate) drain_timeout: Option<u64>,
     /// Source addresses; several allow more than about 28,000 connections
     #[arg(short, long, value_name = "IP", value_delimiter = ',', help_heading = "Connections")]
@@ -99,10 +104,10 @@ pub(crate) struct RunArgs {
     /// A WebSocket subprotocol to offer
     #[arg(long = "subprotocol", value_name = "NAME", help_heading = "Connections")]
     pub(crate) subprotocols: Vec<String>,
-    /// Use HTTP/2, by prior knowledge where there is no TLS: each client's WebSocket is then a stream of a connection of its own (RFC 8441)
+    /// WebSockets over HTTP/2 (RFC 8441), by prior knowledge where there is no TLS
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,
-    /// Clients that come back make a new TLS handshake, as many libraries do, and do not go on with their sessions, as browsers do
+    /// Make a new TLS handshake when a client comes back, without resuming its session
     #[arg(long, help_heading = "Connections")]
     pub(crate) no_tls_resumption: bool,
 
@@ -130,8 +135,8 @@ pub(crate) struct RunArgs {
         help_heading = "Generator"
     )]
     pub(crate) scrape_only: Vec<String>,
-    /// Do nothing for this long after the run: for scripts that measure one server after another
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Generator")]
+    /// Pause this long after the run, for scripts that measure several servers
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Generator")]
     pub(crate) cooldown: Option<u64>,
     /// Make random choices repeatable
     #[arg(long, value_name = "N", help_heading = "Generator")]

@@ -244,7 +244,7 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
                 let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
                 arg.value_name(flag.value_name).value_parser(parser)
             }
-            FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::duration_ns),
+            FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::time_ns),
             FlagKind::Size(_) => arg.value_name(flag.value_name).value_parser(units::bytes),
         }
     };

@@ -30,10 +30,16 @@ fn known(word: String) -> String {
 
 /// The words of each command of throng in the page's blocks of code.
 fn commands(text: &str) -> Vec<Vec<String>> {
-    let mut is_fenced = false;
+    let (mut is_fenced, mut is_output) = (false, false);
     let mut commands = Vec::new();
     for line in text.replace("\\\n", " ").lines() {
-        is_fenced ^= line.starts_with("```");
+        if let Some(language) = line.strip_prefix("```") {
+            is_fenced = !is_fenced;
+            is_output = language == "text";
+        }
+        if is_fenced && is_output {
+            continue;
+        }
         let line = if is_fenced { line } else { line.strip_prefix("    ").unwrap_or_default() };
         let line = line.split_once("$ ").map_or(line, |(_, typed)| typed).trim_start();
         if line.starts_with("throng ") {
@@ -63,8 +69,7 @@ fn commands_in_pages_are_taken() {
 
 #[test]
 fn commands_are_those_in_code() {
-    let text =
-        "throng echo\n\n    $ throng echo -d 1 \\\n      -c 2  # said\n```\nhost$ throng idle | cat\n```\n";
+    let text = "throng echo\n```text\nthrong echo · what it prints\n```\n\n    $ throng echo -d 1 \\\n      -c 2  # said\n```\nhost$ throng idle | cat\n```\n";
     let expected: [&[&str]; 2] = [&["throng", "echo", "-d", "1", "-c", "2"], &["throng", "idle"]];
     assert_eq!(commands(text), expected);
 }

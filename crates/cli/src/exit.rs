@@ -182,9 +182,9 @@ pub(crate) fn variant(error: &impl fmt::Debug) -> String {
     key
 }
 
-/// Whether the user has not had enough of colours (no-color.org).
+/// Whether neither the user (no-color.org) nor the terminal has had enough of colours.
 pub(crate) fn allows_colour() -> bool {
-    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !stderr::is_dumb()
 }
 
 /// The mistake with the line it is in, underlined; in colour where the terminal and the user like it.

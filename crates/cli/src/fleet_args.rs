@@ -75,7 +75,7 @@ pub(crate) struct FleetArgs {
     #[arg(long = "where", value_name = "KEY=VALUE", requires = "fleet", value_parser = label, help_heading = "Fleet")]
     pub(crate) labels: Vec<(String, String)>,
     /// Wait this long for agents
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Fleet")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::time_ns, help_heading = "Fleet")]
     fleet_wait: u64,
     /// What happens to the run if an agent is lost
     #[arg(long, value_enum, default_value_t = Loss::Abort, help_heading = "Fleet")]

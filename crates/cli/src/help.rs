@@ -1,6 +1,7 @@
-//! Help texts: alone, and with `-h`. (`--help` and the manual say everything.)
+//! What throng says of itself: alone, with `-h`, and with `--help`. (The manual says the same as `--help`.)
 
-use clap::Command;
+use clap::builder::Resettable;
+use clap::{Arg, Command};
 
 /// `throng` without a word.
 pub(crate) const WELCOME: &str = "\
@@ -17,62 +18,186 @@ believe the number? Three things to try:
 Every command is in throng --help, the usual flags of one in throng echo -h.
 ";
 
-/// The flags changed in most runs, by their long names. Of a verb that loads a server, `-h` shows these and no others.
-const USUAL: [&str; 32] = [
-    "clients",
-    "connections",
-    "duration",
-    "rate",
-    "concurrent",
-    "interval",
-    "levels",
-    "share",
-    "restart-command",
-    "echo",
-    "amount",
-    "pipelining",
-    "method",
-    "body",
-    "to",
-    "room-size",
-    "step-size",
-    "limit-rtt",
-    "search",
-    "dialect",
-    "app",
-    "event",
-    "payload-padding",
-    "header",
-    "token",
-    "people",
-    "connect-rate",
-    "wait-for",
-    "limit",
-    "strict",
-    "format",
-    "out",
+/// All verbs, by what they are for: `throng -h`.
+pub(crate) const OVERVIEW: &str = "\
+How much does your realtime server hold, where does it break, and can you
+believe the number?
+
+Usage: throng COMMAND [OPTIONS]     all flags: throng COMMAND --help
+       throng URL                   look at a server: what it speaks
+
+Load a server (without a URL: throng's own)
+  echo         each client sends, and the server sends it back: latency
+  broadcast    each message goes to every client: how many clients?
+  saturate     raise the rate until the server is overloaded
+  http         requests per second and latency
+  idle         connections that do nothing: memory for each
+  storm        clients lose their connections: how long until all are back?
+  audit        which messages arrive when clients drop?
+  run          your own app, as a file describes it
+  init         write such a file
+  probe        the same as throng URL
+  serve        throng's own server, to try things on
+
+Results
+  runs         list, show, tag, delete, export and import finished runs
+  report       a run as a page, a table or data
+  compare      is B slower than A, beyond noise?
+  events       print an event log
+  ui           runs in the browser, also live
+
+Many servers, many machines, this machine
+  shootout     install, check, load and rank servers
+  targets      the servers that can be installed here
+  agent        join a fleet
+  fleet        the agents of a fleet
+  doctor       can this machine hold N clients?
+  calibrate    what can the generator do on this machine?
+  completions  for a shell
+  man          the manual page of a verb
+
+Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
+4 not to be trusted (--strict), 5 cannot be told (compare --fail-if),
+6 the generator could not go on, 130 interrupted (what was measured is kept)
+";
+
+/// A flag's long name, and the line that `-h` has for it.
+type Row = (&'static str, &'static str);
+
+/// The flags that nine of ten runs need.
+const OF_LOADS: [Row; 36] = [
+    ("clients", "clients"),
+    ("connections", "connections"),
+    ("levels", "numbers of clients, one after another"),
+    ("duration", "how long to send: 30s, 5m; 30 is seconds"),
+    ("rate", "messages per second in all (open model)"),
+    ("concurrent", "messages under way at once (closed model)"),
+    ("sample-size", "messages in a step of a closed model (-n)"),
+    ("amount", "stop after this many requests (-n)"),
+    ("interval", "each client sends once in this time"),
+    ("share", "share of the clients that drop, e.g. 50%"),
+    ("restart-command", "restart the server by this instead"),
+    ("pipelining", "requests under way on each connection"),
+    ("search", "find how many clients are too many"),
+    ("step-size", "add this many clients at each step"),
+    ("limit-rtt", "end the steps above this round trip"),
+    ("dialect", "raw, json, actioncable, phoenix, socketio, …"),
+    ("app", "your app's messages, as a file has them"),
+    ("event", "the name of your app's message"),
+    ("body", "the body of a message or request"),
+    ("method", "GET, POST, …"),
+    ("payload-padding", "bytes of padding in a message"),
+    ("users", "a CSV file with a row for each client"),
+    ("room-size", "clients that share a room"),
+    ("to", "who gets a copy: all or others"),
+    ("header", "a header: 'Cookie: …'; secrets as env:NAME"),
+    ("token", "a token that lets clients in, as env:NAME"),
+    ("origin", "the Origin header"),
+    ("connect-rate", "new connections per second"),
+    ("connect-timeout", "time for a client to connect [default: 2s]"),
+    ("wait-for", "wait this long for a server that starts"),
+    ("limit", "exit code 3 unless this holds: 'p95<250ms'"),
+    ("strict", "exit code 4 if the result is not the server's"),
+    ("format", "text, json, csv, md, junit"),
+    ("out", "write the results file into this directory"),
+    ("quiet", "print the result alone"),
+    ("echo", "echoes instead of broadcasts or silence"),
 ];
 
-/// The command whose verbs that load a server show with `-h` what is usual.
-pub(crate) fn brief(command: Command) -> Command {
-    command.mut_subcommands(|verb| if is_load(&verb) { brief_verb(verb) } else { verb })
+const OF_SERVE: [Row; 12] = [
+    ("listen", "where [default: 127.0.0.1:9000]"),
+    ("port", "the port alone"),
+    ("cert", "TLS: the certificate chain (PEM)"),
+    ("key", "TLS: its private key (PEM)"),
+    ("origin", "serve only this origin"),
+    ("login", "clients log in by the form at /login"),
+    ("jwt-secret", "clients bring a JWT signed with this"),
+    ("threads", "threads [default: one for each CPU]"),
+    ("processes", "processes, for more connections"),
+    ("history", "keep messages for clients that come back"),
+    ("fault", "misbehave: drop=1/1000,delay=5ms,…"),
+    ("quiet", "print nothing"),
+];
+
+const OF_SHOOTOUT: [Row; 10] = [
+    ("targets", "only these servers"),
+    ("only", "only these scenarios of the suite"),
+    ("scale", "shorten everything, e.g. 0.1"),
+    ("repeats", "rounds of each server"),
+    ("budget", "begin no round that ends after this time"),
+    ("no-install", "leave out what is not installed"),
+    ("out", "keep everything in this directory"),
+    ("resume", "continue the shootout in this directory"),
+    ("recap", "print the newest shootout of each suite"),
+    ("format", "text, md or json"),
+];
+
+/// Text of `-h` of a verb with many flags; `None`: clap's own text has room for all of its flags.
+pub(crate) fn brief(command: &Command, verb: &str) -> Option<String> {
+    let verb = command.get_subcommands().find(|known| known.get_name() == verb)?;
+    let rows = match verb.get_name() {
+        "serve" => &OF_SERVE[..],
+        "shootout" => &OF_SHOOTOUT,
+        _ if is_load(verb) => &OF_LOADS,
+        _ => return None,
+    };
+    let name = verb.get_name();
+    let places: Vec<String> = verb.get_positionals().map(ToString::to_string).collect();
+    let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("{about}\n\nUsage: throng {name} [OPTIONS] {}\n\n", places.join(" "));
+    let flags: Vec<(&Arg, &str)> = rows
+        .iter()
+        .filter_map(|(long, line)| {
+            let is_it = |argument: &&Arg| argument.get_long() == Some(*long) && !argument.is_hide_set();
+            Some((verb.get_arguments().find(is_it)?, *line))
+        })
+        .collect();
+    let width = flags.iter().map(|(flag, _)| spelled(flag).chars().count()).max().unwrap_or_default();
+    for (flag, line) in &flags {
+        text.push_str(&format!("  {:width$}  {line}\n", spelled(flag)));
+    }
+    let is_shown = |argument: &&Arg| argument.get_long().is_some() && !argument.is_hide_set();
+    let all = verb.get_arguments().filter(is_shown).count();
+    text.push_str(&format!("\nAll {all} flags: throng {name} --help\n"));
+    Some(text)
 }
 
-/// They all end in a report, unless they are told not to.
+/// `-d, --duration <TIME>`
+fn spelled(flag: &Arg) -> String {
+    let short = flag.get_short().map_or("    ".to_owned(), |short| format!("-{short}, "));
+    let long = flag.get_long().unwrap_or_default();
+    let takes_value = flag.get_action().takes_values();
+    let names = flag.get_value_names().filter(|_| takes_value).unwrap_or_default();
+    let value = names.first().map(|name| format!(" <{name}>")).unwrap_or_default();
+    format!("{short}--{long}{value}")
+}
+
+/// Verbs that load a server all end in a report, unless they are told not to.
 fn is_load(verb: &Command) -> bool {
     verb.get_arguments().any(|argument| argument.get_id() == "no_report") && verb.get_name() != "shootout"
 }
 
-fn brief_verb(verb: Command) -> Command {
-    let all = verb
-        .get_arguments()
-        .filter(|argument| argument.get_long().is_some() && !argument.is_hide_set())
-        .count();
-    let more = format!("throng {} --help has all {all} flags.", verb.get_name());
-    verb.after_help(more).after_long_help("").mut_args(|argument| {
-        let is_usual = argument.get_long().is_none_or(|name| USUAL.contains(&name));
-        argument.hide_short_help(!is_usual)
+/// The command as `--help` shows it: every flag, each beside its text and without an empty line between them.
+pub(crate) fn full(command: Command) -> Command {
+    command.mut_subcommands(|verb| {
+        let about = verb.get_long_about().or(verb.get_about()).cloned();
+        let after = verb.get_after_long_help().or(verb.get_after_help()).cloned();
+        let verb = verb.mut_args(compact).about(Resettable::from(about)).long_about(Resettable::Reset);
+        full(verb.after_help(Resettable::from(after)).after_long_help(Resettable::Reset))
     })
+}
+
+/// A flag whose text, names of values and all, is on as few lines as it needs: clap would put it below the flag.
+fn compact(flag: Arg) -> Arg {
+    let text = flag.get_long_help().or(flag.get_help()).map(ToString::to_string).unwrap_or_default();
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let values = flag.get_possible_values();
+    if values.iter().any(|value| value.get_help().is_some()) {
+        let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        text.push_str(&format!(" [possible values: {}]", names.join(", ")));
+    }
+    let is_listed = text.contains("[possible values");
+    flag.help(text).long_help(Resettable::Reset).hide_possible_values(is_listed)
 }
 
 #[cfg(test)]
@@ -82,27 +207,80 @@ mod tests {
     use super::*;
     use crate::Cli;
 
-    #[test]
-    fn short_help_fits_a_terminal() {
-        let command = brief(Cli::command());
-        let verbs: Vec<&Command> = command.get_subcommands().filter(|verb| is_load(verb)).collect();
-        assert_eq!(verbs.len(), 8, "echo, broadcast, saturate, http, idle, storm, run, audit");
-        for verb in &verbs {
-            let shown = verb
-                .get_arguments()
-                .filter(|argument| !argument.is_hide_set() && !argument.is_hide_short_help_set());
-            let shown = shown.count();
-            assert!((8..=25).contains(&shown), "{}: {shown}", verb.get_name());
-        }
-        let is_flag = |name: &&str| {
-            verbs.iter().any(|verb| verb.get_arguments().any(|argument| argument.get_long() == Some(name)))
+    const BRIEF_LINES_MAX: usize = 45;
+    const FULL_LINES_MAX: usize = 250;
+    const COLUMNS_MAX: usize = 80;
+
+    /// The command lines of all verbs, with the texts of `-h` and `--help`.
+    fn texts() -> Vec<(String, String, String)> {
+        let command = Cli::command();
+        let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        let rendered = |command: &Command, name: &str| {
+            let verb = command.get_subcommands().find(|verb| verb.get_name() == name).expect("a verb");
+            verb.clone().render_help().to_string()
         };
-        let unknown: Vec<&str> = USUAL.into_iter().filter(|name| !is_flag(name)).collect();
-        assert!(unknown.is_empty(), "no verb has {unknown:?}");
+        let full = full(Cli::command());
+        let of = |name: String| {
+            let short = brief(&command, &name).unwrap_or_else(|| rendered(&command, &name));
+            let long = rendered(&full, &name);
+            (name, short, long)
+        };
+        verbs.into_iter().map(of).collect()
     }
 
     #[test]
-    fn the_welcome_fits_a_terminal() {
-        assert!(WELCOME.lines().all(|line| line.chars().count() <= 79));
+    fn help_fits_a_terminal() {
+        let texts = texts();
+        assert!(texts.len() > 20, "{}", texts.len());
+        let mut wrong = Vec::new();
+        for (verb, short, long) in &texts {
+            let lines = (short.lines().count(), long.lines().count());
+            if lines.0 > BRIEF_LINES_MAX || lines.1 > FULL_LINES_MAX {
+                wrong.push(format!("{verb}: {lines:?} lines"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        let command = Cli::command();
+        for (verb, ..) in &texts {
+            let text = brief(&command, verb).unwrap_or_default();
+            let wide = text.lines().find(|line| line.chars().count() > COLUMNS_MAX);
+            assert_eq!(wide, None, "{verb}");
+        }
+    }
+
+    #[test]
+    fn lines_are_of_flags_that_there_are() {
+        let command = Cli::command();
+        let has = |is: fn(&Command) -> bool, long: &str| {
+            let mut verbs = command.get_subcommands().filter(|verb| is(verb));
+            verbs.any(|verb| verb.get_arguments().any(|argument| argument.get_long() == Some(long)))
+        };
+        let unknown = |rows: &[Row], is: fn(&Command) -> bool| -> Vec<&str> {
+            rows.iter().map(|(long, _)| *long).filter(|long| !has(is, long)).collect()
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(unknown(&OF_LOADS, is_load), none);
+        assert_eq!(unknown(&OF_SERVE, |verb| verb.get_name() == "serve"), none);
+        assert_eq!(unknown(&OF_SHOOTOUT, |verb| verb.get_name() == "shootout"), none);
+        for verb in ["echo", "broadcast"] {
+            let text = brief(&command, verb).unwrap();
+            for flag in ["--origin", "--connect-timeout", "--search", "--header"] {
+                assert!(text.contains(flag), "{verb} -h has no {flag}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_overview_has_every_verb() {
+        let command = Cli::command();
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let missing: Vec<&str> = verbs
+            .map(Command::get_name)
+            .filter(|verb| !OVERVIEW.lines().any(|line| line.starts_with(&format!("  {verb} "))))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        for text in [OVERVIEW, WELCOME] {
+            assert!(text.lines().count() <= BRIEF_LINES_MAX && text.lines().all(|line| line.len() <= 79));
+        }
     }
 }

@@ -66,6 +66,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::{self, ExitCode};
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
@@ -86,30 +87,11 @@ static ALLOCATOR: net::reserve::Allocator = net::reserve::Allocator;
 
 /// How much does your realtime server hold, where does it break, and can you believe the number?
 #[derive(Parser)]
-#[command(name = "throng", version, after_help = EXAMPLES)]
+#[command(name = "throng", version, override_help = help::OVERVIEW)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  throng localhost:3000                 look at a server: what loads it?
-  throng echo                           load throng's own server
-  throng serve                          start that server, to try things on
-  throng echo ws://127.0.0.1:9000/ws    each client sends once a second
-  throng broadcast ws://127.0.0.1:9000/ws --search
-                                        how many clients within 500 ms?
-  throng http http://127.0.0.1:9000/    how many requests a second?
-  throng init                           write an app's file, to make your own
-  throng run app.toml ws://127.0.0.1:3000/ --people 5000
-                                        your own app, as a file describes it
-  throng audit ws://127.0.0.1:9000/ws   what arrives when clients drop?
-  throng shootout                       rank servers in several languages
-
-Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
-4 not to be trusted (--strict), 5 cannot be told (compare --fail-if), 6 the
-generator could not start or go on, 130 interrupted (what was measured is kept).";
 
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant)] // there is one in a process
@@ -168,7 +150,7 @@ fn main() -> ExitCode {
         Verb::Fleet(fleet) => fleet.run(),
         Verb::Doctor(doctor) => doctor.run(),
         Verb::Calibrate(calibrate) => calibrate.run(),
-        Verb::Completions(completions) => completions.run(Cli::command()),
+        Verb::Completions(completions) => completions.run(&Cli::command()),
         Verb::Man(man) => man.run(Cli::command()),
         Verb::Child => hidden::run_child(),
         Verb::Guard => hidden::run_guard(),
@@ -208,10 +190,20 @@ fn parse(words: &[OsString]) -> Cli {
     }
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     stand_in::begin(texts.iter().map(String::as_str));
-    secrets::know(secrets::in_command(texts));
+    if let Some(failure) = mistaken(&texts) {
+        process::exit(failure.report() as i32);
+    }
+    secrets::know(secrets::in_command(texts.clone()));
     next::begin(Cli::command);
-    let matches = help::brief(Cli::command()).try_get_matches_from(words);
+    let matches = help::full(Cli::command()).try_get_matches_from(words);
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
+        let is_brief = error.kind() == ErrorKind::DisplayHelp && texts.iter().any(|word| word == "-h");
+        if let Some(brief) =
+            texts.get(1).filter(|_| is_brief).and_then(|verb| help::brief(&Cli::command(), verb))
+        {
+            let exit = output::print(&brief).unwrap_or_else(Failure::report);
+            process::exit(exit as i32);
+        }
         if error.use_stderr() {
             Failure::of_clap(&error).tell_program();
         }
@@ -223,6 +215,17 @@ fn parse(words: &[OsString]) -> Cli {
         }
         error.exit()
     })
+}
+
+/// The mistakes that clap cannot know: `-q 50`, which is a rate to hey and oha, and an app file without a verb.
+fn mistaken(words: &[String]) -> Option<Failure> {
+    if let Some(file) = words.get(1).filter(|word| word.ends_with(".toml")) {
+        return Some(Failure::usage(file, format!("an app file needs a verb; type throng run {file}")));
+    }
+    let is_rate = |pair: &&[String]| pair[0] == "-q" && pair[1].parse::<f64>().is_ok();
+    let rate = &words.windows(2).find(is_rate)?[1];
+    let problem = format!("-q takes no value: it prints the result alone; for a rate, type --rate {rate}");
+    Some(Failure::usage(&format!("-q {rate}"), problem))
 }
 
 #[cfg(test)]

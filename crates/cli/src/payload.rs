@@ -36,7 +36,7 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
 
 /// The rows of a CSV file (RFC 4180) with the columns' names in its first line: a JSON object each.
 pub(crate) fn rows(path: &Path) -> Result<Vec<String>, Failure> {
-    let wrong = |problem: String| Failure::usage("--data", format!("{}: {problem}", path.display()));
+    let wrong = |problem: String| Failure::usage("--payload-rows", format!("{}: {problem}", path.display()));
     let bytes =
         files::read(path, DATA_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     objects(&bytes).map_err(wrong)

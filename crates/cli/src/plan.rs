@@ -370,7 +370,7 @@ fn bad_flag(load::BadClientSpec(bad): load::BadClientSpec) -> String {
         BadOption::Host | BadOption::Path => "URL".to_owned(),
         BadOption::Header => "--header or --origin".to_owned(),
         BadOption::Subprotocol => "--subprotocol".to_owned(),
-        BadOption::Placeholder | BadOption::Row { .. } => "--people".to_owned(),
+        BadOption::Placeholder | BadOption::Row { .. } => "--users".to_owned(),
         BadOption::PayloadSize { .. } => "--payload-padding".to_owned(),
         BadOption::OfDialect { option, .. } => format!("--{option}"),
     }

@@ -171,7 +171,14 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
 
 /// A likely cause of an end without a word.
 fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
+    if access::is_refusal(kind) || access::is_refusal(heard) {
+        return format!("; {}", access::log_in()).into();
+    }
     let hint = match kind {
+        "rejected_subscription" => {
+            let why = "the channel may be another, want parameters, or let in only who has logged in";
+            return format!("; {why}: {}", access::log_in()).into();
+        }
         "not_http2" => "; leave out --http2, or enable HTTP/2 on this port (without TLS: by prior knowledge)",
         "no_http2_websocket" => {
             "; leave out --http2, or enable extended CONNECT there (RFC 8441, SETTINGS_ENABLE_CONNECT_PROTOCOL)"

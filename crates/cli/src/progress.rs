@@ -1,6 +1,5 @@
 //! Progress of a run, and its interruption.
 
-use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use crate::exports::Exports;
 use crate::interrupts;
 use crate::restarts::Restarts;
 use crate::screen::Screen;
+use crate::stderr;
 
 /// How often a resting run looks whether it is interrupted.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -35,7 +35,7 @@ impl Live {
     /// are told through `exports`.
     pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
         let interrupts = interrupts::install()?;
-        let line = if quiet || screen.is_some() || !io::stderr().is_terminal() {
+        let line = if quiet || screen.is_some() || !stderr::is_live() {
             ProgressBar::hidden()
         } else {
             ProgressBar::no_length()

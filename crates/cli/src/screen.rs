@@ -3,7 +3,7 @@
 //! The screen is drawn on standard error, beside which standard output may go elsewhere. It is given back whenever
 //! something is to be printed, so that every step's lines end up where lines belong.
 
-use std::io::{self, IsTerminal, Stderr};
+use std::io::{self, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use results::Run;
 
 use crate::exit::Failure;
+use crate::stderr;
 
 mod view;
 
@@ -37,10 +38,10 @@ pub(crate) struct Screen {
 
 /// Whether there is a terminal to draw on.
 pub(crate) fn check() -> Result<(), Failure> {
-    if io::stderr().is_terminal() {
+    if stderr::is_live() {
         Ok(())
     } else {
-        Err(Failure::usage("--tui", "standard error is not a terminal"))
+        Err(Failure::usage("--tui", "standard error is not a terminal that can draw; leave out --tui"))
     }
 }
 

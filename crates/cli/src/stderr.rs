@@ -1,8 +1,9 @@
 //! Remarks on standard error. It may have no reader (`2>&1 | head -1`): that is no reason to end a run, and what
 //! is left to do (results, reports) is done all the same. `eprintln!` would panic.
 
+use std::env;
 use std::fmt::Display;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,6 +14,16 @@ use crate::secrets;
 /// How long a remark waits for earlier ones to be read. After that there is no reader, and later remarks do not wait.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 static IS_READ: AtomicBool = AtomicBool::new(true);
+
+/// Whether it is a terminal whose lines can be drawn again.
+pub(crate) fn is_live() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether the terminal says that it can neither colour nor move (`TERM=dumb`).
+pub(crate) fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
 
 /// A line of its own.
 pub(crate) fn line(text: impl Display) {

@@ -328,7 +328,15 @@ mod tests {
 
     #[test]
     fn a_hundredth_of_the_rate_may_be_missed() {
-        for (asked, sent, kept) in [(700.0, 6_930, true), (700.0, 6_929, false), (1_000.0, 9_900, true)] {
+        for (asked, sent, kept) in [
+            (700.0, 6_930, true),
+            (700.0, 6_929, false),
+            (1_000.0, 9_900, true),
+            (5.0, 49, true),
+            (5.0, 48, false),
+            (13.0, 128, true),
+            (13.0, 127, false),
+        ] {
             let mut step = open(1, 0);
             step.rates.asked_per_s = Some(asked);
             step.counts = Counts { sent, expected: sent, received: sent, ..Counts::default() };

@@ -66,6 +66,18 @@ pub fn duration_ns(text: &str) -> Result<u64, UnitError> {
     }
 }
 
+/// A time on a command line: as [`duration_ns`], and a bare number is seconds.
+///
+/// # Errors
+/// As of [`duration_ns`].
+pub fn time_ns(text: &str) -> Result<u64, UnitError> {
+    let is_bare = text.trim().ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    if is_bare && split(text.trim()).is_some_and(|(_, unit, _)| unit.is_empty()) {
+        return duration_ns(&format!("{}s", text.trim()));
+    }
+    duration_ns(text)
+}
+
 /// A count: `500`, `1k`, `1.5M`.
 ///
 /// # Errors
@@ -162,6 +174,16 @@ mod tests {
             message,
             "\"250\" is not a duration: a number with ns, us, ms, s, m or h, such as 250ms or 1m30s"
         );
+    }
+
+    #[test]
+    fn bare_times_are_seconds() {
+        for (text, ns) in [("3", 3_000_000_000), ("0.5", 500_000_000), ("0", 0), ("250ms", 250_000_000)] {
+            assert_eq!(time_ns(text), Ok(ns), "{text}");
+        }
+        for text in ["", "-3", "1s5", "3x", "inf", "1e3", "99999999999999"] {
+            assert!(time_ns(text).is_err(), "{text}");
+        }
     }
 
     #[test]

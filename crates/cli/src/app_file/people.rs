@@ -57,7 +57,7 @@ pub(super) fn people(source: &Source<'_>, file: &File, given: People) -> Result<
 
 fn refuse_two(given: &People, has_data: bool, has_token: bool) -> Result<(), Failure> {
     if has_data && given.rows.rows() > 0 {
-        return Err(Failure::usage("--people", "the app's file names its own data: `data`"));
+        return Err(Failure::usage("--users", "the app's file names its own data: `data`"));
     }
     if has_token && given.token.is_some() {
         return Err(Failure::usage(

@@ -173,7 +173,7 @@ pub(super) fn rate_of_each(
     }
     let ns = units::duration_ns(text).map_err(|problem| source.error(every.span(), problem))?;
     let people = people.ok_or_else(|| {
-        wrong("of how many people, is not known: expected `people` in [load], or --people or --clients with one number")
+        wrong("of how many people, is not known: expected `people` in [load], or --clients with one number")
     })?;
     within(source, every, people * 1e9 / ns as f64)
 }

@@ -113,7 +113,7 @@ fn mistakes_name_file_line_and_what_was_expected() {
         ("{ contains = '\"answer\"' }", "{ }", "chat.toml:12:9", "`contains`, `regex`, `json`"),
         ("{seq}", "{sequence}", "chat.toml:6:12", "{client}, {seq}"),
         ("{seq}", "{id}", "chat.toml:6:12", "{id}: "),
-        ("{seq}", "{data.user}", "chat.toml:6:12", "--people"),
+        ("{seq}", "{data.user}", "chat.toml:6:12", "--users"),
         ("\"{id}\",\"text\"", "\"1\",\"text\"", "chat.toml:11:8", "{id}"),
         ("kind = \"login_failed\"", "kind = \"Login failed\"", "chat.toml:18:8", "Login failed"),
         ("kind = \"login_failed\"\n", "", "chat.toml:17:1", "`kind`"),

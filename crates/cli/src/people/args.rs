@@ -17,7 +17,7 @@ use crate::secrets::given;
 pub(crate) struct PeopleArgs {
     /// A CSV file with a row for each client, in turn: {person.COLUMN} in the URL, -H, --auth … is its own. {person.id}, its
     /// number, is always there
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long = "users", alias = "people", value_name = "FILE.csv")]
     pub(crate) people: Option<PathBuf>,
     /// Each N clients share a room, in the order of their numbers: {room} is its number, from 0. A broadcast is due to its
     /// sender's room, and a copy that comes from another has leaked [default: one room for all]

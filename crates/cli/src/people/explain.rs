@@ -30,7 +30,7 @@ fn hint(name: &str) -> &'static str {
     match name {
         "{token}" => "; what signs tokens is --jwt-secret, or `token` in [people] of an app's file",
         _ if name.starts_with("{person.") || name.starts_with("{data.") => {
-            "; columns are those of --people FILE.csv, or of `data` in an app's file"
+            "; columns are those of --users FILE.csv, or of `data` in an app's file"
         }
         _ => "",
     }

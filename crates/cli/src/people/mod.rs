@@ -31,7 +31,7 @@ pub(crate) const DATA: &str = "data.";
 pub(crate) fn of_flags(args: &PeopleArgs, rooms: Division) -> Result<People, Failure> {
     let mut people = People::in_rooms(rooms);
     if let Some(path) = &args.people {
-        set_rows(&mut people, "--people", path, &[PERSON])?;
+        set_rows(&mut people, "--users", path, &[PERSON])?;
     }
     if let Some(key) = &args.jwt_secret {
         let claims = usual_claims(&people.names);

@@ -40,7 +40,7 @@ pub(crate) struct Broadcast {
     #[arg(long, value_name = "SHARE:SIZE/s", value_parser = crowd::slow, help_heading = "Load")]
     slow: Option<Slow>,
     /// As many messages as if each client sent one in this time, e.g. 50ms: the rate grows with the clients
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     #[arg(conflicts_with_all = ["rate", "concurrent", "sample_size"])]
     interval: Option<u64>,
     #[command(flatten)]

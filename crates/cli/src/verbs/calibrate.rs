@@ -41,7 +41,7 @@ const BROADCASTS: u32 = 4;
 #[derive(Args)]
 pub(crate) struct Calibrate {
     /// How long to send in each run
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::time_ns)]
     duration: u64,
 }
 

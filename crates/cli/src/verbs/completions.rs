@@ -32,9 +32,12 @@ pub(crate) struct Man {
 }
 
 impl Completions {
-    pub(crate) fn run(self, mut command: Command) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, command: &Command) -> Result<Exit, Failure> {
+        // Those by which throng starts itself are for nobody to type.
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
+        let mut offered = Command::new("throng").args(command.get_arguments()).subcommands(verbs);
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command, "throng", &mut script);
+        clap_complete::generate(self.shell, &mut offered, "throng", &mut script);
         print(&script)
     }
 }

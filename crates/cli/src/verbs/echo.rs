@@ -27,7 +27,7 @@ const PIPELINING_MAX: i64 = 1024;
 /// websocket-bench's defaults for echo.
 const SEED: steps::Defaults = steps::Defaults { concurrent: 50, sample_size: 10_000 };
 
-/// Each client sends messages and the server sends them back: handshakes, latency, losses
+/// Each client sends messages and the server sends them back: latency, losses
 ///
 /// Open model (as in wsdemo): each client sends one message every --interval, whatever the server does, and latency
 /// counts from when a message was due. Closed model, with -c (as in websocket-bench): that many messages are under way at
@@ -37,7 +37,7 @@ pub(crate) struct Echo {
     #[command(flatten)]
     steps: StepArgs,
     /// Each client sends one message in this time [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, conflicts_with_all = ["rate", "concurrent", "sample_size"], help_heading = "Load")]
     interval: Option<u64>,
     /// Each client has this many messages under way: an answer makes room for its next (closed model). What is due for a client
     /// goes out in one write, for so long as --duration, or until --sample-size are answered

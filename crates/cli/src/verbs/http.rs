@@ -36,18 +36,18 @@ const PERCENTILE: f64 = 99.0;
 ///
 /// Closed loop (as in wrk and autocannon): each connection sends its next request as soon as it has an answer. Open loop,
 /// with --rate (as in wrk2): requests are due on a schedule, and latency counts from when a request was due, even if it had
-/// to wait for a connection. The flags are those of autocannon; a bare number for --duration means seconds.
+/// to wait for a connection. The flags are those of autocannon.
 #[derive(Args)]
 #[command(mut_args(for_http))]
 pub(crate) struct Http {
     /// Connections
     #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
     connections: u64,
-    /// How long to send requests; a bare number means seconds [default: 10s]
-    #[arg(short, long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
+    /// How long to send requests [default: 10s]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
     /// Stop after this many requests
-    #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
+    #[arg(short, long, short_alias = 'n', value_name = "N", value_parser = units::count, conflicts_with_all = ["duration", "rate"], help_heading = "Load")]
     amount: Option<u64>,
     /// Requests under way on each connection
     #[arg(
@@ -75,7 +75,7 @@ pub(crate) struct Http {
     #[arg(short = 'R', long, visible_alias = "overallRate", value_name = "RATE", value_parser = rates::rates, help_heading = "Load")]
     rate: Option<Rates>,
     /// Run this long before measuring
-    #[arg(long, value_name = "TIME", value_parser = seconds, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     warmup: Option<u64>,
     /// The method
     #[arg(short, long, value_name = "NAME", default_value = "GET", help_heading = "Requests")]
@@ -269,7 +269,7 @@ impl Http {
             (dialect.as_ref().is_some_and(|name| name != self.dialect().name()), "--dialect"),
             (app.is_some(), "--app"),
             (payload_padding.is_some(), "--payload-padding"),
-            (data.is_some(), "--data"),
+            (data.is_some(), "--payload-rows"),
             (*text, "--text"),
             (compression.is_asked(), "--compress"),
             (!subprotocols.is_empty(), "--subprotocol"),
@@ -280,14 +280,6 @@ impl Http {
             Some(flag) => Err(Failure::usage(&flag, "is for WebSockets; see throng http --help")),
             None => Ok(()),
         }
-    }
-}
-
-/// A duration, where a bare number means seconds, as for autocannon.
-fn seconds(text: &str) -> Result<u64, units::UnitError> {
-    match text.parse::<f64>() {
-        Ok(_) => units::duration_ns(&format!("{text}s")),
-        Err(_) => units::duration_ns(text),
     }
 }
 
@@ -308,14 +300,6 @@ fn statuses(text: &str) -> Result<(u16, u16), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bare_number_is_seconds() {
-        assert_eq!(seconds("10"), Ok(10_000_000_000));
-        assert_eq!(seconds("0.5"), Ok(500_000_000));
-        assert_eq!(seconds("250ms"), Ok(250_000_000));
-        assert!(seconds("-1").is_err() && seconds("inf").is_err() && seconds("soon").is_err());
-    }
 
     #[test]
     fn ranges_of_statuses() {

@@ -20,7 +20,7 @@ const CLIENTS: &str = "20000";
 const CONNECT_RATE_PER_S: f64 = 200.0;
 const PERCENTILE: f64 = 95.0;
 
-/// Clients connect at a rate and do nothing: how much memory does each cost the server, and are any lost?
+/// Clients connect and do nothing: memory for each, and are any lost?
 ///
 /// A million clients on one machine: throng idle --clients 1M --connect-rate 50k --echo --duration 60s
 ///
@@ -34,7 +34,7 @@ pub(crate) struct Idle {
     #[arg(long, value_name = "N", default_value = CLIENTS, value_parser = units::count, help_heading = "Load")]
     clients: u64,
     /// How long to hold the connections
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME", default_value = "10s", value_parser = units::time_ns, help_heading = "Load")]
     duration: u64,
     /// Each client sends one message in that time, and should get it back
     #[arg(long, help_heading = "Load")]

@@ -67,11 +67,26 @@ enum Protocol {
 /// Parts of most apps, as comments.
 const BESIDES: &str = include_str!("besides.toml");
 
+/// Steps that many apps take before the load, as a comment behind the file's first paragraph: keys of the whole file stand before
+/// all tables.
+const OPENING: &str = "
+# open = [                      # what a client says before the load, and what it waits for
+#   { STEP },
+#   { expect = { contains = \"joined\" } },
+# ]";
+const STEP: &str = r#"send = '{"type":"join","room":"{room}"}'"#;
+const STEP_OF_EVENTS: &str = r#"event = "join", send = '{"room":"{room}"}'"#;
+
 impl Protocol {
     /// The example for it, in a file of this name.
     fn example_in(self, file: &str) -> String {
         let own = self.to_possible_value().expect("none is hidden");
-        self.example().replacen(&format!("{}.toml", own.get_name()), file, 1)
+        let example = self.example().replacen(&format!("{}.toml", own.get_name()), file, 1);
+        if example.contains("\nopen = ") {
+            return example;
+        }
+        let step = if example.contains("\nevent = ") { STEP_OF_EVENTS } else { STEP };
+        example.replacen("\n\n", &format!("\n{}\n\n", OPENING.replace("STEP", step)), 1)
     }
 
     fn example(self) -> &'static str {

@@ -24,18 +24,17 @@ const PEOPLE: u64 = 1_000;
 const RATE: &str = "10";
 const DURATION_NS: u64 = 10_000_000_000;
 
-/// Your own app, as a file describes it: people log in, join their rooms and speak (docs/APP.md)
+/// Your own app, as a file describes it: users log in, join rooms and speak
 ///
 /// The file's `[broadcast]` runs, else its `[echo]`; with neither, people connect and stay. By default, 1,000
 /// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
 /// flags take precedence. With --search: how many people are too many?
 ///
 /// An app whose message is a name and a body needs no file: --dialect actioncable --channel ChatChannel --action speak --body
-/// '{"body":"{id}"}' is its broadcast.
+/// '{"body":"{id}"}' is its broadcast. docs/APP.md has every key of the file.
 #[derive(Args)]
 #[command(
     override_usage = "throng run [OPTIONS] <FILE> [URL]\n       throng run [OPTIONS] --event <NAME> [URL]",
-    mut_arg("people", |arg| arg.value_name("N|FILE.csv").help(PEOPLE_HELP)),
     mut_arg("app", |arg| arg.hide(true))
 )]
 pub(crate) struct Run {
@@ -53,9 +52,6 @@ pub(crate) struct Run {
     #[command(flatten)]
     run: RunArgs,
 }
-
-const PEOPLE_HELP: &str = "How many people there are, as with --clients [default: 1,000]; or a CSV file with a row for each, as with \
-                           other verbs";
 
 impl Run {
     /// Runs it.
@@ -103,12 +99,12 @@ impl Run {
         }
     }
 
-    /// `--people 5000` are so many, and `--people FILE.csv` says who they are.
+    /// Takes `--people 5000`, an older spelling of `--clients 5000`; `--users FILE.csv` says who the clients are.
     fn take_people(&mut self) -> Result<(), Failure> {
         let count = |path: &PathBuf| path.to_str().and_then(|text| units::count(text).ok());
         let Some(people) = self.run.people_args.people.as_ref().and_then(count) else { return Ok(()) };
         if self.steps.clients.replace(people).is_some() {
-            return Err(Failure::usage("--people", "so many, and --clients so many: one of them is enough"));
+            return Err(Failure::usage("--people", "the same as --clients: leave one of them out"));
         }
         self.run.people_args.people = None;
         Ok(())

@@ -21,7 +21,7 @@ use crate::{plan, target};
 const LEVELS: &str = "25,50,100,200,500,1000,2000";
 const PERCENTILE: f64 = 95.0;
 
-/// Raise the rate at each number of clients until the server is overloaded: which load is safe?
+/// Raise the rate at each number of clients until the server is overloaded
 ///
 /// As in the SockJS and Socket.IO tests of 2011, every message goes to every client. The rate doubles until a message
 /// takes over 5 s, a connection is dropped, or the mean round trip exceeds 1.5 s; then the gap is narrowed. For each
@@ -42,10 +42,10 @@ pub(crate) struct Saturate {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(..=20), help_heading = "Load")]
     refine: u32,
     /// How long to send at each rate
-    #[arg(short, long, value_name = "TIME", default_value = "5s", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME", default_value = "5s", value_parser = units::time_ns, help_heading = "Load")]
     duration: u64,
     /// Send at the first rate for so long before measuring: a server that compiles as it runs is slow at first
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     warmup: Option<u64>,
     /// Send echoes, which come back only to their sender, instead of broadcasts
     #[arg(long, conflicts_with = "to", help_heading = "Load")]

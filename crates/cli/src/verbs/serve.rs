@@ -29,7 +29,7 @@ use crate::stderr;
 /// The flag with the secret of tokens, and where a child finds that in its environment.
 const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
 
-/// A server to measure against: every dialect, over WebSocket and over requests, and HTTP
+/// A server to measure against, which speaks every protocol
 ///
 /// At /ws, and at any path that has no other use, every message comes back to its sender; {"type":"broadcast",…} (or its
 /// binary form) goes to all clients, and its sender gets a broadcastResult. /cable is Action Cable, /socket/websocket
@@ -92,13 +92,13 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, default_value_t = Slow::Drop)]
     slow: Slow,
     /// Cut off a client that has not finished its handshake after this time
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::time_ns)]
     handshake_timeout: u64,
     /// Close a connection that makes no further request for this long, unless it is a WebSocket
-    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::time_ns)]
     idle_timeout: u64,
     /// Ping every client this often [default: never]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns)]
     ping_interval: Option<u64>,
     /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back and ask for what
     /// they missed: Socket.IO's connection state recovery, and Action Cable's extended protocol. With it, the server has one

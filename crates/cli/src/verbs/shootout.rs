@@ -44,8 +44,10 @@ use crate::verbs::targets::{self, trust};
 
 /// The default folder of shootouts.
 const FOLDER: &str = "shootouts";
+/// The suite that is part of this program.
+const CARRIED: &str = "quick";
 
-/// Measure and rank servers: install, check, start, load and stop each one, round by round
+/// Measure and rank servers: install, check, load and stop each, in rounds
 ///
 /// A suite is a TOML file with scenarios: each has a verb of throng, its flags, and what a target must be able to do. Every
 /// target is checked before it is timed. Rounds are interleaved in random order, each measurement has a fresh server and a
@@ -62,11 +64,14 @@ pub(crate) struct Shootout {
     /// Only these targets; a folder's name stands for all its variants
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     targets: Option<Vec<String>>,
+    /// Only these scenarios of the suite
+    #[arg(long, value_name = "SCENARIO,…", value_delimiter = ',')]
+    only: Vec<String>,
     /// So many rounds of each target [default: as the suite says, and more while an interval is wider than ±10%]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
     /// Begin no round of measurements that would end after this time, e.g. 2h
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns)]
     budget: Option<u64>,
     /// Pin the generator to these CPUs, e.g. 0
     #[arg(long, value_name = "CPUS")]
@@ -84,13 +89,13 @@ pub(crate) struct Shootout {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue an interrupted shootout, with its original options; --budget replaces the original one
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
     /// Measure nothing; print a summary of the newest shootout of each suite in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
     recap: Option<PathBuf>,
     /// Measure nothing; put the results files of the shootout in this directory into one compressed file
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap"])]
     pack: Option<PathBuf>,
     /// The folder with the targets [default: targets, here or further up]
     #[arg(long, value_name = "DIR")]
@@ -182,6 +187,7 @@ impl Shootout {
         if host.is_elsewhere() {
             chosen::keep_what_reaches(&mut suite)?;
         }
+        chosen::keep_only(&mut suite, &self.only)?;
         self.check_pins(host)?;
         let catalog = targets::catalog(self.targets_dir.as_deref())?;
         let named = chosen::named(&suite, &catalog, self.targets.as_deref())?;
@@ -217,6 +223,7 @@ impl Shootout {
             schema: SCHEMA,
             suite: suite.name.clone(),
             text: suite.text.clone(),
+            only: self.only.clone(),
             suites_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             scale,
             repeats,
@@ -310,12 +317,17 @@ impl Shootout {
     fn suite_file(&self) -> Result<(PathBuf, String), Failure> {
         let here = env::current_dir()
             .map_err(|error| Failure::could_not("find_directory", "find the working directory", error))?;
-        let Some(name) = &self.suite else { return Ok((PathBuf::from("quick.toml"), QUICK.to_owned())) };
+        let carried = || (PathBuf::from(format!("{CARRIED}.toml")), QUICK.to_owned());
+        let Some(name) = &self.suite else { return Ok(carried()) };
         let given = PathBuf::from(name);
         let path = if given.extension().is_some_and(|ending| ending == "toml") {
             given
         } else {
-            let folder = suite::find_folder(suite::SUITES_FOLDER, &here).ok_or_else(|| {
+            let found = suite::find_folder(suite::SUITES_FOLDER, &here);
+            if found.is_none() && name == CARRIED {
+                return Ok(carried());
+            }
+            let folder = found.ok_or_else(|| {
                 let problem = format!(
                     "there is no folder \"suites\" here or further up that could hold {name}; name a file"
                 );

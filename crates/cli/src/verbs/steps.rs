@@ -32,7 +32,7 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) clients: Option<u64>,
     /// How long to send [default: 10s, or as long as --rate takes; closed model: until --sample-size messages are answered]
-    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
     /// 500/10s,2k/5s is one rate after another
@@ -43,10 +43,10 @@ pub(crate) struct StepArgs {
     #[arg(short, long = "concurrent", visible_alias = "concurrency", value_name = "N", value_parser = units::count, help_heading = "Load")]
     pub(crate) concurrent: Option<u64>,
     /// Messages in each step of a closed model [default: echo 10,000, broadcast 200]
-    #[arg(short, long, value_name = "N", value_parser = units::count, conflicts_with = "duration", help_heading = "Load")]
+    #[arg(short, long, short_alias = 'n', value_name = "N", value_parser = units::count, conflicts_with = "duration", help_heading = "Load")]
     pub(crate) sample_size: Option<u64>,
     /// Run this long before measuring
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     pub(crate) warmup: Option<u64>,
 
     /// Let this share of the clients leave and as many others come, e.g. 1%/s

@@ -25,7 +25,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// The storm is watched for this many times the longest first wait: an attempt may fail, and the next one takes its time.
 const WAITS: u64 = 2;
 
-/// Clients lose their connections and come back: how long does it take, and what do the others notice?
+/// Clients lose their connections: how long until all are back?
 ///
 /// A share of the clients drop their connections at one moment and come back at once, within --window, or as their
 /// protocol's own client would (Action Cable, Phoenix and Socket.IO each wait differently). Recovery counts from the
@@ -44,17 +44,17 @@ pub(crate) struct Storm {
     #[arg(long = "restart-command", value_name = "COMMAND", conflicts_with = "share", help_heading = "Load")]
     restart_commands: Vec<String>,
     /// Spread the clients' return over this time [default: as their protocol's back-off says]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     window: Option<u64>,
     /// Time before the storm
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::time_ns, help_heading = "Load")]
     lead: u64,
     /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that the dialect's
     /// own client waits before it comes back, if that is longer: 24s for actioncable]
-    #[arg(short, long, value_name = "TIME", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
     /// The clients that stay send one message in this time
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_ns, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::time_ns, help_heading = "Load")]
     interval: u64,
     #[command(flatten)]
     run: RunArgs,

@@ -19,6 +19,9 @@ pub struct Head {
     pub suite: String,
     /// The text of the suite's file.
     pub text: String,
+    /// The scenarios that were chosen; none: all of the suite.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// The folder of the suite's file, in which published figures are.
     pub suites_folder: PathBuf,
     /// By how much everything was shortened.

@@ -24,7 +24,7 @@ pub(crate) struct TurnArgs {
     #[arg(long, value_name = "COMMAND", requires = "run_a", help_heading = "In turns")]
     run_b: Option<String>,
     /// Begin no round that would end after this time
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, default_value = "30m", requires = "run_a", help_heading = "In turns")]
+    #[arg(long, value_name = "TIME", value_parser = units::time_ns, default_value = "30m", requires = "run_a", help_heading = "In turns")]
     budget: u64,
     /// Rounds of A and B at the most
     #[arg(long, value_name = "N", default_value_t = ROUNDS_MAX, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)), requires = "run_a", help_heading = "In turns")]

@@ -1,7 +1,7 @@
 //! The report of a probe: a line for each place, what is in the way, and the commands to type next.
 
-use crate::access::WAYS_TO_LOG_IN;
-use crate::verbs::probe::service::{self, Barrier, Found, Service};
+use crate::access::{self, WAYS_TO_LOG_IN};
+use crate::verbs::probe::service::{Barrier, Found, Service};
 
 /// The outcome of one client that spoke the protocol and sent a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl View<'_> {
 fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
     let best = best(found)?;
     let of_trial = match trial {
-        Some(Trial::Fails(why)) if service::is_refusal(why) => Some(Barrier::Login(why.clone())),
+        Some(Trial::Fails(why)) if access::is_refusal(why) => Some(Barrier::Login(why.clone())),
         _ => None,
     };
     let barrier = of_trial.or_else(|| best.barrier.clone())?;
@@ -115,10 +115,13 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
     if let Some(example) = best.service.example().filter(|_| trial != Some(&Trial::Echoes)) {
         commands.push(Command {
             words: format!("throng init --from {example}"),
-            purpose: "write app.toml; make its messages your app's",
+            purpose: match best.service {
+                Service::Plain => "write app.toml, to make its messages yours (a game: --from game)",
+                _ => "write app.toml, to make its messages yours",
+            },
         });
         commands.push(Command {
-            words: format!("throng run app.toml {} --people 50{}", quoted(&best.url), origin(best)),
+            words: format!("throng run app.toml {} --clients 50{}", quoted(&best.url), origin(best)),
             purpose: "load your app",
         });
     }
@@ -196,7 +199,7 @@ mod tests {
                 &[
                     "throng idle ws://h:1/ --clients 100 -d 10s",
                     "throng init --from plain",
-                    "throng run app.toml ws://h:1/ --people 50",
+                    "throng run app.toml ws://h:1/ --clients 50",
                 ],
             ),
             (
@@ -204,7 +207,7 @@ mod tests {
                 Some(&refused),
                 &[
                     "throng init --from actioncable",
-                    "throng run app.toml ws://h:1/cable --people 50 --origin http://h:1",
+                    "throng run app.toml ws://h:1/cable --clients 50 --origin http://h:1",
                     "throng http http://h:1/ -c 50 -d 10s",
                 ],
             ),
@@ -214,7 +217,7 @@ mod tests {
                 &[
                     "throng ws://h:1/ -H 'Cookie: NAME=VALUE'",
                     "throng init --from plain",
-                    "throng run app.toml ws://h:1/ --people 50",
+                    "throng run app.toml ws://h:1/ --clients 50",
                 ],
             ),
         ];

@@ -3,6 +3,7 @@
 use url::Url;
 use wire::DialectId;
 
+use crate::access;
 use crate::answer::Answer;
 use crate::verbs::probe::places::{LIVE, Place};
 
@@ -209,14 +210,8 @@ fn barrier(reply: &Reply) -> Option<Barrier> {
         return Some(Barrier::Login(reply.answer.told(status)));
     }
     let why = reply.failure.as_ref().map(|(_, why)| why.as_str()).unwrap_or_default();
-    let said = [reply.text.as_str(), why].into_iter().find(|said| is_refusal(said))?;
+    let said = [reply.text.as_str(), why].into_iter().find(|said| access::is_refusal(said))?;
     Some(Barrier::Login(said.to_owned()))
-}
-
-/// Whether a server says that it does not know the client, or what the client may do.
-pub(super) fn is_refusal(said: &str) -> bool {
-    let said = said.to_ascii_lowercase();
-    ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))
 }
 
 fn details(service: Service, reply: &Reply) -> Vec<String> {

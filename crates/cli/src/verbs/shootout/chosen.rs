@@ -42,6 +42,18 @@ pub(super) fn keep_what_reaches(suite: &mut Suite) -> Result<(), Failure> {
     }
 }
 
+/// Leaves the scenarios of these names in a suite; without names, all.
+pub(super) fn keep_only(suite: &mut Suite, names: &[String]) -> Result<(), Failure> {
+    let is_there = |name: &&String| suite.scenarios.iter().any(|scenario| scenario.name == **name);
+    if let Some(unknown) = names.iter().find(|name| !is_there(name)) {
+        let known: Vec<&str> = suite.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+        let problem = format!("{} has no scenario {unknown:?}; there are {}", suite.name, known.join(", "));
+        return Err(Failure::usage("--only", problem));
+    }
+    suite.scenarios.retain(|scenario| names.is_empty() || names.contains(&scenario.name));
+    Ok(())
+}
+
 /// Which of them have no part in which scenarios.
 pub(super) fn left_out(suite: &Suite, named: &[&Target]) -> Vec<LeftOut> {
     let of = |target: &Target, scenario: &Scenario| {

@@ -23,7 +23,7 @@ struct Line {
 }
 
 /// The flags that name a file, which is beside the suite.
-const OF_FILES: [&str; 3] = ["app", "people", "data"];
+const OF_FILES: [&str; 5] = ["app", "users", "people", "payload-rows", "data"];
 
 /// Turns the names of files that are relative to the suite into what they are from here.
 pub(super) fn find_files(flags: &mut [(String, String)], folder: &Path) {

@@ -34,6 +34,7 @@ pub(super) fn kept_suite(head: &Head) -> Result<Suite, Failure> {
     if head.target_agent.is_some() {
         chosen::leave_out_local(&mut suite);
     }
+    chosen::keep_only(&mut suite, &head.only)?;
     Ok(suite)
 }
 

@@ -151,6 +151,7 @@ fn command(head: &Head, targets: &[String]) -> String {
         words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
     flag("--targets", (!targets.is_empty()).then(|| targets.join(",")));
+    flag("--only", (!head.only.is_empty()).then(|| head.only.join(",")));
     flag("--scale", (head.scale != 1.0).then(|| head.scale.to_string()));
     flag("--repeats", (head.repeats >= head.repeats_max).then(|| head.repeats.to_string()));
     flag("--budget", head.budget_s.map(|budget_s| format!("{budget_s}s")));

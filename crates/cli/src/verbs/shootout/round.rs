@@ -1,6 +1,5 @@
 //! One measurement after the other, each kept before the next begins.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,6 +17,9 @@ use super::{flags, forecast};
 use crate::exit::Failure;
 use crate::{secrets, stderr};
 
+/// After this many measurements that were disturbed to the last, nothing is measured again for being disturbed: the machine
+/// is never quiet.
+const DISTURBED_MAX: u32 = 2;
 /// How often the spinner turns, and a pause looks for an interruption.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -33,30 +35,43 @@ pub(super) fn run_all(
     let targets: Vec<&Target> = targets.iter().collect();
     let bar = progress_bar();
     let in_round = schedule::round(suite, &targets, 1, record.head.seed).len();
+    let (began, mut disturbed) = (Instant::now(), 0);
     for repeat in 1..=record.repeats_max() {
         let cells = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
         if repeat > 1 && is_too_late(suite, record, &cells)? {
             bar.suspend(|| stderr::line(format_args!("round {repeat} would end after --budget")));
             break;
         }
-        for cell in &cells {
+        for (index, cell) in cells.iter().enumerate() {
             let all = (in_round * record.head.repeats as usize).max(record.entries.len() + 1);
             let number = record.entries.len() + 1;
             let what = format!("[{number}/{all}] {}, {}, round {repeat}", cell.scenario, cell.target);
-            bar.set_message(what.clone());
+            let times = |record: &Record, index: usize| -> Result<String, Failure> {
+                let left = left(suite, record, &cells, index, repeat)?;
+                Ok(format!("{} elapsed, about {} left", minutes(began.elapsed()), minutes(left)))
+            };
+            bar.set_message(format!("{what} ({})", times(record, index)?));
             let scenario = suite.scenario(&cell.scenario).expect("of this suite");
             let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
             let secure = scenario.tls.then(|| target.over_tls().expect("it supports it"));
             let target = secure.as_ref().unwrap_or(target);
             let log = record.log(cell).map_err(could_not_keep)?;
             let subject = Subject { cell, scenario, target, record };
-            let outcome = subject.measure_in_quiet(&log, host, tools, suite, &bar);
+            let retries = if disturbed < DISTURBED_MAX { suite.busy_retries } else { 0 };
+            let outcome = subject.measure_in_quiet(&log, host, tools, (suite, retries), &bar);
             if (tools.is_interrupted)() {
                 bar.finish_and_clear();
                 return Ok(()); // half a measurement is none
             }
-            let line = format!("{what}: {}", told(&scenario.figures[0], &outcome.result));
+            let result = told(&scenario.figures[0], &outcome.result);
+            let line = format!("{what}: {result} ({})", times(record, index + 1)?);
             bar.suspend(|| stderr::line(line));
+            if retries > 0 && outcome.noise_percent.iter().all(|percent| *percent > noise::PERCENT_MAX) {
+                disturbed += 1;
+                if disturbed == DISTURBED_MAX {
+                    bar.suspend(|| stderr::line(NEVER_QUIET));
+                }
+            }
             record.add(cell, outcome).map_err(could_not_keep)?;
         }
     }
@@ -64,19 +79,45 @@ pub(super) fn run_all(
     Ok(())
 }
 
+const NEVER_QUIET: &str = "other programs keep this machine busy: from here on, each server is measured once a round; \
+                           close them, or use another machine";
+
+/// The time for what is left of a round from this index on, and for the rounds that every target has after it.
+fn left(
+    suite: &Suite,
+    record: &Record,
+    cells: &[Cell],
+    index: usize,
+    repeat: u32,
+) -> Result<Duration, Failure> {
+    let (rest_s, round_s) =
+        (expected_all_s(suite, record, &cells[index..])?, expected_all_s(suite, record, cells)?);
+    let rounds = record.head.repeats.saturating_sub(repeat);
+    Ok(Duration::from_secs_f64(rest_s + round_s * f64::from(rounds)))
+}
+
+/// How long these measurements take.
+fn expected_all_s(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<f64, Failure> {
+    cells.iter().map(|cell| expected_s(suite, record, cell)).sum()
+}
+
+/// How long a measurement takes: as long as in earlier rounds, or as its flags let expect.
+fn expected_s(suite: &Suite, record: &Record, cell: &Cell) -> Result<f64, Failure> {
+    let before = record.of(&cell.scenario, &cell.target).map(|entry| entry.took_s).reduce(f64::max);
+    let scenario = suite.scenario(&cell.scenario).expect("of this suite");
+    before.map_or_else(|| Ok(forecast::of_scenario(suite, scenario)?.as_secs_f64()), Ok)
+}
+
+/// `1:05`
+fn minutes(time: Duration) -> String {
+    format!("{}:{:02}", time.as_secs() / 60, time.as_secs() % 60)
+}
+
 /// Whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
 fn is_too_late(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<bool, Failure> {
     let Some(budget_s) = record.head.budget_s else { return Ok(false) };
     let spent_s: f64 = record.entries.iter().map(|entry| entry.took_s).sum();
-    let mut ahead_s = 0.0;
-    for cell in cells {
-        let before = record.of(&cell.scenario, &cell.target).map(|entry| entry.took_s).reduce(f64::max);
-        let scenario = suite.scenario(&cell.scenario).expect("of this suite");
-        ahead_s += match before {
-            Some(took_s) => took_s,
-            None => forecast::of_scenario(suite, scenario)?.as_secs_f64(),
-        };
-    }
+    let ahead_s: f64 = expected_all_s(suite, record, cells)?;
     Ok(!cells.is_empty() && spent_s + ahead_s > budget_s)
 }
 
@@ -96,7 +137,7 @@ impl Subject<'_> {
         log: &Path,
         host: &mut Host,
         tools: &Tools<'_>,
-        suite: &Suite,
+        (suite, retries): (&Suite, u32),
         bar: &ProgressBar,
     ) -> Outcome {
         let start = Instant::now();
@@ -107,7 +148,7 @@ impl Subject<'_> {
             pause(suite.cooldown, tools);
             let percent = result.as_ref().ok().and_then(noise::percent).unwrap_or_default();
             tries.push((percent, command, result));
-            let is_last = tries.len() > suite.busy_retries as usize || (tools.is_interrupted)();
+            let is_last = tries.len() > retries as usize || (tools.is_interrupted)();
             if percent <= noise::PERCENT_MAX || is_last {
                 break;
             }
@@ -210,7 +251,7 @@ fn pause(time: Duration, tools: &Tools<'_>) {
 
 /// A live line on a terminal; nothing elsewhere.
 fn progress_bar() -> ProgressBar {
-    if !io::stderr().is_terminal() {
+    if !stderr::is_live() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::no_length();
