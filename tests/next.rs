@@ -31,7 +31,7 @@ fn proposed_commands_run_as_printed() {
         (&sound, "echo WS --clients 20 --rate 400 -d 1s", "--max-clients 40", "--search"),
         (&sound, "broadcast WS --clients 10 --rate 100 -d 1s", "", "--duration 3s"),
         (&sound, "http HTTP -c 2 -d 1s", "", "--rate"),
-        (&sound, "storm WS --clients 10 -d 1s", "", "--clients 100"),
+        (&sound, "idle WS --clients 10 -d 1s", "", "--clients 100"),
         (&faulty, "echo WS --clients 10 --rate 100 -d 1s", "", "--search"),
     ] {
         let (command, outcome) = follow(server, line, bound);

@@ -347,8 +347,7 @@ fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> 
         return Ok(());
     }
     let [waits, timeout] = [waits_ns, timeout_ns].map(results::format::duration);
-    let problem =
-        format!("clients have {timeout} to become usable, and `open` of {} waits {waits}", app.name);
+    let problem = format!("clients have {timeout} to become ready, and `open` of {} waits {waits}", app.name);
     Err(Failure::usage("--connect-timeout", problem))
 }
 

@@ -149,7 +149,7 @@ fn unreachable(run: &Run) -> Failure {
         Some((kind, error)) => {
             (kind, format!("{kind}: {} ({} of {clients} clients)", error.example, error.count))
         }
-        None => ("nobody", "no client became usable".to_owned()),
+        None => ("nobody", "no client connected".to_owned()),
     };
     let what = format!("reach {}", run.target.url);
     let failure = match main.is_some_and(|(_, error)| error.local) {

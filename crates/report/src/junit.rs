@@ -102,7 +102,7 @@ fn dead(step: &Step) -> Option<String> {
     let counts = &step.counts;
     let nobody = counts.connects > counts.connecting && counts.connected == 0;
     let what = match (nobody, counts.sent) {
-        (true, _) => format!("no client became usable, of {}", count(step.clients)),
+        (true, _) => format!("no client connected, of {}", count(step.clients)),
         (false, sent) if sent > 0 && step.came() == 0 && !step.was_interrupted() => {
             format!("nothing was answered, of {} sent", count(sent))
         }
@@ -240,7 +240,7 @@ mod tests {
             let (_, rest) = xml.split_once("<error message=\"").expect("there is one");
             rest.split_once("\"/></testcase>").unwrap().0.to_owned()
         };
-        assert_eq!(error(&run), "no client became usable, of 20,000: refused: connection refused");
+        assert_eq!(error(&run), "no client connected, of 20,000: refused: connection refused");
         // Nothing is missing where nothing was due.
         run.steps[0].limits = limited().steps[0].limits.clone();
         assert!(junit(&run).contains("tests=\"5\" failures=\"0\""), "{}", junit(&run));

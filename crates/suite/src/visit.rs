@@ -98,7 +98,7 @@ impl Visitor {
         while !visitor.client.is_usable() {
             visitor.turn(&connect)?;
             if Instant::now() > deadline {
-                return Err(format!("not usable after {within:?}"));
+                return Err(format!("not ready after {within:?}"));
             }
         }
         Ok(visitor)

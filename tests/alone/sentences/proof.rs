@@ -283,7 +283,7 @@ impl Proof {
         let agrees = fails == (outcome.code == Some(3)) || matches!(outcome.code, Some(1 | 4 | 130));
         self.claim("JUnit does not agree with the exit code", agrees, all);
 
-        // What else speaks against the figures is of this machine, and not of the situation.
+        // Other caveats are of this machine, and not of the situation.
         let asked_for = |said: &&String| must.trust.iter().any(|pattern| fits(pattern, said));
         let caveats = caveats.iter().filter(asked_for);
         let labelled = |label: &'static str| move |said: &String| format!("**{label}** {said}");

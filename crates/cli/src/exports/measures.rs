@@ -9,7 +9,7 @@ use stats::{Figures, Timed};
 
 /// Metrics exported as histograms, with their help texts. (Its parts, and deliveries by the size of their rooms, are in the results.)
 const TIMED: [(Timed, &str); 10] = [
-    (Timed::Handshake, "Start of the TCP connect until the client is usable"),
+    (Timed::Handshake, "Start of the TCP connect until the client is ready"),
     (Timed::Rtt, "Intended send until the echo, acknowledgement or own copy"),
     (Timed::Service, "Actual send until the echo, acknowledgement or own copy"),
     (Timed::Delivery, "Intended send until a receiver has its copy"),
@@ -18,7 +18,7 @@ const TIMED: [(Timed, &str); 10] = [
     (Timed::Join, "A visitor asks to join a room until the server has let them in"),
     (Timed::Leave, "A visitor leaves a room until the server has confirmed it"),
     (Timed::SendLag, "Intended send until the actual send: how late the generator was"),
-    (Timed::Recovery, "Connection lost until the client is usable again"),
+    (Timed::Recovery, "Connection lost until the client is ready again"),
 ];
 
 const TIME_SPENT: &str = "Time of all round trips, by who had it; known at the end of a step";
@@ -120,7 +120,7 @@ impl Measures {
         let gauge = |name, help, value: f64| measure(name, help, "1", Value::Gauge(value));
         let mut all = vec![
             gauge("clients.asked", "Clients that the step asks for", f64::from(now.clients)),
-            gauge("clients.usable", "Clients usable", now.usable as f64),
+            gauge("clients.usable", "Clients connected", now.usable as f64),
             counter("messages.sent", "Messages sent", before.sent + now.sent),
             counter("messages.received", "Deliveries received", before.received + now.received),
             counter("errors", "Errors of all kinds", before.errors + now.errors),

@@ -53,7 +53,7 @@ impl fmt::Display for Cause {
             Self::Wire(failure) => write!(f, "{failure}"),
             Self::Rejected(rejection) => write!(f, "{rejection}"),
             Self::Closed(code) => write!(f, "the server closed the session with code {code}"),
-            Self::ConnectTimeout => f.write_str("not usable within the connect timeout"),
+            Self::ConnectTimeout => f.write_str("not ready within the connect timeout"),
             Self::Unread => f.write_str("the server does not read what it is sent"),
         }
     }

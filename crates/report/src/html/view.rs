@@ -221,7 +221,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         facts.push(fact("messages missing", count(counts.missing), &due));
     }
     let usable = step.usable.or(step.reached).unwrap_or(step.clients);
-    facts.push(fact("clients usable", count(usable), &format!("of {}", count(step.clients))));
+    facts.push(fact("clients connected", count(usable), &format!("of {}", count(step.clients))));
     let server = step.server.as_ref();
     if let Some(cpu) = server.and_then(|server| server.cpu_percent_mean) {
         let cores = server.and_then(|server| server.cores).map(|cores| format!("of {:.0}%", cores * 100.0));
