@@ -1,18 +1,23 @@
 //! Tests that hold the wording of an output, which every rewording breaks: a test asserts keys, numbers, variants and
-//! names, and each text is held once, by the `wording` test of the crate that makes it.
+//! names, and each text is held once, by the `wording` test of the crate that makes it. And the names of tests: the
+//! subject, then the case.
 
 use std::str::FromStr;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::Lit;
 
-use super::{read, rust_files};
+use super::comments::CLAUSES;
+use super::{assert_none, read, rust_files};
 
 /// How many tests may hold a sentence of an output. It only ever goes down.
 const TESTS_WITH_SENTENCES_MAX: usize = 45;
 
 /// Words in a row that make a sentence. Names, paths, commands and most data of protocols have fewer.
 const SENTENCE_WORDS: usize = 5;
+
+/// Words of a test's name: more of them are a sentence that nobody types.
+const NAME_WORDS_MAX: usize = 8;
 
 /// Macros whose further arguments are the test's own words, and the number of arguments before them.
 const ASSERTIONS: &[(&str, usize)] = &[
@@ -51,6 +56,28 @@ fn few_tests_hold_sentences() {
         of_output.len(),
         of_output.join("\n  ")
     );
+}
+
+#[test]
+fn tests_are_named_by_subject_and_case() {
+    let misnamed = |file: &String| {
+        let tests = tests_of(&read(file)).into_iter().filter(|test| !is_subject_and_case(&test.name));
+        tests.map(|test| format!("{file}: {}", test.name)).collect::<Vec<_>>()
+    };
+    assert_none("tests with long names or clauses", rust_files().iter().flat_map(misnamed).collect());
+}
+
+#[test]
+fn names_are_told_from_clauses() {
+    for (name, expected) in [
+        ("lost_messages_are_counted", true),
+        ("one_two_three_four_five_six_seven_eight", true),
+        ("one_two_three_four_five_six_seven_eight_nine", false),
+        ("who_leaves_is_counted", false),
+        ("offsets", true),
+    ] {
+        assert_eq!(is_subject_and_case(name), expected, "{name}");
+    }
 }
 
 #[test]
@@ -118,6 +145,12 @@ impl Test {
             at += 1;
         }
     }
+}
+
+/// Whether a test's name is short, and begins with no clause.
+fn is_subject_and_case(name: &str) -> bool {
+    let words: Vec<&str> = name.split('_').collect();
+    words.len() <= NAME_WORDS_MAX && !CLAUSES.iter().any(|clause| clause.eq_ignore_ascii_case(words[0]))
 }
 
 /// The arguments of an assertion or an explained call at the beginning of the tokens, and how many of them are compared.
