@@ -87,10 +87,12 @@ impl Course {
     /// The step was measured; `passed`: within its limits.
     pub fn handle(&mut self, order: &StepOrder, passed: bool) {
         self.index += 1;
+        // Whether a warm-up holds its limits is of no interest: it is there to fill caches.
         if self.warmup.take().is_some() {
             return;
         }
         match &mut self.path {
+            // More clients would break the limit as well, and take time.
             Path::Walk { .. } if !passed => self.path = Path::Over,
             Path::Walk { next, by, left } => {
                 *next = next.saturating_add(*by);

@@ -60,6 +60,7 @@ impl Scrape {
                 )),
             }
         };
+        // The first read is the caller's, so that a wrong URL ends the run before it begins.
         let state = Mutex::new(State { latest: read()?, reads: 1, ..State::default() });
         let shared = Arc::new(Shared { is_over: AtomicBool::new(false), state });
         let seen = Arc::clone(&shared);

@@ -186,6 +186,7 @@ impl Worker {
             },
             faults: faults.map(|shared| Box::new(WorkerFaults::new(shared))),
         };
+        // Last, so that no connection is accepted by a worker that could not be made.
         worker.resume_accepting()?;
         Ok(worker)
     }
@@ -204,6 +205,7 @@ impl Worker {
     /// One turn: handles what happened, and what comes of it.
     fn turn(&mut self, events: &Events) -> io::Result<()> {
         self.stall();
+        // One clock call for the whole turn: all that is handled in it happened before.
         self.now_ns = monotonic_ns();
         let moved_in = std::mem::take(&mut self.moved_in);
         for event in events.iter() {
@@ -213,8 +215,10 @@ impl Worker {
         for token in std::mem::take(&mut self.unfinished) {
             self.read_unfinished(token);
         }
+        // Behind the others, so that a flood does not keep them from their turn.
         self.unfinished.append(&mut self.exhausted);
         self.handle_timers()?;
+        // Sessions may broadcast, and so come before broadcasts are exchanged.
         self.serve_sessions();
         self.exchange_broadcasts();
         self.ping_members();

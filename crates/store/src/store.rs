@@ -104,6 +104,7 @@ impl Store {
         let wrong = |error| wrong(path, error);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
+        // Another throng may be about to write a run; SQLite would fail at once.
         connection.busy_timeout(BUSY_TIMEOUT).map_err(wrong)?;
         let newest = MIGRATIONS.len() as u32;
         let is_current = match schema::look(&connection).map_err(wrong)? {

@@ -160,6 +160,7 @@ impl Http {
         let dialect = self.dialect().name();
         let mut plan = plan::plan(&self.run, target, Workload::Echo, dialect, Some(self.connections))?;
         plan.messages_per_connection = self.requests_per_connection;
+        // A virtual host may have another name than the address that is connected to.
         plan.client_spec.host = host.unwrap_or(plan.client_spec.host);
         let http = HttpOptions {
             method: self.method.clone(),
@@ -218,6 +219,8 @@ impl Http {
             None => Until::Elapsed { duration_ns },
         };
         let per_client = self.per_connection();
+        // As in autocannon and wrk, all connections are busy all the time: the loop has as many slots as
+        // they have together.
         let concurrency = connections.saturating_mul(per_client);
         Ok(LoadRule::Same(Load::Closed { concurrency, per_client, until }))
     }
@@ -243,6 +246,7 @@ impl Http {
             return Err(Failure::usage("URL", problem));
         }
         let target = target::of(&self.run, self.connections)?;
+        // At /ws, throng's own server would ask for an upgrade.
         Ok(if target.built_in_pid().is_some() { target.at_root() } else { target })
     }
 

@@ -90,6 +90,7 @@ async fn call(bus: &Bus, call: &Call) -> Result<Vec<Hello>, Error> {
     let mut found = BTreeMap::new();
     let add = |answer: &[u8]| {
         if let Some(hello) = intro::read_hello(answer) {
+            // By id: an agent that answers twice counts once.
             found.insert(hello.id.clone(), hello);
         }
         false
@@ -108,7 +109,9 @@ pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello
         let mut free: Vec<Hello> =
             found.iter().filter(|hello| why_not(hello, wanted).is_none()).cloned().collect();
         if free.len() >= wanted.agents.unwrap_or(1) {
+            // Sorted by name, so that the same agents work for the same run again.
             free.truncate(wanted.agents.unwrap_or(free.len()));
+            // Results name agents, and what is said of one must not be of another.
             return match free.windows(2).find(|pair| pair[0].name == pair[1].name) {
                 Some(pair) => Err(Error::Agents(format!(
                     "two agents are called {}: start one of them with another --name",

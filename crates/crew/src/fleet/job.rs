@@ -116,6 +116,7 @@ impl<'a> Job<'a> {
 
     /// Starts the workers. Reports go by a thread of their own, so that a worker never waits for the network.
     fn start(&mut self, brief: &Brief) -> io::Result<()> {
+        // Before the workers start: their first times are on the run's clock already.
         net::clock::set_offset_ns(brief.offset_ns);
         let Brief { plan, segments, processes, .. } = brief;
         let AgentResources { cpus, child, .. } = self.means;
@@ -155,6 +156,8 @@ impl Work for Job<'_> {
         match order {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
+                // A coordinator may be anybody who reaches NATS: its orders are held against what this
+                // agent has.
                 if !sense::is_command(&command, &self.segments, self.clients_max) {
                     return Err(ClaimEnd::ProtocolViolation);
                 }
@@ -183,6 +186,7 @@ impl Work for Job<'_> {
                 Some(earlier) if belong_together(earlier, &delta) => {
                     earlier.merge(&delta);
                     (earlier.at_ns, earlier.usable) = (delta.at_ns, delta.usable);
+                    // The worker may go on only once the later one has gone out.
                     earlier.permit = delta.permit;
                 }
                 _ => {

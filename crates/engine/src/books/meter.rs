@@ -165,6 +165,7 @@ impl Meter {
     /// The load begins at this moment: what the thread cost before, above all its idle time, is not of it.
     pub(crate) fn start_load(&mut self, at_ns: u64) {
         self.thread = proc::thread_usage();
+        // The worker may be told a little before the load begins.
         self.since_ns = clock::monotonic_ns().max(at_ns);
     }
 
@@ -218,7 +219,9 @@ impl Meter {
         example: impl FnOnce() -> String,
     ) {
         self.note_detailed(Entry::new(Kind::Error, now_ns, client), kind);
+        // Taken in any case: what the server said belongs to the error that follows, and to no later one.
         let heard = self.heard.take().filter(|(of, said)| *of == kind && !said.is_empty());
+        // One example tells as much as a thousand, and making one allocates.
         let example = match (self.errors.get(kind), heard) {
             (Some(_), _) => String::new(),
             (None, None) => example(),

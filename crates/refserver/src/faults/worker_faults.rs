@@ -89,6 +89,8 @@ impl Shared {
         let mut at_ns = now_ns;
         if let Some(service_ns) = self.faults.service_ns {
             let next = |busy_until_ns: u64| Some(busy_until_ns.max(now_ns) + service_ns);
+            // One server that serves one message at a time, whichever worker has it: the time is shared by
+            // all.
             let before = self.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
             at_ns = before.unwrap_or_default().max(now_ns) + service_ns;
         }
@@ -167,6 +169,7 @@ impl WorkerFaults {
         let own = client.messages;
         client.messages += 1;
         if let Some(how) = shared.faults.ending(client.number, own) {
+            // Nothing behind this message comes out, though it may be in the same write.
             client.silent = true;
             self.count(how.name());
             return self.tricks.push_back(DeferredFault::End(token, how));
@@ -184,6 +187,7 @@ impl WorkerFaults {
             self.count("leak");
             self.tricks.push_back(DeferredFault::Leak(token, bytes.clone()));
         }
+        // After the copies for others, which are sound.
         if fate.corrupt {
             self.count("corrupt");
             frames::corrupt(&mut bytes, payload_at);
@@ -202,6 +206,8 @@ impl WorkerFaults {
         if at_ns <= now_ns {
             self.now.extend_from_slice(&bytes);
         } else if self.later_bytes + bytes.len() > LATER_BYTES_MAX {
+            // A delay at a high rate needs memory without bound; what is lost by that is said, as it is no
+            // fault asked for.
             self.count("overflow");
         } else {
             self.later_bytes += bytes.len();
@@ -230,6 +236,7 @@ impl WorkerFaults {
         let arrival = self.shared.arrivals.fetch_add(1, Ordering::Relaxed);
         if self.shared.faults.refuses(arrival) {
             self.count("refuse");
+            // As near to a refused connection as comes once the kernel has accepted it.
             socket.abort();
             return None;
         }

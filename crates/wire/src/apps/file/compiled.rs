@@ -70,6 +70,7 @@ impl Roles {
         matcher: &impl Fn(&Condition) -> Result<Matcher, BadOption>,
     ) -> Result<Roles, BadOption> {
         let conditions = [
+            // From the narrowest to the widest: an acknowledgement often fits the condition of a copy, too.
             (broadcast.and_then(|b| b.ack.as_ref()), Role::Ack, "ack"),
             (echo.and_then(|e| e.reply.as_ref()), Role::Echo, "reply"),
             (broadcast.and_then(|b| b.own.as_ref()), Role::Copy, "own"),
@@ -83,6 +84,8 @@ impl Roles {
                 None => told_by_id.push((matcher(condition)?, role, key)),
             }
         }
+        // At most one of the two decides: where both leave out their conditions, the protocol itself tells
+        // replies apart.
         let any_reply = echo.is_some_and(|e| e.reply.is_none()).then_some(Role::Echo);
         let any_copy = broadcast.is_some_and(|b| b.copy.is_none()).then_some(Role::Copy);
         Ok(Roles { told: told_by_id, keyed, other: any_reply.or(any_copy) })
@@ -115,6 +118,7 @@ impl CompiledApp {
         let padding = options.payload.padding.unwrap_or(0) as usize;
         let max = options.limits.message_bytes_max;
         let measured = Kind::ALL.iter().flat_map(|&kind| written.measured(kind));
+        // Our own limit holds for what comes back: an echo above it could not be received.
         if measured.into_iter().any(|say| say.body.bytes_max(padding) > max) {
             return Err(BadOption::PayloadSize { min: 0, max: u32::try_from(max).unwrap_or(u32::MAX) });
         }
@@ -245,6 +249,8 @@ impl CompiledApp {
         if !script.is_ready {
             return None;
         }
+        // Answers go before the next step: a server that waits for one, such as for a ping, may not wait
+        // long.
         if let Some(answer) = script.next_answer() {
             return Some(&self.answers[answer].1);
         }

@@ -86,6 +86,7 @@ impl ClientProtocol for Client {
             Found::At { .. } if action.is_none() && is_of_another_subscription(link, payload) => {
                 ProtocolEvent::Event(Event::Beside { bytes })
             }
+            // Messages with a stamp are the load, and need not be read as commands.
             Found::None if self.handle_control(link, payload, on) => return Ok(()),
             _ => ProtocolEvent::text(
                 payload,
@@ -213,6 +214,7 @@ impl Client {
         let Held { known: before, .. } = match std::mem::take(self) {
             Client::New => Held::default(),
             Client::Held(held) if held.stage == Stage::Greeting => *held,
+            // A second welcome changes nothing: its subscriptions are under way.
             greeted => return *self = greeted,
         };
         let [sid, restored, ids] = members(payload, ["sid", "restored", "restored_ids"]).unwrap_or_default();
@@ -258,6 +260,7 @@ impl Client {
         if confirmed.len() == standing {
             held.stage = Stage::Usable;
             if held.known.is_none() {
+                // The box goes: an idle client of a million holds no more than it needs.
                 *self = Client::Usable;
             }
             on.handle(ProtocolEvent::Ready);
