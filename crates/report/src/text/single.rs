@@ -94,7 +94,7 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
         false if scenario != Scenario::Http => CLEAN,
         _ => "",
     };
-    let statuses = (!step.statuses.is_empty()).then(|| format!(", {}", statuses(&step.statuses)));
+    let statuses = (!step.statuses.is_empty()).then(|| format!(", status {}", statuses(&step.statuses)));
     let (statuses, others) = (statuses.unwrap_or_default(), others(counts, CountOf::Messages));
     Some((label, format!("{received} of {expected}{clean}{statuses}{others}")))
 }
