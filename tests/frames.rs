@@ -327,6 +327,54 @@ fn numbers_that_a_server_leaves_out_are_lost() {
     assert_eq!(allowed.code, Some(0), "{allowed}");
 }
 
+const PRICES: &str = r#"
+open = [{ send = '{"client":{client}}' }]
+[push.price]
+when = { json = { "/type" = "price" } }
+number = "json:/seq"
+same = "json:/price"
+"#;
+
+/// One of twenty is told another price now and then: it is found wherever its neighbours are, in this thread, in others and in
+/// other processes.
+#[test]
+fn differing_push_is_named() {
+    for threads in ["--threads 1", "--threads 4", "--threads 4 --processes 2"] {
+        let Some(app) = start("prices-differ", PRICES) else { return };
+        let flags = format!("--clients 20 -d 2s --no-preflight {threads}");
+        let outcome = app.run("idle", "/", &flags);
+        assert_eq!(outcome.code, Some(3), "{outcome}");
+        let results = outcome.json();
+        let of = |name| sum_of(&results, name);
+        let (differing, of_server) = (of("push_differing"), app.counted("differing"));
+        assert!(of("pushed") <= app.counted("sent") && of("push_compared") == of("pushed"), "{outcome}");
+        // Two seconds of every fifth of fifty a second, unless the server has no CPU; it goes on outside the load.
+        assert!((5..=21).contains(&differing) && differing <= of_server, "{of_server}: {outcome}");
+        let step = &results["steps"][0];
+        assert_eq!(errors_of(&results, "push_differs"), differing, "{outcome}");
+        let example = step["counts"]["errors"]["push_differs"]["example"].as_str().unwrap();
+        assert!(example.starts_with("client 13 ") && example.ends_with("19 others"), "{outcome}");
+        assert_eq!(step["losses"][0]["key"], "loss.pushes_differ", "{outcome}");
+        assert_eq!(step["cause"]["key"], "server.differs", "{outcome}");
+    }
+}
+
+#[test]
+fn agreeing_pushes_pass() {
+    for threads in ["--threads 1", "--threads 4"] {
+        let Some(app) = start("prices", PRICES) else { return };
+        let outcome = app.run("idle", "/", &format!("--clients 20 -d 1s --no-preflight {threads}"));
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        let results = outcome.json();
+        assert!(sum_of(&results, "pushed") > 200, "{outcome}");
+        assert_eq!(
+            sum_of(&results, "push_differing") + errors_of(&results, "push_uncompared"),
+            0,
+            "{outcome}"
+        );
+    }
+}
+
 #[test]
 fn servers_pushing_too_rarely_are_told() {
     let Some(app) = start("ticks", &example("ticker")) else { return };

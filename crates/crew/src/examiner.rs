@@ -145,6 +145,9 @@ impl Examiner {
             return Err(Fault::Counts);
         }
         self.errors(delta, now_ns)?;
+        if !self.are_contents(delta, now_ns) {
+            return Err(Fault::Pushes);
+        }
         if !delta.statuses.keys().all(|status| (100..1_000).contains(status)) {
             return Err(Fault::Statuses);
         }
@@ -157,6 +160,22 @@ impl Examiner {
         account.add(delta);
         let bounds = self.bounds(delta.worker, now_ns);
         self.accounts[&delta.worker].check(self.workload, &bounds)
+    }
+
+    /// Whether what pushes said came to clients here, and to no more than so many.
+    fn are_contents(&self, delta: &Delta, now_ns: u64) -> bool {
+        let is_sound = |content: &engine::Content| {
+            self.is_here(delta.worker, content.client)
+                && content.receivers > 0
+                && content.at_ns <= now_ns + AHEAD_NS_MAX
+        };
+        let receivers = delta.contents.iter().map(|content| u64::from(content.receivers)).sum::<u64>();
+        receivers == delta.counts.push_compared && delta.contents.iter().all(is_sound)
+    }
+
+    /// Whether a client is one of this worker's, by its number in the run.
+    fn is_here(&self, worker: u16, client: u32) -> bool {
+        client % u32::from(self.workers.max(1)) == u32::from(worker)
     }
 
     fn errors(&mut self, delta: &mut Delta, now_ns: u64) -> Result<(), Fault> {
@@ -263,7 +282,7 @@ impl Examiner {
         // Later code subtracts these times from one another and indexes by client and room, and so relies
         // on what is checked here.
         let are_sent = settled.sent.iter().all(|sent| sent.sent_ns.max(sent.intended_ns) <= latest_ns);
-        let is_here = |client: u32| client % u32::from(self.workers) == u32::from(settled.worker);
+        let is_here = |client: u32| self.is_here(settled.worker, client);
         let are_from_here = settled.sent.iter().all(|sent| is_here(sent.client));
         let departures = &settled.departures;
         let is_way = |departure: &engine::Departure| {

@@ -4,6 +4,8 @@
 //! here: how many copies of a broadcast were due (to all clients that were there when it was sent), and when the last
 //! of them came, wherever its receiver was.
 
+mod agreement;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use engine::{Abandoned, Delta, Held, RoleDelta, Settled};
 use load::{Load, RoleKind, Rooms, StepOrder, Until, Workload};
 use results::{Rates, RoleFigures, SayFigures, Second, Step, TimeSpent};
 use stats::{Counts, Figures, Histogram};
+
+use agreement::Agreement;
 
 use crate::audience::{Audience, Due, People};
 use crate::costs::Costs;
@@ -105,6 +109,7 @@ pub struct Merge {
     accounts: HashMap<u16, Account>,
     /// Workers whose agent was lost in the step.
     lost: HashSet<u16>,
+    agreement: Agreement,
 }
 
 impl Merge {
@@ -129,6 +134,7 @@ impl Merge {
             settled: Vec::new(),
             accounts: HashMap::new(),
             lost: HashSet::new(),
+            agreement: Agreement::default(),
         }
     }
 
@@ -159,6 +165,7 @@ impl Merge {
     /// Adds what a worker measured. True when this began a new second, so that one has passed.
     pub fn add(&mut self, delta: &Delta) -> bool {
         self.totals.add(delta);
+        delta.contents.iter().for_each(|content| self.agreement.add(content));
         self.usable.insert(delta.worker, delta.usable);
         self.heard.insert(delta.worker, delta.at_ns);
         self.accounts.entry(delta.worker).or_default().add(delta);
@@ -303,6 +310,10 @@ impl Merge {
         let rates = window.rates(duration_ns, Rates { connects_per_s, ..Rates::default() });
         let achieved_if_kept = window.achieved_if_kept(duration_ns);
         let mut totals = self.totals;
+        if let Some(differing) = self.agreement.finish(self.epoch_ns) {
+            counts.push_differing = differing.count;
+            totals.errors.add_kind("push_differs", differing);
+        }
         for at_ns in unheard_ns {
             totals.errors.add("cut_off", at_ns.saturating_sub(self.epoch_ns), CUT_OFF);
         }

@@ -6,6 +6,7 @@
 
 mod books;
 mod clients;
+mod contents;
 pub mod events;
 mod messages;
 mod probe;
@@ -15,6 +16,7 @@ mod timing;
 mod worker;
 
 pub use books::seq;
+pub use contents::{CONTENTS_MAX, Content, PushKey};
 pub use messages::{
     AGES_NS, Abandoned, Absence, Announced, Attendance, BroadcastTally, Command, Delta, DeltaPermit,
     Departure, Held, Report, RoleDelta, SayDelta, SentBroadcast, Settled, Tail, Usage, age_class,

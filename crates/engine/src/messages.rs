@@ -7,6 +7,7 @@ use load::{Cut, StepOrder};
 use serde::{Deserialize, Serialize};
 use stats::{Account, Counts, Errors, Figures, Histogram, Packed};
 
+use crate::contents::Content;
 use crate::events::Batch;
 
 /// A command to a worker.
@@ -130,6 +131,8 @@ pub struct Delta<H = Packed> {
     pub abandoned: Abandoned,
     /// The errors of the interval.
     pub errors: Errors,
+    /// The pushes of the interval that are compared, by what they said.
+    pub contents: Vec<Content>,
     /// The answers of the interval by their HTTP status.
     pub statuses: BTreeMap<u16, u64>,
     /// The cost of the worker's thread in the interval.
@@ -418,7 +421,7 @@ impl Usage {
 }
 
 impl Delta<Histogram> {
-    /// Adds what `other` measured: another interval or another worker. The time and the number of clients
+    /// Adds what `other` measured: another interval or another worker. The time, the number of clients and the contents of pushes
     /// stay those of `self`, for the caller to combine as it sees fit.
     pub fn add(&mut self, other: &Delta) {
         self.figures.add(&other.figures);
@@ -458,6 +461,7 @@ impl Delta {
             own.rtt.merge(&other.rtt);
             own.delivery.merge(&other.delivery);
         }
+        self.contents.extend_from_slice(&other.contents);
         self.add_all_but_figures(other);
     }
 }

@@ -14,7 +14,7 @@ pub const RATE_PERCENT_MIN: f64 = 99.0;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
 /// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
-pub(crate) const FIGURES: [Figure; 10] = [
+pub(crate) const FIGURES: [Figure; 11] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
     Figure::Counted(Counted::Count(Count::JoinFailures)),
@@ -23,6 +23,7 @@ pub(crate) const FIGURES: [Figure; 10] = [
     Figure::Counted(Counted::Count(Count::Unacknowledged)),
     Figure::Counted(Counted::Count(Count::Unseen)),
     Figure::Counted(Counted::Count(Count::PushSkipped)),
+    Figure::Counted(Counted::Count(Count::PushDiffering)),
     Figure::Counted(Counted::Wrong),
     RATE,
 ];
@@ -145,11 +146,19 @@ mod tests {
 
     #[test]
     fn each_scenario_has_what_it_can_lose() {
-        let all = ["unusable==0", "disconnects==0", "missing==0", "push_skipped==0", "wrong==0", "rate>=99%"];
+        let all = [
+            "unusable==0",
+            "disconnects==0",
+            "missing==0",
+            "push_skipped==0",
+            "push_differing==0",
+            "wrong==0",
+            "rate>=99%",
+        ];
         assert_eq!(texts(Scenario::Echo, &[], 0.0), all);
         assert_eq!(
             texts(Scenario::Http, &[], 0.0),
-            all.into_iter().filter(|text| *text != "push_skipped==0").collect::<Vec<_>>()
+            all.into_iter().filter(|text| !text.starts_with("push_")).collect::<Vec<_>>()
         );
         let with_rooms = [
             "unusable==0",
@@ -159,25 +168,35 @@ mod tests {
             "unacknowledged==0",
             "unseen==0",
             "push_skipped==0",
+            "push_differing==0",
             "wrong==0",
             "rate>=99%",
         ];
         for scenario in [Scenario::Broadcast, Scenario::Saturate] {
             assert_eq!(texts(scenario, &[], 0.0), with_rooms, "{scenario}");
         }
-        assert_eq!(texts(Scenario::Idle, &[], 0.0), ["unusable==0", "disconnects==0", "push_skipped==0"]);
+        assert_eq!(
+            texts(Scenario::Idle, &[], 0.0),
+            ["unusable==0", "disconnects==0", "push_skipped==0", "push_differing==0"]
+        );
         assert_eq!(
             texts(Scenario::Storm, &[], 0.0),
-            ["unusable==0", "not_back==0", "missing==0", "push_skipped==0", "wrong==0"]
+            ["unusable==0", "not_back==0", "missing==0", "push_skipped==0", "push_differing==0", "wrong==0"]
         );
     }
 
     #[test]
     fn asked_limits_replace_standing_ones() {
         let said = texts(Scenario::Echo, &asked(&["missing<5%", "rate>=100/s", "p99<1s"]), 0.0);
-        assert_eq!(said, ["unusable==0", "disconnects==0", "push_skipped==0", "wrong==0"]);
+        assert_eq!(
+            said,
+            ["unusable==0", "disconnects==0", "push_skipped==0", "push_differing==0", "wrong==0"]
+        );
         let loosened = texts(Scenario::Echo, &[], 2.5);
-        assert_eq!(loosened[2..], ["missing<=2.5%", "push_skipped<=2.5%", "wrong<=2.5%", "rate>=96.5%"]);
+        assert_eq!(
+            loosened[2..],
+            ["missing<=2.5%", "push_skipped<=2.5%", "push_differing<=2.5%", "wrong<=2.5%", "rate>=96.5%"]
+        );
     }
 
     /// 200 messages/s for 10 s, each answered after `latency_ms`; `late` of them after the schedule.

@@ -5,7 +5,7 @@ use std::fmt;
 use secret::Secret;
 
 use crate::acks::Acks;
-use crate::app_file::{AppFile, Broadcast, Say};
+use crate::app_file::{AppFile, Broadcast, Push, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::CompiledApp;
@@ -211,11 +211,11 @@ impl Config {
         self.common.options()
     }
 
-    /// How many kinds of messages the app's file looks for that the server says by itself.
-    pub fn pushes(&self) -> usize {
+    /// The kinds of messages that the app's file looks for and that the server says by itself.
+    pub fn pushes(&self) -> &[Push] {
         match &self.app {
-            App::Bench(_) => 0,
-            App::File(app) => app.written().pushes.len(),
+            App::Bench(_) => &[],
+            App::File(app) => &app.written().pushes,
         }
     }
 

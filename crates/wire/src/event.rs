@@ -176,16 +176,34 @@ impl fmt::Display for WrongResponse {
     }
 }
 
+/// The number of a push, any but the largest there is: that there is none takes no room in an [`Event`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PushNumber(NonZeroU64);
+
+impl PushNumber {
+    /// The number; `None`: it is the largest.
+    pub fn new(number: u64) -> Option<PushNumber> {
+        NonZeroU64::new(!number).map(PushNumber)
+    }
+
+    /// The number again.
+    pub fn get(self) -> u64 {
+        !self.0.get()
+    }
+}
+
 /// Something that the server says by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pushed {
     /// Which of the kinds in the user's own app it is.
     pub kind: u16,
     /// Its number, one more than that of the one before, if it has one.
-    pub number: Option<u64>,
+    pub number: Option<PushNumber>,
     /// When it was said, in nanoseconds of the wall clock, if it says so.
     pub said_unix_ns: Option<NonZeroU64>,
-    /// The app's file says where its number or its time is, and there is none.
+    /// A fingerprint of what all receivers are to have alike, if that is compared.
+    pub content: Option<NonZeroU64>,
+    /// The app's file says where its number, its time or its content is, and there is none.
     pub lacks: bool,
     /// Payload bytes on the wire.
     pub bytes: u32,

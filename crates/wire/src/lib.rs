@@ -64,7 +64,9 @@ pub use backoff::Backoff;
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
-pub use event::{Direction, Event, Kind, Pushed, Rejection, Role, RoomChange, ServerEvent, WrongResponse};
+pub use event::{
+    Direction, Event, Kind, PushNumber, Pushed, Rejection, Role, RoomChange, ServerEvent, WrongResponse,
+};
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};

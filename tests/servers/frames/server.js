@@ -1,5 +1,6 @@
 // Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
-// tells how many messages were said, how many copies were sent, how many of them in a history, and how many were signed for.
+// tells how many messages were said, how many copies were sent, how many of them in a history, how many were signed for, and how many said
+// something else than the others.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import process from 'node:process'
@@ -8,7 +9,7 @@ import { WebSocketServer } from 'ws'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
-const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0 }
+const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0 }
 const server = http.createServer((_, reply) => reply.end(JSON.stringify(counts)))
 
 /** Collects items for a while, and hands them over together. */
@@ -34,7 +35,31 @@ const ticker = (isLeftOut) => {
   })
 }
 
+/** Says the same to everybody every 20 ms, but for what one client is told in place of it. */
+const prices = (isElse) => {
+  const [members, start] = [new Map(), Date.now()]
+  let seq = 0
+  new WebSocketServer({ server }).on('connection', (socket) => {
+    socket.on('message', (data) => members.set(socket, JSON.parse(data).client))
+    socket.on('close', () => members.delete(socket))
+  })
+  setInterval(() => {
+    seq++
+    const price = { bid: seq, "ask": [seq + 1, { "at": start }] }
+    for (const [socket, client] of members) {
+      const said = isElse(client, seq) ? { ...price, bid: 0 } : price
+      counts.differing += said === price ? 0 : 1
+      counts.sent++
+      // What differs beside the price is each receiver's own.
+      socket.send(JSON.stringify({ type: 'price', to: client, seq, price: said }))
+    }
+  }, 20)
+}
+
 const modes = {
+  prices: () => prices(() => false),
+  // Client 13 is told another price under every fifth number.
+  'prices-differ': () => prices((client, seq) => client === 13 && seq % 5 === 0),
   ticks: () => ticker(() => false),
   // Every tenth is missing.
   holes: () => ticker((seq) => seq % 10 === 0),

@@ -19,6 +19,7 @@ use super::file::{self, File, NAME_BYTES_MAX, When, Written};
 use super::keeps::{self, Keeper};
 use super::publish;
 use super::rooms::{self, Joining, Passage};
+use super::says;
 use super::source::{Source, is_json};
 use crate::exit::Failure;
 
@@ -72,7 +73,11 @@ impl Checked<'_> {
             errors: file.error.iter().map(|rule| self.refusal(rule)).collect::<Result<_, _>>()?,
             answers: file.answer.iter().map(|rule| self.reaction(rule)).collect::<Result<_, _>>()?,
             notes: self.notes(file, keeper)?,
-            pushes: file.push.iter().map(|(name, rule)| self.push(name, rule)).collect::<Result<_, _>>()?,
+            pushes: file
+                .push
+                .iter()
+                .map(|(name, rule)| self.push(name, rule, kinds))
+                .collect::<Result<_, _>>()?,
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeats: file.heartbeat.0.iter().map(|each| self.heartbeat(each)).collect::<Result<_, _>>()?,
         })
@@ -359,16 +364,30 @@ impl Checked<'_> {
         Ok(Refusal { kind: kind.clone(), when: self.condition(&rule.when)? })
     }
 
-    fn push(&self, name: &str, rule: &Spanned<file::PushRule>) -> Result<Push, Failure> {
-        rooms::check_name(name).map_err(|problem| self.wrong(rule, problem))?;
-        let rule = rule.get_ref();
+    fn push(
+        &self,
+        name: &str,
+        spanned: &Spanned<file::PushRule>,
+        kinds: &[RoomKind],
+    ) -> Result<Push, Failure> {
+        rooms::check_name(name).map_err(|problem| self.wrong(spanned, problem))?;
+        let rule = spanned.get_ref();
+        if let (Some(same), None) = (&rule.same, &rule.number) {
+            return Err(self.wrong(same, "is compared by number: expected `number` beside it"));
+        }
+        let room = match (&rule.same, &rule.room) {
+            (None, Some(room)) => return Err(self.wrong(room, "is of `same`: expected `same` beside it")),
+            (None, None) => 0,
+            (Some(_), room) => says::room(self.source, spanned, room, kinds)?,
+        };
         let place = |from: &Option<Spanned<String>>| {
             let Some(from) = from else { return Ok(None) };
             keeps::check_in_message(self.source, from)?;
             Ok(Some(from.get_ref().clone()))
         };
         let when = self.condition(&rule.when)?;
-        Ok(Push { when, number: place(&rule.number)?, time: place(&rule.time)? })
+        let (number, time, same) = (place(&rule.number)?, place(&rule.time)?, place(&rule.same)?);
+        Ok(Push { when, number, time, same, room })
     }
 
     fn reaction(&self, rule: &file::AnswerRule) -> Result<Reaction, Failure> {

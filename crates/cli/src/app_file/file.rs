@@ -382,6 +382,8 @@ pub(super) struct PushRule {
     pub(super) when: Spanned<When>,
     pub(super) number: Option<Spanned<String>>,
     pub(super) time: Option<Spanned<String>>,
+    pub(super) same: Option<Spanned<String>>,
+    pub(super) room: Option<Spanned<String>>,
 }
 
 /// One table, or several.

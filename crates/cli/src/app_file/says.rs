@@ -42,24 +42,29 @@ pub(super) fn kinds(
     let mut kinds = Vec::new();
     for ((name, say), share) in says.iter().zip(shares) {
         check_name(name).map_err(|problem| source.error(say.span(), format!("[say.{name}]: {problem}")))?;
-        let room = room(source, say, rooms)?;
+        let room = room(source, say, &say.get_ref().room, rooms)?;
         let to_others = say.get_ref().to == Some(To::Others);
         kinds.push(SayKind { name: name.clone(), room, to_others, share });
     }
     Ok(kinds)
 }
 
-/// The kind of rooms in which something is said.
-fn room(source: &Source<'_>, say: &Spanned<file::Say>, rooms: &[RoomKind]) -> Result<u16, Failure> {
+/// The kind of rooms in which something is said: the one that is named, or the only one.
+pub(super) fn room<T>(
+    source: &Source<'_>,
+    said: &Spanned<T>,
+    named: &Option<Spanned<String>>,
+    rooms: &[RoomKind],
+) -> Result<u16, Failure> {
     let there_are = || {
         let names: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
         names.join(", ")
     };
-    match (&say.get_ref().room, rooms) {
+    match (named, rooms) {
         (None, [] | [_]) => Ok(0),
         (None, _) => {
             Err(source
-                .error(say.span(), format!("expected `room`, one of {}: there are several", there_are())))
+                .error(said.span(), format!("expected `room`, one of {}: there are several", there_are())))
         }
         (Some(named), []) => {
             let problem = format!("there are no rooms: expected [room.{}]", named.get_ref());

@@ -97,6 +97,8 @@ impl Account {
         }
         let events = [
             counts.waited,
+            counts.pushed,
+            counts.push_compared,
             counts.received,
             counts.in_flight,
             counts.duplicate,

@@ -31,6 +31,8 @@ pub(super) enum Fault {
     EventWords,
     #[error("another worker's books")]
     Books,
+    #[error("pushes that its clients cannot have had")]
+    Pushes,
     #[error("copies of no broadcast, or to more clients than it has")]
     Copies,
     #[error("newcomers that never came")]

@@ -16,6 +16,7 @@ use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
+use crate::contents::{CONTENTS_MAX, Content, PushKey};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
 
@@ -93,6 +94,20 @@ impl Ledger {
         let Some(pushes) = &mut self.pushes else { return };
         let is_counted = self.step.terms.is_some() && !self.step.is_after_window(now_ns);
         pushes.handle(client, pushed, is_counted, &mut self.meter, now_ns);
+        let (Some(number), Some(fingerprint), true) = (pushed.number, pushed.content, is_counted) else {
+            return;
+        };
+        let of_run = self.segment.number(client);
+        let room = self.local_rooms.local_kinds()[pushes.room_kind(pushed.kind)].room(of_run);
+        let (number, fingerprint) = (number.get(), fingerprint.get());
+        let key = PushKey { number, kind: pushed.kind, room };
+        let content = Content { key, fingerprint, at_ns: now_ns, client: of_run, receivers: 1 };
+        match self.meter.contents.add(content) {
+            true => self.meter.counts.push_compared += 1,
+            false => self.meter.error("push_uncompared", client, now_ns, || {
+                format!("more than {CONTENTS_MAX} different pushes between two reports of a thread")
+            }),
+        }
     }
 
     /// The same, of clients that may have others speak for them.

@@ -14,6 +14,7 @@ use wire::People;
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
 use crate::books::recorder::Recorder;
+use crate::contents::Contents;
 use crate::events::{Entry, Kind};
 use crate::messages::{Abandoned, Delta, DeltaPermit, Held, RoleDelta, SayDelta, Tail, Usage};
 
@@ -32,6 +33,8 @@ pub(crate) struct Meter {
     /// The same by role, where there are any.
     roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
+    /// What pushes said, where that is compared.
+    pub(crate) contents: Contents,
     /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Copies due by the size of their rooms.
@@ -110,6 +113,7 @@ impl Meter {
             says: Vec::new(),
             roles: Vec::new(),
             errors: Errors::default(),
+            contents: Contents::default(),
             statuses: BTreeMap::new(),
             due: 0,
             received_bytes: 0,
@@ -312,6 +316,7 @@ impl Meter {
             held: std::mem::take(&mut self.held),
             abandoned: std::mem::take(&mut self.abandoned),
             errors: std::mem::take(&mut self.errors),
+            contents: self.contents.take(),
             statuses: std::mem::take(&mut self.statuses),
             usage,
             permit: DeltaPermit::default(),

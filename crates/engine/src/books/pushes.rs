@@ -1,6 +1,7 @@
 //! Pushes of the server: how long after the one before, how old it is, and which numbers it leaves out.
 
-use wire::Pushed;
+use wire::app_file::Push;
+use wire::{PushNumber, Pushed};
 
 use super::meter::Meter;
 
@@ -9,7 +10,8 @@ const NO_NUMBER: u64 = u64::MAX;
 
 /// The latest that each client has heard of each kind.
 pub(crate) struct Pushes {
-    kinds: usize,
+    /// By kind: the kind of rooms whose members are to have the same.
+    rooms: Vec<u16>,
     /// The wall clock, less the run's.
     unix_minus_now_ns: u64,
     /// By client, and for each by kind.
@@ -26,9 +28,15 @@ struct Latest {
 const NONE: Latest = Latest { at_ns: 0, number: NO_NUMBER };
 
 impl Pushes {
-    /// Remembers the pushes of an app with so many kinds; `None`: it has none.
-    pub(crate) fn of(kinds: usize, unix_minus_now_ns: u64) -> Option<Pushes> {
-        (kinds > 0).then(|| Pushes { kinds, unix_minus_now_ns, latest: Vec::new() })
+    /// Remembers pushes of these kinds; `None`: the app has none.
+    pub(crate) fn of(kinds: &[Push], unix_minus_now_ns: u64) -> Option<Pushes> {
+        let rooms = kinds.iter().map(|push| push.room).collect();
+        (!kinds.is_empty()).then(|| Pushes { rooms, unix_minus_now_ns, latest: Vec::new() })
+    }
+
+    /// The kind of rooms whose members are to have the same.
+    pub(crate) fn room_kind(&self, kind: u16) -> usize {
+        usize::from(self.rooms[usize::from(kind)])
     }
 
     /// A client connects anew: what it hears next follows nothing.
@@ -47,7 +55,7 @@ impl Pushes {
     ) {
         let unix_ns = now_ns.wrapping_add(self.unix_minus_now_ns);
         let Some(latest) = self.of_client(client).get_mut(usize::from(pushed.kind)) else { return };
-        let number = pushed.number.unwrap_or(NO_NUMBER);
+        let number = pushed.number.map_or(NO_NUMBER, PushNumber::get);
         let before = std::mem::replace(latest, Latest { at_ns: now_ns, number });
         if !is_counted {
             return;
@@ -72,11 +80,12 @@ impl Pushes {
     }
 
     fn of_client(&mut self, client: u32) -> &mut [Latest] {
-        let from = client as usize * self.kinds;
-        if self.latest.len() < from + self.kinds {
-            self.latest.resize(from + self.kinds, NONE);
+        let kinds = self.rooms.len();
+        let from = client as usize * kinds;
+        if self.latest.len() < from + kinds {
+            self.latest.resize(from + kinds, NONE);
         }
-        &mut self.latest[from..from + self.kinds]
+        &mut self.latest[from..from + kinds]
     }
 }
 
@@ -89,13 +98,29 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn of(kinds: usize, unix_minus_now_ns: u64) -> Pushes {
+        Pushes { rooms: vec![0; kinds], unix_minus_now_ns, latest: Vec::new() }
+    }
+
+    /// A push of this kind and number that says nothing else.
+    fn numbered(kind: u16, number: Option<u64>) -> Pushed {
+        Pushed {
+            kind,
+            number: number.and_then(PushNumber::new),
+            said_unix_ns: None,
+            content: None,
+            lacks: false,
+            bytes: 9,
+        }
+    }
+
     /// Books messages of one kind at one client, by their times in milliseconds and their numbers.
     fn heard(messages: &[(u64, Option<u64>)]) -> Meter {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
-        let mut pushes = Pushes::of(2, 1_000_000 * MS).unwrap();
+        let mut pushes = of(2, 1_000_000 * MS);
         for (at_ms, number) in messages {
             let said_unix_ns = NonZeroU64::new((1_000_000 + at_ms - 3) * MS);
-            let pushed = Pushed { kind: 1, number: *number, said_unix_ns, lacks: false, bytes: 9 };
+            let pushed = Pushed { said_unix_ns, ..numbered(1, *number) };
             pushes.handle(7, pushed, *at_ms >= 100, &mut meter, at_ms * MS);
         }
         meter
@@ -120,12 +145,10 @@ mod tests {
     #[test]
     fn pushes_on_new_connections_follow_nothing() {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
-        let mut pushes = Pushes::of(1, 0).unwrap();
-        let pushed =
-            |number| Pushed { kind: 0, number: Some(number), said_unix_ns: None, lacks: false, bytes: 9 };
-        pushes.handle(0, pushed(1), true, &mut meter, MS);
+        let mut pushes = of(1, 0);
+        pushes.handle(0, numbered(0, Some(1)), true, &mut meter, MS);
         pushes.handle_usable(0);
-        pushes.handle(0, pushed(50), true, &mut meter, 2 * MS);
+        pushes.handle(0, numbered(0, Some(50)), true, &mut meter, 2 * MS);
         assert_eq!((meter.counts.pushed, meter.counts.push_skipped), (2, 0));
         assert!(meter.figures.push_gap.is_empty());
     }

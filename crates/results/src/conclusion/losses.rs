@@ -124,6 +124,9 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
             let skipped = some(counts.push_skipped)?;
             Loss::Pushes { missing: skipped, of: counts.pushed + skipped }
         }
+        Figure::Counted(Counted::Count(Count::PushDiffering)) => {
+            Loss::PushesDiffer { differing: some(counts.push_differing)?, of: counts.push_compared }
+        }
         Figure::Counted(Counted::Count(Count::NotBack)) => {
             let of = step.figures.recovery.count().max(counts.cut + counts.disconnects);
             Loss::NotBack { missing: some(counts.not_back)?, of }
@@ -238,12 +241,15 @@ fn first_loss(step: &Step) -> Option<Ns> {
 /// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
-    const OTHERS: [&str; 12] = [
+    const OTHERS: [&str; 15] = [
         "cut_off",
         "join_refused",
         "join_unanswered",
         "no_copies",
         "not_resent",
+        "push_differs",
+        "push_lacks",
+        "push_uncompared",
         "slow_dropped",
         "step_full",
         "unaccepted",

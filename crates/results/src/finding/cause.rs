@@ -214,6 +214,13 @@ findings! {
         /// All answers.
         of: u64,
     } => "{wrong} of its {of} answers were wrong";
+    /// Clients were told different things under one number.
+    ServerDiffers "server.differs" {
+        /// Messages that said something else than most.
+        differing: u64,
+        /// Messages that were compared.
+        of: u64,
+    } => "it said something else in {differing} of {of} messages than others had under their number";
     /// The rate was not kept.
     ServerRate "server.rate" {
         /// Messages completed.

@@ -68,6 +68,13 @@ findings! {
         /// Those that came, and these.
         of: u64,
     } => "{} never came, by their numbers", missing.part_of(&of, "pushes");
+    /// Pushes that said something else than others of the same number.
+    PushesDiffer "loss.pushes_differ" {
+        /// Those with another content than most receivers had.
+        differing: u64,
+        /// All that were compared.
+        of: u64,
+    } => "{} said something else than others had under their number", differing.part_of(&of, "pushes");
     /// Clients that did not reconnect.
     NotBack "loss.not_back" {
         /// Clients that did not.

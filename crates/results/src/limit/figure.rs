@@ -231,6 +231,7 @@ impl Figure {
             Figure::Counted(Counted::Count(Count::JoinFailures)) if step.joins() == 0 => None,
             Figure::Counted(Counted::Count(Count::Unseen)) if step.counts.seen_due == 0 => None,
             Figure::Counted(Counted::Count(Count::PushSkipped)) if step.counts.pushed == 0 => None,
+            Figure::Counted(Counted::Count(Count::PushDiffering)) if step.counts.push_compared == 0 => None,
             Figure::Counted(counted) => {
                 let (count, whole) = counted.of(step);
                 match (as_share, whole) {
@@ -330,6 +331,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::Joins => step.joins(),
         Whole::SeenDue => step.counts.seen_due,
         Whole::Pushes => step.counts.pushed + step.counts.push_skipped,
+        Whole::PushesCompared => step.counts.push_compared,
     }
 }
 

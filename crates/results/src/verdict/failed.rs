@@ -71,6 +71,9 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
         let (missing, due) = (counts.push_skipped, counts.pushed + counts.push_skipped);
         return Some(Cause::ServerLeftOut { missing, due });
     }
+    if broke(Counted::Count(Count::PushDiffering)) && counts.push_differing > 0 {
+        return Some(Cause::ServerDiffers { differing: counts.push_differing, of: counts.push_compared });
+    }
     let wrong = step.wrong();
     (broke(Counted::Wrong) && wrong > 0).then(|| Cause::ServerWrong { wrong, of: step.came() })
 }

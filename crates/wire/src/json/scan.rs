@@ -59,6 +59,24 @@ impl<'a> Scan<'a> {
         word
     }
 
+    /// One value, as it is written.
+    pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let (start, mut depth) = (self.at, 0usize);
+        loop {
+            match self.peek()? {
+                b'"' => _ = self.string()?,
+                b'{' | b'[' => (depth, self.at) = (depth + 1, self.at + 1),
+                b'}' | b']' => (depth, self.at) = (depth.checked_sub(1)?, self.at + 1),
+                b',' | b':' if depth > 0 => self.at += 1,
+                _ => _ = Some(self.word()).filter(|word| !word.is_empty())?,
+            }
+            if depth == 0 {
+                return Some(&self.bytes[start..self.at]);
+            }
+        }
+    }
+
     /// Past one value: up to the comma or brace that ends it.
     pub(crate) fn skip_value(&mut self) -> Option<()> {
         let mut depth = 0usize;

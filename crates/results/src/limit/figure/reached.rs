@@ -38,6 +38,8 @@ fn worst() -> Step {
         pushed: 30,
         push_skipped: 5,
         push_repeated: 2,
+        push_compared: 20,
+        push_differing: 3,
         visits: 60,
         join_failures: 7,
         seen_due: 50,

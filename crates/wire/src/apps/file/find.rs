@@ -52,11 +52,20 @@ impl InBody {
     pub(crate) fn find<'a>(&self, body: &'a [u8]) -> Option<Cow<'a, str>> {
         match self {
             InBody::Json(pointer) => pointer.value(body),
-            InBody::Regex(regex) => {
-                let groups = regex.captures(body)?;
-                let found = groups.get(1).or_else(|| groups.get(0))?.as_bytes();
-                std::str::from_utf8(found).ok().map(Cow::Borrowed)
-            }
+            InBody::Regex(regex) => std::str::from_utf8(group(regex, body)?).ok().map(Cow::Borrowed),
         }
     }
+
+    /// The bytes there, as they are written: those of an object or an array, too.
+    pub(super) fn bytes<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            InBody::Json(pointer) => pointer.written(body),
+            InBody::Regex(regex) => group(regex, body),
+        }
+    }
+}
+
+fn group<'a>(regex: &Regex, body: &'a [u8]) -> Option<&'a [u8]> {
+    let groups = regex.captures(body)?;
+    Some(groups.get(1).or_else(|| groups.get(0))?.as_bytes())
 }

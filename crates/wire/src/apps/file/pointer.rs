@@ -46,6 +46,11 @@ impl Pointer {
         }
     }
 
+    /// The value there as it is written: a whole object, too.
+    pub(crate) fn written<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
+        self.follow(message)?.value()
+    }
+
     #[inline]
     fn follow<'a>(&self, message: &'a [u8]) -> Option<Scan<'a>> {
         let mut scan = Scan::new(message);

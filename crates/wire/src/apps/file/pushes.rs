@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
 
 use super::find::InBody;
 use super::matcher::Matcher;
 use crate::app_file::{self, Condition};
 use crate::carried::Opened;
-use crate::event::{Event, Pushed};
+use crate::event::{Event, PushNumber, Pushed};
 use crate::options::BadOption;
 
 /// Below this a time is in seconds, below a thousand times this in milliseconds, and so on: as seconds it is the year 5138, as
@@ -23,6 +24,8 @@ pub(super) struct Push {
     number: Option<InBody>,
     /// The place of each one's time.
     time: Option<InBody>,
+    /// Where each has what is the same at all receivers.
+    same: Option<InBody>,
 }
 
 impl Push {
@@ -36,22 +39,32 @@ impl Push {
             when: matcher(&written.when)?,
             number: place(&written.number)?,
             time: place(&written.time)?,
+            same: place(&written.same)?,
         })
     }
 
     /// Reads one push.
     pub(super) fn told(&self, kind: usize, message: &Opened<'_>, bytes: u32) -> Event {
         let find = |place: &Option<InBody>| place.as_ref().map(|place| place.find(&message.body));
-        let number = find(&self.number).map(|text| text.and_then(|text| text.parse().ok()));
+        let number = find(&self.number).map(|text| text.and_then(|text| PushNumber::new(text.parse().ok()?)));
         let time = find(&self.time).map(|text| text.and_then(|text| unix_ns(&text)));
+        let content = self.same.as_ref().map(|same| same.bytes(&message.body).map(fingerprint));
         Event::Pushed(Pushed {
             kind: kind as u16,
             number: number.flatten(),
             said_unix_ns: time.flatten().and_then(NonZeroU64::new),
-            lacks: number.is_some_and(|number| number.is_none()) || time.is_some_and(|time| time.is_none()),
+            content: content.flatten(),
+            lacks: number == Some(None) || time == Some(None) || content == Some(None),
             bytes,
         })
     }
+}
+
+/// The first eight bytes of the SHA-256: workers on other machines have the same, whatever built them.
+fn fingerprint(content: &[u8]) -> NonZeroU64 {
+    let digest = digest(&SHA256, content);
+    let first = digest.as_ref().first_chunk().expect("it has 32 bytes");
+    NonZeroU64::new(u64::from_be_bytes(*first)).unwrap_or(NonZeroU64::MIN)
 }
 
 /// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or nanoseconds since 1970, or

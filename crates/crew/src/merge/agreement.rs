@@ -1,0 +1,146 @@
+//! Whether all receivers of a push had the same, wherever they are.
+//!
+//! Rules. The content that most receivers had is right, and whoever had another differs. Workers report what their clients had
+//! within seconds of each other, so a push is kept until [`RECENT_MAX`] others have begun since, twice over at most, and decided then:
+//! a run of days takes no more memory than one of minutes.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use engine::{Content, PushKey};
+use stats::errors::ErrorKind;
+
+/// Pushes that are kept before the older half is decided.
+const RECENT_MAX: usize = 1 << 16;
+
+/// The pushes that are still compared, and what has come of the others.
+#[derive(Default)]
+pub(super) struct Agreement {
+    recent: HashMap<PushKey, Versions>,
+    older: HashMap<PushKey, Versions>,
+    differing: u64,
+    /// When a client had something else, first and last.
+    times_ns: Option<(u64, u64)>,
+    /// The first that had, and of which number.
+    example: String,
+}
+
+/// What receivers of a push had, the first content apart: there is seldom another.
+struct Versions {
+    first: Content,
+    others: Vec<Content>,
+}
+
+impl Versions {
+    fn add(&mut self, content: &Content) {
+        let mut all = std::iter::once(&mut self.first).chain(&mut self.others);
+        match all.find(|known| known.fingerprint == content.fingerprint) {
+            Some(known) => {
+                known.receivers = known.receivers.saturating_add(content.receivers);
+                (known.at_ns, known.client) =
+                    (known.at_ns, known.client).min((content.at_ns, content.client));
+            }
+            None => self.others.push(*content),
+        }
+    }
+}
+
+impl Agreement {
+    /// Adds what some receivers had.
+    pub(super) fn add(&mut self, content: &Content) {
+        if let Some(versions) = self.older.get_mut(&content.key) {
+            return versions.add(content);
+        }
+        match self.recent.get_mut(&content.key) {
+            Some(versions) => versions.add(content),
+            None => {
+                let versions = Versions { first: *content, others: Vec::new() };
+                self.recent.insert(content.key, versions);
+            }
+        }
+        if self.recent.len() >= RECENT_MAX {
+            let older = std::mem::replace(&mut self.older, std::mem::take(&mut self.recent));
+            self.decide(older);
+        }
+    }
+
+    /// Those who had something else, as an error with the first of them; `None`: nobody had.
+    pub(super) fn finish(mut self, epoch_ns: u64) -> Option<ErrorKind> {
+        for pushes in [std::mem::take(&mut self.older), std::mem::take(&mut self.recent)] {
+            self.decide(pushes);
+        }
+        let (first_ns, last_ns) = self.times_ns?;
+        Some(ErrorKind {
+            count: self.differing,
+            first_ns: first_ns.saturating_sub(epoch_ns),
+            last_ns: last_ns.saturating_sub(epoch_ns),
+            example: self.example,
+            local: false,
+        })
+    }
+
+    fn decide(&mut self, pushes: HashMap<PushKey, Versions>) {
+        for Versions { first, others } in pushes.into_values().filter(|all| !all.others.is_empty()) {
+            let all = || others.iter().chain([&first]);
+            // Of two that as many had, the one that came first.
+            let by_receivers = |content: &&Content| (content.receivers, Reverse(content.at_ns));
+            let right = all().max_by_key(by_receivers).expect("there is the first");
+            for wrong in all().filter(|content| content.fingerprint != right.fingerprint) {
+                self.book(wrong, right.receivers);
+            }
+        }
+    }
+
+    fn book(&mut self, wrong: &Content, others: u32) {
+        let Content { at_ns, client, receivers, key, .. } = *wrong;
+        self.differing += u64::from(receivers);
+        let (first_ns, last_ns) = self.times_ns.unwrap_or((u64::MAX, 0));
+        if at_ns < first_ns {
+            let number = key.number;
+            self.example =
+                format!("client {client} had something else under number {number} than {others} others");
+        }
+        self.times_ns = Some((first_ns.min(at_ns), last_ns.max(at_ns)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(number: u64, room: u32, fingerprint: u64, client: u32) -> Content {
+        let at_ns = 1_000 * number + u64::from(client);
+        Content { key: PushKey { number, kind: 0, room }, fingerprint, at_ns, client, receivers: 1 }
+    }
+
+    /// How many differ, and the numbers in what is said of the first: its client, its push, and how many others there are.
+    fn differing(contents: impl IntoIterator<Item = Content>) -> Option<(u64, Vec<u64>)> {
+        let mut agreement = Agreement::default();
+        contents.into_iter().for_each(|content| agreement.add(&content));
+        let error = agreement.finish(0)?;
+        Some((error.count, error.example.split(' ').filter_map(|word| word.parse().ok()).collect()))
+    }
+
+    #[test]
+    fn minority_content_differs() {
+        let many = Content { receivers: 17, ..content(4, 0, 7, 0) };
+        let of_workers =
+            [content(3, 0, 7, 1), content(4, 0, 9, 8), many, content(4, 0, 8, 5), content(4, 0, 7, 2)];
+        assert_eq!(differing(of_workers), Some((2, vec![5, 4, 18])), "whichever worker reports first");
+        assert_eq!(differing([many, content(4, 0, 7, 9)]), None);
+    }
+
+    #[test]
+    fn rooms_are_compared_apart() {
+        assert_eq!(differing([content(1, 0, 7, 0), content(1, 1, 8, 1)]), None);
+    }
+
+    #[test]
+    fn decided_pushes_stay_counted() {
+        let pushes = (0..3 * RECENT_MAX as u64).flat_map(|number| {
+            let last = if number == 5 { 8 } else { 7 };
+            [content(number, 0, 7, 0), content(number, 0, 7, 1), content(number, 0, last, 2)]
+        });
+        assert_eq!(differing(pushes), Some((1, vec![2, 5, 2])));
+    }
+}
