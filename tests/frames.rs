@@ -404,3 +404,17 @@ fn misplaced_fields_are_said() {
         );
     }
 }
+
+/// Where each player says how often it moves, no rate has to be given.
+#[test]
+fn broadcast_keeps_the_pace_of_roles() {
+    let file = MOVES.replace("[broadcast]", "[say.move]").replace("send =", "body =")
+        + "[[role]]\nname = \"player\"\nshare = \"100%\"\nsays = [{ say = \"move\", every = \"500ms\" }]\n";
+    let Some(app) = start("others", &file) else { return };
+    for load in ["", "[load]\npeople = 30\n"] {
+        app.write(&format!("{file}{load}"));
+        let outcome =
+            app.run("broadcast", "/?room={room}", "--clients 20 --room-size 5 -d 2s --no-preflight");
+        assert_eq!(sum_of(&outcome.json(), "sent"), 80, "20 clients, 2/s each, 2 s: {outcome}");
+    }
+}

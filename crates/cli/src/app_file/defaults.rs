@@ -19,7 +19,7 @@ pub(crate) struct RunDefaults {
     pub(crate) people: Option<u64>,
     /// Messages a second over all of them.
     pub(crate) rate: Option<Rates>,
-    /// The time between two messages of each of them, where that is known and their number is not.
+    /// The time between two messages of each of them, where all say how often each does.
     pub(crate) interval_ns: Option<u64>,
     /// How long they go on.
     pub(crate) duration_ns: Option<u64>,

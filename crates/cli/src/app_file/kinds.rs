@@ -262,7 +262,8 @@ fn rates_per_person_need_no_known_number() {
         assert_eq!(described.rooms.unwrap().roles()[1].says, [50_000, 12_500]);
     }
     let known = parsed(&every, Some(1_600)).unwrap().defaults;
-    assert_eq!((known.rate, known.interval_ns), (Some(crate::rates::constant(100.0)), None));
+    assert_eq!(known.rate, Some(crate::rates::constant(100.0)));
+    assert_eq!(known.interval_ns, Some(16_000_000_000));
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub(super) fn kinds(
         return Err(source.error(first.span(), problem));
     }
     let mut sayings = roles.iter().flat_map(|role| &role.get_ref().says);
-    let grows = people.is_none() && sayings.all(|saying| saying.get_ref().every.is_some());
+    let is_of_each = sayings.all(|saying| saying.get_ref().every.is_some());
+    let grows = people.is_none() && is_of_each;
     let people = people.or(grows.then_some(NOTIONAL_PEOPLE));
     let mut kinds: Vec<RoleKind> = Vec::new();
     let mut shares = 0.0;
@@ -60,9 +61,10 @@ pub(super) fn kinds(
     check_said(source, says, &kinds)?;
     let rate: u64 = kinds.iter().map(RoleKind::weight).sum();
     let rate_per_s = rate as f64 / RATE_UNIT;
-    if grows && defaults.rate.is_none() {
-        defaults.interval_ns = Some((NOTIONAL_PEOPLE as f64 / rate_per_s * 1e9) as u64);
-    } else {
+    if let (Some(people), true, None) = (people, is_of_each, defaults.rate) {
+        defaults.interval_ns = Some((people as f64 / rate_per_s * 1e9) as u64);
+    }
+    if !grows || defaults.rate.is_some() {
         says::set_usual_rate(source, first.span(), rate_per_s, defaults)?;
     }
     Ok(kinds)

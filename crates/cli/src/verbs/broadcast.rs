@@ -4,6 +4,7 @@ use clap::Args;
 use crew::{Course, Shape};
 use load::{Plan, Rooms, Slow, Workload};
 use results::{Scenario, units};
+use wire::people::Division;
 
 use crate::app_file::BroadcastArgs;
 use crate::args::RunArgs;
@@ -15,7 +16,7 @@ use crate::processes;
 use crate::request::{self, Request};
 use crate::run;
 use crate::verbs::steps::{self, StepArgs};
-use crate::{plan, target};
+use crate::{app_file, people, plan, target};
 
 const DURATION_NS: u64 = 10_000_000_000;
 /// websocket-bench's defaults, except its 20 samples: the 95th percentile, which is what is limited, needs 200 (METHODOLOGY
@@ -68,7 +69,8 @@ impl Broadcast {
 
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let Self { run: args, tells, steps, talk, flap, slow, interval } = &self;
+        let Self { run: args, tells, steps, talk, flap, slow, .. } = &self;
+        let interval = self.interval()?;
         let dialect = args.dialect.as_deref().unwrap_or("json");
         check(dialect)?;
         let flap = &plan::flapping(args, flap)?;
@@ -94,7 +96,7 @@ impl Broadcast {
                 // Of a link that fell silent, the old end stays beside the new one.
                 ..processes::shape(args, clients * flap.links(), server_pid.is_some())?
             },
-            course: self.course()?,
+            course: self.course(interval)?,
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()
             } else {
@@ -107,10 +109,22 @@ impl Broadcast {
         })
     }
 
+    /// The time between two messages of each client, as the flag or the roles of the app's file say.
+    fn interval(&self) -> Result<Option<u64>, Failure> {
+        match &self.run.app {
+            Some(file) if self.interval.is_none() && !self.steps.says_how_often() => {
+                // How often each says something does not depend on who shares a room.
+                let people = people::of_flags(&self.run.people_args, Division::ONE)?;
+                Ok(app_file::read(file, people, app_file::ANY_NUMBER)?.defaults.interval_ns)
+            }
+            _ => Ok(self.interval),
+        }
+    }
+
     /// The steps that it takes.
-    fn course(&self) -> Result<Course, Failure> {
+    fn course(&self, interval: Option<u64>) -> Result<Course, Failure> {
         let steps = &self.steps;
-        let rule = match (steps.rate, self.interval) {
+        let rule = match (steps.rate, interval) {
             (Some(rates), _) => steps::rate(rates, steps.duration, DURATION_NS)?,
             (None, Some(interval_ns)) => steps::of_each(interval_ns, steps.duration, DURATION_NS)?,
             (None, None) => steps::closed(steps, &SEED, 1)?,
@@ -121,7 +135,7 @@ impl Broadcast {
     /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
         let rooms = plan::rooms(&self.run, self.stepping()?.clients_max(&self.steps, 0)?)?;
-        let estimate = Estimate::new(self.course()?, Workload::Broadcast).in_rooms(rooms);
+        let estimate = Estimate::new(self.course(self.interval()?)?, Workload::Broadcast).in_rooms(rooms);
         Ok(estimate.connecting(self.run.connect_rate).up_to(self.steps.limit_rtt_ns()))
     }
 

@@ -79,7 +79,8 @@ impl Run {
         }
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
-                let interval = defaults.interval_ns.filter(|_| !self.steps.says_how_often());
+                let interval =
+                    defaults.interval_ns.filter(|_| !self.steps.says_how_often() && defaults.rate.is_none());
                 let rate = interval.is_none().then(|| rates::rates(RATE).expect("a rate"));
                 let Self { run, tells, steps, talk, flap, .. } = self;
                 let steps = stepped(steps, defaults, rate);
