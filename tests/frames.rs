@@ -405,7 +405,29 @@ fn misplaced_fields_are_said() {
     }
 }
 
-/// Where each player says how often it moves, no rate has to be given.
+/// A cookie of the first answer goes along with whoever comes back, as in a browser; no client has another's.
+#[test]
+fn cookies_outlive_connections() {
+    let polling = "protocol = \"socketio\"\n[broadcast]\nevent = \"say\"\nsend = '\"{id}\"'\n";
+    let upgrade = "--transport upgrade --no-session-resume";
+    for (mode, file, path, flags) in [
+        ("cookies", "[broadcast]\nsend = '{\"text\":\"{id}\"}'\n", "/", ""),
+        ("cookies-polling", polling, "/socket.io/", "--transport polling"),
+        ("cookies-polling", polling, "/socket.io/", upgrade),
+    ] {
+        let Some(app) = start(mode, file) else { return };
+        let flags = format!("--clients 20 --rate 50 -d 3s --flap 1s..2s:500ms --no-preflight {flags}");
+        let outcome = app.run("audit", path, &flags);
+        assert!(sum_of(&outcome.json(), "cut") > 0, "{outcome}");
+        let (connections, returned) = (app.counted("connections"), app.counted("returned"));
+        assert_eq!(connections - returned, 20, "each client is new once: {mode} {flags} {outcome}");
+    }
+    let Some(app) = start("cookies", "[broadcast]\nsend = '{\"text\":\"{id}\"}'\n") else { return };
+    let outcome = app.run("storm", "/", "--clients 20 --no-preflight");
+    assert_eq!((app.counted("connections"), app.counted("returned")), (40, 20), "{outcome}");
+}
+
+/// A file whose players say how often they move needs no `--rate`.
 #[test]
 fn broadcast_keeps_the_pace_of_roles() {
     let file = MOVES.replace("[broadcast]", "[say.move]").replace("send =", "body =")

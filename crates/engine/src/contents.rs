@@ -1,4 +1,4 @@
-//! Pushes by their content: whether all receivers of a number had the same.
+//! Contents of pushes, for the comparison between the receivers of a number.
 //!
 //! A worker collects what its clients had and reports that with each delta; nothing is kept that was reported. The crew does the
 //! comparing, for a number's receivers may be at several workers.
@@ -27,7 +27,7 @@ pub struct PushKey {
 pub struct Content {
     /// The push.
     pub key: PushKey,
-    /// What tells this content from others.
+    /// A hash of the content.
     pub fingerprint: u64,
     /// When a client had it first, on the run's clock.
     pub at_ns: u64,

@@ -45,7 +45,7 @@ pub enum Whole {
     SeenDue,
     /// Pushes of the server, and those it left out.
     Pushes,
-    /// Of what the server said by itself, what was compared between its receivers.
+    /// Pushes that were compared between their receivers.
     PushesCompared,
 }
 
@@ -154,9 +154,9 @@ table! {
     /// Those whose number was not above the highest before.
     push_repeated: PushRepeated =
         CountFacts { words: Some("again or out of order"), share_of: Some(Whole::Pushes), ..PUSHES },
-    /// Those whose content was compared with what other receivers of their number had.
+    /// Pushes whose content was compared with what other receivers of their number had.
     push_compared: PushCompared = PUSHES,
-    /// Of these, those with another content than most receivers had.
+    /// Compared pushes with another content than most receivers had.
     push_differing: PushDiffering = CountFacts {
         is_of_crew: true,
         words: Some("unlike what others had"),

@@ -347,7 +347,7 @@ pub struct Push {
     pub number: Option<String>,
     /// The place of each one's time.
     pub time: Option<String>,
-    /// Where each has what all receivers of the same number are to have alike.
+    /// Place of the content that all receivers of a number are to have alike.
     pub same: Option<String>,
     /// The kind of rooms whose members are these receivers.
     pub room: u16,

@@ -13,12 +13,12 @@
 mod login;
 mod passage;
 mod question;
+mod resuming;
 mod series;
 mod socket;
 mod tunnel;
 
-use crate::app_file::Resume;
-use crate::apps::{App, AppProgress, ClientValues};
+use crate::apps::{App, AppProgress};
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -29,7 +29,6 @@ use crate::options::Carrier;
 use crate::pending::Pending;
 use crate::registry::clients::{ClientState, LinkContext};
 use crate::registry::requesting::{HttpClientState, HttpLinkContext};
-use crate::resumption::Resumption;
 use crate::stamp::Stamp;
 use crate::template::{Kept, Mark};
 use question::Question;
@@ -70,35 +69,6 @@ impl Client {
         Client::default()
     }
 
-    /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
-    pub fn resuming(resumption: Resumption) -> Client {
-        let given = ClientValues { resumption: Some(resumption.into()), ..ClientValues::default() };
-        let place = AppProgress { given: Some(Box::new(given)), ..AppProgress::default() };
-        Client { place: Some(Box::new(place)), ..Client::default() }
-    }
-
-    /// Whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
-    pub fn lacks_place(&self, cfg: &Config) -> bool {
-        let App::File(app) = &cfg.app else { return false };
-        let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
-        needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())
-    }
-
-    /// The resumption of this client's session over another connection, if its protocol has a way.
-    pub fn resumption(&self) -> Option<Resumption> {
-        let Client { state, place } = self.speaker();
-        let place = place.as_ref();
-        let known = match state {
-            State::Open(session) => session.protocol.resumption(),
-            State::Requesting(protocol) => protocol.resumption(),
-            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()),
-        };
-        match place.and_then(|place| place.script.heard()) {
-            None => known.cloned(),
-            Some(heard) => Some(Resumption { heard: heard.clone(), ..known.cloned().unwrap_or_default() }),
-        }
-    }
-
     /// This client, or the one that it carries.
     #[inline]
     fn speaker(&self) -> &Client {
@@ -122,7 +92,7 @@ impl Client {
         }
         match (&mut self.state, &cfg.login) {
             (State::Requesting(protocol), _) => {
-                let (_, _, kept) = split(&mut self.place);
+                let (_, _, kept) = split(&cfg.app, &mut self.place);
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream);
             }
             (State::LoggingIn(visit), Some(steps)) => {
@@ -144,7 +114,7 @@ impl Client {
             }
         }
         let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
-        let (_, _, kept) = split(&mut self.place);
+        let (_, _, kept) = split(&cfg.app, &mut self.place);
         let context = cfg.common.context(io, now_ns, kept);
         self.state = State::Asking(Box::new(Question::ask(cfg, place, context, io)));
     }
@@ -156,9 +126,7 @@ impl Client {
         }
         if let State::Asking(question) = &mut self.state {
             let cookies = question.take_cookies();
-            if !cookies.is_empty() {
-                self.place.get_or_insert_default().given.get_or_insert_default().kept.cookies = cookies;
-            }
+            self.keep_cookies(cookies);
         }
         cfg.app.go_on(&mut self.place);
         let known = self.place.as_ref().and_then(|place| place.given.as_ref()?.resumption.as_deref());
@@ -168,7 +136,7 @@ impl Client {
         {
             protocol.resume(known);
         }
-        let (_, _, kept) = split(&mut self.place);
+        let (_, _, kept) = split(&cfg.app, &mut self.place);
         self.state = match requesting {
             Some(mut protocol) => {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
@@ -233,26 +201,28 @@ impl Client {
             return Ok(());
         }
         if let State::Requesting(protocol) = &mut self.state {
-            let (script, pending, kept) = split(&mut self.place);
+            let (script, pending, kept) = split(&cfg.app, &mut self.place);
             let handler = &mut AppHandler { cfg, script, on };
             let link_context = over_http(cfg, pending, kept, now_ns, io);
             let result = protocol.handle_input(&cfg.parts, link_context, stream, bytes, handler);
             return self.conclude(result, cfg, now_ns, io, on);
         }
+        let mut cookies = self.cookies();
         let State::Opening(opening) = &mut self.state else { return Ok(()) };
         let mut input = bytes;
-        match opening.handle_input(&cfg.common, &mut input) {
+        match opening.handle_input(&cfg.common, &mut cookies, &mut input) {
             Ok(None) => Ok(()),
             Ok(Some(socket)) => {
                 on(Event::Upgraded);
+                self.keep_cookies(cookies);
                 let mut session = Session::on(socket, ClientState::new(&cfg.parts));
                 let given = self.place.as_mut().and_then(|place| place.given.as_mut());
-                if let Some(resumption) = given.and_then(|given| given.resumption.take()) {
-                    if resumption.is_of_protocol() {
-                        session.protocol.resume(&resumption);
-                    }
-                    self.place.take_if(|_| !cfg.app.has_places());
+                if let Some(resumption) = given.and_then(|given| given.resumption.take())
+                    && resumption.is_of_protocol()
+                {
+                    session.protocol.resume(&resumption);
                 }
+                self.shrink_place(cfg);
                 session.handle_upgraded(&mut SessionContext { cfg, now_ns, place: &mut self.place }, io, on);
                 self.state = State::Open(session);
                 self.handle_input(cfg, now_ns, stream, input, io, on)
@@ -288,7 +258,7 @@ impl Client {
             }
             State::Asking(question) => question.handle_eof(io),
             State::Requesting(protocol) => {
-                let (script, pending, kept) = split(&mut self.place);
+                let (script, pending, kept) = split(&cfg.app, &mut self.place);
                 let handler = &mut AppHandler { cfg, script, on };
                 let link_context = over_http(cfg, pending, kept, now_ns, io);
                 let result = protocol.handle_eof(&cfg.parts, link_context, stream, handler);
@@ -311,7 +281,11 @@ impl Client {
         let State::Requesting(protocol) = &mut self.state else { return result };
         match (result, protocol.take_over()) {
             (Err(_), _) => self.state = State::Failed,
-            (Ok(()), Some((socket, protocol))) => self.state = State::Open(Session::on(socket, protocol)),
+            (Ok(()), Some((socket, open))) => {
+                let cookies = protocol.cookies().clone();
+                self.state = State::Open(Session::on(socket, open));
+                self.keep_cookies(cookies);
+            }
             (Ok(()), None) => {}
         }
         self.speak(cfg, now_ns, io, on);
@@ -325,7 +299,7 @@ impl Client {
             State::Open(session) => session.speak(context, io, on),
             State::Requesting(protocol) => {
                 while let Some((message_template, seq, announced)) = context.poll(on) {
-                    let (_, pending, kept) = split(context.place);
+                    let (_, pending, kept) = split(&cfg.app, context.place);
                     let mark = Mark::of(announced.as_ref());
                     let filling = cfg.filling(mark, seq, cfg.common.context(io, now_ns, kept));
                     protocol.send(
@@ -344,7 +318,7 @@ impl Client {
     /// it asks for; false when this is its end.
     pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
         let State::Requesting(protocol) = &mut self.state else { return false };
-        let (_, _, kept) = split(&mut self.place);
+        let (_, _, kept) = split(&cfg.app, &mut self.place);
         protocol.handle_lost(&cfg.parts, over_http(cfg, None, kept, now_ns, io), stream)
     }
 
@@ -356,7 +330,7 @@ impl Client {
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        let (_, _, kept) = split(&mut self.place);
+        let (_, _, kept) = split(&cfg.app, &mut self.place);
         let result = match &mut self.state {
             State::Tunnelled(of) => {
                 let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
@@ -468,7 +442,7 @@ impl Client {
             let Tunnelled { tunnel, inside } = &mut **of;
             return tunnel.act(io, |io| inside.send(cfg, now_ns, unix_ns, kind, stamp, io));
         }
-        let (script, pending, kept) = split(&mut self.place);
+        let (script, pending, kept) = split(&cfg.app, &mut self.place);
         let seq = match script {
             None => 0,
             Some(script) if script.is_usable() => {
@@ -545,7 +519,7 @@ impl Client {
             }
             State::Open(session) => session.sender.close(io, code),
             State::Requesting(protocol) => {
-                let (_, _, kept) = split(&mut self.place);
+                let (_, _, kept) = split(&cfg.app, &mut self.place);
                 protocol.close(&cfg.parts, over_http(cfg, None, kept, now_ns, io))
             }
             _ => {}

@@ -81,11 +81,8 @@ impl Config {
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
         let is_over_requests = HttpClientState::new(&parts).is_some();
         let keeps_login = says_kept || is_over_requests;
-        // A balancer that tells nodes apart by a cookie sets it in the first answer, and needs it in all
-        // later requests.
-        let keeps_cookies = is_over_requests || parts.question(&options.of_dialect.settings).is_some();
         let series = templates.series(&app, facts);
-        let (common, mix) = (Common::new(options, keeps_cookies)?, app.mix());
+        let (common, mix) = (Common::new(options)?, app.mix());
         let config = Config { common, parts, app, login, keeps_login, templates, series, mix };
         config.check_carrier()?;
         Ok(config)

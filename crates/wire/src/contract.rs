@@ -8,6 +8,7 @@ use crate::dialect_id::DialectId;
 use crate::event::{Direction, OnServerEvent};
 use crate::facts::Facts;
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::http::request::Request;
 use crate::io::{Io, Sending, StreamId};
 use crate::json;
@@ -20,7 +21,7 @@ use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::session::{Asked, PlainAnswer, ServerSession};
 use crate::settings::Settings;
-use crate::template::{Filling, Mark};
+use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
 
 /// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
@@ -229,6 +230,11 @@ pub(crate) trait HttpClientProtocol {
     /// The resumption of this session over other connections, if there is a way.
     fn resumption(&self) -> Option<&Resumption> {
         None
+    }
+
+    /// The cookies that the server has set so far.
+    fn cookies(&self) -> &Cookies {
+        &Kept::NOTHING.cookies
     }
 
     /// The WebSocket that goes on from here with the client, on stream 0, and the state that it has come to; once.

@@ -1,6 +1,7 @@
 //! The upgrade of one client's connection to a WebSocket, from its request on.
 
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::http::head::{Expect, HeadReader};
 use crate::http::response::Response;
 use crate::request::{Asked, Common};
@@ -29,10 +30,11 @@ impl Opening {
         Opening { asked, head: HeadReader::default() }
     }
 
-    /// The WebSocket, once the server's answer is whole and good.
+    /// The WebSocket, once the server's answer is whole and good; the answer may set cookies.
     pub(crate) fn handle_input(
         &mut self,
         common: &Common,
+        cookies: &mut Cookies,
         input: &mut &[u8],
     ) -> Result<Option<Socket>, Failure> {
         let options = common.options();
@@ -48,6 +50,7 @@ impl Opening {
             let Asked { key, offered } = &self.asked;
             let offered = offered.as_ref().unwrap_or(&options.subprotocols);
             let agreed = upgrade::verify(&response, key, offered, options.deflate)?;
+            cookies.handle_all(&response.fields)?;
             let level = options.deflate.map_or(0, |deflate| deflate.level);
             let (inflater, deflater) = agreed.map(|a| a.codecs(End::Client, level)).unzip();
             return Ok(Some(Socket {

@@ -86,12 +86,10 @@ pub(crate) struct Common {
 
 impl Common {
     /// Encodes what never changes. The options are sound, and as the protocol completes them.
-    /// `keeps_cookies`: a client's first answers may set some, which go with the requests behind them.
-    pub(crate) fn new(options: Options, keeps_cookies: bool) -> Result<Common, BadOption> {
+    pub(crate) fn new(options: Options) -> Result<Common, BadOption> {
         let identities = Identities::new(options.people.clone())?;
         let [path, query] = options.target()?;
-        let fields =
-            if keeps_cookies { options.encode_fields_with_cookies()? } else { options.encode_fields()? };
+        let fields = options.encode_fields_with_cookies()?;
         // Before the options move: each row of people's data is tried in all places where it may come to
         // stand.
         let subprotocols = subprotocols(&options)?;

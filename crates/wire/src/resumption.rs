@@ -1,5 +1,6 @@
 //! How a client goes on with a session whose connection it has lost.
 
+use crate::http::cookies::Cookies;
 use crate::template::Values;
 
 /// The state to resume from: names and offsets in its protocol's own words.
@@ -15,6 +16,8 @@ pub struct Resumption {
     pub(crate) alive_s: u64,
     /// How far the client has come in a user's own app, in that app's words.
     pub(crate) heard: Values,
+    /// Cookies that the server has set: those of the client's next session, even of a new one.
+    pub(crate) cookies: Cookies,
 }
 
 /// How far a client has come in a stream.

@@ -46,7 +46,7 @@ fn handle(
     let answer = accept(&request, EXTENDED);
     client.handle_input(cfg, 7 * S, 0, &answer, &mut io, &mut |_| {}).unwrap();
     client.handle_input(cfg, 7 * S, 0, &texts(messages), &mut io, &mut |_| {}).unwrap();
-    (target, said(&io.out), client.resumption())
+    (target, said(&io.out), client.resumption(true))
 }
 
 #[test]

@@ -439,7 +439,7 @@ fn returning_clients_say_how_far_they_came() {
     let mut client = Client::new();
     let mut io = connect(&mut client);
     assert_eq!(said(&io.out), [r#"{"join":"now"}"#]);
-    assert_eq!(client.resumption(), None, "nothing has come yet");
+    assert_eq!(client.resumption(true), None, "nothing has come yet");
     for n in ["7", r#""eight""#] {
         events_of(&mut client, &cfg, 0, &mut io, &[&copy(n)]);
     }
@@ -451,10 +451,10 @@ fn returning_clients_say_how_far_they_came() {
         &mut io,
         &[&copy(r#""a\r\nb""#), &copy(&format!(r#""{}""#, "x".repeat(9_000)))],
     );
-    let mut back = Client::resuming(client.resumption().unwrap());
+    let mut back = Client::resuming(client.resumption(true).unwrap());
     let io = connect(&mut back);
     assert_eq!(said(&io.out), [r#"{"join":"eight"}"#, r#"{"since":"eight"}"#]);
-    assert_eq!(back.resumption(), client.resumption(), "nothing has come since");
+    assert_eq!(back.resumption(true), client.resumption(true), "nothing has come since");
 }
 
 /// Values kept of a message, under these numbers.
@@ -550,7 +550,7 @@ fn returning_clients_say_several_values() {
     for (n, expected) in [(None, 4), (Some(5), 5), (Some(12), 12)] {
         let copy = n.map(|n| format!(r#"{{"type":"say","id":"{}","n":{n}}}"#, text_of(n)));
         copy.iter().for_each(|copy| _ = events_of(&mut client, &cfg, 0, &mut io, &[copy]));
-        let mut back = Client::resuming(client.resumption().unwrap());
+        let mut back = Client::resuming(client.resumption(true).unwrap());
         let mut io = Fake::of(3);
         back.handle_open(&cfg, 0, 0, &mut io);
         let answer = answer_to(&std::mem::take(&mut io.out));

@@ -24,7 +24,7 @@ fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<S
     let on = &mut |_: Event| {};
     client.handle_input(cfg, 0, 0, &answer, &mut io, on).unwrap();
     client.handle_input(cfg, 0, 0, &texts(messages), &mut io, on).unwrap();
-    (said(&io.out), client.resumption())
+    (said(&io.out), client.resumption(true))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // Servers that collect what is new and send it as one frame, or relay it without an answer: `node server.js MODE PORT`. GET /
-// tells how many messages were said, how many copies were sent, how many of them in a history, how many were signed for, and how many said
-// something else than the others.
+// tells how many messages were said, how many copies were sent, how many of them in a history, how many were signed for, how many said
+// something else than the others, and how many connections came with a cookie.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import process from 'node:process'
@@ -9,7 +9,7 @@ import { WebSocketServer } from 'ws'
 
 const [mode, port] = [process.argv[2], Number(process.argv[3])]
 const END = '\x1e'
-const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0 }
+const counts = { said: 0, sent: 0, replayed: 0, connections: 0, signed: 0, differing: 0, returned: 0 }
 const server = http.createServer((_, reply) => reply.end(JSON.stringify(counts)))
 
 /** Collects items for a while, and hands them over together. */
@@ -102,6 +102,29 @@ const modes = {
     })
   },
   // An event whose argument is an array.
+  // Names each client by a cookie, as balancers do, and counts those that come back with it; one that says "go" loses its connection.
+  cookies: () => {
+    const sockets = new WebSocketServer({ server })
+    const isKnown = (request) => /node=\d/.test(request.headers.cookie)
+    sockets.on('headers', (headers, request) => isKnown(request) || headers.push(`Set-Cookie: node=${counts.connections}; Path=/`))
+    sockets.on('connection', (socket, request) => {
+      counts.connections++
+      counts.returned += isKnown(request)
+      socket.on('message', (data) => {
+        counts.said++
+        sockets.clients.forEach((other) => other.send(String(data)))
+      })
+    })
+  },
+  // The same over polling: Engine.IO's own cookie.
+  'cookies-polling': () => {
+    const io = new Server(server, { serveClient: false, cookie: { name: 'node' } })
+    io.engine.on('initial_headers', (_, request) => {
+      counts.connections++
+      counts.returned += /node=/.test(request.headers.cookie)
+    })
+    io.on('connection', (socket) => socket.on('say', (text) => io.emit('said', text)))
+  },
   // Two namespaces of one connection, each with its own members and its own key.
   namespaces: () => {
     const io = new Server(server)

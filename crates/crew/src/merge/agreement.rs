@@ -1,4 +1,4 @@
-//! Whether all receivers of a push had the same, wherever they are.
+//! Comparison of pushes between their receivers, at whichever worker they are.
 //!
 //! Rules. The content that most receivers had is right, and whoever had another differs. Workers report what their clients had
 //! within seconds of each other, so a push is kept until [`RECENT_MAX`] others have begun since, twice over at most, and decided then:
@@ -25,7 +25,7 @@ pub(super) struct Agreement {
     example: String,
 }
 
-/// What receivers of a push had, the first content apart: there is seldom another.
+/// The contents of a push, the first apart: there is seldom another.
 struct Versions {
     first: Content,
     others: Vec<Content>,
@@ -64,7 +64,7 @@ impl Agreement {
         }
     }
 
-    /// Those who had something else, as an error with the first of them; `None`: nobody had.
+    /// The receivers that had something else, as an error with the first of them; `None`: nobody had.
     pub(super) fn finish(mut self, epoch_ns: u64) -> Option<ErrorKind> {
         for pushes in [std::mem::take(&mut self.older), std::mem::take(&mut self.recent)] {
             self.decide(pushes);

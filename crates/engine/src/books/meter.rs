@@ -33,7 +33,7 @@ pub(crate) struct Meter {
     /// The same by role, where there are any.
     roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
-    /// What pushes said, where that is compared.
+    /// The contents of pushes that are compared.
     pub(crate) contents: Contents,
     /// Answers by their status. A handful of keys: one node, whose search costs nanoseconds.
     pub(crate) statuses: BTreeMap<u16, u64>,

@@ -581,9 +581,9 @@ impl LoadClient {
         }
     }
 
-    /// Its connection is about to be over: it takes along what it needs to go on with its session.
-    pub(crate) fn take_along(&mut self) {
-        self.resumption = self.session.resumption().map(Box::new);
+    /// Its connection is about to be over: it takes along its cookies, and what it needs if it goes on with its session.
+    pub(crate) fn take_along(&mut self, goes_on: bool) {
+        self.resumption = self.session.resumption(goes_on).map(Box::new);
     }
 
     /// It goes on with nothing.

@@ -447,9 +447,7 @@ impl Clients {
                 ClosedConnection::Attempt
             }
             State::Usable => {
-                if self.shared.resumes && self.ledger.step.is_flapping() {
-                    client.take_along();
-                }
+                client.take_along(self.shared.resumes && self.ledger.step.is_flapping());
                 client.vacate();
                 if let Some(silent_ns) = self.shared.silent_ns.take().filter(|_| !client.record.is_slow) {
                     self.ledger.meter.figures.silence.record_ns(silent_ns);
@@ -480,9 +478,7 @@ impl Clients {
     /// Ends the connection of a usable client like this, for it to come back.
     pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) {
         let client = &mut self.all[index as usize];
-        if self.shared.resumes {
-            client.take_along();
-        }
+        client.take_along(self.shared.resumes);
         self.ledger.handle_cut(index, &mut client.record, cut, now_ns);
         if cut == Cut::Close {
             return client.close(index, &mut self.shared, &mut self.ledger.meter);
@@ -506,6 +502,7 @@ impl Clients {
         let mut struck = Vec::new();
         for (index, client) in (0..).zip(&mut self.all) {
             if client.record.state == State::Usable && takes(self.shared.number(index)) {
+                client.take_along(false);
                 client.vacate();
                 self.ledger.handle_struck(index, &mut client.record, now_ns);
                 struck.push(index);

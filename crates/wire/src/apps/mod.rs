@@ -45,6 +45,16 @@ pub(crate) struct ClientValues {
     pub(crate) resumption: Option<Box<Resumption>>,
 }
 
+impl ClientValues {
+    /// Frees what need not be said again, but for the cookies of a client that does not get others at its next login.
+    pub(crate) fn free(given: &mut Option<Box<ClientValues>>, logs_in: bool) {
+        let cookies =
+            given.take().map(|given| given.kept.cookies).filter(|cookies| !cookies.is_empty() && !logs_in);
+        let kept = cookies.map(|cookies| Kept { cookies, ..Kept::default() });
+        *given = kept.map(|kept| ClientValues { kept, resumption: None }.into());
+    }
+}
+
 impl App {
     /// The measured messages up to what varies: the echo, or each kind of broadcasts.
     pub(crate) fn utterances(&self, kind: Kind) -> Vec<AppMessage<'_>> {

@@ -28,7 +28,7 @@ impl Client {
         let Some((visited, place)) = app.visited(kind) else { return };
         match (&mut self.state, &mut self.place, place) {
             (State::Open(Session { sender, protocol, .. }), place, Some(at)) => {
-                let (_, pending, kept) = split(place);
+                let (_, pending, kept) = split(&cfg.app, place);
                 let link_context =
                     LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
                 protocol.pass(&cfg.parts, link_context, (at, way), Mark::of(announced.as_ref()));

@@ -2,7 +2,7 @@
 
 use super::series::SeriesOutcome;
 use crate::apps::file::Script;
-use crate::apps::{App, AppProgress};
+use crate::apps::{App, AppProgress, ClientValues};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::config::{Config, SeriesOf};
 use crate::event::Event;
@@ -43,10 +43,10 @@ impl<'a> SessionContext<'a> {
         for (number, value) in script.take_kept() {
             given.get_or_insert_default().kept.values.set(number, &value);
         }
-        let frees = !self.cfg.keeps_login;
+        let (frees, logs_in) = (!self.cfg.keeps_login, self.cfg.login.is_some());
         let message_template = app.poll(script, self.now_ns, &mut |event| {
             if frees && event == Event::Usable {
-                *given = None;
+                ClientValues::free(given, logs_in);
             }
             on(event);
         })?;
@@ -54,16 +54,19 @@ impl<'a> SessionContext<'a> {
     }
 }
 
-/// A client's script, its pending messages, and the values of its login.
+/// A client's script, its pending messages, and the values of its login. One that has but cookies has none of the app's.
 #[inline]
-pub(super) fn split(
-    place: &mut Option<Box<AppProgress>>,
-) -> (Option<&mut Script>, Option<&mut Pending>, &Kept) {
+pub(super) fn split<'a>(
+    app: &App,
+    place: &'a mut Option<Box<AppProgress>>,
+) -> (Option<&'a mut Script>, Option<&'a mut Pending>, &'a Kept) {
     match place {
         None => (None, None, Kept::NOTHING),
         Some(place) => {
             let kept = place.given.as_ref().map_or(Kept::NOTHING, |given| &given.kept);
-            (Some(&mut place.script), Some(&mut place.pending), kept)
+            let of_app = app.has_places().then_some((&mut place.script, &mut place.pending));
+            let (script, pending) = of_app.unzip();
+            (script, pending, kept)
         }
     }
 }
@@ -103,7 +106,7 @@ impl Session {
         on: &mut impl FnMut(Event),
     ) {
         let SessionContext { cfg, now_ns, .. } = *context;
-        let (script, pending, kept) = split(context.place);
+        let (script, pending, kept) = split(&cfg.app, context.place);
         let handler = &mut AppHandler { cfg, script, on };
         let link_context = LinkContext {
             pending,
@@ -126,7 +129,7 @@ impl Session {
     ) {
         let SessionContext { cfg, now_ns, .. } = *context;
         while let Some((message_template, seq, announced)) = context.poll(on) {
-            let (_, pending, kept) = split(context.place);
+            let (_, pending, kept) = split(&cfg.app, context.place);
             let filling =
                 cfg.filling(Mark::of(announced.as_ref()), seq, cfg.common.context(io, now_ns, kept));
             let link_context = LinkContext {
@@ -157,7 +160,7 @@ impl Session {
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
                 Ok(Some(Incoming::Message(message))) => {
-                    let (script, pending, kept) = split(context.place);
+                    let (script, pending, kept) = split(&cfg.app, context.place);
                     let on = &mut |event| {
                         if meant.handle(event) {
                             on(Event::SameFrame);

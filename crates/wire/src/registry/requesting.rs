@@ -5,6 +5,7 @@ use super::clients::ClientState;
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, Protocol, Side};
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::io::{Io, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::opening::Socket;
@@ -125,6 +126,10 @@ impl HttpClientState {
 
     pub(crate) fn resumption(&self) -> Option<&Resumption> {
         of_any!(self, client => client.resumption())
+    }
+
+    pub(crate) fn cookies(&self) -> &Cookies {
+        of_any!(self, client => client.cookies())
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -24,7 +24,7 @@ pub(super) struct Push {
     number: Option<InBody>,
     /// The place of each one's time.
     time: Option<InBody>,
-    /// Where each has what is the same at all receivers.
+    /// Place of the content that is the same at all receivers.
     same: Option<InBody>,
 }
 

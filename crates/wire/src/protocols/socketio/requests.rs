@@ -276,6 +276,10 @@ impl HttpClientProtocol for Client {
         self.talk.resumption()
     }
 
+    fn cookies(&self) -> &Cookies {
+        &self.cookies
+    }
+
     fn take_over(&mut self) -> Option<(Socket, client::Client)> {
         self.taken.take()
     }
@@ -311,7 +315,9 @@ impl HttpClientProtocol for Client {
         match (stream, &mut self.takeover) {
             (MAIN, Some(takeover)) => {
                 let on = &mut |event| on.handle(ProtocolEvent::Event(event));
-                takeover.handle_input(link.common, bytes, link.io, on).map_err(of_session)?;
+                takeover
+                    .handle_input(link.common, &mut self.cookies, bytes, link.io, on)
+                    .map_err(of_session)?;
             }
             (SENDING, _) => self.handle_sending(link, bytes)?,
             _ => self.handle_receiving(link, bytes, on)?,

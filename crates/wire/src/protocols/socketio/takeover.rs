@@ -8,6 +8,7 @@
 use super::payload;
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::http::cookies::Cookies;
 use crate::io::Io;
 use crate::opening::{Opening, Socket};
 use crate::request::Common;
@@ -41,12 +42,13 @@ impl Takeover {
     pub(crate) fn handle_input(
         &mut self,
         common: &Common,
+        cookies: &mut Cookies,
         mut input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
         if let Takeover::Opening(opening) = self {
-            let Some(mut socket) = opening.handle_input(common, &mut input)? else { return Ok(()) };
+            let Some(mut socket) = opening.handle_input(common, cookies, &mut input)? else { return Ok(()) };
             socket.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
             *self = Takeover::Probing(socket);
         }

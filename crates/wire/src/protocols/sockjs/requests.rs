@@ -236,6 +236,10 @@ impl HttpClientProtocol for Client {
         Sending::Out
     }
 
+    fn cookies(&self) -> &Cookies {
+        &self.cookies
+    }
+
     /// There is no goodbye in SockJS over requests: the server notices that nobody asks for frames.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         self.phase = Phase::Over;

@@ -1,0 +1,80 @@
+//! Sessions and cookies that a client takes along from one connection to the next.
+
+use super::{Client, State};
+use crate::app_file::Resume;
+use crate::apps::{App, AppProgress, ClientValues};
+use crate::config::Config;
+use crate::http::cookies::Cookies;
+use crate::resumption::Resumption;
+use crate::template::Kept;
+
+impl Client {
+    /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
+    pub fn resuming(resumption: Resumption) -> Client {
+        let kept = Kept { cookies: resumption.cookies.clone(), ..Kept::default() };
+        let given = ClientValues { kept, resumption: Some(resumption.into()) };
+        let place = AppProgress { given: Some(Box::new(given)), ..AppProgress::default() };
+        Client { place: Some(Box::new(place)), ..Client::default() }
+    }
+
+    /// Whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
+    pub fn lacks_place(&self, cfg: &Config) -> bool {
+        let App::File(app) = &cfg.app else { return false };
+        let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
+        needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())
+    }
+
+    /// The resumption of this client's session over another connection, if its protocol has a way. Without `goes_on`, it has
+    /// the cookies alone: a browser keeps them for a new session, too.
+    pub fn resumption(&self, goes_on: bool) -> Option<Resumption> {
+        let session = goes_on.then(|| self.session_resumption()).flatten();
+        let cookies = self.cookies();
+        match cookies.is_empty() {
+            true => session,
+            false => Some(Resumption { cookies, ..session.unwrap_or_default() }),
+        }
+    }
+
+    fn session_resumption(&self) -> Option<Resumption> {
+        let Client { state, place } = self.speaker();
+        let place = place.as_ref();
+        let known = match state {
+            State::Open(session) => session.protocol.resumption(),
+            State::Requesting(protocol) => protocol.resumption(),
+            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()),
+        };
+        match place.and_then(|place| place.script.heard()) {
+            None => known.cloned(),
+            Some(heard) => Some(Resumption { heard: heard.clone(), ..known.cloned().unwrap_or_default() }),
+        }
+    }
+
+    /// The cookies that the server has set so far.
+    pub(super) fn cookies(&self) -> Cookies {
+        let Client { state, place } = self.speaker();
+        match state {
+            State::Requesting(protocol) => protocol.cookies().clone(),
+            _ => match place.as_ref().and_then(|place| place.given.as_ref()) {
+                Some(given) => given.kept.cookies.clone(),
+                None => Cookies::NONE,
+            },
+        }
+    }
+
+    /// The connection is open: where the app keeps nothing of a client, its place has the jar alone, or is none.
+    pub(super) fn shrink_place(&mut self, cfg: &Config) {
+        if cfg.app.has_places() {
+            return;
+        }
+        if let Some(place) = self.place.take() {
+            self.keep_cookies(place.given.map(|given| given.kept.cookies).unwrap_or_default());
+        }
+    }
+
+    /// Keeps them, if there are any, for all requests from now on, and for the next connection.
+    pub(super) fn keep_cookies(&mut self, cookies: Cookies) {
+        if !cookies.is_empty() {
+            self.place.get_or_insert_default().given.get_or_insert_default().kept.cookies = cookies;
+        }
+    }
+}
