@@ -176,7 +176,7 @@ fn audit(replay: Replay, flags: &str) -> (Outcome, Value, Arc<Chat>) {
     let (app, kept) = (folder.path().join("chat.toml"), folder.path().join("results"));
     std::fs::write(&app, APP).unwrap();
     let mut command =
-        throng(["audit", &server.url(), "--quiet", "--no-preflight", "--threads", "1", "--app"]);
+        throng(["audit", &server.url(), "--no-report", "--no-preflight", "--threads", "1", "--app"]);
     command.arg(&app).arg("--out").arg(&kept);
     command.args("--rate 50 -d 6s --flap 2s..3s:1s --flap-how close,reset".split(' '));
     let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
@@ -186,7 +186,7 @@ fn audit(replay: Replay, flags: &str) -> (Outcome, Value, Arc<Chat>) {
 
 /// The sentence on delivery.
 fn sentence(outcome: &Outcome) -> &str {
-    let line = outcome.stdout.lines().find_map(|line| line.strip_prefix("delivery  "));
+    let line = outcome.stdout.lines().find_map(|line| line.strip_prefix("guarantee "));
     line.unwrap_or_else(|| panic!("nothing of delivery\n{outcome}"))
 }
 

@@ -39,7 +39,7 @@ fn the_screen_is_taken_and_given_back() {
         screen.contains("received/s") && screen.contains("p99") && screen.contains("generator"),
         "{screen}"
     );
-    assert!(shown[leave..].contains("bottleneck"), "the step's lines are printed below: {shown}");
+    assert!(shown[leave..].contains("RESULT"), "the end of the run is printed below: {shown}");
 }
 
 #[test]

@@ -463,6 +463,21 @@ fn limits_that_lag_may_break_are_undecided() {
 }
 
 #[test]
+fn busy_machines_excuse_no_proof() {
+    let said = |limit: &str| {
+        let broken = LimitOutcome { limit: limit.into(), actual: Some(4.0), ..LimitOutcome::default() };
+        let mut run = run_of(Scenario::Broadcast, vec![Step { limits: vec![broken], ..step() }]);
+        let full = Cause::MachineFull { idle: Percent(0.0), others: Some(Percent(80.0)), programs: None };
+        run.steps[0].bottleneck = Some(full.into());
+        conclude(&run).status()
+    };
+    assert_eq!(said("lost_offline==0%"), Status::Failed, "what was sent in an absence never came");
+    assert_eq!(said("duplicate==0"), Status::Failed);
+    assert_eq!(said("missing==0"), Status::Unclear, "it may have been late");
+    assert_eq!(said("unusable==0"), Status::Unclear, "clients may have had too little time");
+}
+
+#[test]
 fn strict_runs_refuse_generator_lag() {
     let busy = |limit: Option<&str>, is_open: bool| {
         let mut step = step();

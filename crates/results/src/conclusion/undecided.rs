@@ -1,7 +1,10 @@
 //! Steps that the generator or the machine made what they are.
 
+use stats::Count;
+
 use crate::finding::Cause;
 use crate::judgement::{Bottleneck, LimitOutcome};
+use crate::limit::{Counted, Figure};
 use crate::step::Step;
 
 /// Whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
@@ -14,9 +17,24 @@ pub(super) fn is_undecided(step: &Step) -> bool {
             Cause::GeneratorRanOut { .. } | Cause::GeneratorLostAgents { .. } | Cause::GeneratorBroke { .. }
         )
     );
+    let may_be_lags = |limit: &LimitOutcome| limit.without_lag.is_none() && !is_proof(limit);
     let may_be_kept =
-        |limit: &LimitOutcome| is_short || limit.undecided || is_limited(step) && limit.without_lag.is_none();
+        |limit: &LimitOutcome| is_short || limit.undecided || is_limited(step) && may_be_lags(limit);
     !step.has_passed() && step.broken().all(may_be_kept)
+}
+
+/// Whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
+/// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
+fn is_proof(limit: &LimitOutcome) -> bool {
+    match Figure::of_limit(limit) {
+        Some(Figure::Counted(Counted::Wrong)) => true,
+        Some(Figure::Counted(Counted::Count(count))) => {
+            let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);
+            let is_lost = count == Count::LostOffline || count.facts().is_trouble && count != Count::Missing;
+            is_of_pushes || is_lost
+        }
+        _ => false,
+    }
 }
 
 /// Whether the generator or the machine held it back.
