@@ -230,7 +230,7 @@ const COLUMNS: &[Column] = &[
     Column::right("missing", "missing"),
     Column::right("errors", "errors"),
     Column::left("bottleneck", "bottleneck"),
-    Column::left("trusted", "trusted"),
+    Column::left("caveats", "trusted"),
     Column::left("ended", "ended"),
     Column::left("tags", "tags"),
 ];
@@ -252,7 +252,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         count(entry.missing),
         count(entry.errors),
         Cell::text(entry.bottleneck),
-        Cell::Flag(entry.trusted, if entry.trusted { "yes" } else { "no" }),
+        Cell::Flag(entry.trusted, if entry.trusted { "none" } else { "some" }),
         // By a kill or an interrupt; or it is still under way.
         Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "yes" }),
         Cell::Words(entry.tags),
@@ -289,9 +289,9 @@ mod tests {
         let mut table = Table::new(COLUMNS);
         [entry, bare].into_iter().for_each(|entry| table.add(row(entry)));
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  trusted  ended      tags
-        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      yes      yes        before v2
-                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           no       cut short
+        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  caveats  ended      tags
+        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      none     yes        before v2
+                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           some     cut short
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
         id,started,scenario,dialect,target,steps,clients,figure,p50_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags
