@@ -220,10 +220,13 @@ fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
 }
 
 fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let found = conclusion.breaks.cause.as_ref().filter(|_| conclusion.breaks.status == Status::Unclear)?;
-    let is_here = matches!(found.bottleneck, Bottleneck::Generator | Bottleneck::Machine);
-    let what = "give the generator a machine of its own: throng agent there, --fleet here (docs/FLEET.md)";
-    is_here.then(|| Next { key: "move_generator", what: what.into(), words: None })
+    let what = match conclusion.breaks.cause.as_ref()?.bottleneck {
+        Bottleneck::Machine => "stop what else runs here, or give the generator a machine of its own:",
+        Bottleneck::Generator => "give the generator a machine of its own:",
+        _ => return None,
+    };
+    let what = format!("{what} throng agent there, --fleet here (docs/FLEET.md)");
+    Some(Next { key: "move_generator", what, words: None })
 }
 
 /// A search from a tenth of what failed finds what passes in a few steps.

@@ -1,4 +1,4 @@
-use results::finding::quantity::{Ns, Quantile};
+use results::finding::quantity::{Ns, Percent, Quantile};
 use results::{LimitOutcome, Rates, Verdict};
 use stats::{Capacity, Counts};
 
@@ -142,6 +142,14 @@ fn causes_have_their_own_commands() {
         (keys[0], &*command),
         ("measure_longer", "throng http http://h/ -c 10 --rate 500 --duration 10s")
     );
+}
+
+#[test]
+fn busy_machine_is_named_before_more_load() {
+    let mut run = run("throng echo ws://h/ --clients 100 --rate 500", |_| {});
+    let full = Cause::MachineFull { idle: Percent(0.0), others: Some(Percent(80.0)), programs: None };
+    run.verdict.bottleneck = Some(full.into());
+    assert_eq!(proposed(&run).0, ["move_generator", "search_above"]);
 }
 
 #[test]
