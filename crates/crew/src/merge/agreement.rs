@@ -13,6 +13,10 @@ use stats::errors::ErrorKind;
 /// Pushes that are kept before the older half is decided.
 const RECENT_MAX: usize = 1 << 16;
 
+/// Different contents of a push that are told apart. A server that tells each client something of its own, where the file says
+/// that it is the same, would else cost memory for every copy.
+const VERSIONS_MAX: usize = 64;
+
 /// The pushes that are still compared, and what has come of the others.
 #[derive(Default)]
 pub(super) struct Agreement {
@@ -29,10 +33,13 @@ pub(super) struct Agreement {
 struct Versions {
     first: Content,
     others: Vec<Content>,
+    /// Receivers of contents beyond [`VERSIONS_MAX`].
+    further: u64,
 }
 
 impl Versions {
     fn add(&mut self, content: &Content) {
+        let has_room = self.others.len() < VERSIONS_MAX;
         let mut all = std::iter::once(&mut self.first).chain(&mut self.others);
         match all.find(|known| known.fingerprint == content.fingerprint) {
             Some(known) => {
@@ -40,7 +47,8 @@ impl Versions {
                 (known.at_ns, known.client) =
                     (known.at_ns, known.client).min((content.at_ns, content.client));
             }
-            None => self.others.push(*content),
+            None if has_room => self.others.push(*content),
+            None => self.further += u64::from(content.receivers),
         }
     }
 }
@@ -54,7 +62,7 @@ impl Agreement {
         match self.recent.get_mut(&content.key) {
             Some(versions) => versions.add(content),
             None => {
-                let versions = Versions { first: *content, others: Vec::new() };
+                let versions = Versions { first: *content, others: Vec::new(), further: 0 };
                 self.recent.insert(content.key, versions);
             }
         }
@@ -80,7 +88,8 @@ impl Agreement {
     }
 
     fn decide(&mut self, pushes: HashMap<PushKey, Versions>) {
-        for Versions { first, others } in pushes.into_values().filter(|all| !all.others.is_empty()) {
+        for Versions { first, others, further } in pushes.into_values().filter(|all| !all.others.is_empty()) {
+            self.differing += further;
             let all = || others.iter().chain([&first]);
             // Of two that as many had, the one that came first.
             let by_receivers = |content: &&Content| (content.receivers, Reverse(content.at_ns));
@@ -133,6 +142,16 @@ mod tests {
     #[test]
     fn rooms_are_compared_apart() {
         assert_eq!(differing([content(1, 0, 7, 0), content(1, 1, 8, 1)]), None);
+    }
+
+    #[test]
+    fn contents_of_each_client_are_bounded() {
+        let clients = 10 * VERSIONS_MAX as u32;
+        let own = |client| content(1, 0, 100 + u64::from(client), client);
+        let mut agreement = Agreement::default();
+        (0..clients).for_each(|client| agreement.add(&own(client)));
+        assert_eq!(agreement.recent.values().next().unwrap().others.len(), VERSIONS_MAX);
+        assert_eq!(agreement.finish(0).unwrap().count, u64::from(clients) - 1, "all but the first");
     }
 
     #[test]
