@@ -94,7 +94,8 @@ impl Line {
     }
 
     fn flag(&self, long: &str) -> Option<Arg> {
-        self.verb.get_arguments().find(|arg| arg.get_long() == Some(long)).cloned()
+        let is_it = |arg: &&Arg| arg.get_long() == Some(long) && !arg.is_hide_set();
+        self.verb.get_arguments().find(is_it).cloned()
     }
 
     /// All spellings of a flag.
@@ -103,6 +104,18 @@ impl Line {
         let longs = flag.get_long().into_iter().chain(aliases).map(|long| format!("--{long}"));
         let shorts = flag.get_short_and_visible_aliases().unwrap_or_default();
         longs.chain(shorts.into_iter().map(|short| format!("-{short}"))).collect()
+    }
+
+    /// Whether the user gave a flag.
+    fn has(&self, long: &str) -> bool {
+        let names = self.flag(long).map(|flag| Line::names(&flag)).unwrap_or_default();
+        let is_it = |word: &String| names.iter().any(|name| Line::is_flag(word, name));
+        self.words.iter().any(is_it)
+    }
+
+    /// Whether a word is that flag, alone or with its value.
+    fn is_flag(word: &str, name: &str) -> bool {
+        word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     }
 
     /// Takes a flag out, with its value; no matter if it is not there.
@@ -115,10 +128,7 @@ impl Line {
                 if takes_value {
                     words.next();
                 }
-            } else if !names
-                .iter()
-                .any(|name| word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
-            {
+            } else if !names.iter().any(|name| Line::is_flag(&word, name)) {
                 self.words.push(word);
             }
         }
@@ -235,14 +245,17 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         return None;
     }
     let clients = failed(run)?.clients;
-    let line = searching(run, (clients / 10).max(1))?.with("max-clients", clients)?;
+    let step = (clients / 10).max(1);
+    let line = searching(run, step)?.with("step-size", step)?.with("max-clients", clients)?;
     Some(line.to("search_below", "find how many clients pass:"))
 }
 
-/// The command line with a search that begins at so many clients, in steps of as many.
+/// The command line with a search that begins at so many clients. Messages that each client has under way would grow with them,
+/// which the command line refuses.
 fn searching(run: &Run, from: u64) -> Option<Line> {
-    let line = ["clients", "total-steps"].into_iter().fold(Line::of(run)?, Line::without);
-    line.with("initial-clients", from)?.with("step-size", from)?.switched("search")
+    let line = Line::of(run).filter(|line| !line.has("pipelining") || line.has("concurrent"))?;
+    let line = ["clients", "total-steps"].into_iter().fold(line, Line::without);
+    line.with("initial-clients", from)?.switched("search")
 }
 
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {

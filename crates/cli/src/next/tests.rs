@@ -37,7 +37,7 @@ fn proposed(run: &Run) -> (Vec<&'static str>, String) {
 fn passed_load_is_followed_by_search() {
     let (keys, command) = proposed(&run("throng echo ws://h/ --clients=100 --rate 500 -q", |_| {}));
     assert_eq!(keys, ["search_above"]);
-    let expected = "throng echo ws://h/ --rate 500 -q --initial-clients 100 --step-size 100 --search";
+    let expected = "throng echo ws://h/ --rate 500 -q --initial-clients 100 --search";
     assert_eq!(command, expected);
     let (keys, command) = proposed(&run("throng idle ws://h/ --clients 100", |_| {}));
     assert_eq!((&keys[..], &*command), (&["search_above"][..], "throng idle ws://h/ --clients 1000"));
@@ -55,7 +55,7 @@ fn failed_load_is_followed_by_search_below() {
         );
     };
     let (keys, command) = proposed(&run("throng broadcast ws://h/ --clients 100", missing));
-    let expected = "throng broadcast ws://h/ --initial-clients 10 --step-size 10 --search --max-clients 100";
+    let expected = "throng broadcast ws://h/ --initial-clients 10 --search --step-size 10 --max-clients 100";
     assert_eq!((&keys[..], &*command), (&["search_below"][..], expected));
     let (keys, command) = proposed(&run("throng http http://h/ -c 100", missing));
     assert_eq!((&keys[..], &*command), (&["try_fewer"][..], "throng http http://h/ --connections 50"));
@@ -150,6 +150,14 @@ fn busy_machine_is_named_before_more_load() {
     let full = Cause::MachineFull { idle: Percent(0.0), others: Some(Percent(80.0)), programs: None };
     run.verdict.bottleneck = Some(full.into());
     assert_eq!(proposed(&run).0, ["move_generator", "search_above"]);
+}
+
+#[test]
+fn searches_are_left_out_where_refused() {
+    assert_eq!(proposed(&run("throng echo ws://h/ --clients 100 --pipelining 2", |_| {})).0, [""; 0]);
+    assert_eq!(proposed(&run("throng echo ws://h/ --pipelining=2 -c 200", |_| {})).0, ["search_above"]);
+    let of_audit = Run { command: vec!["throng".into(), "audit".into()], ..run("throng broadcast", |_| {}) };
+    assert_eq!(proposed(&of_audit).0, [""; 0]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ const DURATION_NS: u64 = 60_000_000_000;
 /// close, a reset or silence, in turn. It comes back after 2 seconds, and goes on with its session as its protocol can.
 /// Every copy is accounted for: to clients that were here, and to those that were away when it was sent.
 #[derive(Args)]
+#[command(mut_arg("search", |flag| flag.hide(true)))] // an audit is of one load
 pub(crate) struct Audit {
     /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent while they are
     /// here must come exactly once in any case
