@@ -57,7 +57,7 @@ Many servers, many machines, this machine
   man          the manual page of a verb
 
 Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
-4 not to be trusted (--strict), 5 cannot be told (compare --fail-if),
+4 limited by generator or machine (--strict), 5 unclear (compare --fail-if),
 6 the generator could not go on, 130 interrupted (what was measured is kept)
 ";
 
@@ -89,7 +89,7 @@ const OF_LOADS: [Row; 36] = [
     ("payload-padding", "bytes of padding in a message"),
     ("users", "a CSV file with a row for each client"),
     ("room-size", "clients that share a room"),
-    ("to", "who gets a copy: all or others"),
+    ("to", "receivers of a message: all or others"),
     ("header", "a header: 'Cookie: …'; secrets as env:NAME"),
     ("token", "a token that lets clients in, as env:NAME"),
     ("origin", "the Origin header"),

@@ -31,7 +31,7 @@ pub struct Content {
     pub fingerprint: u64,
     /// When a client had it first, on the run's clock.
     pub at_ns: u64,
-    /// That client, by its number in the run.
+    /// Number of that client in the run.
     pub client: u32,
     /// How many had it.
     pub receivers: u32,

@@ -85,7 +85,7 @@ pub(crate) fn is_url(word: &str) -> bool {
     !word.starts_with('-') && !is_file && (word.contains([':', '/', '.']) || word == "localhost")
 }
 
-/// The one that makes the requests, and counts them.
+/// Makes the requests, and counts them.
 struct Prober {
     args: RunArgs,
     target: Target,
@@ -202,7 +202,7 @@ impl Prober {
     /// The place as a command line names it.
     fn place_url(&self, place: &Place) -> String {
         let is_secure = self.target.tls_name.is_some();
-        // Of a session's plain requests, runs are told the WebSocket.
+        // A run takes the URL of the WebSocket, also where the probe asked for the session by a plain request.
         let is_page = place.is_get() && place.base() == place.path;
         let scheme = match (is_page, is_secure) {
             (true, false) => "http",

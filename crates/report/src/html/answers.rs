@@ -33,7 +33,9 @@ fn result(run: &Run, conclusion: &Conclusion) -> Answer {
         Status::Failed => "bad",
         Status::Unclear => "doubt",
     };
-    let (answer, detail) = conclusion.result_in_two();
+    let (answer, result) = (conclusion.headline(), conclusion.result());
+    let rest = result.strip_prefix(&answer).unwrap_or(&result);
+    let detail = rest.trim_start_matches([':', ',', ';', '.', ' ']).to_owned();
     let memory = run.verdict.memory_per_client.filter(|_| run.verdict.capacity.is_none()).map(|line| {
         let later = run.verdict.memory_later.map(|later| format!(", {} at the end", bytes(later)));
         format!("{} of the server's memory per client{}", bytes(line.slope), later.unwrap_or_default())

@@ -124,6 +124,9 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
 /// A table of what was timed, and what its rows mean.
 fn latencies(step: &Step, style: &Style) -> Vec<String> {
     let metrics: Vec<Timed> = told::timed(step).collect();
+    if metrics.is_empty() {
+        return Vec::new();
+    }
     let cells = |cells: [String; 5]| cells.map(|cell| format!("{cell:>CELL_WIDTH$}")).concat();
     let names = cells(COLUMNS.map(|(name, _)| name.to_owned()));
     let mut lines = vec![format!("{:METRIC_WIDTH$}{names}{:>COUNT_WIDTH$}", "latency", "samples")];
@@ -132,9 +135,6 @@ fn latencies(step: &Step, style: &Style) -> Vec<String> {
         let samples = count(step.figures.get(timed).count());
         format!("{:METRIC_WIDTH$}{values}{samples:>COUNT_WIDTH$}", timed.words())
     }));
-    if metrics.is_empty() {
-        return Vec::new();
-    }
     let is_uncertain = lines.iter().any(|line| line.contains('?'));
     let spans = metrics.iter().map(|timed| format!("{}: {}", timed.words(), timed.facts().span));
     let uncertain = is_uncertain.then(|| "?: too few samples above it".to_owned());
@@ -150,8 +150,7 @@ fn rest(step: &Step, style: &Style) -> Vec<String> {
         says::lines(step).iter().map(|(label, text)| rows.row(label, text)).collect();
     lines.extend(absences::lines(step).iter().map(|text| rows.row("away", text)));
     lines.extend(told::errors(step).iter().map(|text| rows.painted("error", text, Some(Colour::Yellow))));
-    lines.extend(told::resources(step).iter().map(|(label, text)| rows.row(label, text)));
-    lines.extend(told::slow_time(step).map(|text| rows.row("slow time", &text)));
+    lines.extend(told::usage_rows(step, &rows));
     lines
 }
 

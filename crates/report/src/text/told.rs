@@ -5,6 +5,7 @@ use results::{GeneratorUse, Run, Scenario, ServerUse, Step, verdict};
 use stats::{Count, CountOf, Counts, Timed};
 
 use crate::step_table::sizes_of_rooms;
+use crate::text::row::Rows;
 
 /// The verb, the protocol and the target: `throng broadcast · json · ws://127.0.0.1:9000/ws`.
 pub(super) fn head(run: &Run) -> String {
@@ -100,11 +101,26 @@ pub(super) fn resources(step: &Step) -> Vec<(&'static str, String)> {
     known.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
 }
 
+/// CPU and memory of both ends, and whose the time of slow messages was.
+pub(super) fn usage_rows(step: &Step, rows: &Rows<'_>) -> Vec<String> {
+    let used = resources(step).into_iter().map(|(label, text)| rows.row(label, &text));
+    used.chain(slow_time(step).map(|text| rows.row("slow time", &text))).collect()
+}
+
+/// CPU of the server, in percent of all cores that it may use.
+pub(super) fn cpu_percent(server: &ServerUse) -> Option<f64> {
+    server.cpu_percent_mean.map(|cpu| cpu / cores(server))
+}
+
+fn cores(server: &ServerUse) -> f64 {
+    server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0)
+}
+
 /// `rails (pid 4711)  8% of 2 cores, 103 MiB`. Its CPU is a share of all cores that it may use.
 fn server_use(server: &ServerUse) -> String {
-    let cores = server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0);
+    let cores = cores(server);
     let of = if cores == 1.0 { "a core".to_owned() } else { format!("{cores:.3} cores").replace(".000", "") };
-    let used = cpu_and_memory(server.cpu_percent_mean.map(|cpu| cpu / cores), &of, server.rss_bytes_peak);
+    let used = cpu_and_memory(cpu_percent(server), &of, server.rss_bytes_peak);
     let program = server.name.as_ref().zip(server.pid).map(|(name, pid)| format!("{name} (pid {pid})"));
     [program, Some(used)].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
 }

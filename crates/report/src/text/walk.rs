@@ -62,21 +62,17 @@ fn came(step: &Step) -> String {
 }
 
 fn cpu(step: &Step) -> String {
-    let Some(server) = &step.server else { return String::new() };
-    let cores = server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0);
-    server.cpu_percent_mean.map(|cpu| format!("{:.0}%", cpu / cores)).unwrap_or_default()
+    let percent = step.server.as_ref().and_then(told::cpu_percent);
+    percent.map(|percent| format!("{percent:.0}%")).unwrap_or_default()
 }
 
 /// Errors, resources and slow time of the step that stands for the run.
 pub(super) fn beside(run: &Run, style: &Style) -> String {
     let Some(step) = heaviest_kept(run).or(run.steps.last()) else { return String::new() };
     let rows = Rows { style, indent: 0, label: 11 };
-    let resources = told::resources(step);
-    let lines = resources.iter().map(|(label, text)| rows.row(label, text));
-    let slow = told::slow_time(step).map(|text| rows.row("slow time", &text));
-    let errors = run.steps.iter().filter(|step| !step.has_passed()).take(1).flat_map(told::errors);
-    let errors: Vec<String> = errors.map(|text| rows.painted("error", &text, Some(Colour::Yellow))).collect();
-    let lines: Vec<String> = errors.into_iter().chain(lines).chain(slow).collect();
+    let errors = run.steps.iter().find(|step| !step.has_passed()).map(told::errors).unwrap_or_default();
+    let errors = errors.iter().map(|text| rows.painted("error", text, Some(Colour::Yellow)));
+    let lines: Vec<String> = errors.chain(told::usage_rows(step, &rows)).collect();
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 

@@ -115,19 +115,19 @@ impl Claim {
             NOT_FOUND => found.cause.to_string(),
             _ => named(found),
         });
-        let facts = Some(self.facts()).filter(|facts| !facts.is_empty());
+        let facts = Some(self.particulars()).filter(|facts| !facts.is_empty());
         facts.into_iter().chain(cause).collect::<Vec<_>>().join("; ")
     }
 
     /// The losses and the other details, without the cause that held it back.
-    pub fn facts(&self) -> String {
+    fn particulars(&self) -> String {
         let losses = self.losses.iter().map(ToString::to_string);
         losses.chain(self.facts.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 
     /// Its load and its facts: `at 300 clients: 250 of 5,000 copies missing`.
     pub(super) fn at_load(&self) -> String {
-        let (facts, load) = (self.facts(), self.load.as_deref());
+        let (facts, load) = (self.particulars(), self.load.as_deref());
         let at = load.map(|load| format!(" at {load}")).unwrap_or_default();
         match facts.is_empty() {
             true => at,

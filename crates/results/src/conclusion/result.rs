@@ -32,15 +32,14 @@ impl Conclusion {
         format!("{}{said}", status.word())
     }
 
-    /// The same in two: the status with its load, and the rest.
-    pub fn result_in_two(&self) -> (String, String) {
-        let result = self.result();
-        let ends =
-            [": ", ", ", "; ", ". "].into_iter().filter_map(|end| Some((result.find(end)?, end.len())));
-        match ends.min() {
-            Some((at, length)) => (result[..at].to_owned(), result[at + length..].to_owned()),
-            None => (result, String::new()),
-        }
+    /// The beginning of the result that stands for it where there is room for a few words: `PASSED at 300 clients`.
+    pub fn headline(&self) -> String {
+        let leads = match (self.how_much.status, self.status()) {
+            (Status::Passed, Status::Failed | Status::Unclear) => &self.breaks,
+            _ => &self.how_much,
+        };
+        let at = leads.load.as_ref().map(|load| format!(" at {load}")).unwrap_or_default();
+        format!("{}{at}", self.status().word())
     }
 
     fn passed(&self) -> String {

@@ -28,7 +28,7 @@ pub(super) struct Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     ActionCable,
-    /// With the version of Engine.IO, if it says so.
+    /// Socket.IO, and the version of Engine.IO if the server names it.
     SocketIo(Option<u8>),
     Phoenix,
     LiveView,
@@ -127,7 +127,7 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
     let barrier = barrier(reply);
     let service = match service(place, reply) {
         Some(service) => service,
-        // Behind a door there is a room.
+        // A refusal unlike the page's own is this place's: something is served here.
         None if barrier.is_some() && !place.is_get() && reply.status != usual_status => behind(place),
         None => return None,
     };
