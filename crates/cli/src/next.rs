@@ -40,8 +40,9 @@ pub(crate) struct Next {
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     log_in,
+    restart_server,
     enlarge_pool,
     leave_out_sender,
     wait_for_copies,
@@ -190,6 +191,16 @@ fn log_in(run: &Run, _: &Conclusion) -> Option<Next> {
     Some(Next { key: "log_in", what: what.into(), words: Some(words) })
 }
 
+/// A server that is gone answers no search either.
+fn restart_server(run: &Run, _: &Conclusion) -> Option<Next> {
+    has_ended(run).then_some(())?;
+    Some(Line::of(run)?.to("restart_server", "see why the server ended, start it again, and repeat:"))
+}
+
+fn has_ended(run: &Run) -> bool {
+    matches!(cause(run), Some(Cause::ServerEnded { .. } | Cause::ServerEndedConnecting))
+}
+
 fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     let Cause::GeneratorPool { slots, needed, .. } = *cause(run)? else { return None };
     let clients = run.steps.last()?.clients;
@@ -229,10 +240,13 @@ fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
     Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
 }
 
+/// The cause names the remedy where the generator ran out of ports, files or memory.
 fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
-    let what = match conclusion.breaks.cause.as_ref()?.bottleneck {
-        Bottleneck::Machine => "stop what else runs here, or give the generator a machine of its own:",
-        Bottleneck::Generator => "give the generator a machine of its own:",
+    let found = conclusion.breaks.cause.as_ref()?;
+    let what = match (found.bottleneck, &found.cause) {
+        (_, Cause::GeneratorRanOut { .. }) => return None,
+        (Bottleneck::Machine, _) => "stop what else runs here, or give the generator a machine of its own:",
+        (Bottleneck::Generator, _) => "give the generator a machine of its own:",
         _ => return None,
     };
     let what = format!("{what} throng agent there, --fleet here (docs/FLEET.md)");
@@ -241,7 +255,8 @@ fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
 
 /// A search from a tenth of what failed finds what passes in a few steps.
 fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
-    if conclusion.status() != Status::Failed || !has_steps(run) || run.verdict.capacity.is_some() {
+    let is_answered = has_ended(run) || run.verdict.capacity.is_some();
+    if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
     let clients = failed(run)?.clients;
@@ -260,7 +275,7 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
 
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let clients = failed(run)?.clients;
-    if conclusion.status() != Status::Failed || has_steps(run) || clients < 2 {
+    if conclusion.status() != Status::Failed || has_steps(run) || has_ended(run) || clients < 2 {
         return None;
     }
     Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))

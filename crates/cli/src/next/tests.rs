@@ -153,6 +153,16 @@ fn busy_machine_is_named_before_more_load() {
 }
 
 #[test]
+fn ended_servers_are_started_again() {
+    let mut run = run("throng broadcast ws://h/ --clients 100", |step| {
+        broken(step, "disconnects==0", Counts { disconnects: 100, ..Counts::default() });
+    });
+    run.verdict.bottleneck = Some(Cause::ServerEnded { after: Ns(1_000_000) }.into());
+    let expected = (vec!["restart_server"], "throng broadcast ws://h/ --clients 100".to_owned());
+    assert_eq!(proposed(&run), expected);
+}
+
+#[test]
 fn searches_are_left_out_where_refused() {
     assert_eq!(proposed(&run("throng echo ws://h/ --clients 100 --pipelining 2", |_| {})).0, [""; 0]);
     assert_eq!(proposed(&run("throng echo ws://h/ --pipelining=2 -c 200", |_| {})).0, ["search_above"]);
