@@ -72,13 +72,16 @@ pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Found {
 }
 
 /// A limit broke, and neither the server nor the generator's side has most of the slow messages' time: what is lacking of a CPU
-/// counts for the latter, since the server may have kept the limit with it.
+/// counts for the latter, since the server may have kept the limit with it. Where each broken limit would have been kept without
+/// that part, it is no server's fault either, whoever has most of the time: the sentences would say that it is not known whether
+/// the server failed, and then blame it.
 fn shared(step: &Step) -> Option<Cause> {
     let (latency_ns, owners) = slow_time(step).filter(|_| !step.has_passed() && step.counts.missing == 0)?;
     let not_the_servers = owners.percent(Owner::Generator) + owners.percent(Owner::Contention);
-    let is_shared =
+    let is_halved =
         not_the_servers > 100.0 - signs::OWNED_PERCENT_MIN && not_the_servers < signs::OWNED_PERCENT_MIN;
-    is_shared.then(|| Cause::Shared { latency: Ns(latency_ns), owners: owners.told(step) })
+    let is_undecided = step.broken().all(|limit| limit.undecided);
+    (is_halved || is_undecided).then(|| Cause::Shared { latency: Ns(latency_ns), owners: owners.told(step) })
 }
 
 /// Nothing gave out, as far as it can be seen.

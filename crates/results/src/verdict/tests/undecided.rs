@@ -53,6 +53,20 @@ fn closed_loops_ask_for_less_with_lag() {
 }
 
 #[test]
+fn undecided_limits_accuse_no_server() {
+    let who = |limit: &str| {
+        let mut step = with(|step| {
+            spent(step, 32 * MS, 68 * MS);
+            step.rates.achieved_per_s = Some(300.0);
+        });
+        weighed(&mut step, &[limit]);
+        bottleneck(&step, None).bottleneck
+    };
+    assert_eq!(who("p95<=90ms"), Bottleneck::Unknown, "68 ms would have kept it");
+    assert_ne!(who("p95<=20ms"), Bottleneck::Unknown, "68 ms would have broken it, too");
+}
+
+#[test]
 fn missed_schedules_belong_to_the_queues_owner() {
     let of = |unsent_ms: u64, service_ms: u64| {
         let mut step = with(|step| {
