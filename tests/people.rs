@@ -279,7 +279,7 @@ fn mistakes_in_a_file_name_the_place() {
     }
 }
 
-/// With the URL as a browser has it, everybody would come without what says who they are.
+/// Sent the URL as a browser has it, everybody would come without what says who they are.
 #[test]
 fn paths_in_urls_keep_names() {
     let folder = tempfile::tempdir().unwrap();

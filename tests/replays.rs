@@ -40,7 +40,7 @@ const FUTURE: u64 = 1 << 60;
 enum Replay {
     /// The messages it missed.
     Missed,
-    /// That, and before it all that it has received already.
+    /// The message, and before it all that it has received already.
     All,
     /// The messages missed in all rooms.
     AllRooms,

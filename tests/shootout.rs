@@ -47,7 +47,7 @@ fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// With a program that never rests, one of two CPUs is no server's, however idle the machine is otherwise.
+/// A program that never rests has one of two CPUs, which is no server's, however idle the machine is otherwise.
 #[test]
 fn disturbed_measurements_are_repeated() {
     let flags = r#"clients = 1, duration = "300ms", drain-timeout = "1s""#;

@@ -125,7 +125,7 @@ fn a_child_that_stands_still(phase: Phase) {
     assert_salvaged(&finish(run, RUN_MAX), phase);
 }
 
-/// With its own server a run has no address beforehand: it is stopped when it has been there for a while.
+/// A run with its own server has no address beforehand: it is stopped when it has been there for a while.
 fn a_built_in_server_that_stands_still(flags: &str) {
     let mut command = throng(["echo", "--clients", "40", "--interval", "100ms", "--format", "json"]);
     let run = Process::start(command.args(flags.split(' ')).args(["--drain-timeout", "2s"]));

@@ -69,7 +69,7 @@ struct Prying {
 }
 
 impl Prying {
-    /// With a manifest whose parts these are; in them, `PRY` stands for the command that pries.
+    /// A target with a manifest whose parts these are; in them, `PRY` stands for the command that pries.
     fn new(parts: &str) -> Prying {
         let user = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (temporary, outside) = (tempfile::tempdir().unwrap(), user.path().display());

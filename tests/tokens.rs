@@ -169,7 +169,7 @@ fn socketio_tokens_of_present_clients_are_nobodys() {
     assert_eq!(present_the_token_of_somebody_who_is_here(address), [3]);
 }
 
-/// With AnyCable, whoever names a session gets its subscriptions. The one whose name it was stays, and begins anew when it
+/// AnyCable gives the subscriptions of a session to whoever names it. The one whose name it was stays, and begins anew when it
 /// comes back, but misses nothing: its history is its own to ask for.
 #[test]
 fn cable_sessions_may_be_taken_over() {

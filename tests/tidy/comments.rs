@@ -3,7 +3,8 @@
 use super::{assert_none, read, rust_files};
 
 /// Words that open a clause in the place of the noun or the verb that a reader looks for.
-pub(super) const CLAUSES: [&str; 8] = ["Of", "To", "From", "What", "Who", "Whose", "So", "Where"];
+pub(super) const CLAUSES: [&str; 10] =
+    ["Of", "To", "From", "With", "What", "Who", "Whose", "Where", "That", "So"];
 
 /// Lines of comments beside the code, in percent of its lines: what has been reached, so that it does not fall.
 const WHY_PERCENT_MIN: f64 = 1.1;

@@ -38,9 +38,9 @@ struct Times {
 /// How a connection ends.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// With a close frame.
+    /// A close frame.
     Close,
-    /// With a reset.
+    /// A reset.
     Reset,
     /// Without a word.
     Silence,

@@ -85,7 +85,7 @@ pub(crate) fn forget(id: &str) -> io::Result<()> {
     }
 }
 
-/// With the user's data.
+/// The folder of reports among the user's data.
 fn data_dir() -> Option<PathBuf> {
     Some(store::data_dir()?.join("reports"))
 }

@@ -29,7 +29,7 @@ pub(crate) struct Sink {
     format: Format,
     style: Style,
     printer: Printer,
-    /// That of `--out`.
+    /// The file of `--out`.
     out: Option<ResultsFile>,
     keeper: Keeper,
     pages: Pages,

@@ -14,7 +14,7 @@ use crate::local::Local;
 const START_AHEAD_NS: u64 = 20_000_000;
 const START_AHEAD_NS_MAX: u64 = 500_000_000;
 const START_AHEAD_OF_FLEET_NS: u64 = 500_000_000;
-/// With fewer clients, the kernel's memory tells more about everything else on the machine.
+/// Clients below which the kernel's memory tells more about everything else on the machine.
 const CLIENTS_WEIGHED_MIN: u64 = 10_000;
 
 /// How a run goes on that loses an agent.

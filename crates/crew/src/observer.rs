@@ -27,7 +27,7 @@ pub struct Progress {
     pub errors: u64,
     /// The last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
     pub second: Option<results::Second>,
-    /// With each new second: what was timed so far in the step.
+    /// Latencies of the step so far, once with each new second.
     pub figures: Option<Arc<Figures<Ladder>>>,
 }
 

@@ -120,7 +120,7 @@ impl Entry {
         Entry { at_ns: self.at_ns.saturating_sub(epoch_ns), client, step, ..self }
     }
 
-    /// With the name at this place among the batch's names.
+    /// Adds the name at this place among the batch's names.
     pub(crate) fn named(self, place: usize) -> Self {
         Entry { detail: place as u16 + 1, ..self }
     }

@@ -366,7 +366,7 @@ pub struct BroadcastTally {
     pub last_ns: u64,
 }
 
-/// That a delta is under way: its worker, who has one like it, is free to send the next when the delta and with it all
+/// Token of a delta under way: its worker, who has one like it, is free to send the next when the delta and with it all
 /// others are gone. In another process it frees no one.
 #[derive(Clone, Debug, Default)]
 pub struct DeltaPermit(Arc<()>);

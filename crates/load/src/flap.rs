@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// How a client's connection ends on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cut {
-    /// With the protocol's own goodbye to the connection: a WebSocket's close frame.
+    /// The protocol's own goodbye to the connection: a WebSocket's close frame.
     Close,
-    /// With a reset.
+    /// A reset.
     Reset,
     /// Without a word: nothing that the server sends arrives any more, and nothing is said to it.
     Silence,

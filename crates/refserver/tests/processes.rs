@@ -14,7 +14,7 @@ use net::proc::{ProcessTree, pids_listening_on};
 use net::socket::Addr;
 use refserver::{Family, Options, Server, Sibling, Stats, StopFlag};
 
-/// With this set, children end before they listen.
+/// The variable that has children end before they listen.
 const FAIL: &str = "THRONG_TEST_FAIL";
 
 fn main() {

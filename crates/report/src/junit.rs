@@ -82,7 +82,7 @@ fn suite(run: &Run, step: &Step) -> Suite {
     Suite { tests, failures, skipped, errors, xml }
 }
 
-/// That a run was cut short, or is still under way, after so many whole steps.
+/// The suite of a run that was cut short, or is still under way, after so many whole steps.
 fn unended(run: &Run, whole: u32) -> Suite {
     let case = format!(
         "    <testcase classname=\"{}\" name=\"ended\" time=\"{}\"><error message=\"the run had not ended: {} measured\"/></testcase>\n",

@@ -11,7 +11,7 @@ use crate::format::{count, counted, duration};
 use crate::horizon::Horizon;
 use crate::step::Step;
 
-/// With fewer absences of a kind, nothing is said of it.
+/// Absences of a kind below which nothing is said of it.
 const ABSENCES_MIN: u64 = 5;
 
 /// How often each message came.

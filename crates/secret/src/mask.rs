@@ -30,7 +30,7 @@ impl fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// With this key, which must stay secret, and the flags of the command lines to come.
+    /// Masks by this key, which must stay secret, and by the flags of the command lines to come.
     pub fn new(key: [u8; KEY_BYTES], flags: Flags) -> Self {
         Self { key, flags }
     }

@@ -13,7 +13,7 @@ pub const COMPARISON_CONFIDENCE: f64 = 0.99;
 pub const MARGIN: f64 = 0.03;
 /// By what factor one run of a server may differ from the next run of the same server.
 pub const RUN_TO_RUN: f64 = 2.0;
-/// With fewer repeats of a side nothing is known of how they vary.
+/// Repeats of a side below which nothing is known of how they vary.
 pub const REPEATS_MIN: u32 = 3;
 /// More repeats than this are not asked for.
 pub const REPEATS_MAX: u32 = 100;

@@ -48,11 +48,11 @@ pub struct Entry {
 /// Which runs to list: those that match everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// With this tag.
+    /// A tag that they have.
     pub tag: Option<String>,
     /// Runs of this scenario.
     pub scenario: Option<Scenario>,
-    /// With this text in the target, the command, the dialect or the id.
+    /// A text in the target, the command, the dialect or the id.
     pub text: Option<String>,
     /// At most this many, the newest.
     pub limit: Option<u64>,

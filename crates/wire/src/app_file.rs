@@ -305,7 +305,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// That is all there is to it.
+    /// A broadcast of this message alone.
     pub fn of(send: Say) -> Broadcast {
         Broadcast {
             room: 0,

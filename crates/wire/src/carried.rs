@@ -126,7 +126,7 @@ pub(crate) enum Spelling {
     },
     /// As they are, among others.
     Plain,
-    /// With every quotation mark escaped, in a JSON string.
+    /// The message with every quotation mark escaped, in a JSON string.
     Escaped,
     /// As bytes, of which the stamp is the first.
     Bytes,

@@ -30,9 +30,9 @@ pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// How a client of a protocol begins.
 pub(crate) enum Side<S, R> {
-    /// With a WebSocket.
+    /// A WebSocket.
     Socket(S),
-    /// With plain requests.
+    /// Plain requests.
     Requests(R),
 }
 

@@ -94,7 +94,7 @@ impl Rejection {
         Rejection::Named(lasting(name))
     }
 
-    /// That of a message without the value of this name.
+    /// The rejection of a message without the value of this name.
     pub(crate) fn lacking(name: &str) -> Rejection {
         Rejection::Lacking(lasting(&format!("not_kept_{name}")))
     }

@@ -67,7 +67,7 @@ pub enum Value {
     Secret(Secret),
     /// A number: nanoseconds, of a time.
     Number(u64),
-    /// That it is so.
+    /// Switched on.
     On,
     /// Bytes that need not be text.
     Bytes(Vec<u8>),

@@ -111,7 +111,7 @@ impl Stamp {
         (worker != self.worker).then_some(Stamp { worker, ..self })
     }
 
-    /// That of its sender's message so many later, which was due and sent at the same time.
+    /// The stamp of its sender's message so many later, which was due and sent at the same time.
     #[inline]
     pub fn after(self, messages: u32) -> Stamp {
         Stamp { seq: self.seq.wrapping_add(messages), ..self }

@@ -81,11 +81,11 @@ pub(crate) enum Place {
     Here,
     /// Beside so many busy loops.
     Crowd(usize),
-    /// With so many percent of a core.
+    /// A quota of so many percent of a core.
     Quota(u32),
-    /// With so many open files.
+    /// A limit of open files.
     Files(u32),
-    /// With so much memory (MiB).
+    /// A limit of memory (MiB).
     Memory(u32),
     /// In a network of its own with ten ports.
     TenPorts,

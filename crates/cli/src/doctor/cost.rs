@@ -146,7 +146,7 @@ impl Pairs {
 }
 
 impl Drop for Pairs {
-    /// With resets, which leave no port waiting: the run that follows needs them.
+    /// Closes the connections with resets, which leave no port waiting: the run that follows needs them.
     fn drop(&mut self) {
         for (client, _) in self.ends.drain(..) {
             client.abort();

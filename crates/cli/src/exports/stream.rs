@@ -128,7 +128,7 @@ impl Stream {
         }
     }
 
-    /// That somebody has read enough is no news.
+    /// Notes why writing failed; a reader that has read enough is no news.
     fn fail(&mut self, error: &io::Error) {
         self.out = None;
         if error.kind() != io::ErrorKind::BrokenPipe {

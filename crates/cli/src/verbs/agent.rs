@@ -31,8 +31,8 @@ use servers::Servers;
 /// zone=a. An agent works for one run at a time, and loads only what --allow names. If it hears nothing from its
 /// coordinator for 3 s, it drops all connections and is free again.
 ///
-/// With --role target, it installs, starts and stops the servers in its own folder of targets, for throng shootout
-/// --target-agent NAME on another machine.
+/// An agent with --role target installs, starts and stops the servers in its own folder of targets, for throng
+/// shootout --target-agent NAME on another machine.
 #[derive(Args)]
 pub(crate) struct Agent {
     /// NATS: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls://…

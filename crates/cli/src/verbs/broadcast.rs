@@ -51,7 +51,7 @@ pub(crate) struct Broadcast {
 }
 
 impl Broadcast {
-    /// With these flags, and no others.
+    /// Takes these flags, and leaves all others at their defaults.
     pub(crate) fn of(
         run: RunArgs,
         tells: BroadcastArgs,

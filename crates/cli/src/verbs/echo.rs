@@ -53,7 +53,7 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
-    /// With these flags, and no others.
+    /// Takes these flags, and leaves all others at their defaults.
     pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
         Self {
             run,

@@ -17,7 +17,7 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    /// With the public part of the other end's key; `None`: it is none.
+    /// Seals for the other end, by the public part of its key; `None`: it is not a key.
     pub(super) fn new(own: &Arc<XKey>, other: &str) -> Option<Envelope> {
         let other = XKey::from_public_key(other).ok()?;
         Some(Envelope { own: Arc::clone(own), other: other.into() })

@@ -40,11 +40,11 @@ enum Input {
     Bytes(usize),
     /// Bytes that TLS has decrypted.
     Plain,
-    /// That the server has closed the stream.
+    /// The server has closed the stream.
     End,
-    /// That it is time.
+    /// Its time has come.
     Wake,
-    /// That it is to go into its room of this kind, or out of it, and what announces it there.
+    /// It goes into its room of this kind, or out of it, and this announces it there.
     Pass(u16, Direction, Option<Stamp>),
 }
 

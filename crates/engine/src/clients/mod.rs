@@ -64,7 +64,7 @@ pub(crate) enum ConnectAttempt {
 pub(crate) enum ClosedConnection {
     /// None: it was over before.
     Nothing,
-    /// That of a client that had said goodbye.
+    /// A connection of a client that had said goodbye.
     Parted,
     /// One that was not usable yet.
     Attempt,

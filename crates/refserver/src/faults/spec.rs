@@ -113,9 +113,9 @@ pub struct Ending {
 /// A way for a connection to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMethod {
-    /// With a close frame (1001).
+    /// A close frame (1001).
     Close,
-    /// With a TCP reset.
+    /// A TCP reset.
     Reset,
     /// Not at all: nothing is sent or read any more, as if the server's machine had gone.
     Mute,

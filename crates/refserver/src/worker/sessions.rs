@@ -19,7 +19,7 @@ use crate::options::SlowPolicy;
 
 /// Which of a session's verbs to call.
 enum SessionCall<'a> {
-    /// With the key of the connection that it came by.
+    /// A request, and the key of the connection that it came by.
     Request(usize, SessionRequest),
     Lost,
     Broadcast(&'a [u8]),

@@ -58,7 +58,7 @@ fn usual(side: &[&Step], is_so: impl Fn(&Caveat) -> bool) -> Option<Caveat> {
     any(side, is_so).filter(|_| 2 * count >= side.len())
 }
 
-/// That the generator or the machine set the pace of a side's loop, which waits for answers.
+/// The caveat that the generator or the machine set the pace of a side's loop, which waits for answers.
 fn pace(side: &[&Step]) -> Option<Caveat> {
     let is_loop = side.iter().all(|step| step.rates.asked_per_s.is_none());
     usual(side, |caveat| matches!(caveat, Caveat::LimitedByGenerator | Caveat::LimitedByMachine))

@@ -135,7 +135,7 @@ pub(super) fn maimed_step(run: &Run) -> Option<&Step> {
     matches!(cause, Cause::GeneratorBroke { .. } | Cause::GeneratorLostAgents { .. }).then_some(step)
 }
 
-/// That the load of a step never began.
+/// Says that the load of a step never began.
 pub(super) fn unloaded(step: &Step) -> Option<String> {
     step.was_never_loaded().then(|| format!("interrupted while {} connected", clients(step.clients)))
 }

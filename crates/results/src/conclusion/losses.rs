@@ -98,7 +98,7 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
     })
 }
 
-/// With two digits, or as many more as it takes to be told from the bound that it broke.
+/// Writes two digits, or as many more as it takes to be told from the bound that it broke.
 fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
     let bound = limit.limit.trim_end_matches('%').rsplit(['<', '>', '=']).next();
     let bound: Option<f64> = bound.and_then(|bound| bound.trim().parse().ok()).filter(|_| !limit.passed);

@@ -61,7 +61,7 @@ impl FileAccount {
     }
 }
 
-/// That of files in which limits did not choose it.
+/// The quantile of files in which limits did not choose it.
 fn usual_quantile() -> f64 {
     TAIL_QUANTILE
 }

@@ -251,9 +251,9 @@ pub enum Place {
 /// A caveat of a run: those of its steps that differ in nothing but their numbers are one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunCaveat {
-    /// With the lowest numbers.
+    /// The caveat with the lowest numbers.
     pub low: Caveat,
-    /// With the highest numbers.
+    /// The caveat with the highest numbers.
     pub high: Caveat,
     /// Which steps have it.
     pub place: Place,

@@ -49,7 +49,7 @@ pub(super) fn shorten(value: &str, scale: f64) -> String {
     }
 }
 
-/// That share of a list's entries, evenly spread, the last among them.
+/// Thins out a list to that share of its entries, evenly spread, the last among them.
 fn thin_out(list: &str, scale: f64) -> String {
     let entries: Vec<&str> = list.split(',').collect();
     let kept = ((entries.len() as f64 * scale).round() as usize).clamp(1, entries.len());

@@ -70,7 +70,7 @@ pub(super) struct Tunnel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Greeting,
-    /// With the key that the client inside waits to have answered.
+    /// The request is sent; the client inside waits for an answer to this key.
     Asking(Key),
     Open,
     Over,

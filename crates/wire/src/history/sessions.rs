@@ -12,7 +12,7 @@ const BYTES_MAX: usize = 16 << 20;
 /// Memory of a session beside its own bytes, and of a name in it.
 const SESSION_BYTES: usize = 128;
 const NAME_BYTES: usize = 32;
-/// With fewer, none is too many to be looked through.
+/// Sessions below which all may be looked through.
 const FEW: usize = 1_024;
 
 /// Sessions by the names that the server gave them.

@@ -23,12 +23,12 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// That of client number `client`.
+    /// The connection of client number `client`.
     pub(crate) fn of(client: u32) -> Fake {
         Fake { client, ..Fake::default() }
     }
 
-    /// With chances of its own.
+    /// A connection with chances of its own.
     pub(crate) fn seeded(seed: u64) -> Fake {
         Fake { seed, ..Fake::default() }
     }
@@ -113,7 +113,7 @@ pub(crate) enum Happened {
 }
 
 impl Happened {
-    /// That everyone in a dialect without topics joins its one room is no news.
+    /// Records an event; everyone in a dialect without topics joins its one room, which is no news.
     pub(crate) fn of(event: ServerEvent<'_>) -> Option<Happened> {
         Some(match event {
             ServerEvent::Upgraded => Happened::Upgraded,

@@ -87,7 +87,7 @@ impl Curve {
     }
 }
 
-/// With more points than that a line has no room for marks.
+/// Points above which a line has no room for marks.
 const MARKED_MAX: usize = 24;
 
 /// A step of a sweep.

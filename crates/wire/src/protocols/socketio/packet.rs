@@ -39,7 +39,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) kind: Kind,
     /// How many attachments follow; `None` for packets that cannot have any.
     pub(crate) attachments: Option<u8>,
-    /// With what may follow it as a query, before version 5 of the protocol.
+    /// The namespace, and before version 5 of the protocol a query behind it.
     pub(crate) namespace: &'a [u8],
     /// The ack id, digits.
     pub(crate) id: Option<&'a [u8]>,
