@@ -46,6 +46,8 @@ pub(crate) struct Contents {
 impl Contents {
     /// Adds what clients had; false: there is no room for another content until these are reported.
     pub(crate) fn add(&mut self, content: Content) -> bool {
+        // A server that says something else to each client would otherwise grow this by as many entries as it
+        // has clients.
         let is_full = self.all.len() >= CONTENTS_MAX;
         match self.all.entry((content.key, content.fingerprint)) {
             Entry::Occupied(mut known) => {

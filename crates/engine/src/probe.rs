@@ -59,6 +59,7 @@ pub fn probe(plan: &Plan, asks: bool, is_interrupted: &dyn Fn() -> bool) -> io::
         if let Cause::Wire(Failure::HttpStatus(status)) = cause {
             result.status = Some(status);
             let until_ns = clock::monotonic_ns() + BODY_NS;
+            // The head alone is known so far; the body's first line often says why the server refuses.
             probe.turn_until(until_ns, |_| false)?;
         }
         // A unix socket whose queue is full is there (net::socket::connect).
@@ -151,12 +152,16 @@ impl<'a> Probe<'a> {
                 return Ok(Some(cause));
             }
             let due_ns = self.client.session.poll_timeout().map(|at_ns| at_ns.saturating_sub(now_ns));
+            // At least 1 ns: 0 would poll without a wait for as long as a dialect's moment has come and it
+            // does nothing.
             let wait_ns = due_ns.map_or(left_ns, |ns| ns.clamp(1, left_ns)).min(LOOK_NS);
             self.shared.poller.wait(&mut self.events, Some(wait_ns))?;
             for event in self.events.iter() {
                 let token = Token::unpack(event.token);
                 loop {
                     match self.client.handle_ready(token, event, &mut self.shared, &mut self.ledger) {
+                        // Edge-triggered: what is left unread is not told again. A server that talks without
+                        // end has until the deadline.
                         Ok(true) if clock::monotonic_ns() < until_ns => {}
                         Ok(_) => break,
                         Err(cause) => return Ok(Some(cause)),

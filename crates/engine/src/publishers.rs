@@ -99,12 +99,15 @@ impl Publishers {
     /// The connection with the fewest messages under way. Those that are lost connect again.
     fn idlest(&mut self, users: &mut Clients, now_ns: u64) -> Option<u32> {
         for index in 0..self.count() {
+            // Each message asks for a connection: without a pause, an application that refuses would get a
+            // connect for each.
             let is_due = now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= RETRY_NS;
             if is_due && self.clients.is_vacant(index) {
                 self.connect(index, users, now_ns);
             }
         }
         let usable = (0..self.count()).filter(|&index| self.clients.is_usable(index));
+        // Not in turn: one slow answer would hold up every n-th message while other connections are free.
         usable.min_by_key(|&index| self.of_each[index as usize].under_way.len())
     }
 
@@ -141,6 +144,7 @@ impl Publishers {
         while self.clients.is_usable(index)
             && let Some(stamp) = self.waiting.pop_front()
         {
+            // Stamped anew: its lag is that of the moment at which it really goes out.
             let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns);
             self.of_each[index as usize].under_way.push_back(stamp);
             match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
@@ -235,6 +239,8 @@ impl Publishers {
                 }
             }
         }
+        // Nobody reports the publishers' own meter: only their errors reach the results, under a prefix of
+        // their own.
         for (kind, seen) in std::mem::take(&mut self.clients.ledger.meter.errors).iter() {
             users.ledger.meter.errors.add_kind(&format!("{ERRORS}{kind}"), seen.clone());
         }

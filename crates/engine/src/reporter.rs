@@ -50,6 +50,7 @@ impl ReportPhase {
             Self::Loading => DELTA_INTERVAL_NS,
             Self::Draining => DRAIN_DELTA_INTERVAL_NS,
         };
+        // Never less than once a second, however many workers: the rows of a run are of one second each.
         wanted_ns.max(u64::from(workers) * DELTA_INTERVAL_NS / REPORTS_PER_S_MAX).min(DELTA_INTERVAL_NS)
     }
 }
@@ -91,6 +92,7 @@ impl Reporter {
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
         let interval_ns = self.interval_ns();
         let Some(due_ns) = self.next_ns.filter(|&due_ns| due_ns <= now_ns) else { return false };
+        // Beats that were missed are not made up for: one delta has all that was collected meanwhile.
         let beats = (now_ns - due_ns) / interval_ns + 1;
         self.next_ns = Some(due_ns + beats * interval_ns);
         true
@@ -140,6 +142,8 @@ struct Outgoing {
 impl Outgoing {
     /// Whether to make a delta now, of what was collected in this time.
     fn wants(&self, collected_ns: u64) -> bool {
+        // While one is under way, only full seconds are put by; what is less goes on growing in the meter,
+        // which takes no more memory.
         self.is_free() || collected_ns >= SECOND_FULL_NS && self.held.len() < SECONDS_HELD_MAX
     }
 

@@ -145,6 +145,8 @@ impl Worker {
         let mut events = Events::with_capacity(EVENTS_PER_WAIT);
         while !reserve::is_given_up() {
             let now_ns = clock::monotonic_ns();
+            // Edge-triggered epoll will not speak of unfinished connections again: it is only looked whether
+            // others have something, too.
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
             self.clients.shared.poller.wait(&mut events, wait_ns)?;
             for event in events.iter() {
@@ -157,6 +159,8 @@ impl Worker {
                 }
                 self.handle_ready(event);
             }
+            // Taken out first: a connection that is still not empty goes back into the queue, for the next
+            // turn.
             for event in std::mem::take(&mut self.unfinished) {
                 self.handle_ready(event);
             }
@@ -294,6 +298,7 @@ impl Worker {
             self.clients.note_back(client);
         }
         self.settle_in(client);
+        // A place in the window is free: the next client connects at once and not after the batch of events.
         self.grow(now_ns);
     }
 
@@ -328,6 +333,7 @@ impl Worker {
                 self.handle_outcome(Token { client, stream: 0, attempt }, outcome, now_ns);
             }
         }
+        // At the report's beat, not each turn: it walks over all clients.
         if self.reporter.poll(now_ns) {
             // A closed loop would otherwise stop at the first message that a server loses.
             if self.clients.ledger.step.is_closed()

@@ -47,6 +47,8 @@ struct Known {
 impl Absences {
     /// The start of an absence that begins with the end of a client's present connection.
     pub(crate) fn from_ns(record: &Record) -> u64 {
+        // Not before the connection was usable: what was sent earlier belongs to the absence before this one,
+        // or was never due.
         record.latest_ns.saturating_sub(OVERTAKE_NS).max(record.since_ns)
     }
 
@@ -78,6 +80,8 @@ impl Absences {
 
     /// A client is usable: if it was away, it is so no more.
     pub(crate) fn end(&mut self, record: &mut Record, now_ns: u64) {
+        // Every client comes here when it is usable, also one that connects for the first time and was never
+        // away.
         if std::mem::take(&mut record.is_away) {
             let is_under_load = !self.is_load_over;
             let absence = &mut self.known_mut(record.absence).absence;
@@ -87,6 +91,8 @@ impl Absences {
 
     /// The period of a copy sent then, at a client that was away before.
     pub(crate) fn due(&self, record: &Record, sent_ns: u64) -> Due {
+        // From the latest absence back: nearly every copy is of the last few seconds, so the first or second
+        // decides.
         let mut at = record.absence;
         while let Some(known) = at.checked_sub(1).and_then(|place| self.all.get(place as usize)) {
             let Known { absence, since_ns, before } = known;
@@ -109,6 +115,8 @@ impl Absences {
         if is_load_over && !known.absence.is_under_load {
             return;
         }
+        // The age at the moment of return says how far back the server's history reaches; a copy that is
+        // replayed slowly afterwards does not get older by that.
         let age_ns = known.absence.to_ns.min(now_ns).saturating_sub(sent_ns);
         let class = age_class(age_ns);
         self.ages.resize(self.ages.len().max(class + 1), 0);

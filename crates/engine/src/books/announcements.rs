@@ -12,6 +12,7 @@ const KIND_SHIFT: u32 = BROADCASTS_PER_WORKER_MAX.ilog2() - 3;
 /// The number of those that nobody counts.
 pub(crate) const UNCOUNTED: u32 = (1 << KIND_SHIFT) - 1;
 
+// A kind of rooms takes the top three bits of a number; the step's number takes the bits above those.
 const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
 
 /// The announcements of a step at one worker.
@@ -32,6 +33,8 @@ impl Announcements {
     /// A client, by its number in the run, asks to be let into its room of this kind: what the stamp carries.
     pub(crate) fn make(&mut self, client: u32, kind: u16, sent_ns: u64) -> u32 {
         let number = self.made.len() as u32;
+        // The stamp has no more bits for the number. The visitor is still announced, but neither due nor
+        // missing anywhere.
         if number >= UNCOUNTED {
             return uncounted(kind);
         }

@@ -66,6 +66,8 @@ impl Awaiting {
 
     /// Gives up one message that was due before `before_ns`: when that was.
     pub(crate) fn give_up(&mut self, before_ns: u64) -> Option<u64> {
+        // Pushed in the order of sending, so the front is the oldest; a younger one cannot be overdue if this
+        // is not.
         let oldest_ns = self.iter().next().filter(|&due_ns| due_ns < before_ns)?;
         (self.remove(oldest_ns, 1) > 0).then_some(oldest_ns)
     }

@@ -78,6 +78,8 @@ impl Booking<'_> {
             Event::Series { role, first, messages, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes) * u64::from(messages);
                 if !self.series(role, first, messages, bytes) {
+                    // Something in the series is lost, doubled or out of order. One by one, each gets the
+                    // count that is its own.
                     (0..messages).for_each(|n| self.message(role, first.after(n), bytes));
                 }
             }
@@ -94,6 +96,7 @@ impl Booking<'_> {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
             }
+            // `hear` before `error`: the excerpt becomes the example of the error that follows it.
             Event::Foreign { bytes } => {
                 self.ledger.meter.hear("unrecognised", self.client, self.heard);
                 self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
@@ -171,6 +174,8 @@ impl Booking<'_> {
             (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
                 let kind = self.kind_of(stamp);
                 self.copy(stamp, number, kind, bytes);
+                // Where the server acknowledges nothing, the sender's own copy stands for the
+                // acknowledgement, and is also a copy.
                 if !self.acks.has(kind) && self.is_own(stamp) {
                     self.ack(stamp, number, bytes);
                 }
@@ -204,6 +209,7 @@ impl Booking<'_> {
     fn echo(&mut self, stamp: Stamp, low: u32, bytes: u32) -> bool {
         let echoes = &mut self.record.echoes;
         let number = echoes.widen(low, NUMBER_MASK);
+        // An echo goes to its sender alone: another's number must not close a gap in this client's books.
         let is_own = stamp.worker == self.worker && stamp.client == self.client;
         let answer = if is_own { echoes.handle(number) } else { Answer::Unexpected };
         match answer {
@@ -228,10 +234,13 @@ impl Booking<'_> {
     fn series(&mut self, role: Role, first: Stamp, messages: u32, bytes: u32) -> bool {
         let Some(low) = self.ledger.step.number(first.seq) else { return false };
         let is_echo = (self.workload, role) == (Workload::Echo, Role::Echo) && self.is_own(first);
+        // Across the wrap of the lower bits the numbers of a series would not be consecutive.
         if !is_echo || messages == 0 || messages - 1 > numbers_behind(low) {
             return false;
         }
         let number = self.record.echoes.widen(low, NUMBER_MASK);
+        // All or nothing: `handle_series` changes nothing unless every answer is in order, so the caller may
+        // book one by one.
         if !self.record.echoes.handle_series(number, messages) {
             return false;
         }
@@ -259,6 +268,8 @@ impl Booking<'_> {
             }
             _ => return self.unexpected(stamp, bytes),
         }
+        // Saturating: the count starts anew with a connection, and a server may acknowledge over the new one
+        // what was sent over the old.
         self.record.unacknowledged = self.record.unacknowledged.saturating_sub(1);
         self.ledger.meter.acks += 1;
         self.ledger.meter.tail.acks += u64::from(self.is_after_window());
@@ -284,6 +295,8 @@ impl Booking<'_> {
             return; // the rest of what it takes to be there is still to come, and nobody's books have it due before
         }
         let mut absence = None;
+        // Only messages from before the present connection can belong to an absence; all others skip the
+        // search.
         if stamp.sent_ns() < self.record.since_ns || self.record.is_away {
             match self.ledger.step.absences.due(self.record, stamp.sent_ns()) {
                 Due::Here => {}
@@ -325,6 +338,8 @@ impl Booking<'_> {
             Copy::InOrder => {}
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
+        // Recovered copies are in the account of absences alone: neither in `received` nor in the deliveries,
+        // whose times would be those of the absence.
         if let Some(absence) = absence {
             return self.recovered(absence, kind, sent_ns);
         }
@@ -363,6 +378,7 @@ impl Booking<'_> {
         let Ledger { step, meter, .. } = &mut *self.ledger;
         step.absences.recover(absence, sent_ns, self.now_ns);
         meter.last_arrival_ns = self.now_ns;
+        // A replay may come before the server confirms that the client is ready: it then took no time.
         let back_ns = if self.record.is_away { self.now_ns } else { self.record.since_ns };
         meter.figures.replay.record_ns(self.now_ns.saturating_sub(back_ns));
     }
@@ -374,6 +390,8 @@ impl Booking<'_> {
         self.ledger.meter.note(|| {
             let entry = Entry::new(kind, now_ns, client).bytes(bytes);
             let Some(number) = number else { return entry };
+            // As `Segment::number`, but a stamp from the network may hold any numbers: this must not
+            // overflow.
             let sender = stamp.client.wrapping_mul(workers.into()).wrapping_add(worker.into());
             entry.message(sender, number).latency(now_ns.saturating_sub(stamp.intended_ns))
         });
@@ -415,6 +433,8 @@ impl Booking<'_> {
             }
             self.ledger.freed.push((self.client, awaited));
         }
+        // Answers of one read share their times, so a histogram is updated once for a run of them and not for
+        // each.
         if (self.alike.service_ns, self.alike.rtt_ns) != (service_ns, rtt_ns) {
             self.finish();
             (self.alike.service_ns, self.alike.rtt_ns) = (service_ns, rtt_ns);

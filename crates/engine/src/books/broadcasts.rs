@@ -115,12 +115,14 @@ impl Broadcasts {
         if self.tally(worker, number).is_none() {
             self.open(origin, member.members, timed());
         }
+        // Asked before the bit is set, since for the copy in hand only others count.
         let reordered = self.saw_later(chain, number, member.place);
         let tally = self.tallies[usize::from(worker)][number as usize].as_mut().expect("opened above");
         if tally.has_come_to(member.place) {
             return (Copy::Duplicate, tally.timed);
         }
         tally.seen[member.place as usize / 64] |= 1 << (member.place % 64);
+        // Empty but where clients come back to long replays: the common copy pays for no look-up.
         if !self.highest.is_empty()
             && let Some(highest) = self.highest.get_mut(&(chain, member.place))
         {
@@ -132,6 +134,7 @@ impl Broadcasts {
             tally.received += 1;
             tally.last_ns = tally.last_ns.max(now_ns);
         }
+        // All bits are set: an empty vector says so from here on, and the bits serve the next broadcast.
         if tally.received + tally.besides == due {
             self.spare.push(std::mem::take(&mut tally.seen));
         }
@@ -154,6 +157,8 @@ impl Broadcasts {
         for &(_, worker, number) in said.into_iter().flat_map(|said| said.range((from_ns, 0, 0)..)) {
             let tally =
                 self.tallies[usize::from(worker)][number as usize].as_mut().expect("noted when opened");
+            // The copy keeps its bit, so that a second one is still a duplicate; only the account that it is
+            // in changes.
             if is_heard(worker, tally.client) && tally.has_come_to(place) {
                 tally.received -= 1;
                 tally.besides += 1;
@@ -204,6 +209,8 @@ impl Broadcasts {
         seen.clear();
         seen.resize(seats.div_ceil(64) as usize, 0);
         let chain = self.chains.entry(origin.chain()).or_default();
+        // Copies of several broadcasts may arrive in any order, so a tally may have to go in between two that
+        // exist.
         let (before, after) =
             (chain.range(..number).next_back().copied(), chain.range(number..).next().copied());
         chain.insert(number);
@@ -213,6 +220,7 @@ impl Broadcasts {
         }
         let of_worker = &mut self.tallies[by_worker];
         if of_worker.len() <= number as usize {
+            // Bounded: the caller has checked that the number is below `BROADCASTS_PER_WORKER_MAX`.
             of_worker.resize_with(number as usize + 1, || None);
         }
         of_worker[number as usize] =
@@ -226,6 +234,7 @@ impl Broadcasts {
     #[inline]
     fn saw_later(&mut self, chain: Chain, number: u32, place: u32) -> bool {
         let mut next = self.tally(chain.0, number).and_then(|tally| tally.next);
+        // The newest of its sender, as nearly every copy is: nothing later can have come.
         if next.is_none() {
             return false;
         }

@@ -23,6 +23,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
+    // Before the announcements are handed over below: those of visitors who were not let in become void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     count_unacknowledged(ledger, clients, acks);
@@ -30,6 +31,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
     let sent = ledger.sent();
     let step = &mut ledger.step;
+    // From here on every sequence number of the step counts as of an earlier one.
     step.is_settled = true;
     let (absences, recovered_by_age) = step.absences.finish();
     // An absence begins before it is noted.
@@ -88,6 +90,8 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
+    // With few messages a client may lack copies by chance; with several rooms nothing may have been said in
+    // its own.
     if sent.len() < DEAF_TO_MIN || !ledger.local_rooms.rooms().is_one() {
         return;
     }

@@ -49,6 +49,8 @@ impl Echoes {
 
     /// The number whose lower bits, those of `mask`, are these: of all such the nearest to what is due next.
     pub(crate) fn widen(&self, low: u32, mask: u32) -> u32 {
+        // The distance from `high`, taken as negative beyond half the range (serial number arithmetic, RFC
+        // 1982).
         let ahead = low.wrapping_sub(self.high) & mask;
         let nearest = if ahead <= mask / 2 { ahead } else { ahead.wrapping_sub(mask + 1) };
         self.high.wrapping_add(nearest)
@@ -61,6 +63,7 @@ impl Echoes {
         }
         if number >= self.high {
             if number > self.high {
+                // Bounded by what the client has sent: `number` is below `next`.
                 self.gaps.get_or_insert_default().extend(self.high..number);
             }
             self.high = number + 1;

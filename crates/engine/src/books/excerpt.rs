@@ -13,6 +13,7 @@ pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
         bytes = &bytes[head + 4..];
     }
     let mut said = Vec::new();
+    // Frames first: read as text, their binary heads would stand between the words.
     while let Some((payload, rest)) = text_frame(bytes) {
         said.push(String::from_utf8_lossy(payload));
         bytes = rest;
@@ -26,6 +27,7 @@ pub(crate) fn excerpt(mut bytes: &[u8]) -> String {
 
 /// The payload of a text frame, as far as it is there, and what follows.
 fn text_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    // FIN and opcode 1. A server does not mask (RFC 6455 §5.1), so the top bit of the length is clear.
     let (&[0x81, short], rest) = bytes.split_first_chunk()? else { return None };
     let (length, rest) = match short {
         ..126 => (u64::from(short), rest),

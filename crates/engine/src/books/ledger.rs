@@ -152,6 +152,7 @@ impl Ledger {
     /// may hear of that first, and send.
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
+        // Before the step's books are replaced: what was answered in it is nowhere else.
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order, self.has_leavers);
         if let Some(memberships) = &mut self.memberships {
@@ -166,6 +167,7 @@ impl Ledger {
         self.step.attendance = self.absences(present);
         self.step.senders = senders;
         self.step.terms = Some(terms);
+        // Slots freed by the step before are not of this load, whose pace begins with all of its own.
         self.freed.clear();
         self.meter.start_load(terms.begin_ns);
     }
@@ -232,6 +234,7 @@ impl Ledger {
             Workload::Echo => record.echoes.send(1),
             Workload::Broadcast => self.step.sent.len() as u32,
         };
+        // Booked before the bytes are written: the answer may arrive in the same turn. `take_back` undoes it.
         let stamp = Stamp::new(worker, client, self.step.seq(number), intended_ns, now_ns);
         let mut is_answered = true;
         if workload == Workload::Broadcast {
@@ -351,6 +354,8 @@ impl Ledger {
         }
         match fate {
             Fate::Sent { bytes } => {
+                // Copies are due by when a message was really sent: a client may have come while it waited
+                // for its connection.
                 if let Some(sent) = self.step.sent.get_mut(low as usize) {
                     sent.times.sent_ns = stamp.sent_ns();
                 }
@@ -398,6 +403,7 @@ impl Ledger {
 
     /// A message is waited for no longer.
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
+        // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
             self.give_up(client, stamp.intended_ns, now_ns);
         }
@@ -412,6 +418,8 @@ impl Ledger {
         }
         let (received, last_ns) = self.step.broadcasts.heard(self.segment.worker, 0)?;
         let local_kind = self.local_rooms.kind_of_rooms(self.kind_of(client, 0));
+        // Of this worker alone, which knows nothing of copies elsewhere; one receiver at least, or silence
+        // would prove nothing.
         let others = local_kind.members_here(local_kind.room(self.segment.number(client))) - 1;
         let is_unheeded = received >= others.max(1) && now_ns.saturating_sub(last_ns) > UNHEEDED_NS;
         (is_unheeded && self.step.sent.iter().all(|sent| !sent.acknowledged)).then_some(client)

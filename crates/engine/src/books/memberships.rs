@@ -147,6 +147,8 @@ impl Memberships {
         if self.visited & 1 << kind == 0 {
             return MembershipState::Inside;
         }
+        // From the latest stay back in time. Stays of one client do not overlap, so the first interval that
+        // begins before the message decides.
         let latest = self.latest(client, kind);
         let (mut membership, mut is_near) = (latest, false);
         while let Some(Membership { asked_ns, from_ns, until_ns, gone_ns, before, .. }) = membership {
@@ -156,6 +158,8 @@ impl Memberships {
                 _ if sent_ns >= *from_ns => return MembershipState::Inside,
                 _ if sent_ns >= *asked_ns => return MembershipState::Passing,
                 _ => {
+                    // Sent just before the visitor asked: the server may have handled the two in the other
+                    // order.
                     is_near |= sent_ns >= asked_ns.saturating_sub(OVERTAKE_NS);
                     membership = self.membership(*before);
                 }
@@ -191,6 +195,7 @@ impl Memberships {
     /// A client is not let in: by which number it was announced, if it waited for that.
     pub(crate) fn turn_away(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u32> {
         let membership = self.latest_mut(client, kind).filter(|membership| membership.is_waiting())?;
+        // A stay of no length: nothing was due, and what comes in the next moments is in passing, not leaked.
         membership.end(membership.asked_ns, now_ns);
         Some(membership.announced)
     }
@@ -223,6 +228,7 @@ impl Memberships {
             self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
         // So far behind the leave [`Membership::end`] has put it.
         let left_ns = membership.gone_ns - OVERTAKE_NS;
+        // Once confirmed, the server has no excuse to go on; only senders' clocks may differ.
         membership.gone_ns = now_ns + CLOCKS_NS;
         Some(left_ns)
     }

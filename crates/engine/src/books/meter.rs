@@ -284,6 +284,8 @@ impl Meter {
         };
         self.thread = thread;
         self.since_ns = now_ns;
+        // Packed here, on the worker: a delta crosses threads, processes and networks, mostly with empty
+        // buckets.
         let mut figures = std::mem::take(&mut self.figures).pack();
         figures.add_up_rooms();
         let says = self.says.iter_mut().map(|say| {

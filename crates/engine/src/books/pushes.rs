@@ -56,6 +56,7 @@ impl Pushes {
         let unix_ns = now_ns.wrapping_add(self.unix_minus_now_ns);
         let Some(latest) = self.of_client(client).get_mut(usize::from(pushed.kind)) else { return };
         let number = pushed.number.map_or(NO_NUMBER, PushNumber::get);
+        // Remembered before the load as well: the first gap of a step is measured from the push before it.
         let before = std::mem::replace(latest, Latest { at_ns: now_ns, number });
         if !is_counted {
             return;

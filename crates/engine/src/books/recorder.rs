@@ -63,6 +63,7 @@ impl Recorder {
 
     /// Notes an event with a word to it.
     pub(crate) fn add_detailed(&mut self, entry: Entry, detail: &'static str) {
+        // A handful of static names: a scan is quicker than a hash.
         let known = self.names.iter().position(|name| *name == detail);
         let place = known.unwrap_or_else(|| {
             self.names.push(detail);

@@ -9,6 +9,7 @@ use crate::messages::{Attendance, Departure, SentBroadcast};
 
 /// The sequence number of the step's message of this number.
 pub fn seq(step: u16, number: u32) -> u32 {
+    // The shift drops all but the lower ten bits of the step: numbers go round after 1,024 steps.
     u32::from(step) << NUMBER_BITS | number & NUMBER_MASK
 }
 

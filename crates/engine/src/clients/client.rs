@@ -67,6 +67,7 @@ impl LoadClient {
     /// Starts to connect.
     pub(crate) fn connect(&mut self, index: u32, now_ns: u64, shared: &mut Shared) -> Result<(), Cause> {
         self.attempt += 1;
+        // What is known of the client (its absences, its numbers, what it has been) outlasts its connections.
         let known = std::mem::take(&mut self.record);
         self.record = Record {
             state: State::Connecting,
@@ -118,6 +119,8 @@ impl LoadClient {
         let is_transport = matches!(cause, Cause::Net(_) | Cause::Tls(_) | Cause::Unread);
         let Shared { wire, output, segment, now_ns, .. } = shared;
         let io = &mut output.of(segment.number(token.client));
+        // A broken protocol is the server's doing on any stream; only a lost transport may be replaced (RFC
+        // 9112 §9.3.2).
         if is_transport && self.session.handle_lost(wire, *now_ns, token.stream, io) {
             ledger.meter.loss(cause, token.client, *now_ns, || cause.to_string());
             return self.flush(token.client, shared);
@@ -138,6 +141,8 @@ impl LoadClient {
     ) -> Result<bool, Cause> {
         let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
         if link.is_connecting {
+            // A socket that connects is writable once it is connected (connect(2), EINPROGRESS); until then
+            // nothing else counts.
             if !event.writable && !event.error {
                 return Ok(false);
             }
@@ -163,6 +168,7 @@ impl LoadClient {
             return Err(cause_of(&error));
         }
         link.is_connecting = false;
+        // Further streams of a session connect while it is open: only the first is part of the handshake.
         if self.record.state == State::Connecting {
             self.record.state = State::Opening;
             ledger.meter.figures.tcp.record_ns(shared.now_ns - self.record.since_ns);
@@ -226,10 +232,13 @@ impl LoadClient {
             let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
             let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
             let read = link.read(is_stamped, &mut shared.read[..bytes_max]);
+            // Asked while the socket is still there: the kernel's count goes with it.
             if matches!(read, Err(_) | Ok(Some((0, _)))) {
                 shared.silent_ns = link.silent_for_ns();
             }
             let Some((received, lag_ns)) = read? else { return Ok(false) };
+            // After each read and not once for a batch of events: what a busy loop comes to late must show
+            // that.
             shared.now_ns = clock::monotonic_ns();
             shared.lag_ns = lag_ns;
             if let Some(lag_ns) = lag_ns {
@@ -276,6 +285,7 @@ impl LoadClient {
                 Some((asked, _)) if was_handshaking && !is_handshaking => tls.check_agreed(asked),
                 _ => Ok(()),
             };
+            // Before a failure is returned: the peer is owed the alert that says why (RFC 8446 §6.2).
             link.write_tls(&mut shared.scratch)?;
             outcome.and(agreed.map_err(Cause::Tls))?;
             if is_handshaking {
@@ -363,6 +373,8 @@ impl LoadClient {
         }
         match end {
             Some(cause) => Err(cause),
+            // The server has closed without an answer to the goodbye. The client is gone either way, and this
+            // is not counted.
             None if input == Input::End && self.record.state == State::Closing => {
                 Err(Cause::Wire(wire::Failure::Eof))
             }
@@ -414,6 +426,8 @@ impl LoadClient {
         shared: &mut Shared,
     ) -> Result<(), Unsent> {
         let (workload, sender) = (shared.workload, shared.number(index));
+        // Figures get it once the write has succeeded: what the kernel refused is taken back, newest first,
+        // and counts as unsent.
         let mut staged = std::mem::take(&mut shared.staged);
         while shared.output.len() < WRITE_BYTES
             && let Some(intended_ns) = portion.next()
@@ -478,6 +492,8 @@ impl LoadClient {
         if portion.is_due_at(intended_ns)
             && let Some(each) = self.session.series_bytes(wire, kind)
         {
+            // One write at most, and no more numbers than follow before the lower bits, which stamps carry,
+            // wrap.
             let room = WRITE_BYTES.saturating_sub(before) / each;
             more = portion.take_alike(intended_ns, room.min(books::numbers_behind(number)));
         }
@@ -529,55 +545,6 @@ impl LoadClient {
         self.record.state = State::Closing;
         if self.flush(index, shared).is_err() || self.session.is_closed() {
             self.vacate();
-        }
-    }
-
-    /// Whether the server's kernel has given no sign of life: TCP is not connected, or believes so and has no answer to
-    /// what it sent, as with an accept queue that was full when the handshake's last packet came.
-    pub(crate) fn is_unanswered(&mut self) -> bool {
-        let socket = self.streams.get(0).and_then(|link| link.socket.as_ref());
-        match self.record.state {
-            State::Connecting => true,
-            State::Opening => {
-                socket.is_some_and(|socket| socket.unacknowledged_bytes().is_ok_and(|bytes| bytes > 0))
-            }
-            State::Vacant | State::Usable | State::Closing => false,
-        }
-    }
-
-    /// An attempt failed before the client was usable: returns the cause under which it is counted.
-    pub(crate) fn fail(
-        &mut self,
-        index: u32,
-        cause: Cause,
-        now_ns: u64,
-        ledger: &mut Ledger,
-        cfg: &wire::Config,
-    ) -> Cause {
-        // A wait for what the server withholds has a name of its own.
-        let cause = match (cause, self.session.withheld()) {
-            (Cause::ConnectTimeout, Some(failure)) => Cause::Wire(failure),
-            _ => cause,
-        };
-        ledger.handle_failure(index, &self.record, cause, now_ns, || self.waits_for(cfg));
-        self.vacate();
-        cause
-    }
-
-    /// The part of its opening that has not come yet.
-    fn waits_for(&self, cfg: &wire::Config) -> String {
-        match (self.record.state, self.session.opening_step(cfg)) {
-            (State::Connecting, _) => "TCP is not connected".into(),
-            _ if !self.session.is_open() => "the handshake has no answer".into(),
-            (_, Some(step)) => format!(
-                "the server accepted the connection, but the app has not come through its opening: it was at step {step} \
-                 of `open`, which the `join` of its rooms continues"
-            ),
-            (_, None) => {
-                "the server accepted the connection, but has not answered what the dialect opens with; \
-                          is the channel, topic or namespace right?"
-                    .into()
-            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows what phase a step is in, or what is to come. Whoever asks for something is told what came of it,
 //! and draws the conclusions.
 
+mod attempt;
 mod client;
 mod link;
 mod shared;
@@ -184,7 +185,9 @@ impl Clients {
         now_ns: u64,
     ) -> ConnectAttempt {
         let client = &mut self.all[index as usize];
+        // A newcomer, whoever had this place in an earlier step: its TLS session is a first one, too.
         client.record.was_usable = false;
+        // Read anew: `now_ns` is that of the turn, in which many connect one after the other.
         let mut begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
         if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
             if may_wait {
@@ -447,6 +450,7 @@ impl Clients {
                 ClosedConnection::Attempt
             }
             State::Usable => {
+                // Before `vacate`, which drops the session that this is taken from.
                 client.take_along(self.shared.resumes && self.ledger.step.is_flapping());
                 client.vacate();
                 if let Some(silent_ns) = self.shared.silent_ns.take().filter(|_| !client.record.is_slow) {
@@ -488,6 +492,8 @@ impl Clients {
         client.vacate();
         match cut {
             Cut::Silence => {
+                // The sockets stay open, because a close would send a FIN: the server has to find out by
+                // itself.
                 streams.silence();
                 // One link for each client: whoever is behind an older one learns that it is dead.
                 self.silent.insert(index, streams);
@@ -502,6 +508,8 @@ impl Clients {
         let mut struck = Vec::new();
         for (index, client) in (0..).zip(&mut self.all) {
             if client.record.state == State::Usable && takes(self.shared.number(index)) {
+                // Cookies outlast the connection, as in a browser; sessions are resumed by clients that flap
+                // alone.
                 client.take_along(false);
                 client.vacate();
                 self.ledger.handle_struck(index, &mut client.record, now_ns);

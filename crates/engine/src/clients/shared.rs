@@ -217,6 +217,8 @@ impl Shared {
     #[inline]
     pub(crate) fn is_next_read_stamped(&mut self) -> bool {
         self.unstamped_reads += 1;
+        // By count, for a busy loop; by time, for a quiet one, in which one read of 61 could be a minute
+        // apart.
         let is_stamped = self.unstamped_reads >= STAMPED_READ_EVERY
             || self.now_ns.saturating_sub(self.stamped_ns) > STAMPED_READ_NS_MAX;
         if is_stamped {

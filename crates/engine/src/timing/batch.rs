@@ -107,6 +107,8 @@ impl Batch {
         if let Some((first, others)) = self.due.split_first()
             && (pace.is_closed() || others.iter().any(|other| other.client == first.client))
         {
+            // By client, then by time (the order of the fields): one write for each client, its messages in
+            // the order in which they were due.
             self.due.sort_unstable();
             self.due.dedup_by(|next, before| {
                 let is_alike = (next.client, next.intended_ns) == (before.client, before.intended_ns);

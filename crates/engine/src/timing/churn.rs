@@ -27,6 +27,8 @@ impl Churn {
         (clients_of_all, clients): (u32, u32),
         (start_ns, end_ns): (u64, u64),
     ) -> Self {
+        // The rate is that of all clients. Workers take its moments in turn, so that the leaves of all
+        // together are evenly spaced.
         let rate = Schedule::constant(churn.share_per_s * f64::from(clients_of_all.max(1)));
         let pacer = Pacer::new(rate, u32::from(segment.worker), u32::from(segment.workers));
         Self { pacer, start_ns, end_ns, clients, begun: 0, next: 0 }

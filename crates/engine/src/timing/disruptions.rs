@@ -90,6 +90,7 @@ impl Disruptions {
         now_ns: u64,
         presence: impl Fn(u32) -> Presence,
     ) -> Option<ConnectionAction> {
+        // Only flapping resumes sessions, and so only it cares whether a client has heard anything yet.
         let is_usable = |client| presence(client) != Presence::Gone;
         let turn = match &mut self.kind {
             Kind::Storm(storm) => storm.poll(now_ns).then_some(ConnectionAction::Strike),
@@ -192,6 +193,7 @@ impl Disruptions {
 
     /// A client has said goodbye; `is_over`: and its connection has ended with that.
     pub(crate) fn handle_goodbye(&mut self, client: u32, is_over: bool, now_ns: u64) {
+        // Replaced by an earlier moment if the server answers the goodbye before (`handle_parted`).
         let wait_ns = if is_over { 0 } else { GOODBYE_NS_MAX };
         self.reconnects.handle_departure(client, now_ns + wait_ns);
     }

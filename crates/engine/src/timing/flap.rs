@@ -71,6 +71,7 @@ impl Flap {
     pub(crate) fn poll(&mut self, now_ns: u64, presence: impl Fn(u32) -> Presence) -> Option<(u32, Cut)> {
         while self.poll_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
             let Reverse((_, client, life)) = self.due.pop()?;
+            // An entry of a life that ended otherwise: the heap cannot take it out from its middle.
             if self.lives.get(&client) != Some(&life) {
                 continue;
             }

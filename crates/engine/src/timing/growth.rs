@@ -55,6 +55,7 @@ impl Growth {
         clients: VecDeque<u32>,
     ) -> Self {
         let stride = u32::from(segment.workers);
+        // The plan bounds the attempts of all workers together; each takes its part, and at least one.
         let under_way_max = connecting.parallel.div_ceil(stride).max(1);
         Self {
             waiting: clients,
@@ -112,6 +113,7 @@ impl Growth {
     pub(crate) fn handle_usable(&mut self, now_ns: u64) {
         self.handle_end();
         self.usable_ns = now_ns;
+        // `1 / window` for each success adds one for a whole window of them.
         self.window = (self.window + 1.0 / self.window).min(self.under_way_max.into());
     }
 
@@ -153,6 +155,7 @@ impl Growth {
     /// An attempt whose time is up: client and attempt. It may have ended long ago.
     pub(crate) fn poll_expired(&mut self, now_ns: u64) -> Option<(u32, u32)> {
         let &(client, attempt, deadline_ns) = self.deadlines.front()?;
+        // All attempts have the same timeout, so the queue is in the order of their deadlines.
         (deadline_ns <= now_ns).then(|| self.deadlines.pop_front())?;
         if self.is_hopeless(now_ns) {
             self.window = self.under_way_max.into();
@@ -187,6 +190,7 @@ impl Growth {
     /// Whether no client gets in, or none does any more.
     fn is_hopeless(&self, now_ns: u64) -> bool {
         let attempts = if self.usable_ns == 0 { 1 } else { 2 };
+        // 0 until a client gets in: it is then hopeless at the first timeout, before which nobody asks.
         self.usable_ns <= now_ns.saturating_sub(attempts * self.timeout_ns)
     }
 

@@ -94,6 +94,8 @@ impl Pace {
             Load::Storm(storm) => {
                 let duration_ns = storm.lead_ns + storm.duration_ns;
                 let Some(rate_per_s) = storm.rate_per_s.filter(|_| !clients.is_empty()) else {
+                    // A storm without a rate, or without senders here, still lasts: clients have to be
+                    // watched coming back.
                     return Self::Hold(start_ns + duration_ns);
                 };
                 let schedule = Schedule::constant(rate_per_s);
@@ -116,6 +118,7 @@ impl Pace {
                     Until::Samples(samples) => (part.share_by_slots(samples, concurrency), u64::MAX),
                     Until::Elapsed { duration_ns } => (u64::MAX, start_ns + duration_ns),
                 };
+                // No client to send through: over at once, instead of waiting for an answer that cannot come.
                 let remaining = if slots == 0 { 0 } else { remaining };
                 let rng = Rng::with_seed(seed);
                 Self::Closed(Closed {
@@ -224,6 +227,8 @@ impl Open {
     fn new(schedule: Schedule, duration_ns: u64, start_ns: u64, local: LocalSenders) -> Self {
         let LocalSenders { share, part, clients } = local;
         let pacer = Pacer::new(schedule.times(share), u32::from(part.worker), u32::from(part.workers));
+        // Counted beforehand, not by the clock: a loop that runs late still sends every message of its
+        // schedule.
         let total = if clients.is_empty() { 0 } else { pacer.count_before(duration_ns) };
         let next_ns = if total == 0 { u64::MAX } else { start_ns.saturating_add(pacer.due_ns(0)) };
         Self {
@@ -257,6 +262,8 @@ impl Open {
                 if place.is_none() && self.waits {
                     return Next::Wait;
                 }
+                // Nobody takes it: it is given to the one in turn all the same, so that it counts as due and
+                // unsent.
                 let place = place.unwrap_or(*turn % all);
                 *turn = place + 1;
                 place
@@ -283,6 +290,8 @@ impl Closed {
         }
         while self.free_slots > 0 && !self.idle.is_empty() {
             let (client, room) = self.draw(most);
+            // Idle entries of a client that takes none leave the lot until it returns (`handle_return`); else
+            // each round would draw them again.
             let messages = takes(client, room);
             self.absent.extend(iter::repeat_n(client, (room - messages) as usize));
             if messages > 0 {

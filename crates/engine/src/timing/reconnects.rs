@@ -67,6 +67,8 @@ impl Reconnects {
     /// `client` has no connection, and is to have another at `due_ns`.
     pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
         self.absent.insert(client, Absent { tries: 0, due_ns: Some(due_ns) });
+        // An earlier entry of the client stays in the heap; `poll` drops what is not the client's latest
+        // moment.
         self.due.push(Reverse((due_ns, client)));
     }
 

@@ -33,6 +33,7 @@ impl Renewal {
     /// How many of so many further messages a usable client's connection takes: those are counted.
     pub(crate) fn take(&self, client: u32, messages: u32) -> u32 {
         let taken = &self.clients[client as usize].taken;
+        // Cannot underflow: no more than the limit is ever taken.
         let messages = messages.min(self.limit - taken.get());
         taken.set(taken.get() + messages);
         messages
@@ -43,6 +44,7 @@ impl Renewal {
         let count = &mut self.clients[client as usize];
         let before = count.answered;
         count.answered += messages;
+        // Once, where the count passes the limit: answers may come several at a time, and late ones after it.
         if (before + 1..=count.answered).contains(&self.limit) {
             self.done.push(client);
         }

@@ -74,6 +74,8 @@ impl Visits {
         }
         self.places[client as usize] =
             RoundProgress { drawn: self.places[client as usize].drawn, ..RoundProgress::default() };
+        // A moment of its round, uniformly by time: a long wait is entered as often as it is long, as in a
+        // system that has run for ever.
         let mut begun = self.draw(client) * self.visit(client).round_ns_mean() as f64;
         let Visit { steps, stays } = self.visit(client).clone();
         let mut inside = stays;
@@ -87,6 +89,8 @@ impl Visits {
                         let wait_ns = self.draw_wait(client, ns_min, ns_max) as f64;
                         let place = &mut self.places[client as usize];
                         place.at = ((at + 1) % steps.len()) as u8;
+                        // The place was found with the mean wait; the rest of it is scaled to the wait that
+                        // is drawn.
                         place.left_ns = (wait_ns * (1.0 - begun / mean)) as u64;
                         break;
                     }
@@ -139,6 +143,7 @@ impl Visits {
             match steps[usize::from(place)] {
                 VisitStep::Wait { ns_min, ns_max } => {
                     let wait_ns = self.draw_wait(client, ns_min, ns_max);
+                    // From when it was due, not from now: a late loop must not stretch the stays.
                     self.go_on(client, at_ns + wait_ns);
                 }
                 VisitStep::Join(kind) => {

@@ -14,6 +14,7 @@ impl Worker {
     /// Begins to connect the clients that the step has more than there are.
     pub(super) fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
         (self.pace, self.disruptions) = (None, None);
+        // A token has 24 bits for the client, and an order from the network may ask for more.
         let share = self.segment.share(order.clients).min(CLIENTS_MAX);
         self.clients.keep_tls_sessions(if self.plan.resumes_tls(order.load) { share } else { 0 });
         let waiting = self.clients.start_step(order, share, now_ns);
@@ -52,6 +53,8 @@ impl Worker {
         if growth.is_over() {
             let lost = growth.lost();
             self.phase = Phase::Idle;
+            // The last measurements of the phase go before the report that ends it: the crew closes its books
+            // of the phase with that.
             self.reporter.report_all(&mut self.clients.ledger, now_ns);
             self.reporter.keep(ReportPhase::Loading, now_ns);
             let Ledger { usable, slow, .. } = self.clients.ledger;
@@ -74,6 +77,8 @@ impl Worker {
         };
         let (all, groups) = (local(&senders.all()), senders.groups().iter().map(local).collect());
         let senders = all.clients.clone();
+        // Worker and step in bits of their own, so that no two of them draw the same clients in the same
+        // order.
         let seed = self.plan.seed ^ u64::from(self.segment.worker) << 32 ^ u64::from(order.index);
         let mut pace = Pace::new(&order, all, groups, at_ns, seed);
         // In these loads clients are away, or outside, as a matter of course. In others an absent client
@@ -142,6 +147,8 @@ impl Worker {
             }
             let (room, is_open) = (self.clients.ledger.step.room(), !pace.is_closed());
             let takes = |client, messages| if self.clients.may_speak(client) { messages } else { 0 };
+            // What a connection still takes is counted as it is gathered: a client may be named several times
+            // in one batch.
             let next = match renewal {
                 None => self.batch.gather(pace, now_ns, room, takes),
                 Some(renewal) => {
@@ -167,6 +174,7 @@ impl Worker {
                     });
                     return self.start_draining(now_ns);
                 }
+                // A closed loop whose batch was full: around again, for what is still due.
                 None | Some(Next::Send { .. }) => {}
                 Some(Next::At(at_ns)) => return self.next_send_ns = Some(at_ns),
                 // All clients are gone, and none is expected back.
@@ -204,6 +212,7 @@ impl Worker {
             if let Some(publishers) = &mut self.publishers {
                 publishers.send(client, &mut portion, &mut self.clients, now_ns);
             }
+            // Away on purpose: nothing is asked of the server, so nothing can be held against it.
             if self.has_nobody_for(client) {
                 self.clients.ledger.handle_nobody_there(portion.count() as u64);
                 continue;
@@ -256,6 +265,8 @@ impl Worker {
 
     /// Closes the books of the step.
     pub(super) fn settle(&mut self, now_ns: u64) {
+        // Before the books are closed: an attempt that is under way has neither failed nor succeeded, and is
+        // counted as such.
         let dropped = self.clients.drop_attempts();
         let connecting = match &self.phase {
             // Those that wait for another try have not got in either.

@@ -48,6 +48,8 @@ impl Ledger {
     pub(crate) fn handle_usable(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         let taken_ns = now_ns - record.started_ns;
         self.meter.note(|| Entry::new(Kind::Handshake, now_ns, client).latency(taken_ns));
+        // `since_ns` still is the beginning of the handshake's last part; below it becomes the moment of
+        // readiness.
         self.meter.figures.ready.record_ns(now_ns - record.since_ns);
         self.meter.figures.handshake.record_ns(taken_ns);
         self.meter.counts.connected += 1;
@@ -103,6 +105,7 @@ impl Ledger {
             self.meter.loss(cause, client, now_ns, || cause.to_string());
         }
         self.handle_absence(client, record, None, now_ns);
+        // Before the answers are given up: that sets to 0 the count that is read here.
         self.handle_gone(record, workload);
         self.give_up_own(client, record, now_ns);
         if self.step.has_storm() {
@@ -117,6 +120,7 @@ impl Ledger {
             return;
         }
         let abandoned = &mut self.meter.abandoned;
+        // The crew drains until nothing is due. What nobody waits for must not keep it waiting.
         abandoned.answers += match workload {
             Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
             Workload::Broadcast if self.are_spoken_for => 0,
@@ -144,12 +148,16 @@ impl Ledger {
         }
         let (own, step) = (self.segment.number(client), &mut self.step);
         if !self.are_spoken_for {
+            // Only what may have been under way: an older message that the server has not answered is its to
+            // answer for.
             let latest = step.sent.iter_mut().rev().take_while(|sent| sent.times.sent_ns >= from_ns);
             for sent in latest.filter(|sent| sent.client == client && !sent.acknowledged) {
                 sent.times.is_cut_off = true;
             }
         }
         step.absences.begin(own, record, cut, had, now_ns);
+        // Absent since `from_ns`, not since now: copies of what was under way are in the account of the
+        // absence.
         self.handle_unusable(client, record, from_ns);
     }
 

@@ -66,6 +66,7 @@ impl Ledger {
         else {
             return false;
         };
+        // A server may or may not tell a newcomer of itself; neither is due.
         if newcomer == own {
             return true;
         }
@@ -78,6 +79,7 @@ impl Ledger {
         else {
             return membership_state != MembershipState::Outside;
         };
+        // Announced before the load, or beyond the numbers that a stamp has: heard, and in nobody's account.
         let Some(number) = number else { return true };
         let member = local_kind.member(client, room);
         let Stamp { worker, client, .. } = stamp;
