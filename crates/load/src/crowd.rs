@@ -30,6 +30,8 @@ impl Slow {
 
     /// The bytes a slow client reads at once, and how long it waits after that (ns).
     pub fn sip(&self) -> (usize, u64) {
+        // One byte at least; the pause is then what makes up the rate, so that 3 bytes/s are a byte each
+        // third of a second.
         let bytes = (self.bytes_per_s / SIPS_PER_S).clamp(1, SIP_BYTES_MAX);
         (bytes as usize, bytes * 1_000_000_000 / self.bytes_per_s.max(1))
     }
@@ -44,6 +46,8 @@ pub struct Churn {
 
 /// Whether `client` is one of those that a share of all clients is: of the first n there are ⌊n·share⌋.
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
+    // Without a draw: who is picked follows from the number alone, so every worker and the coordinator agree
+    // on it.
     let before = (f64::from(client) * share).floor();
     (f64::from(client + 1) * share).floor() > before
 }

@@ -37,6 +37,8 @@ impl Pacer {
     ///
     /// Computed from `k`, never by adding up gaps, so that rounding cannot drift.
     pub fn due_ns(&self, k: u64) -> u64 {
+        // Workers take the schedule's messages in turn, so all of them together send at its rate at every
+        // moment.
         self.schedule.due_ns(k as f64 * f64::from(self.stride) + f64::from(self.offset))
     }
 

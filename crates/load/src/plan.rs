@@ -83,6 +83,8 @@ impl Plan {
             login_servers: Vec::new(),
             client_spec: ClientSpec { people, ..client_spec.clone() },
             rooms: Arc::default(),
+            // A publisher is none of the clients: it neither reads slowly nor loses its connection on
+            // purpose.
             slow: None,
             flap: None,
             messages_per_connection: None,
@@ -99,6 +101,7 @@ impl Plan {
         else {
             return self.clone();
         };
+        // A run of neighbours: agents and processes get their workers side by side.
         let own = first.worker..last.worker.saturating_add(1);
         let rows = self.client_spec.people.rows.share(own, first.workers, clients_max);
         let people = Arc::new(self.client_spec.people.with_rows(rows));

@@ -109,6 +109,7 @@ impl Schedule {
         let (mut left, mut start_ns) = (number, 0);
         for piece in self.pieces() {
             let whole = piece.messages_until(piece.duration_ns);
+            // Piece by piece, as the integral is: the number is what is left of it behind the pieces before.
             if left < whole {
                 return start_ns + piece.due_ns(left);
             }
@@ -128,6 +129,7 @@ impl Piece {
     /// The integral of a straight line: a·t + (b − a)·t²/2D.
     fn messages_until(&self, t_ns: u64) -> f64 {
         let (t, d) = (t_ns as f64 / NS_PER_S, self.duration_ns as f64 / NS_PER_S);
+        // A piece of no length (a jump) is asked for 0 only, and has no slope.
         let slope = if t_ns == 0 { 0.0 } else { (self.to_per_s - self.from_per_s) / d };
         (self.from_per_s + slope * t / 2.0) * t
     }
@@ -139,6 +141,8 @@ impl Piece {
         }
         let a = self.from_per_s;
         let slope = (self.to_per_s - a) * NS_PER_S / self.duration_ns as f64;
+        // The root of a·t + slope·t²/2 = number as 2n/(a + √…): (√… − a)/slope would cancel, and divide by 0
+        // on a flat piece.
         let root = (a * a + 2.0 * slope * number).max(0.0).sqrt();
         (2.0 * number * NS_PER_S / (a + root)) as u64
     }

@@ -30,6 +30,7 @@ impl Segment {
         let first =
             (0..self.worker).map(|worker| u64::from(Self { worker, ..*self }.share(slots))).sum::<u64>();
         let last = first + u64::from(self.share(slots));
+        // Shares are differences of rounded partial sums, so they add up to `samples` exactly.
         let cut = |slot: u64| samples * slot / u64::from(slots.max(1));
         cut(last) - cut(first)
     }

@@ -79,6 +79,8 @@ impl Senders {
     pub fn parts(&self, clients: u32, workers: u16) -> Vec<Option<Segment>> {
         let (mut has_one, mut without) = (vec![false; usize::from(workers)], workers);
         for client in (0..clients).filter(|&client| self.sends(client)) {
+            // Workers have the clients by turns (`Segment::number`), so the first few of a large step show a
+            // sender for each.
             let worker = &mut has_one[client as usize % usize::from(workers)];
             without -= u16::from(!std::mem::replace(worker, true));
             if without == 0 {

@@ -13,6 +13,8 @@ pub(crate) fn spread(min: u32, max: u32) -> Vec<u32> {
     let steps = span.min(SIZES_MAX - 1).min(room.max(1));
     let size = |step: usize| min + (span * step).checked_div(steps).unwrap_or(0) as u32;
     let mut order: Vec<usize> = (0..=steps).collect();
+    // By the fractions of the multiples of the golden ratio (a Weyl sequence): in any stretch of the order,
+    // sizes are spread over the whole range.
     order.sort_by(|&a, &b| {
         let place = |step: usize| (step as f64 * SCATTER).fract();
         place(a).total_cmp(&place(b))

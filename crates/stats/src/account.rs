@@ -106,6 +106,7 @@ impl Account {
 
     /// The share of the time before messages were sent for which they waited for a connection that others held.
     pub fn waiting_share(&self) -> f64 {
+        // What the generator came to too late is its own, not the pool's.
         let waited_ns = self.waited_ns.saturating_sub(self.waited_late_ns);
         (waited_ns as f64 / self.from(0).unsent_ns.max(1) as f64).min(1.0)
     }
@@ -124,6 +125,8 @@ impl Account {
 #[inline]
 fn class(ns: u64) -> usize {
     let octave = ns.max(1).ilog2();
+    // The highest bit is shifted out, in two steps because one by 64 would overflow; the next two bits are
+    // the quarter.
     let quarter = (ns << (63 - octave) << 1) >> (64 - CLASSES_PER_OCTAVE_BITS);
     ((octave << CLASSES_PER_OCTAVE_BITS) as usize) + if ns == 0 { 0 } else { quarter as usize }
 }

@@ -122,6 +122,7 @@ impl Search {
 
     fn narrow(&self, below: u64, above: u64) -> Phase {
         let gap = above - below;
+        // A gap of one client cannot be halved, whatever share of a small number it is.
         if gap > 1 && gap as f64 > self.config.tolerance * above as f64 {
             Phase::Bisect { below, above }
         } else {
@@ -134,6 +135,7 @@ impl Search {
         if self.lacking(below, above).is_some() {
             return Phase::Repeat { below, above, moves };
         }
+        // Doubled with each move: an end that is wrong by far is left in a few steps, not inch by inch.
         let gap = (above - below) << moves;
         let most = |clients, pass: fn(&Level) -> bool| self.level(clients).is_some_and(pass);
         let may_move = moves < MOVES_MAX;

@@ -196,6 +196,7 @@ pub fn single(a: Single<'_>, b: Single<'_>, better: Better, kind: Kind) -> Optio
 
 impl Comparison {
     fn new((a, b): (f64, f64), difference: Interval, better: Better, spread: Option<Spread>) -> Self {
+        // Through logarithms and back, the bounds may miss the difference by a few units in the last place.
         let rounding = 1e-9 * a.abs().max(b.abs());
         assert!(
             difference.low <= b - a + rounding && b - a - rounding <= difference.high,
@@ -239,6 +240,8 @@ impl Comparison {
         let is_more = (toward == Change::Faster) == (self.better == Better::Higher);
         let (Interval { low, high }, by) = (self.difference, self.b - self.a);
         let (low, high, by) = if is_more { (low, high, by) } else { (-high, -low, -by) };
+        // Broken by the estimate, certain of the direction; kept only by the whole interval. Between the two
+        // nobody can tell.
         if low > 0.0 && by >= share * self.a.abs() {
             Ruling::Broken
         } else if high <= 0.0 || high < margin(share) * self.a.abs() {
@@ -258,6 +261,8 @@ impl Comparison {
         };
         let reaches = |n: u32| {
             let n = f64::from(n);
+            // 2n − 2: with as many repeats of either side, and variances alike, Welch's degrees of freedom
+            // are those of the pooled test.
             let widths = student::t(COMPARISON_CONFIDENCE, 2.0 * n - 2.0) + POWER_DEVIATES;
             widths * (spread.variance / n).sqrt() + spread.finest <= wanted
         };

@@ -99,10 +99,14 @@ pub fn growth(points: &[(f64, f64)], page_bytes: f64, before: Before) -> Growth 
         return if rise(&connected) < page_bytes { Growth::Unseen } else { Growth::Reused };
     };
     let (low, high) = new.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (p.0.min(low), p.0.max(high)));
+    // Readings are whole pages: over all connections the slope is uncertain by one, however well the points
+    // lie on a line.
     let finest = page_bytes / (high - low);
     if fit.slope < finest {
         return Growth::Unseen;
     }
+    // The standard error is what is kept, so the page is turned into one by the factor that makes it the ±
+    // again.
     let per_se = student::t(CONFIDENCE, fit.points as f64 - 2.0);
     Growth::Seen(Line { slope_se: fit.slope_se.max(finest / per_se), ..fit })
 }

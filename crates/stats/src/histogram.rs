@@ -169,6 +169,7 @@ impl Histogram {
         if self.is_empty() {
             return 0;
         }
+        // A bucket's upper edge may lie beyond the largest sample, which is known exactly.
         (self.buckets.value_us(rank(self.count(), q)) * 1_000).clamp(self.min_ns, self.max_ns)
     }
 

@@ -14,6 +14,8 @@ pub fn tau(values: &[(f64, f64)]) -> Option<f64> {
             apart_in_second += second * second;
         }
     }
+    // τ-b divides by the pairs that each order tells apart, so that ties count for neither agreement nor its
+    // opposite.
     let both = (apart_in_first * apart_in_second).sqrt();
     (both > 0.0).then(|| agree / both)
 }

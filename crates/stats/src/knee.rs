@@ -18,6 +18,7 @@ pub fn knee(points: &[(f64, f64)]) -> Option<Knee> {
     let mut curve = points.to_vec();
     curve.retain(|p| p.0.is_finite() && p.1.is_finite());
     curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // One point for each load: the least number of points and the threshold are of distinct loads.
     curve.dedup_by_key(|p| p.0);
     if curve.len() < 5 {
         return None;
@@ -49,6 +50,7 @@ fn distance_below_diagonal(curve: &[(f64, f64)]) -> Option<Vec<f64>> {
 fn first_confirmed_peak(distance: &[f64], drop: f64) -> Option<usize> {
     let mut peak = 0;
     for (i, &d) in distance.iter().enumerate() {
+        // `>=`: on a plateau the last point is the knee, behind which the curve falls.
         if d >= distance[peak] {
             peak = i;
         } else if distance[peak] > 0.0 && d < distance[peak] - drop {

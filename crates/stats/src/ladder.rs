@@ -69,6 +69,7 @@ impl From<&Histogram> for Ladder {
             }
             *rungs.last_mut().expect("one at the least") += samples;
         }
+        // All rungs, also those above the last sample: both formats have a count for every bound, each time.
         rungs.resize(bounds_ns().count() + 1, 0);
         Self { rungs, sum_ns: histogram.sum_ns() }
     }

@@ -85,6 +85,7 @@ impl Share {
         }
         let [wholes, parts, products] =
             [self.whole_squares, self.part_squares, self.products].map(|sum| sum as f64);
+        // Σ(part − value·whole)², multiplied out, so that sums are enough and no list of units is kept.
         let residuals = (parts - 2.0 * value * products + value * value * wholes).max(0.0);
         let deviation = (residuals * n / (n - 1.0)).sqrt() / self.whole as f64;
         let half_width = student::t(CONFIDENCE, n - 1.0) * deviation;

@@ -22,6 +22,7 @@ impl Even {
     #[inline]
     pub(super) fn here(self, segment: Segment, room: u32, here: u32) -> Range<u32> {
         let (worker, workers) = (u64::from(segment.worker), u64::from(segment.workers));
+        // The inverse of `Segment::number`: how many clients of this worker have a number below that one.
         let before = |number: u64| number.saturating_sub(worker).div_ceil(workers).min(here.into()) as u32;
         let numbers = self.numbers(room);
         before(numbers.start)..before(numbers.end)

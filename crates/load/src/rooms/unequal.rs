@@ -28,8 +28,12 @@ impl UnequalRooms {
         for client in self.places.len() as u32..here {
             let room = layout.room(segment.number(client)) as usize;
             self.places.push(self.here[room]);
+            // Places are given for good: a tally's bits refer to them, and clients of earlier steps keep
+            // theirs.
             self.here[room] += 1;
         }
+        // A step of fewer clients, as in a search: counted anew, because which rooms lose members follows
+        // from no arithmetic.
         if clients < self.counted {
             self.all.fill(0);
             self.counted = 0;

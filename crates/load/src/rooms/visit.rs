@@ -44,6 +44,7 @@ impl Visit {
         self.steps.len() <= Self::STEPS_MAX
             && self.steps.iter().all(is_step)
             && (self.steps.is_empty() || self.round_ns_min() >= Self::ROUND_NS_MIN)
+            // No bit beyond the kinds that there are: the plan may have come over a network.
             && self.stays.checked_shr(kinds as u32).unwrap_or(0) == 0
             && self.first_wrong().is_none()
     }
@@ -58,6 +59,7 @@ impl Visit {
                 VisitStep::Leave(kind) => (1 << kind, false),
                 VisitStep::Wait { .. } => continue,
             };
+            // A room where they stay is joined once, outside of the round.
             if (inside & bit != 0) == is_join || self.stays & bit != 0 {
                 return Some(place);
             }
@@ -85,6 +87,8 @@ impl Visit {
             match *step {
                 VisitStep::Join(kind) => inside |= 1 << kind,
                 VisitStep::Leave(kind) => inside &= !(1 << kind),
+                // Only a wait takes time: rooms that are joined and left at one moment are no place to speak
+                // in.
                 VisitStep::Wait { ns_max, .. } => is_in |= ns_max > 0 && inside & kinds == kinds,
             }
         }
@@ -105,6 +109,7 @@ impl Visit {
 impl VisitStep {
     /// How long it takes on average.
     pub fn wait_ns_mean(&self) -> u64 {
+        // Halved first, so that the sum cannot overflow.
         if let VisitStep::Wait { ns_min, ns_max } = *self { ns_min / 2 + ns_max / 2 } else { 0 }
     }
 }

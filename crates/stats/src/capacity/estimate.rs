@@ -49,6 +49,8 @@ pub enum Inconclusive {
 impl Capacity {
     /// Why it cannot be told from these measurements; `None`: it can.
     pub fn doubt(&self) -> Option<Inconclusive> {
+        // Of a handful of clients a factor of two is a client or two, which no number of measurements tells
+        // apart.
         let is_wide = self.high > WIDTH_MAX * self.low && self.high - self.low > CLIENTS_APART_MIN;
         let wide = (is_wide && !self.at_least).then_some(Inconclusive::Wide);
         wide.or(self.contradicted_by.map(Inconclusive::Contradicted))
@@ -62,6 +64,8 @@ impl Capacity {
     /// The level outside the interval that contradicts it, the highest first.
     pub(super) fn contradicted(self, levels: &[Level]) -> Self {
         let contradicts = |&&Level { clients, passed, failed }: &&Level| {
+            // Near the bounds one measurement may be luck, and most have to disagree; far outside, one is
+            // enough.
             let far_above = clients > self.high.saturating_mul(FAR) && passed > 0;
             let far_below = clients.saturating_mul(FAR) < self.low && failed > 0;
             let above = clients > self.high && passed > failed;
@@ -114,14 +118,17 @@ fn posterior(levels: &[Level], below: f64, above: f64) -> Vec<(f64, f64)> {
     let (middle, gap) = ((below + above) / 2.0, above - below);
     let reach = (20.0 * gap).max(above / 2.0);
     let softest = (4.0 * gap).max(above / 4.0);
+    // Points in a geometric series, which is what makes the prior flat in ln s.
     let softness =
         |j: usize| (gap / 8.0) * (softest * 8.0 / gap).powf(j as f64 / (SOFTNESS_POINTS - 1) as f64);
     // Points lie dense in the gap and sparse far from it: c = middle + gap·sinh(u), and dc = gap·cosh(u)·du.
+    // The range reaches 20 gaps to either side: a soft limit may lie far outside of the last two levels.
     let edge = (reach / gap).asinh();
     let step = 2.0 * edge / (CAPACITY_POINTS - 1) as f64;
     let places =
         (0..CAPACITY_POINTS).map(|i| -edge + step * i as f64).map(|u| (middle + gap * u.sinh(), u.cosh()));
     let logs: Vec<(f64, f64, Vec<f64>)> = places
+        // The substitution is symmetric about the middle; fewer than no clients is no capacity.
         .filter(|&(c, _)| c >= 0.0)
         .map(|(c, width)| {
             let fits = (0..SOFTNESS_POINTS).map(|j| log_likelihood(levels, c, softness(j))).collect();

@@ -56,6 +56,8 @@ impl Histogram {
     /// # Errors
     /// Not base64, not V2, damaged, or of another range or precision.
     pub fn from_base64(text: &str) -> Result<Self, DecodeError> {
+        // Base64 takes 4 characters for 3 bytes, and pads to 4. Anything longer is refused before it is
+        // decoded.
         if text.len() > ENCODED_BYTES_MAX * 4 / 3 + 4 {
             return Err(DecodeError::Format);
         }
@@ -94,6 +96,7 @@ impl Histogram {
         }
         let n = self.count() as f64;
         self.sum_ns = (mean_ns * n).round() as u128;
+        // σ² = E[x²] − mean², the other way round.
         self.square_sum_ns = ((mean_ns * mean_ns + sd_ns * sd_ns) * n).round() as u128;
         (self.min_ns, self.max_ns) = (min_ns, max_ns);
         Ok(self)
@@ -124,6 +127,7 @@ struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
+        // With zlib's header, as the format's other readers expect it.
         let compress = Compress::new(Compression::default(), true);
         Self { dense: Buckets::None, serializer: V2Serializer::new(), plain: Vec::new(), compress }
     }
@@ -206,6 +210,7 @@ fn pairs_from_v2(bytes: &[u8]) -> Result<(Pairs, u64), DecodeError> {
         return Err(DecodeError::Bounds);
     }
     let (edges, mut counts) = (Buckets::edges_us(), &bytes[V2_HEADER_BYTES..]);
+    // Sums saturate: the bytes may claim any counts, and only the totals are checked below.
     let (mut bucket, mut samples, mut pairs) = (0usize, 0u64, Vec::new());
     while !counts.is_empty() {
         let count = zigzag_leb128(&mut counts)?;
@@ -240,5 +245,6 @@ fn zigzag_leb128(bytes: &mut &[u8]) -> Result<i64, DecodeError> {
             break;
         }
     }
+    // ZigZag: the sign is in the lowest bit, so that small negative numbers are short, too.
     Ok((number >> 1) as i64 ^ -((number & 1) as i64))
 }
