@@ -50,6 +50,8 @@ impl Cgroup {
 fn read_from(mount: &Path, groups: &str) -> Cgroup {
     let (memory, tasks) = (Some("memory"), Some("pids"));
     Cgroup {
+        // Version 1 first: on a hybrid system the controllers are still there, and version 2's tree has none
+        // of them.
         memory: tightest(mount, groups, memory, "memory.limit_in_bytes", "memory.usage_in_bytes")
             .or_else(|| tightest(mount, groups, None, "memory.max", "memory.current")),
         tasks: tightest(mount, groups, tasks, "pids.max", "pids.current")
@@ -76,6 +78,7 @@ fn tightest(
 fn groups_above(mount: &Path, groups: &str, controller: Option<&str>) -> Vec<PathBuf> {
     let root = match controller {
         Some(name) => mount.join(name),
+        // Where systemd mounts version 2 beside version 1 (hybrid mode).
         None if mount.join("unified").is_dir() => mount.join("unified"),
         None => mount.to_owned(),
     };

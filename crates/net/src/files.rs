@@ -66,6 +66,7 @@ pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Rea
 /// The file is of another length: somebody else has written to it.
 pub fn replace_end(path: &Path, at: u64, length: u64, contents: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
+    // NOFOLLOW: a link that has taken the place of the file is somebody else's doing.
     let file = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
     if file.metadata()?.len() != length || at > length {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed by somebody else"));
@@ -90,6 +91,7 @@ fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()
         // Half a file is of no use to anybody; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
     }
+    // A rename is on the disk only with its directory (fsync(2)).
     written.and_then(|()| sync_directory(path))
 }
 

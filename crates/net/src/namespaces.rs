@@ -45,6 +45,7 @@ impl OwnMounts {
     pub fn freeze_but(&self, writable: &[PathBuf]) -> io::Result<bool> {
         let folders: Vec<&Path> =
             writable.iter().map(PathBuf::as_path).filter(|path| path.is_dir()).collect();
+        // Each is made a mount of its own first, for only a mount can be read-only or not.
         let bound = folders.iter().try_for_each(|folder| sys::bind(folder));
         if bound.and_then(|()| sys::set_read_only(Path::new("/"), true)).is_err() {
             return Ok(false);

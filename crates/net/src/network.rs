@@ -95,6 +95,7 @@ impl Link {
     pub fn percent_since(&self, before: &Link, wall_ns: u64) -> Option<f64> {
         let received = self.received_bytes.saturating_sub(before.received_bytes);
         let sent = self.sent_bytes.saturating_sub(before.sent_bytes);
+        // Links are full duplex: the busier direction is the one that can be full.
         let bits = 8.0 * received.max(sent) as f64;
         let possible = self.bits_per_s.filter(|_| wall_ns > 0)? as f64 * wall_ns as f64 / 1e9;
         Some(100.0 * bits / possible)

@@ -39,6 +39,8 @@ pub fn write_within(to: impl AsFd, bytes: &[u8], within: Duration) -> io::Result
             Err(Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
         }
+        // The descriptor may be blocking, and stays as the user's shell has made it: a longer write could
+        // wait in the kernel beyond the deadline.
         let end = bytes.len().min(written + AT_ONCE_BYTES);
         match rustix::io::write(&to, &bytes[written..end]) {
             Ok(count) => written += count,
@@ -62,6 +64,7 @@ pub fn open_named(path: &Path, within: Duration, is_over: impl Fn() -> bool) -> 
     loop {
         match OpenOptions::new().write(true).custom_flags(nonblocking).open(path) {
             Ok(file) => {
+                // Non-blocking only for the open, which otherwise waits for a reader (fifo(7)).
                 rustix::io::ioctl_fionbio(&file, false)?;
                 return Ok(Some(file.into()));
             }

@@ -36,6 +36,7 @@ fn keep(kept: CapabilitySet) -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     let CapabilitySets { effective, permitted, .. } = rustix::thread::capabilities(None)?;
     let (effective, permitted) = (effective & kept, permitted & kept);
+    // The ambient set cannot exceed it: nothing passes to another program that way (capabilities(7)).
     let inheritable = CapabilitySet::empty();
     rustix::thread::set_capabilities(None, CapabilitySets { effective, permitted, inheritable })?;
     Ok(())

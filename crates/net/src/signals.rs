@@ -93,6 +93,7 @@ pub fn kill_with_parent(command: &mut Command) -> &mut Command {
 pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
     let parent = getppid();
     set_parent_process_death_signal(Some(signal))?;
+    // The parent may have ended between the two calls, and then no signal would ever come.
     if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
 }
 

@@ -219,6 +219,8 @@ impl RecordBuffers {
             records.extend_from_slice(ciphertext);
             let used = self.process(side, &mut records, plain, Saying::Nothing)?;
             match used {
+                // Nothing of it could be used: kept as it is, without a copy for each of the packets that a
+                // record arrives in.
                 0 => self.partial = records,
                 _ => self.keep(&records[used..]),
             }
@@ -236,6 +238,8 @@ impl RecordBuffers {
     fn say<S: Side>(&mut self, side: &mut S, saying: Saying<'_>, out: &mut Vec<u8>) {
         // Its room is given back: an idle connection would keep that of its handshake.
         out.append(&mut std::mem::take(&mut self.output));
+        // What TLS has to say is appended in place: the caller's buffer takes the place of `output` for the
+        // call.
         std::mem::swap(out, &mut self.output);
         let mut records = std::mem::take(&mut self.partial);
         // What is wrong with what arrived was told when it arrived.

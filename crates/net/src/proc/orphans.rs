@@ -54,6 +54,7 @@ pub fn kill_descendants() -> io::Result<()> {
             // It may have ended by itself since.
             let _ = kill_process(pid, Signal::KILL);
         }
+        // The killed have to end before their children come to this process, where the next round finds them.
         std::thread::sleep(KILL_INTERVAL);
     }
     Ok(())

@@ -61,6 +61,7 @@ impl Programs {
     pub fn since(&self, before: &Programs, not: &[u32]) -> Vec<ProgramCpu> {
         let left_out: HashSet<u32> = self.trees(not).union(&before.trees(not)).copied().collect();
         let known = |pid: &u32, process: &Process| {
+            // The start time tells a process from another that has been given its number since.
             before.processes.get(pid).filter(|was| was.stat.start_ticks == process.stat.start_ticks)
         };
         let mut owed: HashMap<u32, u64> = HashMap::new();
@@ -69,6 +70,8 @@ impl Programs {
                 // What is not counted leaves nothing behind with its parent either.
                 let ticks =
                     if left_out.contains(pid) { u64::MAX } else { was.own_ticks() + was.children_ticks() };
+                // Its time comes up again in the `cutime` of whoever waits for it, of which only what is new
+                // counts.
                 let debt = owed.entry(self.heir_of(was, before)).or_default();
                 *debt = debt.saturating_add(ticks);
             }

@@ -96,6 +96,7 @@ fn found<P: PartialEq>(all: &Processes, listening: &[u32], program: impl Fn(u32)
         all.above(pid).into_iter().take_while(is_of_it).last().unwrap_or(pid)
     };
     let heads: Vec<u32> = listening.iter().map(|pid| head_of(*pid)).collect();
+    // Above the heads, not above the listeners: a head is part of the server, what started it is not.
     let starters: BTreeSet<u32> = heads.iter().flat_map(|head| all.above(*head)).collect();
     let not_ours: BTreeSet<u32> = ours.iter().filter_map(|pid| all.group(*pid)).collect();
     let groups: BTreeSet<u32> = listening.iter().filter_map(|pid| all.group(*pid)).collect();

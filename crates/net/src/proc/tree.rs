@@ -123,6 +123,7 @@ impl Thread {
     /// with a thread per client have thousands of those.
     fn read(reader: &mut Reader, pid: u32, tid: u32, last: Thread) -> io::Result<Option<Self>> {
         let Some((run_ns, wait_ns)) = reader.schedstat(pid, tid)? else { return Ok(None) };
+        // 0 is also what kernels without schedstats say of every thread.
         if run_ns == last.run_ns && run_ns > 0 {
             return Ok(Some(last));
         }
@@ -188,6 +189,7 @@ impl ProcessTree {
                 format!("all of {:?} has ended", self.roots),
             ));
         }
+        // Before the live ones are counted: it compares their `cutime` with that of the sample before.
         self.count_ended(&readings);
         let totals = std::mem::take(&mut self.totals);
         self.totals = Usage {
@@ -228,6 +230,7 @@ impl ProcessTree {
         for (pid, stat) in processes::stats(&mut self.reader)? {
             let followed = match self.processes.get(&pid) {
                 Some(known) => known.stat.start_ticks == stat.start_ticks,
+                // Only in the first sample: later, a root's number may be another process's.
                 None => self.roots.contains(&pid) && !self.sampled,
             };
             if followed {
@@ -261,6 +264,8 @@ impl ProcessTree {
         for process in ended.values() {
             let mut parent = process.stat.parent;
             while let Some(ended) = ended.get(&parent) {
+                // A whole branch may have ended between two samples: its time goes to the first ancestor that
+                // lives.
                 parent = ended.stat.parent;
             }
             if let Some(parent) = alive.get_mut(&parent) {
@@ -302,6 +307,7 @@ impl ProcessTree {
         let page_bytes = rustix::param::page_size() as u64;
         self.totals.rss_bytes += resident_pages * page_bytes;
         self.totals.file_bytes += file_pages * page_bytes;
+        // Of one process that may not be looked into, the sum is not known.
         self.totals.fds = self.totals.fds.zip(fds).map(|(sum, fds)| sum + fds);
         self.totals.processes += 1;
         self.totals.threads += tids;

@@ -73,6 +73,7 @@ impl Reservation {
 
 fn bind_tcp(local: &SocketAddr, reuseport: bool) -> io::Result<Socket> {
     let socket = Socket::tcp(local)?;
+    // Connections of an earlier listener in TIME_WAIT would keep the port for a minute (socket(7)).
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_socket_reuseport(&socket, reuseport)?;
     // Accepted sockets inherit it, which saves a system call each.

@@ -41,6 +41,8 @@ fn connect_with(addr: &Addr, local: Option<IpAddr>, recv_bytes: Option<usize>) -
         Addr::Inet(remote) => {
             let socket = Socket::tcp(remote)?;
             sockopt::set_tcp_nodelay(&socket.fd, true)?;
+            // Before the connect: the window's scale is told with the SYN and cannot change later (tcp(7),
+            // RFC 7323 §2.2).
             narrowed(&socket)?;
             if let Some(ip) = local {
                 sys::set_bind_address_no_port(socket.as_fd())?;

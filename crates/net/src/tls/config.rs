@@ -48,6 +48,8 @@ impl ClientTls {
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
         let trust = Arc::new(Trust::of(options, provider)?);
+        // rustls calls any verifier of one's own dangerous; `Trust` asks webpki all the same, and adds one
+        // exception.
         let builder = builder.dangerous().with_custom_certificate_verifier(trust);
         let mut config = match &options.identity {
             Some((chain, key)) => {

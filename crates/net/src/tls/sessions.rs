@@ -63,6 +63,7 @@ pub(super) struct SessionStore {
 
 impl SessionStore {
     fn take<T>(&self, of: impl FnOnce(&mut Kept) -> Option<T>) -> Option<T> {
+        // A newcomer stores what it gets and is given nothing: its handshake must be a whole one.
         if self.is_back { of(&mut self.sessions.lock()) } else { None }
     }
 }
