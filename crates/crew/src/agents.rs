@@ -55,6 +55,7 @@ impl Agents {
     /// How far ahead a common start has to be.
     pub(crate) fn start_ahead_ns(&self) -> u64 {
         match self {
+            // The command goes through a thread and a pipe for each process, and these share the CPUs.
             Self::Local(local) => (START_AHEAD_NS * u64::from(local.processes())).min(START_AHEAD_NS_MAX),
             Self::Fleet { .. } => START_AHEAD_OF_FLEET_NS,
         }
@@ -67,6 +68,8 @@ impl Agents {
             Self::Fleet { fleet, lost, .. } => {
                 let states = fleet.states();
                 let present = states.iter().filter(|agent| !lost.contains_key(&agent.name));
+                // `None` of any makes the sum `None`: half of a generator's memory would be told as all of
+                // it.
                 present.map(|agent| agent.rss_bytes).sum()
             }
         }

@@ -55,6 +55,8 @@ impl Audience {
         // Otherwise a broadcast sent after `now_ns` would have waited for less than no time.
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
+        // Cut off, and come to nobody: the bytes may have died with the connection, so nothing can be held
+        // against the server. One copy proves the opposite.
         let unheard: HashSet<Name> = all_sent(books)
             .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
             .map(|(name, _)| name)
@@ -86,6 +88,7 @@ impl Audience {
                 of_role.copies += u64::from(if has_sender { say.hearers(there) } else { there });
             }
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
+            // A broadcast is complete without those who left before it came to them.
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
             of_says[kind].copies += u64::from(due);
             let is_complete = received >= to_come && last_ns > 0;

@@ -163,6 +163,7 @@ pub fn run_child() -> io::Result<()> {
             let _ = reports.send(failed);
         }
     }
+    // The writer ends once every sender is gone: the workers' own, when they have ended, and this one.
     drop(reports);
     writer.join().expect("the writer does not panic")
 }

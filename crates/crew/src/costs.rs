@@ -21,6 +21,7 @@ pub(crate) struct Costs {
 impl Costs {
     /// Adds an interval of a worker. `is_within`: the window was not over when it began, and so all before it is within.
     pub(crate) fn add(&mut self, worker: u16, usage: &Usage, is_within: bool) {
+        // First behind, whatever it is: `is_within` then takes over all that has waited, of every worker.
         self.behind.entry(worker).or_default().merge(usage);
         if is_within {
             for (worker, usage) in self.behind.drain() {

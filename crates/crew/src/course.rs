@@ -110,6 +110,7 @@ impl Course {
     /// # Errors
     /// The number, from 0, of the first step that this course would not have asked for.
     pub fn replay(&mut self, steps: impl IntoIterator<Item = (u64, bool)>) -> Result<(), usize> {
+        // Out of the way while earlier steps are taken in: `poll` would give it before each of them.
         let warmup = self.warmup.take();
         let mut steps = steps.into_iter().enumerate();
         let outcome = steps.try_for_each(|(number, (clients, passed))| {
@@ -134,6 +135,7 @@ impl Course {
             Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
             _ => None,
         };
+        // A walk goes in one direction, so the highest rate is that of its first or its last step.
         let last = next.saturating_add(by.saturating_mul(left.saturating_sub(1)));
         asked(next).zip(asked(last)).map(|(first, last)| first.max(last))
     }

@@ -159,6 +159,8 @@ impl Crew {
         // Before the workers are told to settle: what closing the books costs is not of the step.
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
         let silence_ns_max = if loaded.is_ok() { SILENCE_NS_MAX } else { SALVAGE_SILENCE_NS };
+        // Sent also when the load was broken off: the books of the workers that are left are the step's
+        // result.
         self.worker_set.agents.send(&Command::Settle);
         let settled = self.worker_set.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
@@ -199,6 +201,8 @@ impl Crew {
     ) -> Result<(), Error> {
         (self.usable, self.reached, self.rss_grown, self.kernel_grown) = (0, 0, None, None);
         self.was_loaded = false;
+        // Twice in a step: for the memory while clients connect, and again at the load for what is used under
+        // it.
         self.watch.start();
         let kernel_before = kernel_bytes();
         self.worker_set.order(order);
@@ -218,6 +222,7 @@ impl Crew {
         let grown_ns = clock::monotonic_ns();
         self.rss_grown = self.worker_set.agents.rss_bytes();
         self.kernel_grown = kernel_bytes().zip(kernel_before).map(|(is, was)| is.saturating_sub(was));
+        // A moment ahead, so that the command reaches every worker before it and all begin at once.
         let go_ns = grown_ns + self.worker_set.agents.start_ahead_ns();
         merge.start(grown_ns, go_ns);
         self.watch.start();
@@ -235,6 +240,7 @@ impl Crew {
         }
         let now_ns = clock::monotonic_ns();
         let ends_ns = loaded.values().map(|(_, at_ns)| *at_ns);
+        // Not after now: an agent's clock may be ahead by its error.
         merge.end_load(ends_ns.max().unwrap_or(now_ns).min(now_ns));
         let sent = loaded.into_iter().map(|(worker, (sent, _))| (worker, sent)).collect();
         let mut drain = Drain::new(self.participants.clone(), self.draining, sent, receivers, now_ns);
@@ -324,6 +330,8 @@ impl Crew {
         let was_interrupted = observer.is_interrupted();
         self.worker_set.start_phase();
         while !self.worker_set.workers().iter().all(|worker| picked.contains_key(worker)) {
+            // An interrupt ends the phase in which it comes; one that begins after it, such as the goodbyes,
+            // ends early at a second one only.
             if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
                 break;
             }
@@ -332,6 +340,7 @@ impl Crew {
             }
             self.worker_set.part_with_idle(merge, deadline, |worker| picked.contains_key(&worker))?;
         }
+        // Workers may have been lost after they reported: nothing is expected of them in the next phase.
         picked.retain(|worker, _| self.worker_set.workers().contains(worker));
         Ok(picked)
     }

@@ -44,10 +44,13 @@ impl DrainClock {
 
     /// The drain's time where all workers have reported until `heard_ns`.
     pub(crate) fn time_ns(&mut self, heard_ns: Option<u64>, now_ns: u64) -> u64 {
+        // A longer time between two looks was spent without a CPU, or stopped, and nobody was listened to in
+        // it.
         let listened_ns = now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
         self.silent_ns += listened_ns;
         self.listened_ns += listened_ns;
         self.looked_ns = now_ns;
+        // Any progress of the slowest worker ends the silence.
         if heard_ns != self.heard_ns {
             (self.heard_ns, self.silent_ns) = (heard_ns, 0);
         }
@@ -79,6 +82,8 @@ impl PhaseDeadline {
 
     /// This many workers connect their clients, at the pace asked for, and each client may take its time.
     pub(crate) fn growing(connecting: &Connecting, workers: usize) -> Self {
+        // With workers in turn, one of them may connect the next client only after all others have connected
+        // theirs.
         let turn_ns = connecting.rate_per_s.map_or(0.0, |rate| NS_PER_S * workers as f64 / rate) as u64;
         let attempt_ns = connecting.timeout_ns.saturating_mul(TRIES_MAX);
         let idle_ns_max = IDLENESS_NS_MAX.saturating_add(turn_ns).saturating_add(attempt_ns);

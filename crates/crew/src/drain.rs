@@ -87,6 +87,8 @@ impl Drain {
         let end_ns = merge.window().end_ns();
         let known_after_ns = if merge.window().ends_with_last_answer() { HEARSAY_NS } else { 0 };
         let has_ended = end_ns.is_some_and(|end_ns| now_ns >= end_ns + known_after_ns);
+        // The window is closed before the step is over, and closed again if an arrival behind it has moved
+        // its end.
         if (is_over || has_ended) && self.closed_ns != end_ns {
             (self.closed_ns, self.is_closing) = (end_ns, true);
             return Next::CloseWindow;
@@ -103,6 +105,7 @@ impl Drain {
         let quiet_ns = now_ns.saturating_sub(news_ns.max(self.began_ns).max(self.looked_ns));
         let is_quiet =
             self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));
+        // Who flaps may be away for that long with everything in order, and is owed the replay after it.
         let time_ns = self.draining.timeout_ns.saturating_add(self.participants.away_ns.unwrap_or(0));
         let may_end = match self.participants.away_ns {
             Some(_) => is_quiet && present >= of_present(merge, &self.receivers),
@@ -129,6 +132,8 @@ impl Drain {
                 } else {
                     return false; // whose rooms they are that are not there, their books will tell
                 };
+                // A lost agent's clients may have sent more than it has reported: what is due to the others
+                // is then unknown.
                 !merge.has_lost()
                     && arrived >= due
                     && merge.totals().acks.saturating_add(abandoned.answers) >= sent

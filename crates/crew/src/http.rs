@@ -148,6 +148,8 @@ fn read(stream: &mut impl Read, timeouts: Duration) -> io::Result<Vec<u8>> {
     while answer.len() < ANSWER_BYTES_MAX && !is_whole(&answer) {
         match stream.read(&mut buffer)? {
             0 => break,
+            // The socket's own timeout is for each read: a server that drips a byte at a time would never
+            // meet it.
             _ if start.elapsed() > timeouts => return Err(io::ErrorKind::TimedOut.into()),
             bytes => answer.extend_from_slice(&buffer[..bytes]),
         }
@@ -160,6 +162,7 @@ fn is_whole(answer: &[u8]) -> bool {
     match Head::of(answer) {
         Ok(Head { status: 204, .. }) => true,
         Ok(Head { bytes, is_chunked: true, .. }) => {
+            // The cheap test first: chunks are parsed once, and not again for each read of a long answer.
             answer.ends_with(b"0\r\n\r\n") && unchunked(&answer[bytes..]).is_some()
         }
         Ok(Head { bytes, length: Some(length), .. }) => answer.len() - bytes >= length,

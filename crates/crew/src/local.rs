@@ -30,6 +30,7 @@ impl Capacity {
 
     /// How many processes these workers need where each has so many clients: at most one for each.
     pub(crate) fn processes(self, workers: usize, clients_of_each: u64) -> usize {
+        // Whole workers only: a worker's clients share its poller, and so its process.
         let together = self.files / (clients_of_each + FILES_PER_WORKER);
         workers.div_ceil(together.clamp(1, workers as u64) as usize)
     }
@@ -75,6 +76,7 @@ impl Local {
         let start = |(k, segments): (usize, &[Segment])| {
             let mut cpus = cpus.to_vec();
             let turn = (k * threads).checked_rem(cpus.len()).unwrap_or(0);
+            // Where the process before has left off: each pins its own threads from the front of the list.
             cpus.rotate_left(turn);
             Child::start(child(), plan, segments, &cpus, &sender)
         };
@@ -116,6 +118,7 @@ impl Local {
     pub(crate) fn rss_bytes(&self) -> Option<u64> {
         let of = |child: &Child| match ProcessTree::new(child.pid()).sample() {
             Ok(usage) => Some(usage.rss_bytes),
+            // One that has ended uses nothing; one that cannot be read makes the sum unknown.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
             Err(_) => None,
         };

@@ -170,6 +170,8 @@ impl Merge {
         self.heard.insert(delta.worker, delta.at_ns);
         self.accounts.entry(delta.worker).or_default().add(delta);
         let phase_ns = if self.is_loading() { self.go_ns } else { self.grown.from_ns };
+        // A worker's last delta of connecting may come after the command to load: its counts belong to the
+        // step, and to no row of the load.
         if delta.at_ns < phase_ns {
             return false;
         }
@@ -198,6 +200,7 @@ impl Merge {
             self.usable.remove(&worker);
             self.workers.remove(&worker);
             self.rows.lose(worker);
+            // A lost worker's messages are not due from it, and its books would say that they were.
             self.settled.retain(|settled| settled.worker != worker);
             self.lost.insert(worker);
         }
@@ -221,6 +224,8 @@ impl Merge {
 
     /// Deliveries of workers that are still there: received, or left behind by clients that went.
     pub(crate) fn arrived_of_present(&self) -> u64 {
+        // What was under way to clients that left will not come: a drain that waited for it would last to its
+        // timeout.
         let arrived = |counts: &Counts| counts.received + counts.in_flight;
         arrived(&self.totals.counts) - self.counts_of_lost().map(arrived).sum::<u64>()
     }
@@ -359,6 +364,7 @@ impl Merge {
         match self.workload {
             Workload::Echo => {
                 let waiting: u64 = self.present().map(|account| account.held.waiting()).sum();
+                // A request that still waits for a connection was due all the same (METHODOLOGY `expected`).
                 counts.expected = counts.sent + waiting - self.echoes_of_lost();
                 counts.in_flight = self.present().map(|account| account.counts.in_flight).sum();
             }
@@ -367,6 +373,7 @@ impl Merge {
                 counts.expected = audience.due.copies + counts.in_passing + self.copies_of_lost();
                 counts.in_flight = audience.due.left_behind;
                 let recovered_of_lost: u64 = self.counts_of_lost().map(|counts| counts.recovered).sum();
+                // What was recovered was due, also where the sender's books, which would say so, are lost.
                 counts.offline_due = counts.recovered.max(audience.away.due + recovered_of_lost);
                 counts.lost_offline = counts.offline_due - counts.recovered;
                 (counts.seen_due, counts.seen) = audience.presence;
@@ -379,6 +386,7 @@ impl Merge {
         let outstanding = counts.expected - counts.received;
         counts.in_flight = if interrupted { outstanding } else { counts.in_flight.min(outstanding) };
         counts.missing = outstanding - counts.in_flight;
+        // Acknowledgements that were under way when the user ended the step are not the server's failure.
         if interrupted {
             counts.unacknowledged = 0;
         }
@@ -402,6 +410,8 @@ impl Merge {
         }
         // Which of its rooms a client that left had heard of last is not known. How much it lacked is.
         let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
+        // The sum of the kinds must be that of all: what is known only in total is taken from the kinds'
+        // missing, in their order.
         let mut unknown = of_all.in_flight.saturating_sub(known);
         for say in &mut says {
             let taken = unknown.min(say.counts.missing);

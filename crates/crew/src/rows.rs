@@ -97,6 +97,7 @@ impl Rows {
         // The nearest end: workers wake a little early or late.
         let number = (delta.at_ns - self.phase_ns + NS_PER_S / 2) / NS_PER_S;
         let newest = self.open.keys().next_back().copied();
+        // Rows that were told do not change: a straggler's second counts in the first that may.
         let row = self.open.entry(number.max(self.first_open)).or_default();
         row.at_ns = row.at_ns.max(delta.at_ns);
         row.usable.insert(delta.worker, delta.usable);
@@ -113,6 +114,7 @@ impl Rows {
 
     /// Adds the server's usage now that a second has passed.
     pub(crate) fn handle_seen(&mut self, seen: Seen) {
+        // The newest row is the second that has just begun; the server's reading is of the one before.
         if let Some((_, row)) = self.open.iter_mut().rev().nth(1) {
             row.seen = seen;
         } else if let Some(last) = self.complete.last_mut() {
@@ -165,6 +167,8 @@ impl Rows {
         let main = Histogram::from(&row.main);
         let quantile = |q| (!main.is_empty()).then(|| main.quantile_ns(q));
         let Usage { cpu_ns, wall_ns, .. } = row.usage;
+        // CPU time over the workers' summed time is a mean per worker; times their number it is that of the
+        // generator.
         let workers = self.usable.len().max(1) as f64;
         let mut second = Second {
             t_ns: row.at_ns.saturating_sub(self.epoch_ns),

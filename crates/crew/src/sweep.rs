@@ -70,6 +70,7 @@ impl Sweep {
             }
         };
         match next {
+            // Also without refinements at all: the first failure then ends the level.
             Some(Phase::Refining { left: 0, .. }) | None => {
                 self.at += 1;
                 self.phase = Phase::Doubling { good: None, rate: self.first_per_s };

@@ -45,6 +45,8 @@ impl Threads {
     /// Tells every worker.
     pub fn send(&mut self, command: &Command) {
         if let Command::Clock { offset_ns } = command {
+            // The clock is the process's, not the workers': set once, before the command that follows it is
+            // passed on.
             return net::clock::set_offset_ns(*offset_ns);
         }
         for worker in &self.workers {
@@ -86,6 +88,7 @@ fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
 impl Drop for Handle {
     /// A worker ends when its crew is gone.
     fn drop(&mut self) {
+        // A sender without a receiver takes the place of the real one, whose drop closes the worker's inbox.
         self.commands = mpsc::channel().0;
         self.waker.wake();
         if let Some(thread) = self.thread.take() {

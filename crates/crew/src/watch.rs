@@ -122,9 +122,12 @@ impl ServerWatch {
 
     /// A step's window opens: that of its connecting, and then that of its load.
     pub(crate) fn start(&mut self) {
+        // Kept from the first window of the step: queues overflow while clients connect, before that of the
+        // load.
         self.overflows_before = self.overflows_before.or_else(overflows);
         (self.window, self.closed) = (Window::default(), None);
         let mut sample = self.sample(true);
+        // Only as a step begins: a server that ends within one is the step's result, whoever starts it again.
         if self.first.is_none() && (self.ended_at_ns.take().is_some() || self.is_gone) {
             self.find_again();
             sample = self.sample(true);
@@ -263,6 +266,7 @@ impl ServerWatch {
 
     fn server_use(&self, first: &Sample, last: &Sample) -> Option<ServerUse> {
         let (was, is) = (first.server.as_ref()?, last.server.as_ref()?);
+        // There was none to use anything in this window; absent numbers say so, zeros would not.
         if was.has_ended {
             return Some(ServerUse::default());
         }
@@ -280,6 +284,7 @@ impl ServerWatch {
             processes: Some(is.processes.into()),
             threads: Some(is.threads.into()),
             fds: is.fds.map(u64::from),
+            // The limit is each process's, the count that of all: they can be compared where there is one.
             fds_max: is.fds_max.filter(|_| is.processes == 1),
             name: is.name.clone(),
             pid: Some(is.pid.into()),
@@ -313,6 +318,7 @@ fn cpu_percent(was: &Sample, is: &Sample) -> Option<f64> {
 fn thread_use(before: &WindowReading, after: &WindowReading, wall_ns: u64) -> Vec<ThreadUse> {
     let percent = |now: u64, then: u64| 100.0 * now.saturating_sub(then) as f64 / wall_ns.max(1) as f64;
     let of = |now: &ThreadReading| {
+        // Threads that began in the window are left out: the time before that would pass for sleep.
         let then = before.threads.iter().find(|then| then.tid == now.tid && then.pid == now.pid)?;
         let user_percent = percent(now.user_ns, then.user_ns);
         let system_percent = percent(now.system_ns, then.system_ns);

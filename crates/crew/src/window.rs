@@ -108,6 +108,8 @@ impl Window<'_> {
         }
         let totals = self.totals;
         let (received, completed, achieved_ns) = self.answered(length_ns);
+        // Deliveries of an open loop may come after its schedule: over the schedule alone, a queue would look
+        // like speed.
         let received_ns = match self.load {
             Load::Closed { .. } => length_ns,
             _ => length_ns.max(self.until_last_ns()),
@@ -145,6 +147,8 @@ impl Window<'_> {
                 length_ns,
             ),
             _ => {
+                // A few late answers are latency, not a lower rate: only beyond 1% the time until the last of
+                // them is the denominator.
                 let is_overload = completed_after as f64 >= TAIL_SHARE_MAX * counts.sent as f64;
                 let until_last_ns = if is_overload && completed_after > 0 { self.until_last_ns() } else { 0 };
                 (received, completed, length_ns.max(until_last_ns))

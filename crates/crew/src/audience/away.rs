@@ -42,6 +42,7 @@ impl Away {
                 continue;
             }
             let mut due = 0;
+            // One connection keeps order: the first `had` of them are those that came before it ended.
             for (place, (name, sent_ns)) in (0..).zip(said.to(client, from_ns, to_ns)) {
                 away.of_says[said.kind_of(name)] += 1;
                 if place < had {

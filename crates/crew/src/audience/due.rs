@@ -34,7 +34,10 @@ pub(super) fn apart_of_says(
         of_say.offline = sent;
     }
     for (kind, had) in books.iter().flat_map(|settled| settled.had_of_says.iter().enumerate()) {
+        // Books may come over a network and have more kinds than the run.
         let Some(of_say) = of_says.get_mut(kind) else { continue };
+        // What came before the connection ended was due to a client that was there, although it was sent in
+        // what counts as its absence.
         (of_say.copies, of_say.offline) = (of_say.copies + had, of_say.offline.saturating_sub(*had));
     }
     of_says

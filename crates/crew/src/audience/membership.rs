@@ -93,6 +93,7 @@ fn changes<K: Eq + Hash>(books: &[Settled], of: impl Fn(&Attendance) -> K) -> Ha
         changes.entry(of(change)).or_default().push((change.at_ns, change.change.into()));
     }
     for changes in changes.values_mut() {
+        // Each worker's are in order of time, but not those of all together.
         changes.sort_by_key(|&(at_ns, _)| at_ns);
         let mut sum = 0;
         for (_, change) in changes {
@@ -108,5 +109,6 @@ fn present(members: u32, changes: Option<&Changes>, at_ns: u64) -> u32 {
     let Some(changes) = changes else { return members };
     let after = changes.partition_point(|&(from_ns, _)| from_ns <= at_ns);
     let change = after.checked_sub(1).map_or(0, |last| changes[last].1);
+    // Lost agents' books may lack a return that belongs to a departure.
     (i64::from(members) + change).clamp(0, u32::MAX.into()) as u32
 }

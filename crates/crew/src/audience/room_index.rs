@@ -55,6 +55,8 @@ impl<'a> RoomIndex<'a> {
     /// The kind of a message in these books.
     pub(super) fn kind_of(&self, (worker, number): Name) -> usize {
         let sent = self.sent.get(&worker).and_then(|sent| sent.get(number as usize));
+        // The inverse of `Segment::number`: the mix goes by a client's number at its worker, as the stamp has
+        // it.
         let sender = sent.map_or(0, |sent| sent.client) / u32::from(self.people.workers);
         self.mix.kind(worker, sender, engine::seq(self.people.step, number))
     }

@@ -27,6 +27,8 @@ impl<'a> Said<'a> {
             (kind, room_index.census(kind).room(sent.client), sent.sent_ns, name, sent.client)
         };
         let mut sent: Vec<_> = all_sent(books).filter(|(name, _)| !unheard.contains(name)).map(row).collect();
+        // By kind and room, then by time: what a client missed is one stretch of the list, found by
+        // bisection.
         sent.sort_unstable();
         Self { room_index, sent }
     }
@@ -58,6 +60,8 @@ impl<'a> Said<'a> {
                     .map(|&(_, _, sent_ns, name, _)| (name, sent_ns)),
             );
         }
+        // Within one kind they are in order already; a client with rooms of several kinds hears them
+        // interleaved.
         if self.room_index.censuses.len() > 1 {
             said.sort_unstable_by_key(|&(name, sent_ns)| (sent_ns, name));
         }

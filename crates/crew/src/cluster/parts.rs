@@ -76,11 +76,14 @@ impl Joiner {
             self.lost = self.lost.saturating_add(1);
             return None;
         }
+        // The first part heard of a sender sets its count: what it published before we joined is not lost.
         let sender = self.senders.entry(sender).or_insert(Sender { next: number, message: Vec::new() });
         let is_torn = number != sender.next;
         self.lost = self.lost.saturating_add(number.saturating_sub(sender.next));
         sender.next = number.saturating_add(1);
         let is_continued = !sender.message.is_empty();
+        // A beginning in the midst of a message, or a continuation of none: either way what is here will
+        // never be whole.
         if is_torn || is_continued == (ends & FIRST != 0) {
             self.unfinished_bytes -= sender.message.len();
             sender.message = Vec::new();

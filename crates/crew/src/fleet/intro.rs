@@ -129,6 +129,7 @@ impl Hello {
             && words.chain(labels).all(|word| name(word).is_ok())
             && self.version.len() <= NAME_BYTES_MAX
             && !self.version.contains(char::is_control)
+            // In a subject, a dot would make several tokens of it, and a wildcard stands for one.
             && !self.id.contains('.')
             && (1..=WORKERS_MAX).contains(&self.threads)
             && self.clients_per_process > 0

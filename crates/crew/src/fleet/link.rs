@@ -106,9 +106,12 @@ impl Link {
         let opened = self.obeys.as_mut().map_or(Some(bytes), |seal| seal.open(bytes));
         let packet = opened.and_then(|bytes| Packet::read(bytes, self.session));
         let Some(packet) = packet else { return Ok(Incoming::Nothing) };
+        // Only for packets that pass the seal: forged ones must not keep the lease.
         self.heard_ns = now_ns;
         self.transport.handle_ack(packet.ack, now_ns);
         match packet.content {
+            // The acknowledgement in it has been taken, and the other end is known to be there; only the part
+            // is left for later.
             Content::Part { .. } if !takes_messages => Ok(Incoming::Nothing),
             Content::Part { number, last, bytes } => {
                 let message = self.transport.handle_part(&Part { number, last, bytes })?;

@@ -33,6 +33,8 @@ impl Exchanges {
     /// An exchange: sent at `sent_ns`, answered when the other clock showed `other_ns`, and back at `back_ns`.
     pub(crate) fn add(&mut self, sent_ns: u64, other_ns: u64, back_ns: u64) {
         let error_ns = back_ns.saturating_sub(sent_ns) / 2;
+        // The other clock counts from its own boot and may show anything: the difference wraps, and is taken
+        // as signed.
         let offset_ns = (sent_ns + error_ns).wrapping_sub(other_ns) as i64;
         if self.samples.len() == SAMPLES {
             self.samples.pop_front();
@@ -55,6 +57,7 @@ impl Exchanges {
     pub(crate) fn applied(&self, now_ns: u64) -> Option<Offset> {
         let best = self.best(now_ns)?;
         let offset_ns = self.applied_ns.unwrap_or(best.offset_ns);
+        // The offset in use may be an older one: how far it is from the best known now adds to its error.
         Some(Offset { offset_ns, error_ns: best.error_ns + best.offset_ns.abs_diff(offset_ns) })
     }
 

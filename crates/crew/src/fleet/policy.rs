@@ -119,6 +119,8 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 impl Rule {
     /// Whether it names this server; `found` are the addresses of names.
     fn names(&self, scheme: &str, address: SocketAddr, found: &HashMap<String, Vec<IpAddr>>) -> bool {
+        // `::ffff:10.0.0.1` is 10.0.0.1 (RFC 4291 §2.5.5.2): a rule on either form must not be passed by the
+        // other.
         let ip = address.ip().to_canonical();
         let is_there = match &self.place {
             Place::Any => true,
@@ -137,6 +139,7 @@ fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
         (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
         _ => return false,
     };
+    // `/0` shifts an IPv6 address by all of its 128 bits, which a plain shift does not do.
     differing.checked_shr(width - bits.min(width)).unwrap_or(0) == 0
 }
 
@@ -203,6 +206,8 @@ impl Policy {
                 let _ = sender.send((name, ips));
             }
         };
+        // A thread, because the system's resolver cannot be given a time; it is left behind if it takes
+        // longer.
         if thread::Builder::new().name("lookup".into()).spawn(look_up).is_err() {
             return HashMap::new();
         }

@@ -91,6 +91,8 @@ impl AgentPresence {
         let taken = judged.ok().map(|(envelope, seal)| {
             let up = intro::up_subject(&claim.run, claim.index);
             let link = Link::new(&self.bus, up, claim.session, clock::own_monotonic_ns());
+            // A word is good for one claim: the next has to sign another, or a recorded claim could be played
+            // back.
             self.lock();
             (claim.run, link.opening(envelope).obeying(seal))
         });
@@ -113,6 +115,7 @@ impl AgentPresence {
         });
         let seal = opened.transpose()?;
         match run {
+            // The name becomes part of the subject that this agent publishes to.
             _ if intro::name(&claim.run).is_err() || claim.run.contains('.') => {
                 Err("bad name of a run".into())
             }

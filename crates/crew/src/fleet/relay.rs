@@ -174,6 +174,8 @@ impl Relay {
                 self.lose(index, &format!("it left: {why}")).await;
             }
             Ok(Incoming::Message(Up::Report(Report::Failed { message, .. }))) => {
+                // An agent's words go to a terminal and into results, and may be anything: short, and nothing
+                // that is not shown.
                 let message: String = message.chars().filter(|c| stats::is_shown(*c)).take(200).collect();
                 self.lose(index, &message).await;
             }

@@ -33,6 +33,7 @@ pub(super) fn is_brief(brief: &Brief) -> bool {
     let is_part = |segment: &Segment| segment.workers == workers && segment.worker < workers;
     (1..=usize::from(WORKERS_MAX)).contains(&segments.len())
         && segments.iter().all(is_part)
+        // Strictly ascending, so no worker is there twice.
         && segments.is_sorted_by(|a, b| a.worker < b.worker)
         && (1..=segments.len()).contains(&(*processes).into())
         && is_offset(*offset_ns)

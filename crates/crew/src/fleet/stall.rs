@@ -53,6 +53,7 @@ impl StallDetector {
             self.past = Some((StallCause::StoodStill(apart_ns), now_ns));
         }
         if !is_connected {
+            // From the tick before: it went away at some moment since.
             self.away_ns.get_or_insert(self.ticked_ns);
         } else if let Some(took_ns) = self.away_ns.take().map(|away_ns| now_ns.saturating_sub(away_ns))
             && took_ns >= LONG_NS

@@ -95,6 +95,8 @@ impl Transport {
     /// The next part to go out now, if any.
     pub(crate) fn poll_part(&mut self, now_ns: u64) -> Option<Part> {
         if self.under_way > 0 && now_ns.saturating_sub(self.since_ns) >= RESEND_NS {
+            // Go-back-N: the receiver keeps nothing that is out of order, so all after a lost part have to
+            // come again.
             self.under_way = 0;
         }
         let part = self.parts.get(self.under_way).filter(|_| self.under_way < WINDOW_PARTS)?;
@@ -110,6 +112,8 @@ impl Transport {
         while self.under_way > 0 && self.parts.front().is_some_and(|part| part.number < expected) {
             self.parts.pop_front();
             self.under_way -= 1;
+            // Progress starts the wait anew: a slow link that still acknowledges is not sent everything
+            // twice.
             self.since_ns = now_ns;
         }
     }

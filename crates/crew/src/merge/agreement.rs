@@ -45,6 +45,8 @@ impl Versions {
             Some(known) => {
                 known.receivers = known.receivers.saturating_add(content.receivers);
                 (known.at_ns, known.client) =
+                    // The earliest receiver stands for the content, whichever worker reports first: the
+                    // example is the same in each run.
                     (known.at_ns, known.client).min((content.at_ns, content.client));
             }
             None if has_room => self.others.push(*content),
@@ -56,6 +58,7 @@ impl Versions {
 impl Agreement {
     /// Adds what some receivers had.
     pub(super) fn add(&mut self, content: &Content) {
+        // The older half first: a push that is there must not begin anew among the recent ones.
         if let Some(versions) = self.older.get_mut(&content.key) {
             return versions.add(content);
         }

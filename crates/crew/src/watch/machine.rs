@@ -27,6 +27,8 @@ impl MachineWatch {
     pub(super) fn start() -> Self {
         let quota = CpuQuota::of(std::process::id());
         let throttling = quota.as_ref().and_then(CpuQuota::throttling);
+        // Before the clock and the counters: reading every process takes milliseconds, which are not of the
+        // window.
         let programs = Programs::read();
         Self {
             at_ns: clock::monotonic_ns(),
