@@ -106,6 +106,7 @@ pub(crate) fn unescape(inside: &[u8]) -> Option<Vec<u8>> {
 /// The character whose number follows `\u`, in one escape or, as a surrogate pair, in two (RFC 8259 §7).
 fn unescape_unicode(rest: &mut &[u8]) -> Option<char> {
     let first = take_hex(rest)?;
+    // A low surrogate alone fails in `from_u32`: it stands for nothing.
     if !(0xd800..0xdc00).contains(&first) {
         return char::from_u32(first);
     }
@@ -142,6 +143,7 @@ pub(crate) fn without_blanks(value: &[u8]) -> Vec<u8> {
             _ => {}
         }
         plain.push(byte);
+        // The character behind a backslash goes with it: a quotation mark there does not end the string.
         if byte == b'\\' {
             plain.extend(bytes.next());
         }

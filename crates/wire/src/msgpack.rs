@@ -72,6 +72,8 @@ pub(crate) fn decode(out: &mut Vec<u8>, mut bytes: &[u8]) -> Option<()> {
 }
 
 fn decode_value(out: &mut Vec<u8>, bytes: &mut &[u8], depth: u32) -> Option<()> {
+    // Lengths are not believed beforehand: items are read one by one, and a text that ends early fails where
+    // it does.
     let marker = decode::read_marker(bytes).ok()?;
     match marker {
         Marker::Null => out.extend_from_slice(b"null"),

@@ -47,6 +47,8 @@ impl PastStreams {
 
     /// Judges DATA or HEADERS on a past stream: `Ok` if the frame is to be discarded.
     pub(crate) fn judge(&self, stream: u32) -> Result<(), Http2Reason> {
+        // Streams that were reset long ago pass for discarded rather than closed: an error would end a sound
+        // connection.
         if stream <= self.forgotten || self.reset.contains(&stream) {
             return Ok(());
         }

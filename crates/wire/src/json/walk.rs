@@ -60,6 +60,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             }
+            // A value has ended; with it may end any number of the containers around it.
             while depth > outer {
                 match (self.next()?, kinds & 1) {
                     (b',', 1) => {

@@ -73,6 +73,7 @@ impl Reader {
             };
             let response = Response::parse(head, lines)?;
             match response.status {
+                // No upgrade was asked for, and what follows such an answer is not HTTP.
                 101 => return Err(Failure::HttpStatus(101)),
                 100..=199 => continue,
                 _ => {}

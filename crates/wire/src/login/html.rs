@@ -26,6 +26,7 @@ pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
         let (mut is_meant, mut says, mut own) = (false, None, None);
         for (attribute, value) in attributes.by_ref() {
             match attribute {
+                // `property` is how Open Graph's metas are named.
                 _ if attribute.eq_ignore_ascii_case("name") || attribute.eq_ignore_ascii_case("property") => {
                     is_meant |= unescaped(value) == name;
                 }
@@ -102,6 +103,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('&') {
         plain += &rest[..at];
         rest = &rest[at..];
+        // Bounded: each of a megabyte of ampersands would otherwise be searched to the end of the page.
         let end = rest.bytes().take(REFERENCE_BYTES_MAX).position(|byte| byte == b';');
         let reference = end.and_then(|end| Some((character(&rest[1..end])?, end + 1)));
         let (character, length) = reference.unwrap_or(('&', 1));

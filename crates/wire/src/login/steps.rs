@@ -99,6 +99,8 @@ impl Steps {
         filling: &Filling<'_>,
     ) {
         let LoginRequest { is_post, server, target, content, .. } = &step.request;
+        // Only 307 and 308 keep POST; browsers turn 301, 302 and 303 into GET (RFC 9110 §15.4.2–4, Fetch
+        // §4.4).
         let is_post = *is_post && led.is_none_or(|led| led.keeps_method);
         out.extend_from_slice(if is_post { b"POST " } else { b"GET " });
         match led {
@@ -108,6 +110,7 @@ impl Steps {
         for part in [" HTTP/1.1\r\nHost: ", self.host(*server), "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
+        // Credentials of the clients' own server are not sent to another.
         if *server == 0 {
             self.shared.write(out, filling, 0);
         }

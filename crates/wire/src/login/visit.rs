@@ -131,6 +131,7 @@ impl Visit {
         let response = answer.response()?;
         self.kept.cookies.handle_all(&response.fields).map_err(|_| Failure::LoginTooLarge { request })?;
         let status = response.status;
+        // 300 and 304 to 306 lead nowhere by themselves (RFC 9110 §15.4).
         let leads = matches!(status, 301..=303 | 307 | 308);
         if leads && step.request.follows && step.request.expect != Some(status) {
             let location = response.fields.all("location").next().and_then(|l| std::str::from_utf8(l).ok());
@@ -139,6 +140,7 @@ impl Visit {
             self.redirects += 1;
             let target = target.filter(|_| self.redirects <= REDIRECTS_MAX);
             let target = target.ok_or(Failure::LoginRedirects { request })?;
+            // Once a redirect of a chain has turned the request into a GET, a later 307 keeps that.
             let before = self.led.as_ref().is_none_or(|led| led.keeps_method);
             self.led = Some(Redirect { target, keeps_method: before && matches!(status, 307 | 308) });
         } else {
@@ -160,6 +162,7 @@ impl Visit {
             }
             (self.at, self.redirects, self.led) = (self.at + 1, 0, None);
         }
+        // The step has advanced: the next request may be for a server to which this connection does not go.
         if self.server(steps) != step.request.server {
             self.is_connected = false;
         }
@@ -214,6 +217,7 @@ impl Visit {
                 }
             }
         };
+        // A server's words go into our request line: nothing in them may end it.
         (target.starts_with('/') && target.bytes().all(|b| b.is_ascii_graphic())).then_some(target)
     }
 }

@@ -78,6 +78,8 @@ impl Blocks {
 
     /// The mode of the first block of a connection whose peer has a table of this size.
     pub(crate) fn first(&self, table_bytes: u32) -> TableMode {
+        // All or nothing: with fewer entries than were added, the peer would have dropped the oldest, to
+        // which later blocks refer.
         let has_room = table_bytes >= TABLE_BYTES && self.entries_bytes <= TABLE_BYTES as usize;
         if has_room { TableMode::Adds } else { TableMode::Avoids }
     }
@@ -127,8 +129,11 @@ impl Block {
         for field in fields {
             let (whole, name) = table::find(&field.name, field.value.as_literal());
             let is_entry = field.entry().is_some();
+            // Before its own index is written: counts the entries added after it.
             entries_left -= u32::from(is_entry);
             match (whole, tabling) {
+                // 0x80, 0x40, 0x20, 0x10 and 0x00 are the patterns of §6.1 to §6.3, with the bits that they
+                // leave to the index.
                 (Some(index), _) => integer::write(0x80, 7, index, &mut block.last),
                 (None, TableMode::Adds) if is_entry => block.push(field, 0x40, 6, name),
                 (None, TableMode::Refers) if is_entry => {

@@ -53,6 +53,8 @@ impl Code {
         };
         let (mut next, mut at, mut bits) = (0, 0, 1);
         while bits <= BITS_MAX {
+            // Canonical: the first code of a length is that behind the last of the length before, one bit
+            // longer.
             next <<= 1;
             code.levels[bits] = Level { end: next, first: next, at };
             let mut symbol = 0;
@@ -60,6 +62,7 @@ impl Code {
                 if LENGTHS[symbol] as usize == bits {
                     code.symbols[at] = symbol as u16;
                     let mut behind = 0;
+                    // A short code stands under all beginnings that continue it.
                     while bits <= QUICK_BITS && behind < 1 << (QUICK_BITS - bits) {
                         let beginning = ((next as usize) << (QUICK_BITS - bits)) + behind;
                         code.quick[beginning] = (symbol as u8, bits as u8);
@@ -105,8 +108,10 @@ pub(super) fn decode(mut bytes: &[u8], text: &mut Vec<u8>) -> Result<(), BadBloc
             (_, 0) => CODE.find((bits >> u32::BITS) as u32),
             (symbol, length) => (u16::from(symbol), u32::from(length)),
         };
+        // Zeros fill up what is not there, so a code that is cut short is found as some longer one.
         if length > count {
             // What is left fills the last byte, with the beginning of the end's code: ones.
+            // A whole byte of padding, or one of other bits, is an error (RFC 7541 §5.2).
             let is_filling = count < 8 && bits.leading_ones() >= count;
             return if is_filling { Ok(()) } else { Err(BadBlock) };
         }

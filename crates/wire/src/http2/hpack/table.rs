@@ -130,6 +130,7 @@ impl Table {
     /// Adds an entry, and drops older ones to make room (§4.4). One that has no room leaves an empty table.
     pub(super) fn insert(&mut self, text: &[u8], name_bytes: usize) {
         self.changes += 1;
+        // Before the entry is added, as §4.4 says: its name may refer to one that is dropped for it.
         let dropped = self.shrink(self.bytes_max.saturating_sub(text.len() + ENTRY_BYTES));
         if text.len() + ENTRY_BYTES > self.bytes_max {
             return;
