@@ -32,6 +32,7 @@ mod dialect_sockjs;
 mod disk;
 mod django;
 mod doctor;
+mod event_streams;
 mod events;
 mod example_pages;
 mod examples;

@@ -84,6 +84,8 @@ pub enum Failure {
     Protocol(Reason),
     /// A frame or message above the limits, before or after inflation.
     MessageTooLarge,
+    /// A line or an event of an event stream above the limits.
+    EventTooLarge,
     /// A compressed message that does not inflate.
     Deflate,
     /// A message that breaks the rules of the dialect.
@@ -246,6 +248,7 @@ impl Failure {
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
             Failure::MessageTooLarge => "message_too_large",
+            Failure::EventTooLarge => "event_too_large",
             Failure::Deflate => "deflate",
             Failure::BadMessage => "bad_message",
             Failure::HeartbeatTimeout => "heartbeat_timeout",
@@ -300,6 +303,7 @@ impl fmt::Display for Failure {
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
+            Failure::EventTooLarge => f.write_str("an event, or a line of one, above the limit"),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
             Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),

@@ -22,6 +22,7 @@ mod config;
 mod contract;
 pub mod dialect_id;
 pub mod event;
+pub mod event_stream;
 pub mod facts;
 pub mod failure;
 pub mod flag;

@@ -28,6 +28,7 @@ macro_rules! replays {
 replays! {
     custom_client
     deflate
+    event_stream
     http2_client
     http2_server
     http_request
