@@ -102,7 +102,7 @@ fn path(given: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Keeps a run: after every step, and when it has ended.
-pub(crate) struct Keeper {
+pub(crate) struct RunArchive {
     path: Option<PathBuf>,
     /// The user named the store: that a run cannot be kept there is a failure, not a remark.
     is_named: bool,
@@ -114,7 +114,7 @@ pub(crate) struct Keeper {
     beside: Option<ResultsFile>,
 }
 
-impl Keeper {
+impl RunArchive {
     /// As the flags say. A store that was named is tried now, so that a bad one is known before anything is measured.
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let is_named = args.store.is_some();

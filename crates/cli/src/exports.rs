@@ -80,7 +80,7 @@ impl Exports {
 
     /// A step was measured: seconds that have not been sent are sent now. No worker reports after the last one.
     pub(crate) fn handle_measured(&mut self, step: &Step) {
-        let figures = Some(Arc::new(step.figures.ladders()));
+        let figures = Some(Arc::new(step.figures.explicit_buckets()));
         for second in &step.series {
             if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {
                 continue;

@@ -65,9 +65,9 @@ pub(crate) fn telling(
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
     let (mut client_spec, described) =
-        client_spec(args, (tells, workload), target, dialect, (&division, clients_max))?;
+        client_spec(args, tells, workload, target, dialect, &division, clients_max)?;
     check_waits(args, &client_spec)?;
-    let Spoken { publish, rooms, to_others, tells_apart } = described;
+    let AppSettings { publish, rooms, to_others, tells_apart } = described;
     let is_divided = workload == Workload::Broadcast && division != Division::ONE;
     if is_divided && !tells_apart && !people::tells_apart(&client_spec) {
         if target.built_in_pid().is_none() || client_spec.of_dialect.app.is_some() {
@@ -176,7 +176,7 @@ fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
 
 /// Settings of an app's file beside its clients' messages.
 #[derive(Default)]
-struct Spoken {
+struct AppSettings {
     publish: Option<Publish>,
     rooms: Option<Rooms>,
     to_others: bool,
@@ -190,7 +190,7 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
     let written = match app_of(args) {
         Some(file) => {
             let people = people::of_flags(&args.people_args, division.clone())?;
-            app_file::read(file, people, clients_max)?.rooms
+            app_file::read(file, people, clients_max.into())?.rooms
         }
         None => None,
     };
@@ -199,11 +199,13 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
 
 fn client_spec(
     args: &RunArgs,
-    (tells, workload): (&BroadcastArgs, Workload),
+    tells: &BroadcastArgs,
+    workload: Workload,
     target: &Target,
     dialect: &str,
-    (division, clients_max): (&Division, Option<u64>),
-) -> Result<(ClientSpec, Spoken), Failure> {
+    division: &Division,
+    clients_max: Option<u64>,
+) -> Result<(ClientSpec, AppSettings), Failure> {
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || tells.is_given();
@@ -215,7 +217,7 @@ fn client_spec(
     if !has_app {
         args.dialect_args.check(client_spec.dialect)?;
         client_spec.people = people.into();
-        return Ok((introduced(client_spec, false)?, Spoken::default()));
+        return Ok((introduced(client_spec, false)?, AppSettings::default()));
     }
     // `--dialect` may name the app's file itself, and then asks for no protocol.
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
@@ -227,7 +229,7 @@ fn client_spec(
     };
     let asked = asked.map(of_protocol).transpose()?;
     let described = match file {
-        Some(file) => app_file::read(file, people, clients_max)?,
+        Some(file) => app_file::read(file, people, clients_max.into())?,
         None => {
             let protocol = asked.unwrap_or(DialectId::Custom);
             app_file::of_flags(tells, protocol, workload, args.dialect_args.asks_reply(), people)?
@@ -256,7 +258,7 @@ fn client_spec(
     let is_given = |name: &str| args.access.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
     client_spec.headers.extend(described.connect.headers.into_iter().filter(|(name, _)| !is_given(name)));
     client_spec.people = described.people.into();
-    let spoken = Spoken {
+    let spoken = AppSettings {
         publish: described.publish,
         rooms: described.rooms,
         to_others: described.to_others,

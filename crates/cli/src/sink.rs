@@ -10,7 +10,7 @@ use report::{Printer, Style};
 use results::Run;
 use results::finding::Caveat;
 
-use crate::archive::Keeper;
+use crate::archive::RunArchive;
 use crate::args::{Format, RunArgs};
 use crate::buffered_output::BufferedOutput;
 use crate::exit::Failure;
@@ -31,7 +31,7 @@ pub(crate) struct Sink {
     printer: Printer,
     /// The file of `--out`.
     out: Option<ResultsFile>,
-    keeper: Keeper,
+    keeper: RunArchive,
     pages: Pages,
     is_quiet: bool,
     /// The summary of a GitHub job.
@@ -54,7 +54,7 @@ impl Sink {
     pub(crate) fn new(args: &RunArgs, run: &Run, is_walk: bool, style: Style) -> Result<Self, Failure> {
         let out = args.out.as_ref().map(|dir| ResultsFile::new(dir.join(format!("{}.json", run.id))));
         let github = args.github.then(github_summary).transpose()?;
-        let keeper = Keeper::new(args)?;
+        let keeper = RunArchive::new(args)?;
         let pages = Pages::new(args);
         let (format, is_quiet) = (args.format, args.quiet);
         let streams_instead = args.stream.as_deref().is_some_and(exports::is_stdout);

@@ -4,7 +4,7 @@
 //! commands, its standard output reports, both framed; its standard error is ours, so that it can complain.
 //!
 //! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its workers'
-//! tickets come home when a report is written, so that a child whose pipe is full puts by what it measures.
+//! permits come back when a report is written, so that a child whose pipe is full puts by what it measures.
 //!
 //! Nothing waits for a child for ever: a thread passes on what it is told, because one that is stopped reads nothing;
 //! the crew notices who says nothing; and when a child is of no more use, it is killed unless it ends soon.
@@ -146,7 +146,7 @@ pub fn run_child() -> io::Result<()> {
         outbox.iter().try_for_each(|report: Report| {
             let written = frame::write(&mut stdout, &report);
             if let Report::Events(batch) = report {
-                batch.go_home();
+                batch.recycle();
             }
             written
         })

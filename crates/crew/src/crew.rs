@@ -208,7 +208,7 @@ impl Crew {
         self.worker_set.order(order);
         let deadline = PhaseDeadline::growing(&self.connecting, self.worker_set.workers().len());
         let grown =
-            self.gather(merge, observer, (GROWING, deadline), BTreeMap::new(), |report| match report {
+            self.gather(merge, observer, GROWING, deadline, BTreeMap::new(), |report| match report {
                 Report::Grown { usable, slow, reached, .. } => {
                     Some([*usable, *slow, *reached].map(u64::from))
                 }
@@ -234,7 +234,7 @@ impl Crew {
         observer.handle_start(go_ns);
         let idle = self.wait_for_start(merge, observer, go_ns)?;
         let deadline = PhaseDeadline::loading(&order.load, self.draining, go_ns);
-        let loaded = self.gather(merge, observer, (LOADING, deadline), idle, loaded)?;
+        let loaded = self.gather(merge, observer, LOADING, deadline, idle, loaded)?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
@@ -311,10 +311,14 @@ impl Crew {
         };
         let mut merge = Merge::new(self.participants.clone(), nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
-        let phase = ("closing", PhaseDeadline::at_once());
-        let _ = self.gather(&mut merge, observer, phase, BTreeMap::new(), |report| {
-            matches!(report, Report::Finished { .. }).then_some(())
-        });
+        let _ = self.gather(
+            &mut merge,
+            observer,
+            "closing",
+            PhaseDeadline::at_once(),
+            BTreeMap::new(),
+            |report| matches!(report, Report::Finished { .. }).then_some(()),
+        );
     }
 
     /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging deltas meanwhile;
@@ -323,7 +327,8 @@ impl Crew {
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
-        (phase, deadline): (&'static str, PhaseDeadline),
+        phase: &'static str,
+        deadline: PhaseDeadline,
         mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {

@@ -165,7 +165,9 @@ impl Merge {
     /// Adds what a worker measured. True when this began a new second, so that one has passed.
     pub fn add(&mut self, delta: &Delta) -> bool {
         self.totals.add(delta);
-        delta.contents.iter().for_each(|content| self.agreement.add(content));
+        for content in &delta.contents {
+            self.agreement.add(content);
+        }
         self.usable.insert(delta.worker, delta.usable);
         self.heard.insert(delta.worker, delta.at_ns);
         self.accounts.entry(delta.worker).or_default().add(delta);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use net::clock;
 use stats::Figures;
-use stats::ladder::Ladder;
+use stats::explicit_buckets::ExplicitBuckets;
 
 use crate::merge::Merge;
 
@@ -28,7 +28,7 @@ pub struct Progress {
     /// The last second: sent, received, median, 95th and 99th percentile of the main figure (ns).
     pub second: Option<results::Second>,
     /// Latencies of the step so far, once with each new second.
-    pub figures: Option<Arc<Figures<Ladder>>>,
+    pub figures: Option<Arc<Figures<ExplicitBuckets>>>,
 }
 
 impl Progress {
@@ -50,7 +50,7 @@ impl Progress {
 
     /// The same when a second has passed.
     pub(crate) fn of_second(merge: &Merge, phase: &'static str, second: results::Second) -> Self {
-        let figures = Some(Arc::new(merge.totals().figures.ladders()));
+        let figures = Some(Arc::new(merge.totals().figures.explicit_buckets()));
         Self { figures, ..Self::of(merge, phase, Some(second)) }
     }
 }

@@ -20,7 +20,7 @@ const THREADS_LISTED_MAX: usize = 16;
 
 /// Watches the server's process tree, if it runs here or under a target agent, and this machine.
 pub struct ServerWatch {
-    server: Option<Sight>,
+    server: Option<Reader>,
     is_here: bool,
     next_ns: u64,
     first: Option<Sample>,
@@ -55,9 +55,9 @@ pub(crate) struct Seen {
 }
 
 /// The place of the server.
-enum Sight {
-    Here(Box<ServerReader>),
-    There(Box<RemoteServerReader>),
+enum Reader {
+    Local(Box<ServerReader>),
+    Remote(Box<RemoteServerReader>),
 }
 
 /// One reading.
@@ -87,12 +87,12 @@ struct Window {
 impl ServerWatch {
     /// Watches the server's processes and their descendants; `None`: only the machine.
     pub fn new(server: Option<&Service>) -> Self {
-        Self::with(server.map(|server| Sight::Here(Box::new(ServerReader::on(server)))), server.is_some())
+        Self::with(server.map(|server| Reader::Local(Box::new(ServerReader::on(server)))), server.is_some())
     }
 
     /// Watches the server of a target agent, whose machine may be this one.
     pub fn of_agent(reader: RemoteServerReader, is_here: bool) -> Self {
-        Self::with(Some(Sight::There(Box::new(reader))), is_here)
+        Self::with(Some(Reader::Remote(Box::new(reader))), is_here)
     }
 
     /// Has a server that has ended looked for again as each step begins.
@@ -100,7 +100,7 @@ impl ServerWatch {
         self.lookup = Some(Box::new(find));
     }
 
-    fn with(server: Option<Sight>, is_here: bool) -> Self {
+    fn with(server: Option<Reader>, is_here: bool) -> Self {
         Self {
             server,
             is_here,
@@ -143,7 +143,7 @@ impl ServerWatch {
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
-        self.server = found.map(|server| Sight::Here(Box::new(ServerReader::on(&server))));
+        self.server = found.map(|server| Reader::Local(Box::new(ServerReader::on(&server))));
         (self.growth, self.own_bytes, self.before) = (Vec::new(), None, None);
     }
 
@@ -196,7 +196,7 @@ impl ServerWatch {
         let (first, last) = (self.first.as_ref().expect("started"), self.last.as_ref().expect("started"));
         let server = self.server_use(first, last);
         let pids = match &self.server {
-            Some(Sight::Here(reader)) => reader.pids(),
+            Some(Reader::Local(reader)) => reader.pids(),
             _ => Vec::new(),
         };
         let machine = self.machine.as_ref().expect("started");
@@ -230,8 +230,8 @@ impl ServerWatch {
     /// `whole` at the ends of a window.
     fn sample(&mut self, whole: bool) -> Sample {
         let server = match &mut self.server {
-            Some(Sight::Here(reader)) => reader.look(whole),
-            Some(Sight::There(reader)) => reader.look(whole),
+            Some(Reader::Local(reader)) => reader.look(whole),
+            Some(Reader::Remote(reader)) => reader.look(whole),
             None => None,
         };
         let at_ns = clock::monotonic_ns();

@@ -255,11 +255,11 @@ struct Log {
 impl Log {
     /// Adds a batch. A queue that is full is not waited for: what does not fit is lost.
     fn add(&mut self, mut batch: Batch) {
-        let Some(queue) = &self.queue else { return batch.go_home() };
+        let Some(queue) = &self.queue else { return batch.recycle() };
         batch.lost = batch.lost.saturating_add(std::mem::take(&mut self.lost));
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) = queue.try_send(batch) {
             self.lost = batch.lost + batch.entries.len() as u64;
-            batch.go_home();
+            batch.recycle();
         }
     }
 

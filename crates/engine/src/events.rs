@@ -182,16 +182,16 @@ pub struct Batch {
     pub lost: u64,
     /// The channel that the buffer returns by once the entries have been taken out; not known in another process.
     #[serde(skip)]
-    pub home: Option<Sender<Vec<Entry>>>,
+    pub pool: Option<Sender<Vec<Entry>>>,
 }
 
 impl Batch {
     /// The entries are taken care of: their buffer may be used again.
-    pub fn go_home(mut self) {
-        if let Some(home) = self.home {
+    pub fn recycle(mut self) {
+        if let Some(pool) = self.pool {
             self.entries.clear();
             // A worker that has ended needs it no more.
-            let _ = home.send(self.entries);
+            let _ = pool.send(self.entries);
         }
     }
 }

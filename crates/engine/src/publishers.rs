@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use load::StepOrder;
 use net::poll::Event;
-use wire::{Fate, HttpOptions, Sending, Stamp};
+use wire::{HttpOptions, RequestOutcome, Sending, Stamp};
 
 use crate::books::{Cause, Relayed};
 use crate::clients::{Clients, ConnectAttempt, PUBLISHER, Token};
@@ -54,7 +54,9 @@ impl Publishers {
     pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
         // Those that were down at the end of the step before have their time anew.
         self.down_ns = None;
-        self.of_each.iter_mut().for_each(|publisher| publisher.under_way.clear());
+        for publisher in &mut self.of_each {
+            publisher.under_way.clear();
+        }
         let count = self.of_each.len() as u32;
         for index in self.clients.start_step(order, count, now_ns) {
             self.connect(index, users, now_ns);
@@ -148,7 +150,9 @@ impl Publishers {
             let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns);
             self.of_each[index as usize].under_way.push_back(stamp);
             match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
-                Ok((Sending::Out, bytes)) => users.book_fate(stamp, Fate::Sent { bytes }, now_ns),
+                Ok((Sending::Out, bytes)) => {
+                    users.book_request_outcome(stamp, RequestOutcome::Sent { bytes }, now_ns)
+                }
                 Ok((Sending::Waits { .. }, _)) => {}
                 Err(cause) => self.lose(index, cause, users, now_ns),
             }
@@ -209,14 +213,18 @@ impl Publishers {
         self.clients.lose(index, cause, now_ns);
         self.hand_over(index, users, now_ns);
         let under_way = std::mem::take(&mut self.of_each[index as usize].under_way);
-        under_way.into_iter().for_each(|stamp| users.book_unpublished(stamp, now_ns));
+        for stamp in under_way {
+            users.book_unpublished(stamp, now_ns);
+        }
         self.give_up_without_hope(users, now_ns);
     }
 
     /// Gives up waiting messages where the last attempt has failed.
     fn give_up_without_hope(&mut self, users: &mut Clients, now_ns: u64) {
         if (0..self.count()).all(|index| self.clients.is_vacant(index)) {
-            self.waiting.drain(..).for_each(|stamp| users.book_unsaid(stamp, now_ns));
+            for stamp in self.waiting.drain(..) {
+                users.book_unsaid(stamp, now_ns);
+            }
         }
     }
 
@@ -231,11 +239,11 @@ impl Publishers {
                         false => users.book_unpublished(stamp, now_ns),
                     }
                 }
-                Relayed::Fate(stamp, fate) => {
-                    if matches!(fate, Fate::Dropped | Fate::Failed(_)) {
+                Relayed::RequestOutcome(stamp, outcome) => {
+                    if matches!(outcome, RequestOutcome::Dropped | RequestOutcome::Failed(_)) {
                         self.forget(index, stamp);
                     }
-                    users.book_fate(stamp, fate, now_ns);
+                    users.book_request_outcome(stamp, outcome, now_ns);
                 }
             }
         }

@@ -317,7 +317,7 @@ impl Worker {
 
     fn handle_timeouts(&mut self, now_ns: u64) {
         self.grow(now_ns);
-        self.stir(now_ns);
+        self.disrupt(now_ns);
         self.visit(now_ns);
         self.handle_publishers_timeouts(now_ns);
         while let Some(token) = self.slow_readers.poll(now_ns) {
@@ -362,14 +362,14 @@ impl Worker {
     }
 
     /// Takes and brings back connections as the step's disruptions say.
-    fn stir(&mut self, now_ns: u64) {
+    fn disrupt(&mut self, now_ns: u64) {
         let mut connects = 0;
         while let Some(disruptions) = &mut self.disruptions
             && let Some(turn) = disruptions.poll(now_ns, |client| self.clients.presence(client))
         {
             match turn {
-                ConnectionAction::Strike => {
-                    for client in self.clients.strike(|number| disruptions.takes(number), now_ns) {
+                ConnectionAction::Storm => {
+                    for client in self.clients.drop_in_storm(|number| disruptions.takes(number), now_ns) {
                         disruptions.handle_loss(client, now_ns);
                     }
                 }

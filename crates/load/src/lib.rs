@@ -7,8 +7,8 @@
 //!
 //! Nothing here reads a clock or touches a socket: time is an argument, in nanoseconds.
 
+mod client_shares;
 mod client_spec;
-mod crowd;
 mod flap;
 mod pacer;
 mod plan;
@@ -20,8 +20,8 @@ mod segment;
 mod senders;
 mod sizes;
 
+pub use client_shares::{Churn, Slow, Speakers};
 pub use client_spec::{BadClientSpec, ClientSpec, Endpoint, LoginServer, TlsIdentity, TlsPlan};
-pub use crowd::{Churn, Slow, Speakers};
 pub use flap::{Cut, Cuts, Flap};
 pub use pacer::Pacer;
 pub use plan::{Connecting, Draining, Load, Plan, StepOrder, Storm, Until, Workload};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client_shares::{Churn, Slow, Speakers, is_picked};
 use crate::client_spec::{ClientSpec, Endpoint, LoginServer, TlsPlan};
-use crate::crowd::{Churn, Slow, Speakers, is_picked};
 use crate::flap::Flap;
 use crate::publishing::Publishing;
 use crate::rooms::Rooms;

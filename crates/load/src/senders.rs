@@ -2,7 +2,7 @@
 
 use wire::people::{RoleAssignment, RoleKind};
 
-use crate::crowd::{Slow, Speakers, is_picked};
+use crate::client_shares::{Slow, Speakers, is_picked};
 use crate::segment::Segment;
 
 /// The senders of a step: all clients but those that only listen, read slowly, or will drop their connection in its storm.
@@ -10,7 +10,7 @@ use crate::segment::Segment;
 pub struct Senders {
     speakers: f64,
     slow: f64,
-    struck: f64,
+    storm: f64,
     /// The shares of roles, where there are any.
     role_shares: Option<RoleShares>,
 }
@@ -36,7 +36,7 @@ impl Senders {
     /// The senders where there is no storm.
     pub fn new(speakers: Option<Speakers>, slow: Option<Slow>) -> Senders {
         let speakers = speakers.map_or(1.0, |speakers| speakers.share);
-        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), struck: 0.0, role_shares: None }
+        Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), storm: 0.0, role_shares: None }
     }
 
     /// The same, of people with these roles, if they have any.
@@ -51,8 +51,8 @@ impl Senders {
     }
 
     /// The same without the share that drops its connections.
-    pub fn without(self, struck: f64) -> Senders {
-        Senders { struck, ..self }
+    pub fn without(self, storm: f64) -> Senders {
+        Senders { storm, ..self }
     }
 
     /// All of them together, with all of the load.
@@ -102,7 +102,7 @@ impl Senders {
             |role_shares: &RoleShares| role_shares.shares[role_shares.role_assignment.role(client)] == 0.0;
         let listens =
             is_picked(1.0 - self.speakers, client) || self.role_shares.as_ref().is_some_and(is_silent);
-        !listens && !is_picked(self.slow, client) && !is_picked(self.struck, client)
+        !listens && !is_picked(self.slow, client) && !is_picked(self.storm, client)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, struck: 0.0, role_shares: None };
+    const EVERYBODY: Senders = Senders { speakers: 1.0, slow: 0.0, storm: 0.0, role_shares: None };
 
     #[test]
     fn sharing_senders_include_client_0() {
@@ -133,9 +133,9 @@ mod tests {
         let every_second_is_slow = Senders { slow: 0.5, ..EVERYBODY };
         assert_eq!(every_second_is_slow.parts(20, 2), [part(0, 1), None]);
         assert_eq!(every_second_is_slow.parts(20, 3), [part(0, 3), part(1, 3), part(2, 3)]);
-        let third_is_struck = Senders { struck: 1.0 / 3.0, ..EVERYBODY };
-        assert_eq!(third_is_struck.parts(20, 3), [part(0, 2), part(1, 2), None]);
-        let nobody = Senders { struck: 1.0, ..EVERYBODY };
+        let third_is_lost = Senders { storm: 1.0 / 3.0, ..EVERYBODY };
+        assert_eq!(third_is_lost.parts(20, 3), [part(0, 2), part(1, 2), None]);
+        let nobody = Senders { storm: 1.0, ..EVERYBODY };
         assert_eq!(nobody.parts(20, 2), [None, None]);
     }
 

@@ -93,10 +93,10 @@ impl Side for ServerSide {
 
 /// Writes of the caller.
 #[derive(Clone, Copy)]
-enum Saying<'a> {
+enum Outgoing<'a> {
     Nothing,
     Plain(&'a [u8]),
-    Goodbye,
+    CloseNotify,
 }
 
 impl Tls<ClientSide> {
@@ -132,18 +132,18 @@ impl<S: Side> Tls<S> {
     /// Takes what arrived from the peer, which is overwritten, and appends what it decrypts to to `plain`. Afterwards, also
     /// after an error (the alert that tells the peer), [`poll_output`](Tls::poll_output) may have something to send.
     pub fn handle_input(&mut self, ciphertext: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.state.at_desk(|side, buffers| buffers.handle_input(side, ciphertext, plain))
+        self.state.with_buffers(|side, buffers| buffers.handle_input(side, ciphertext, plain))
     }
 
     /// Encrypts `plain`; appends what is to be sent to `out`. What is written while the handshake still runs is
     /// kept, and comes out of [`poll_output`](Tls::poll_output) when it has ended.
     pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
-        self.state.say(Saying::Plain(plain), out);
+        self.state.say(Outgoing::Plain(plain), out);
     }
 
     /// Appends what is to be sent (handshake messages, alerts) to `out`.
     pub fn poll_output(&mut self, out: &mut Vec<u8>) {
-        self.state.say(Saying::Nothing, out);
+        self.state.say(Outgoing::Nothing, out);
     }
 
     /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
@@ -175,18 +175,18 @@ impl<S: Side> Tls<S> {
 
     /// Says that nothing more will be written (close_notify), appending it to `out`.
     pub fn close_notify(&mut self, out: &mut Vec<u8>) {
-        self.state.say(Saying::Goodbye, out);
+        self.state.say(Outgoing::CloseNotify, out);
     }
 }
 
 impl<S: Side> State<S> {
     /// Appends what there is to be sent, and then what the caller says.
-    fn say(&mut self, saying: Saying<'_>, out: &mut Vec<u8>) {
-        self.at_desk(|side, buffers| buffers.say(side, saying, out));
+    fn say(&mut self, saying: Outgoing<'_>, out: &mut Vec<u8>) {
+        self.with_buffers(|side, buffers| buffers.say(side, saying, out));
     }
 
-    /// Does something at the desk, which is there for as long as something lies on it.
-    fn at_desk<T>(&mut self, work: impl FnOnce(&mut S, &mut RecordBuffers) -> T) -> T {
+    /// Works with the buffers, which are there for as long as something is in one.
+    fn with_buffers<T>(&mut self, work: impl FnOnce(&mut S, &mut RecordBuffers) -> T) -> T {
         let mut buffers = self.buffers.take().map(|buffers| *buffers).unwrap_or_default();
         let outcome = work(&mut self.side, &mut buffers);
         if buffers != RecordBuffers::default() {
@@ -213,11 +213,11 @@ impl RecordBuffers {
     ) -> Result<(), TlsError> {
         let mut records = std::mem::take(&mut self.partial);
         if records.is_empty() {
-            let used = self.process(side, ciphertext, plain, Saying::Nothing)?;
+            let used = self.process(side, ciphertext, plain, Outgoing::Nothing)?;
             self.keep(&ciphertext[used..]);
         } else {
             records.extend_from_slice(ciphertext);
-            let used = self.process(side, &mut records, plain, Saying::Nothing)?;
+            let used = self.process(side, &mut records, plain, Outgoing::Nothing)?;
             match used {
                 // Nothing of it could be used: kept as it is, without a copy for each of the packets that a
                 // record arrives in.
@@ -235,7 +235,7 @@ impl RecordBuffers {
         }
     }
 
-    fn say<S: Side>(&mut self, side: &mut S, saying: Saying<'_>, out: &mut Vec<u8>) {
+    fn say<S: Side>(&mut self, side: &mut S, saying: Outgoing<'_>, out: &mut Vec<u8>) {
         // Its room is given back: an idle connection would keep that of its handshake.
         out.append(&mut std::mem::take(&mut self.output));
         // What TLS has to say is appended in place: the caller's buffer takes the place of `output` for the
@@ -254,7 +254,7 @@ impl RecordBuffers {
         side: &mut S,
         records: &mut [u8],
         plain: &mut Vec<u8>,
-        mut saying: Saying<'_>,
+        mut saying: Outgoing<'_>,
     ) -> Result<usize, TlsError> {
         let mut used = 0;
         while !self.has_failed {
@@ -267,7 +267,8 @@ impl RecordBuffers {
                     self.has_failed = true;
                     // The alert that tells the peer. It comes before anything that arrived is looked at again.
                     while side.common().wants_write() {
-                        let _ = self.handle(side.process(&mut records[used..]), plain, &mut Saying::Nothing);
+                        let _ =
+                            self.handle(side.process(&mut records[used..]), plain, &mut Outgoing::Nothing);
                     }
                     return Err(error.into());
                 }
@@ -281,7 +282,7 @@ impl RecordBuffers {
         &mut self,
         status: UnbufferedStatus<'_, '_, Data>,
         plain: &mut Vec<u8>,
-        saying: &mut Saying<'_>,
+        saying: &mut Outgoing<'_>,
     ) -> (usize, Result<Next, rustls::Error>) {
         let UnbufferedStatus { mut discard, state } = status;
         let state = match state {
@@ -324,7 +325,7 @@ impl RecordBuffers {
             }
             // Nothing can be encrypted yet.
             _ => {
-                if let Saying::Plain(plain) = std::mem::replace(saying, Saying::Nothing) {
+                if let Outgoing::Plain(plain) = std::mem::replace(saying, Outgoing::Nothing) {
                     self.early.extend_from_slice(plain);
                 }
                 Next::Wait
@@ -334,20 +335,20 @@ impl RecordBuffers {
     }
 
     /// Encrypts what has waited for that, and what is said now.
-    fn encrypt<Data>(&mut self, traffic: &mut WriteTraffic<'_, Data>, saying: Saying<'_>) {
+    fn encrypt<Data>(&mut self, traffic: &mut WriteTraffic<'_, Data>, saying: Outgoing<'_>) {
         let fits = |error| match error {
             EncryptError::InsufficientSize(size) => Some(size),
             // After so many records nobody may be told anything (RFC 8446 §5.5); the peer hears no more.
             EncryptError::EncryptExhausted => None,
         };
         let early = std::mem::take(&mut self.early);
-        let said = if let Saying::Plain(plain) = saying { plain } else { b"" };
+        let said = if let Outgoing::Plain(plain) = saying { plain } else { b"" };
         for plain in [&early[..], said].into_iter().filter(|plain| !plain.is_empty()) {
             let records = plain.len().div_ceil(RECORD_PLAIN_MAX);
             let bytes = plain.len() + records * RECORD_OVERHEAD;
             append(&mut self.output, bytes, |room| traffic.encrypt(plain, room).map_err(fits));
         }
-        if let Saying::Goodbye = saying {
+        if let Outgoing::CloseNotify = saying {
             append(&mut self.output, RECORD_OVERHEAD, |room| traffic.queue_close_notify(room).map_err(fits));
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Arrival {
 
 struct Shared {
     waker: Arc<Waker>,
-    /// Whether the owner has been woken and not looked yet: spares a system call per parcel.
+    /// Whether the owner has been woken and not looked yet: spares a system call per batch.
     woken: AtomicBool,
     queued_bytes: AtomicUsize,
 }
@@ -61,16 +61,16 @@ impl Inbox {
         &self.shared.waker
     }
 
-    /// The waker has spoken: lets it speak again. Parcels that come after this call wake anew.
+    /// The waker has spoken: lets it speak again. Batches that come after this call wake anew.
     pub(crate) fn handle_wake(&self) {
-        // A parcel that comes between the two wakes nobody, and need not: the queue is looked at after
+        // A batch that comes between the two wakes nobody, and need not: the queue is looked at after
         // them.
         self.shared.waker.drain();
         self.shared.woken.store(false, Ordering::SeqCst);
     }
 
-    /// The next parcel.
-    pub(crate) fn poll_parcel(&self) -> Option<RoomBatch> {
+    /// The next batch.
+    pub(crate) fn poll_batch(&self) -> Option<RoomBatch> {
         let room_batch = self.receiver.try_recv().ok()?;
         self.shared.queued_bytes.fetch_sub(room_batch.frames.len(), Ordering::Relaxed);
         Some(room_batch)
@@ -83,7 +83,7 @@ impl Inbox {
 }
 
 impl Outbox {
-    /// Hands a parcel over, and says whether it was taken: not by a worker that is far behind, or gone.
+    /// Hands a batch over, and says whether it was taken: not by a worker that is far behind, or gone.
     pub(crate) fn send(&self, room_batch: RoomBatch) -> bool {
         let bytes = room_batch.frames.len();
         // Booked first: the receiver may have taken it, and booked it out, before `send` returns.
@@ -127,11 +127,11 @@ mod tests {
         assert!(outbox.send(room_batch(QUEUED_BYTES_MAX - 1)));
         assert!(!outbox.send(room_batch(1)), "full");
         inbox.handle_wake();
-        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
+        assert_eq!(inbox.poll_batch().unwrap().frames.len(), 1);
         assert!(outbox.send(room_batch(1)), "room again");
-        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), QUEUED_BYTES_MAX - 1);
-        assert_eq!(inbox.poll_parcel().unwrap().frames.len(), 1);
-        assert!(inbox.poll_parcel().is_none());
+        assert_eq!(inbox.poll_batch().unwrap().frames.len(), QUEUED_BYTES_MAX - 1);
+        assert_eq!(inbox.poll_batch().unwrap().frames.len(), 1);
+        assert!(inbox.poll_batch().is_none());
     }
 
     #[test]

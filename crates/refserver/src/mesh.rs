@@ -1,8 +1,8 @@
-//! How broadcasts get from one process to others: parcels over socket pairs, to each of its siblings, and to whoever
+//! How broadcasts get from one process to others: batches over socket pairs, to each of its siblings, and to whoever
 //! carries them to servers elsewhere.
 //!
-//! A parcel is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8), all
-//! little-endian, and the frames. Parcels are never forwarded, so that none can come twice. One that makes no sense may
+//! A batch is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8), all
+//! little-endian, and the frames. Batches are never forwarded, so that none can come twice. One that makes no sense may
 //! have come over a network: it is left out, and counted.
 
 use std::io;
@@ -33,7 +33,7 @@ pub(crate) struct Mesh {
 
 struct Peer {
     link: Link,
-    /// The start of a parcel whose rest has not arrived.
+    /// The start of a batch whose rest has not arrived.
     partial: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ impl Mesh {
         self.peers.is_empty()
     }
 
-    /// Sends a parcel to every sibling; says how many did not take it, being too far behind, or gone.
+    /// Sends a batch to every sibling; says how many did not take it, being too far behind, or gone.
     pub(crate) fn send(&mut self, room_batch: &RoomBatch, poller: &Poller) -> u64 {
         if self.is_empty() {
             return 0;
@@ -71,7 +71,7 @@ impl Mesh {
         refused
     }
 
-    /// Something happened to the peer of that token: appends the parcels that are complete to `arrived`. How many made no
+    /// Something happened to the peer of that token: appends the batches that are complete to `arrived`. How many made no
     /// sense.
     pub(crate) fn handle_event(
         &mut self,
@@ -126,7 +126,7 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
     bytes
 }
 
-/// The first parcel's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no peer sends.
+/// The first batch's bytes and what is behind it; `None` while it is incomplete. Fails on a length that no peer sends.
 fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
@@ -136,7 +136,7 @@ fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     Ok(rest.split_at_checked(length))
 }
 
-/// A parcel from its bytes; `None`: that is none, or one over which clients would end their connections.
+/// A batch from its bytes; `None`: that is none, or one over which clients would end their connections.
 fn decode(bytes: &[u8]) -> Option<RoomBatch> {
     let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     let [m0, m1, m2, m3, topic @ .., dialect] = *head;

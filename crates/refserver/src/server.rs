@@ -160,7 +160,7 @@ where
     W: FnOnce() -> io::Result<Stats> + Send,
 {
     let run = |work: W| {
-        let mut alarm = Alarm { stop, is_off: false };
+        let mut alarm = StopOnDrop { stop, is_off: false };
         let result = work();
         alarm.is_off = result.is_ok();
         result
@@ -182,12 +182,12 @@ where
 }
 
 /// Raises the stop when it is dropped, so that a panic does it as well; unless it is off.
-struct Alarm<'a> {
+struct StopOnDrop<'a> {
     stop: &'a StopFlag,
     is_off: bool,
 }
 
-impl Drop for Alarm<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         if !self.is_off {
             self.stop.stop();

@@ -16,7 +16,9 @@ const S: u64 = 1_000 * MS;
 /// `n` samples spread evenly from `low_ns` to `high_ns`.
 fn spread(low_ns: u64, high_ns: u64, n: u64) -> Histogram {
     let mut histogram = Histogram::new();
-    (0..n).for_each(|i| histogram.record_ns(low_ns + (high_ns - low_ns) * i / (n - 1)));
+    for i in 0..n {
+        histogram.record_ns(low_ns + (high_ns - low_ns) * i / (n - 1));
+    }
     histogram
 }
 
@@ -151,7 +153,9 @@ pub(crate) fn troubled_step() -> Step {
         connect_failures: 5,
         ..Counts::default()
     };
-    (0..5).for_each(|i| step.errors.add("refused", (2 + i) * S, "connection refused"));
+    for i in 0..5 {
+        step.errors.add("refused", (2 + i) * S, "connection refused");
+    }
     step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
     step.stop = Some(limit(false, 6_398.9));
     judged(Scenario::Broadcast, step)

@@ -48,7 +48,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             let (of_a, of_b) = (in_part(of_a, &part), in_part(of_b, &part));
             let figures = figures(&part, scenario).into_iter();
             let rows = figures.filter_map(|figure| {
-                let row = row((&part, figure), level, &of_a, &of_b)?;
+                let row = row(&part, figure, level, &of_a, &of_b)?;
                 // What is counted is seen whoever was at a limit.
                 let is_timed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
                 let doubt = doubt::explanation(figure, (&whole_a, row.a), (&whole_b, row.b));
@@ -132,12 +132,7 @@ fn in_part<'a>(side: &[&'a Step], part: &Part) -> Vec<Cow<'a, Step>> {
     side.iter().filter_map(|step| part.of(step)).collect()
 }
 
-fn row(
-    (part, figure): (&Part, Figure),
-    level: Level,
-    a: &[Cow<'_, Step>],
-    b: &[Cow<'_, Step>],
-) -> Option<Row> {
+fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<'_, Step>]) -> Option<Row> {
     let values =
         |side: &[Cow<'_, Step>]| side.iter().filter_map(|step| figure.read(step, false)).collect::<Vec<_>>();
     let (of_a, of_b) = (values(a), values(b));

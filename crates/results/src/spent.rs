@@ -1,6 +1,6 @@
 //! The time of a step's round trips: the parts that the generator's own clock cuts them into (METHODOLOGY "Account").
 
-use stats::{Account, Histogram, Spent};
+use stats::{Account, Histogram, LatencyParts};
 
 /// Messages count as slow from here on: with the p99, a step of a few hundred would have too few.
 pub(crate) const TAIL_QUANTILE: f64 = 0.95;
@@ -9,9 +9,9 @@ pub(crate) const TAIL_QUANTILE: f64 = 0.95;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSpent {
     /// The parts of all.
-    pub all: Spent,
+    pub all: LatencyParts,
     /// The parts of the slow ones: those that took as long as `tail_from_ns`, to a fifth, or longer.
-    pub tail: Spent,
+    pub tail: LatencyParts,
     /// The p95; or the bound of a limit that was broken.
     pub tail_from_ns: u64,
     /// The quantile that is about so long: 0.95, or that of the limit.
@@ -28,14 +28,14 @@ const STAMPED_SHARE_MIN: f64 = 0.02;
 
 impl TimeSpent {
     /// Share of sent → handled that came after the answers had arrived: 0 to 1.
-    pub(crate) fn handled_share(&self, of: &Spent) -> f64 {
+    pub(crate) fn handled_share(&self, of: &LatencyParts) -> f64 {
         let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
         let own = of.handled_share().filter(|_| is_stamped);
         own.or(self.all.handled_share()).unwrap_or(0.0)
     }
 
     /// Sent → answer arrived, of one of these messages on average.
-    pub(crate) fn served_ns(&self, of: &Spent) -> f64 {
+    pub(crate) fn served_ns(&self, of: &LatencyParts) -> f64 {
         of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
     }
 

@@ -126,7 +126,9 @@ impl Step {
         let roles = self.roles.iter_mut();
         let roles = roles.flat_map(|role| [&mut role.handshake, &mut role.rtt, &mut role.delivery]);
         let lag = self.generator.iter_mut().map(|generator| &mut generator.loop_lag);
-        says.chain(roles).chain(lag).for_each(Histogram::shrink_to_fit);
+        for histogram in says.chain(roles).chain(lag) {
+            histogram.shrink_to_fit();
+        }
     }
 
     /// An example of what most requests to publish something met with that failed; `None`: none did.

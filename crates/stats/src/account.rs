@@ -11,7 +11,7 @@ const CLASSES_MAX: usize = 64 << CLASSES_PER_OCTAVE_BITS;
 /// The parts of some messages' round trips, each in nanoseconds of all of them together. `unsent`, `service` and `unanswered` add up
 /// to the round trips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct LatencyParts {
     /// How many messages.
     pub messages: u64,
     /// Due → sent.
@@ -26,7 +26,7 @@ pub struct Spent {
     pub handling_ns: u64,
 }
 
-impl Spent {
+impl LatencyParts {
     /// All their round trips.
     pub fn sum_ns(&self) -> u64 {
         self.unsent_ns.saturating_add(self.service_ns).saturating_add(self.unanswered_ns)
@@ -38,8 +38,8 @@ impl Spent {
     }
 
     /// Adds other messages.
-    pub fn merge(&mut self, other: &Spent) {
-        let Spent { messages, unsent_ns, service_ns, unanswered_ns, stamped_ns, handling_ns } = *other;
+    pub fn merge(&mut self, other: &LatencyParts) {
+        let LatencyParts { messages, unsent_ns, service_ns, unanswered_ns, stamped_ns, handling_ns } = *other;
         for (sum, more) in [
             (&mut self.messages, messages),
             (&mut self.unsent_ns, unsent_ns),
@@ -57,7 +57,7 @@ impl Spent {
 /// far from 64 bits; those of a step may get there, and stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    classes: Vec<Spent>,
+    classes: Vec<LatencyParts>,
     /// Messages that waited for a connection that others held: due → sent.
     pub waited_ns: u64,
     /// The part of it from due → the generator came to them.
@@ -89,7 +89,7 @@ impl Account {
     /// Adds another interval, or another worker's.
     pub fn merge(&mut self, other: &Account) {
         let classes = self.classes.len().max(other.classes.len()).min(CLASSES_MAX);
-        self.classes.resize(classes, Spent::default());
+        self.classes.resize(classes, LatencyParts::default());
         for (own, other) in self.classes.iter_mut().zip(&other.classes) {
             own.merge(other);
         }
@@ -98,9 +98,11 @@ impl Account {
     }
 
     /// Messages whose round trips took about so long or longer: to a fifth.
-    pub fn from(&self, rtt_ns: u64) -> Spent {
-        let mut spent = Spent::default();
-        self.classes.iter().skip(class(rtt_ns)).for_each(|class| spent.merge(class));
+    pub fn from(&self, rtt_ns: u64) -> LatencyParts {
+        let mut spent = LatencyParts::default();
+        for class in self.classes.iter().skip(class(rtt_ns)) {
+            spent.merge(class);
+        }
         spent
     }
 
@@ -112,10 +114,10 @@ impl Account {
     }
 
     #[inline]
-    fn class(&mut self, rtt_ns: u64) -> &mut Spent {
+    fn class(&mut self, rtt_ns: u64) -> &mut LatencyParts {
         let class = class(rtt_ns);
         if class >= self.classes.len() {
-            self.classes.resize(class + 1, Spent::default());
+            self.classes.resize(class + 1, LatencyParts::default());
         }
         &mut self.classes[class]
     }

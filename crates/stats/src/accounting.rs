@@ -61,7 +61,7 @@ pub struct CountFacts {
     /// The whole that a limit's share is of. `None` if there is no limit on it.
     pub share_of: Option<Whole>,
     /// Whether each is a delivery that did not come, or not as it should have.
-    pub is_trouble: bool,
+    pub is_defect: bool,
     /// How a sentence says that there were some: `3 missing`. `None`: it is what the sentence is about.
     pub words: Option<&'static str>,
 }
@@ -71,15 +71,15 @@ const MESSAGES: CountFacts = CountFacts {
     is_rare: false,
     is_of_crew: false,
     share_of: None,
-    is_trouble: false,
+    is_defect: false,
     words: None,
 };
 const CONNECTIONS: CountFacts = CountFacts { of: CountOf::Connections, ..MESSAGES };
 const PUSHES: CountFacts = CountFacts { of: CountOf::Pushes, is_rare: true, ..MESSAGES };
 
 /// Facts of deliveries that did not come, or not as they should have.
-const fn trouble(words: &'static str, share_of: Whole) -> CountFacts {
-    CountFacts { words: Some(words), share_of: Some(share_of), is_trouble: true, ..MESSAGES }
+const fn defect(words: &'static str, share_of: Whole) -> CountFacts {
+    CountFacts { words: Some(words), share_of: Some(share_of), is_defect: true, ..MESSAGES }
 }
 
 /// Facts of connections that did not become or stay usable.
@@ -102,13 +102,13 @@ table! {
     /// Distinct expected deliveries seen, late ones included; second copies are not.
     received: Received = MESSAGES,
     /// Expected deliveries not seen when the step had drained.
-    missing: Missing = CountFacts { is_of_crew: true, ..trouble("missing", Whole::Due) },
+    missing: Missing = CountFacts { is_of_crew: true, ..defect("missing", Whole::Due) },
     /// Expected deliveries not seen when their receiver left, or when an interrupted step stopped without draining.
     in_flight: InFlight = CountFacts { words: Some("in flight"), ..MESSAGES },
     /// Received messages that came after the step's window.
     late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
     /// Second and further copies of a delivery.
-    duplicate: Duplicate = trouble("duplicate", Whole::Came),
+    duplicate: Duplicate = defect("duplicate", Whole::Came),
     /// Received messages that came to somebody on their way into the room or out of it: had they not come, they would not be
     /// missing.
     in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
@@ -120,11 +120,11 @@ table! {
         ..MESSAGES
     },
     /// Received messages that came after a later message of the same sender at the same receiver.
-    reordered: Reordered = trouble("reordered", Whole::Received),
+    reordered: Reordered = defect("reordered", Whole::Received),
     /// Well-formed deliveries that were not due at the client that got them.
-    unexpected: Unexpected = trouble("unexpected", Whole::Came),
+    unexpected: Unexpected = defect("unexpected", Whole::Came),
     /// Copies that came to somebody outside their room.
-    leaked: Leaked = CountFacts { is_rare: true, ..trouble("leaked into other rooms", Whole::Came) },
+    leaked: Leaked = CountFacts { is_rare: true, ..defect("leaked into other rooms", Whole::Came) },
     /// Deliveries due to clients that were away: sent in their absence, or under way when their connections ended.
     offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
     /// The ones of these that came once the client was back.
@@ -140,7 +140,7 @@ table! {
         ..MESSAGES
     },
     /// Messages that are not what was sent.
-    corrupt: Corrupt = trouble("corrupt", Whole::Came),
+    corrupt: Corrupt = defect("corrupt", Whole::Came),
     /// Messages of an open loop that waited because every connection they could go on was busy.
     waited: Waited = CountFacts { is_rare: true, words: Some("had to wait for a connection"), ..MESSAGES },
     /// Messages of an open loop that were due while nobody was there to send them: all were away, as they were to be.

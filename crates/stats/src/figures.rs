@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ladder::Ladder;
+use crate::explicit_buckets::ExplicitBuckets;
 use crate::table::table;
 use crate::{Histogram, Packed};
 
@@ -134,16 +134,18 @@ impl Figures {
 
     /// Reduces each to its occupied buckets.
     pub fn shrink_to_fit(&mut self) {
-        Timed::ALL.into_iter().for_each(|timed| self.get_mut(timed).shrink_to_fit());
+        for timed in Timed::ALL {
+            self.get_mut(timed).shrink_to_fit();
+        }
     }
 
     /// The same in few buckets.
-    pub fn ladders(&self) -> Figures<Ladder> {
-        let mut ladders = Figures::default();
+    pub fn explicit_buckets(&self) -> Figures<ExplicitBuckets> {
+        let mut explicit_buckets = Figures::default();
         for (timed, samples) in self.iter() {
-            *ladders.get_mut(timed) = Ladder::from(samples);
+            *explicit_buckets.get_mut(timed) = ExplicitBuckets::from(samples);
         }
-        ladders
+        explicit_buckets
     }
 
     /// Adds all samples of packed ones.
@@ -172,9 +174,9 @@ impl Figures<Packed> {
     }
 }
 
-impl Figures<Ladder> {
+impl Figures<ExplicitBuckets> {
     /// Adds all samples of `other`.
-    pub fn merge(&mut self, other: &Figures<Ladder>) {
+    pub fn merge(&mut self, other: &Figures<ExplicitBuckets>) {
         for (timed, samples) in other.iter() {
             self.get_mut(timed).merge(samples);
         }

@@ -94,7 +94,11 @@ impl Histogram {
         let ours = self.buckets.dense();
         match &other.buckets {
             Buckets::Dense(theirs) => ours.add(theirs).expect("histograms share their bounds"),
-            theirs => theirs.iter().for_each(|(us, samples)| ours.saturating_record_n(us, samples)),
+            theirs => {
+                for (us, samples) in theirs.iter() {
+                    ours.saturating_record_n(us, samples);
+                }
+            }
         }
         self.sum_ns += other.sum_ns;
         self.square_sum_ns += other.square_sum_ns;

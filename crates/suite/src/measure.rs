@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use net::signals;
 use results::Run;
 
-use crate::setup::{self, Stage, Tools, Trouble};
+use crate::setup::{self, Stage, StageFailure, Tools};
 
 /// How often server, generator and user are looked at: a death is to be noticed within a second.
 const POLL: Duration = Duration::from_millis(50);
@@ -41,10 +41,10 @@ const GENERATOR_FAILED: i32 = 6;
 pub fn measure(
     arguments: &[String],
     shown: &[String],
-    mut poll_end: impl FnMut() -> Option<Trouble>,
+    mut poll_end: impl FnMut() -> Option<StageFailure>,
     tools: &Tools<'_>,
-) -> Result<Run, Trouble> {
-    let trouble = |reason: String| Trouble::new(Stage::Load, reason);
+) -> Result<Run, StageFailure> {
+    let trouble = |reason: String| StageFailure::new(Stage::Load, reason);
     let mut command = Command::new(&tools.throng);
     command.arg(tools.words_verb).args(shown);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -66,7 +66,7 @@ pub fn measure(
     }
     let said = last_words(status, &stderr);
     Err(match status.code() {
-        Some(COULD_NOT) => Trouble::new(Stage::Measure, said.unwrap_or_else(|| status.to_string())),
+        Some(COULD_NOT) => StageFailure::new(Stage::Measure, said.unwrap_or_else(|| status.to_string())),
         Some(GENERATOR_FAILED) => trouble(said.unwrap_or_else(|| status.to_string())),
         _ => trouble(format!(
             "the generator ended with {status}{}",
@@ -78,9 +78,9 @@ pub fn measure(
 /// Waits for the generator, with an eye on the server.
 fn attend(
     child: &mut Child,
-    poll_end: &mut dyn FnMut() -> Option<Trouble>,
+    poll_end: &mut dyn FnMut() -> Option<StageFailure>,
     tools: &Tools<'_>,
-) -> Result<ExitStatus, Trouble> {
+) -> Result<ExitStatus, StageFailure> {
     let (mut turns, mut ran) = (None, Instant::now());
     loop {
         let taken = net::proc::turns(child.id());
@@ -89,11 +89,11 @@ fn attend(
         }
         let trouble = match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Err(error) => Some(Trouble::new(Stage::Load, error.to_string())),
-            Ok(None) if (tools.is_interrupted)() => Some(Trouble::new(Stage::Measure, "interrupted")),
+            Err(error) => Some(StageFailure::new(Stage::Load, error.to_string())),
+            Ok(None) if (tools.is_interrupted)() => Some(StageFailure::new(Stage::Measure, "interrupted")),
             Ok(None) if ran.elapsed() > STILL_MAX => {
                 let still = format!("the generator has stood still for {} s", STILL_MAX.as_secs());
-                Some(Trouble::new(Stage::Load, still))
+                Some(StageFailure::new(Stage::Load, still))
             }
             Ok(None) => poll_end(),
         };
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     /// The trouble of a generator that is this script.
-    fn trouble_of(script: &str, death: Option<&str>) -> Trouble {
+    fn trouble_of(script: &str, death: Option<&str>) -> StageFailure {
         let tools = Tools {
             throng: "/bin/sh".into(),
             guard_verb: "",
@@ -150,7 +150,7 @@ mod tests {
             is_interrupted: &|| false,
             say: &|_| {},
         };
-        let poll_end = || death.map(|death| Trouble::new(Stage::Measure, death));
+        let poll_end = || death.map(|death| StageFailure::new(Stage::Measure, death));
         measure(&[], &[script.to_owned()], poll_end, &tools).unwrap_err()
     }
 
@@ -164,13 +164,13 @@ mod tests {
             ("echo throng: agent a was lost >&2; exit 6", "agent a was lost"),
             ("echo no results", "the generator's results: "),
         ] {
-            let Trouble { stage, reason } = trouble_of(script, None);
+            let StageFailure { stage, reason } = trouble_of(script, None);
             assert_eq!(stage, Stage::Load, "{reason}");
             assert!(reason.contains(said), "{reason}");
         }
         let refused = trouble_of("echo could not reach it >&2; exit 1", None);
-        assert_eq!(refused, Trouble::new(Stage::Measure, "could not reach it"));
+        assert_eq!(refused, StageFailure::new(Stage::Measure, "could not reach it"));
         let died = trouble_of("exec sleep 9", Some("the server exited with 7"));
-        assert_eq!(died, Trouble::new(Stage::Measure, "the server exited with 7"));
+        assert_eq!(died, StageFailure::new(Stage::Measure, "the server exited with 7"));
     }
 }

@@ -22,13 +22,13 @@ use thiserror::Error;
 use crate::archive::Archive;
 use crate::layout::{CELLS, HEAD, NOTES, PACKED, TABLES};
 use crate::schedule::Cell;
-use crate::setup::Trouble;
+use crate::setup::StageFailure;
 
 mod head;
 #[cfg(test)]
 mod tests;
 
-pub use head::{About, Entry, Generator, Head, LeftOut, Receipt};
+pub use head::{About, Entry, Generator, Head, LeftOut, PreparedTarget};
 
 /// The version of the folder's form.
 pub const SCHEMA: u32 = 1;
@@ -39,7 +39,7 @@ pub struct Outcome {
     /// The command line that measured.
     pub command: Vec<String>,
     /// Its results.
-    pub result: Result<Run, Trouble>,
+    pub result: Result<Run, StageFailure>,
     /// See [`Entry::took_s`].
     pub took_s: f64,
     /// See [`Entry::noise_percent`].

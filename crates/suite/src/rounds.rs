@@ -6,7 +6,7 @@ use crate::manifest::Target;
 use crate::record::{Record, RecordError};
 use crate::schedule::{Cell, round};
 use crate::section;
-use crate::setup::Trouble;
+use crate::setup::StageFailure;
 use crate::suite::{Scenario, Suite};
 
 /// A figure is known well enough if its 95% interval reaches no further than this share of it to either side.
@@ -40,7 +40,10 @@ pub fn due(
 
 /// Whether a target's figure needs another round.
 fn is_vague(scenario: &Scenario, target: &str, record: &Record) -> Result<bool, RecordError> {
-    if record.of(&scenario.name, target).filter_map(|entry| entry.trouble.as_ref()).any(Trouble::is_of_target)
+    if record
+        .of(&scenario.name, target)
+        .filter_map(|entry| entry.trouble.as_ref())
+        .any(StageFailure::is_of_target)
     {
         return Ok(false);
     }

@@ -9,9 +9,9 @@ use stats::Interval;
 use crate::figure::Figure;
 use crate::manifest::{CONTROL_NAME, REFERENCE_NAME};
 use crate::msacc;
+use crate::notes::{self, TargetNotes};
 use crate::published;
 use crate::record::{Record, RecordError};
-use crate::remarks::{self, Remarks};
 use crate::standing::{Control, Entrant, Standing, standings};
 use crate::suite::{Scenario, Shortened, Suite};
 use crate::table::Table;
@@ -33,7 +33,7 @@ pub struct Section {
     pub figure: Figure,
     /// Which target is ahead.
     pub standings: Vec<Standing>,
-    /// Remarks on each of their figures, or why there is none, or no place.
+    /// Notes on each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
     /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all that have one.
     pub at_file_limit: usize,
@@ -71,10 +71,10 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let runs: Vec<(&str, Vec<Run>)> =
         names.iter().map(|name| Ok((*name, record.runs(&scenario.name, name)?))).collect::<Result<_, _>>()?;
     let figure = scenario.figures[0].clone();
-    let mut said: Vec<Remarks> =
-        runs.iter().map(|(name, runs)| Remarks::of(scenario, name, runs, record)).collect();
-    remarks::hold_to_one_load(&figure, &runs, &mut said);
-    let of_target = |((name, runs), said): (&(&str, Vec<Run>), &Remarks)| {
+    let mut said: Vec<TargetNotes> =
+        runs.iter().map(|(name, runs)| TargetNotes::of(scenario, name, runs, record)).collect();
+    notes::hold_to_one_load(&figure, &runs, &mut said);
+    let of_target = |((name, runs), said): (&(&str, Vec<Run>), &TargetNotes)| {
         let runs: &[Run] = if said.at_file_limit.is_some() { &[] } else { runs };
         Entrant { is_bound: said.is_bound, ..entrant(&figure, name, runs, said.flaw.is_none()) }
     };

@@ -10,7 +10,7 @@ use crate::guard::{Brief, End, Guarded};
 use crate::manifest::{Probe, REFERENCE_NAME, Target};
 use crate::place::Place;
 use crate::scratch::Scratch;
-use crate::setup::{self, Stage, Tools, Trouble};
+use crate::setup::{self, Stage, StageFailure, Tools};
 use crate::visit;
 
 /// How often a server that starts is probed.
@@ -39,8 +39,8 @@ impl Server {
         log: Option<&Path>,
         cpus: &[usize],
         tools: &Tools<'_>,
-    ) -> Result<Server, Trouble> {
-        let could_not = |error: io::Error| Trouble::new(Stage::Start, error.to_string());
+    ) -> Result<Server, StageFailure> {
+        let could_not = |error: io::Error| StageFailure::new(Stage::Start, error.to_string());
         let folder = Scratch::new().map_err(could_not)?;
         let log = log.map_or_else(|| own_log(target, folder.path()), Path::to_owned);
         let place = Place::find(tools.host, folder.path(), &tools.throng).map_err(could_not)?;
@@ -63,18 +63,18 @@ impl Server {
         Ok(server)
     }
 
-    fn wait_until_ready(&mut self, target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+    fn wait_until_ready(&mut self, target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
         let start = Instant::now();
         loop {
             if let Some(death) = self.poll_death() {
-                return Err(Trouble::new(Stage::Start, death));
+                return Err(StageFailure::new(Stage::Start, death));
             }
             let Err(why) = self.probe(target) else { return Ok(()) };
             if (tools.is_interrupted)() {
-                return Err(Trouble::new(Stage::Ready, "interrupted"));
+                return Err(StageFailure::new(Stage::Ready, "interrupted"));
             }
             if start.elapsed() > target.ready.timeout {
-                return Err(Trouble::new(Stage::Ready, self.not_ready(target, &why)));
+                return Err(StageFailure::new(Stage::Ready, self.not_ready(target, &why)));
             }
             thread::sleep(POLL);
         }

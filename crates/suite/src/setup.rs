@@ -114,14 +114,14 @@ impl Stage {
 
 /// Why nothing came of a target: at which stage, and what was said last.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Trouble {
+pub struct StageFailure {
     /// The stage.
     pub stage: Stage,
     /// The reason, in one line.
     pub reason: String,
 }
 
-impl Trouble {
+impl StageFailure {
     /// The reason, in one line.
     pub fn new(stage: Stage, reason: impl Into<String>) -> Self {
         Self { stage, reason: reason.into() }
@@ -138,7 +138,7 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StageFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.stage.name(), self.reason)
     }
@@ -169,9 +169,9 @@ impl Tools<'_> {
     }
 
     /// Nothing is begun or waited for once the user has had enough.
-    fn may_go_on(&self, stage: Stage) -> Result<(), Trouble> {
+    fn may_go_on(&self, stage: Stage) -> Result<(), StageFailure> {
         match (self.is_interrupted)() {
-            true => Err(Trouble::new(stage, "interrupted")),
+            true => Err(StageFailure::new(stage, "interrupted")),
             false => Ok(()),
         }
     }
@@ -181,14 +181,14 @@ impl Tools<'_> {
 ///
 /// # Errors
 /// One is not there, or the user has had enough.
-pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     for requirement in &target.requires {
         tools.may_go_on(Stage::Requires)?;
         let found = output(&requirement.command, target, tools).is_ok_and(|output| output.is_success);
         if !found {
             tools.may_go_on(Stage::Requires)?; // what was cut short says nothing
             let reason = format!("needs {}; tried: {}", requirement.missing, requirement.command.join(" "));
-            return Err(Trouble::new(Stage::Requires, reason));
+            return Err(StageFailure::new(Stage::Requires, reason));
         }
     }
     Ok(())
@@ -198,7 +198,7 @@ pub fn look_for_requirements(target: &Target, tools: &Tools<'_>) -> Result<(), T
 ///
 /// # Errors
 /// A step fails, takes too long, or is interrupted.
-pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     look_for_requirements(target, tools)?;
     if let Some(step) = &target.install {
         let _turn =
@@ -213,7 +213,7 @@ pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// A requirement is missing, a step fails, or there is no version.
-pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
     look_for_requirements(target, tools)?;
     if version(target, tools).is_err() {
         install(target, tools)?;
@@ -227,18 +227,18 @@ pub fn prepare(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
 ///
 /// # Errors
 /// It is not installed. Why its version could not be told does not matter then.
-pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+pub fn installed(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
     let remedy = "not installed; throng targets install does it";
-    version(target, tools).map_err(|_| Trouble::new(Stage::Install, remedy))
+    version(target, tools).map_err(|_| StageFailure::new(Stage::Install, remedy))
 }
 
 /// The receipt: the version that the target's own command prints.
 ///
 /// # Errors
 /// The command fails, or says something else. No version, no number.
-pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, Trouble> {
+pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailure> {
     tools.may_go_on(Stage::Version)?;
-    let trouble = |reason: String| Trouble::new(Stage::Version, reason);
+    let trouble = |reason: String| StageFailure::new(Stage::Version, reason);
     let throng = tools.throng.to_string_lossy();
     let command: Vec<String> =
         target.version.command.iter().map(|word| word.replace("{throng}", &throng)).collect();
@@ -260,15 +260,15 @@ fn uses_packages(target: &Target) -> bool {
     target.requires.iter().any(|requirement| requirement.command[0].starts_with("apt"))
 }
 
-fn build(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+fn build(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     target.build.as_ref().map_or(Ok(()), |step| run(target, step, Stage::Build, tools))
 }
 
 /// Runs a step to its end.
-fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), Trouble> {
+fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<(), StageFailure> {
     tools.may_go_on(stage)?;
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
-    let trouble = |error: io::Error| Trouble::new(stage, error.to_string());
+    let trouble = |error: io::Error| StageFailure::new(stage, error.to_string());
     let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
     let is_of_packages = stage == Stage::Install && uses_packages(target);
     let needs = Needs { packages: is_of_packages, ..Needs::default() };
@@ -290,16 +290,16 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
                 Some(0) => Ok(()),
                 _ => {
                     let said = last_line(&log).unwrap_or_else(|| end.how());
-                    Err(Trouble::new(stage, format!("{}: {said}", step.command.join(" "))))
+                    Err(StageFailure::new(stage, format!("{}: {said}", step.command.join(" "))))
                 }
             };
         }
         if (tools.is_interrupted)() {
-            return Err(Trouble::new(stage, "interrupted"));
+            return Err(StageFailure::new(stage, "interrupted"));
         }
         if start.elapsed() > STEP_MAX {
             let minutes = STEP_MAX.as_secs() / 60;
-            return Err(Trouble::new(
+            return Err(StageFailure::new(
                 stage,
                 format!("{} takes over {minutes} minutes", step.command.join(" ")),
             ));

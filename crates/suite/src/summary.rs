@@ -205,7 +205,7 @@ fn control(section: &Section) -> Option<String> {
 
 /// Targets that were not measured, and why: `TARGET`, or `TARGET in SCENARIO`.
 pub fn left_out(record: &Record) -> Vec<(String, String)> {
-    let of = |receipt: &crate::record::Receipt| {
+    let of = |receipt: &crate::record::PreparedTarget| {
         Some((receipt.target.clone(), receipt.trouble.as_ref()?.to_string()))
     };
     let whole = record.head.receipts.iter().filter_map(of);

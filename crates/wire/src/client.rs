@@ -188,8 +188,9 @@ impl Client {
             return tunnel.handle_input(cfg, now_ns, bytes, io, client);
         }
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
-            let (mut input, from) = (bytes, (&cfg.options().limits, &cfg.common.identities));
-            let went = visit.handle_input(steps, from, now_ns, &mut input, io);
+            let mut input = bytes;
+            let (limits, identities) = (&cfg.options().limits, &cfg.common.identities);
+            let went = visit.handle_input(steps, limits, identities, now_ns, &mut input, io);
             let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
             return result.inspect_err(|_| self.state = State::Failed);
         }
@@ -501,11 +502,13 @@ impl Client {
             State::Open(Session { sender, .. })
                 if cfg.message_template(Kind::Echo, &first).text.fits(unix_ns) =>
             {
-                series::send(sender, cfg, (now_ns, unix_ns), first, messages, io);
+                series::send(sender, cfg, now_ns, unix_ns, first, messages, io);
             }
-            _ => (0..messages).for_each(|n| {
-                self.send(cfg, now_ns, unix_ns, Kind::Echo, first.after(n), io);
-            }),
+            _ => {
+                for n in 0..messages {
+                    self.send(cfg, now_ns, unix_ns, Kind::Echo, first.after(n), io);
+                }
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::publication::Publication;
 use crate::resumption::Resumption;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::session::{Asked, PlainAnswer, ServerSession};
+use crate::session::{PlainAnswer, ServerSession, SessionHead};
 use crate::settings::Settings;
 use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
@@ -109,7 +109,7 @@ pub(crate) trait Protocol {
         _now_ns: u64,
         _request: &Request<'_>,
         _io: &mut impl Io,
-    ) -> Option<PlainAnswer<Asked<QuestionOf<Self>>>> {
+    ) -> Option<PlainAnswer<SessionHead<QuestionOf<Self>>>> {
         None
     }
 
@@ -169,7 +169,8 @@ pub(crate) trait ClientProtocol {
     fn pass<I: Io>(
         &mut self,
         _link: &mut Link<'_, Self::Parts, I>,
-        (_place, _way): (usize, Direction),
+        _place: usize,
+        _way: Direction,
         _announced: Mark<'_>,
     ) {
         unreachable!("its rooms are joined by messages")
@@ -309,7 +310,7 @@ pub(crate) trait ServerProtocol: Sized {
 
     /// The question to a session: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has
     /// said that there is something.
-    fn take_request(&mut self) -> Option<Asked<<Self::Session as ServerSession>::Question>> {
+    fn take_request(&mut self) -> Option<SessionHead<<Self::Session as ServerSession>::Question>> {
         None
     }
 

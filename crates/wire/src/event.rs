@@ -32,6 +32,17 @@ pub enum Direction {
     Out,
 }
 
+/// A client's way into a room, or out of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passage {
+    /// The kind of its room.
+    pub kind: u16,
+    /// In or out.
+    pub way: Direction,
+    /// What announces it to the others there; `None`: nothing does.
+    pub announced: Option<Stamp>,
+}
+
 /// The outcome of somebody's way into a room, or out of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoomChange {

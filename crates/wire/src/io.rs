@@ -26,9 +26,9 @@ pub trait Io {
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
         false
     }
-    /// Takes the fate of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
+    /// Takes the outcome of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
     /// requests have such.
-    fn handle_fate(&mut self, _stamp: Stamp, _fate: Fate) {}
+    fn handle_request_outcome(&mut self, _stamp: Stamp, _fate: RequestOutcome) {}
     /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
     fn handle_reason(&mut self, _reason: &[u8]) {}
 }
@@ -45,9 +45,9 @@ pub enum Sending {
     },
 }
 
-/// Fates of a message within a session.
+/// Outcomes of a message within a session: what came of a request that did not go out as it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum RequestOutcome {
     /// It waited, and goes out now; its stamp says when.
     Sent {
         /// Bytes on the wire.

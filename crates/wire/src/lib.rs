@@ -66,14 +66,15 @@ pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{
-    Direction, Event, Kind, PushNumber, Pushed, Rejection, Role, RoomChange, ServerEvent, WrongResponse,
+    Direction, Event, Kind, Passage, PushNumber, Pushed, Rejection, Role, RoomChange, ServerEvent,
+    WrongResponse,
 };
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
 pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Reason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, ReplayFault};
-pub use io::{Fate, Io, Sending, StreamId};
+pub use io::{Io, RequestOutcome, Sending, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use login::{BadFind, check as check_find};
 pub use options::{BadOption, Carrier, Options, Payload};

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::http::cookies::Cookies;
 use crate::http::head::{Expect, HeadReader};
 use crate::http::response::Response;
-use crate::request::{Asked, Common};
+use crate::request::{Common, UpgradeTerms};
 use crate::ws::End;
 use crate::ws::receiver::Receiver;
 use crate::ws::sender::Sender;
@@ -13,7 +13,7 @@ use crate::ws::upgrade;
 /// Waiting for the answer to the upgrade request.
 #[derive(Debug)]
 pub(crate) struct Opening {
-    asked: Asked,
+    asked: UpgradeTerms,
     head: HeadReader,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Socket {
 
 impl Opening {
     /// After a request for this.
-    pub(crate) fn new(asked: Asked) -> Opening {
+    pub(crate) fn new(asked: UpgradeTerms) -> Opening {
         Opening { asked, head: HeadReader::default() }
     }
 
@@ -47,7 +47,7 @@ impl Opening {
             if matches!(response.status, 100 | 102..=199) {
                 continue;
             }
-            let Asked { key, offered } = &self.asked;
+            let UpgradeTerms { key, offered } = &self.asked;
             let offered = offered.as_ref().unwrap_or(&options.subprotocols);
             let agreed = upgrade::verify(&response, key, offered, options.deflate)?;
             cookies.handle_all(&response.fields)?;

@@ -59,7 +59,7 @@ impl<'a> Plain<'a> {
 
 /// The terms of an upgrade request, to check the answer against.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct UpgradeTerms {
     pub(crate) key: Key,
     /// The subprotocols that were offered, where they are the client's own; `None`: those that all offer.
     pub(crate) offered: Option<Vec<String>>,
@@ -130,7 +130,7 @@ impl Common {
         context: ClientContext<'_>,
         write_place: impl FnOnce(&mut I),
         query: &str,
-    ) -> Asked {
+    ) -> UpgradeTerms {
         let filling = &Filling::of(context);
         // All clients of a step connect in a burst: one allocation for each instead of several as the
         // request grows.
@@ -148,7 +148,7 @@ impl Common {
         io: &mut impl Io,
         context: ClientContext<'_>,
         other: impl FnOnce(&str) -> String,
-    ) -> Asked {
+    ) -> UpgradeTerms {
         let filling = &Filling::of(context);
         let target = other(&(self.path.filled_text(filling) + &self.query.filled_text(filling)));
         io.out(0).extend_from_slice(METHOD);
@@ -157,7 +157,7 @@ impl Common {
     }
 
     /// Appends an upgrade request from its version on.
-    fn write_key(&self, io: &mut impl Io, filling: &Filling<'_>) -> Asked {
+    fn write_key(&self, io: &mut impl Io, filling: &Filling<'_>) -> UpgradeTerms {
         let key = upgrade::new_key(io);
         let out = io.out(0);
         out.extend_from_slice(&self.before);
@@ -165,7 +165,7 @@ impl Common {
         self.after.write(out, filling, 0);
         let offered =
             self.offered.as_ref().map(|all| all.iter().map(|one| one.filled_text(filling)).collect());
-        Asked { key, offered }
+        UpgradeTerms { key, offered }
     }
 
     /// Appends the path's own query, and what goes behind it.

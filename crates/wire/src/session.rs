@@ -61,7 +61,7 @@ impl<W> Answer<W> {
 
 /// A request that concerns a session; `Q` is what its head says.
 #[derive(Debug)]
-pub(crate) struct Asked<Q> {
+pub(crate) struct SessionHead<Q> {
     /// Names the session among those of all protocols.
     pub(crate) name: String,
     /// A session that is not there is made, not missed.

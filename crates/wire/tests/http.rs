@@ -4,8 +4,8 @@ use wire::app_file::{AppFile, Broadcast, Say};
 use wire::people::Mix;
 use wire::template::{Names, Purpose, Quoting, Template};
 use wire::{
-    BadOption, Client, Config, DialectId, Event, Failure, Fate, HttpOptions, HttpReason, Io, Kind, Role,
-    Sending, Stamp, StreamId, WrongResponse,
+    BadOption, Client, Config, DialectId, Event, Failure, HttpOptions, HttpReason, Io, Kind, RequestOutcome,
+    Role, Sending, Stamp, StreamId, WrongResponse,
 };
 
 use crate::common::{options, stamp};
@@ -29,8 +29,8 @@ struct Streams {
     out: Vec<u8>,
     opened: u32,
     closed: u32,
-    /// Fates by message.
-    fates: Vec<(u32, Fate)>,
+    /// Outcomes by message.
+    request_outcomes: Vec<(u32, RequestOutcome)>,
     /// The client's number.
     client: u32,
 }
@@ -59,8 +59,8 @@ impl Io for Streams {
         self.closed += 1;
     }
 
-    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
-        self.fates.push((stamp.seq, fate));
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.request_outcomes.push((stamp.seq, outcome));
     }
 }
 
@@ -326,23 +326,23 @@ fn waiting_requests_are_told_once_when_sent() {
     };
     let busy = Sending::Waits { is_busy: true };
     assert_eq!([0, 1, 2, 3].map(|number| send(&mut world, number)), [Sending::Out, Sending::Out, busy, busy]);
-    assert_eq!(world.io.fates, []);
+    assert_eq!(world.io.request_outcomes, []);
     world.receive(OK).unwrap();
-    let sent = |number| (number, Fate::Sent { bytes: REQUEST.len() as u32 });
-    assert_eq!(world.io.fates, [sent(2)]);
+    let sent = |number| (number, RequestOutcome::Sent { bytes: REQUEST.len() as u32 });
+    assert_eq!(world.io.request_outcomes, [sent(2)]);
     // What is sent again is no news.
     assert!(world.client.handle_lost(&world.cfg, 0, 0, &mut world.io));
     world.open();
-    assert_eq!(world.io.fates, [sent(2)]);
+    assert_eq!(world.io.request_outcomes, [sent(2)]);
     world.receive(&OK.repeat(2)).unwrap();
-    assert_eq!(world.io.fates, [sent(2), sent(3)]);
+    assert_eq!(world.io.request_outcomes, [sent(2), sent(3)]);
     world.receive(OK).unwrap();
     // To wait for a connection is not to wait for an answer.
     world.eof().unwrap();
     assert_eq!([4, 5].map(|number| send(&mut world, number)), [Sending::Waits { is_busy: false }; 2]);
     assert_eq!(send(&mut world, 6), busy);
     world.open();
-    assert_eq!(world.io.fates[2..], [sent(4), sent(5)]);
+    assert_eq!(world.io.request_outcomes[2..], [sent(4), sent(5)]);
 }
 
 #[test]
@@ -362,9 +362,9 @@ fn only_idempotent_requests_are_sent_again() {
             end(&mut world);
             let dropped: Vec<u32> = world
                 .io
-                .fates
+                .request_outcomes
                 .iter()
-                .filter(|(_, fate)| *fate == Fate::Dropped)
+                .filter(|(_, outcome)| *outcome == RequestOutcome::Dropped)
                 .map(|&(number, _)| number)
                 .collect();
             assert_eq!(dropped, if again == 0 { vec![1, 2] } else { vec![] }, "{method}, {name}");
@@ -381,7 +381,7 @@ fn only_idempotent_requests_are_sent_again() {
     world.receive("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
     world.io.out.clear();
     world.open();
-    assert_eq!((world.requests(), world.io.fates.len()), (1, 0));
+    assert_eq!((world.requests(), world.io.request_outcomes.len()), (1, 0));
 }
 
 #[test]
@@ -454,7 +454,11 @@ fn broadcasts_are_bodies_by_their_sender() {
     }
     let (role, bytes) = (Role::Answer { status: 200 }, OK.len() as u32);
     assert_eq!(events, [Event::Message { role, stamp: written(7, SENT_NS), bytes }]);
-    assert!(matches!(io.fates[..], [(12, Fate::Sent { .. })]), "{:?}", io.fates);
+    assert!(
+        matches!(io.request_outcomes[..], [(12, RequestOutcome::Sent { .. })]),
+        "{:?}",
+        io.request_outcomes
+    );
 }
 
 #[test]

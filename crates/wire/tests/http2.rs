@@ -1,8 +1,8 @@
 //! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams and connections that fail.
 
 use wire::{
-    BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Fate, Http2Reason, HttpOptions, Io,
-    Kind, Role, Sending, Stamp, StreamId, WrongResponse,
+    BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Http2Reason, HttpOptions, Io, Kind,
+    RequestOutcome, Role, Sending, Stamp, StreamId, WrongResponse,
 };
 
 use crate::common::http2::*;
@@ -14,7 +14,7 @@ struct Streams {
     out: Vec<u8>,
     opened: u32,
     closed: u32,
-    fates: Vec<(u32, Fate)>,
+    request_outcomes: Vec<(u32, RequestOutcome)>,
 }
 
 impl Io for Streams {
@@ -34,8 +34,8 @@ impl Io for Streams {
         self.closed += 1;
     }
 
-    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
-        self.fates.push((stamp.seq, fate));
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.request_outcomes.push((stamp.seq, outcome));
     }
 }
 
@@ -177,7 +177,7 @@ fn streams_are_bounded_by_server_and_user() {
         assert_eq!(world.send(0..10), most, "{asked} asked for, {allowed} allowed");
         world.receive(&frame(HEADERS, WHOLE, 1, OK)).unwrap();
         assert_eq!(world.asked(), [2 * most as u32 + 1], "one for one");
-        let sent: Vec<u32> = world.io.fates.iter().map(|(number, _)| *number).collect();
+        let sent: Vec<u32> = world.io.request_outcomes.iter().map(|(number, _)| *number).collect();
         assert_eq!(sent, [most as u32]);
     }
 }
@@ -247,7 +247,7 @@ fn stream_errors_end_only_their_streams() {
     for (bytes, reason) in answers {
         let mut world = World::asking(2);
         world.receive(&bytes.concat()).unwrap();
-        assert_eq!(world.io.fates, [(0, Fate::Failed(bad(reason)))], "{reason:?}");
+        assert_eq!(world.io.request_outcomes, [(0, RequestOutcome::Failed(bad(reason)))], "{reason:?}");
         assert_eq!(frames(&world.io.out), [(RST_STREAM, 0, 1, code(1).to_vec())], "{reason:?}");
         // What was on its way is of no concern, and the other is answered.
         world.receive(&frame(DATA, END_STREAM, 1, b"late")).unwrap();
@@ -270,8 +270,11 @@ fn reset_streams_tell_their_code() {
     for (stream, number) in [(1, 7), (5, 13)] {
         world.receive(&frame(RST_STREAM, 0, stream, &code(number))).unwrap();
     }
-    let of = |number, code| (number, Fate::Failed(Failure::Reset(code)));
-    assert_eq!(world.io.fates, [of(0, ErrorCode::RefusedStream), of(2, ErrorCode::Http11Required)]);
+    let of = |number, code| (number, RequestOutcome::Failed(Failure::Reset(code)));
+    assert_eq!(
+        world.io.request_outcomes,
+        [of(0, ErrorCode::RefusedStream), of(2, ErrorCode::Http11Required)]
+    );
     assert_eq!(Failure::Reset(ErrorCode::RefusedStream).name(), "http2_refused");
     world.receive(&frame(HEADERS, WHOLE, 3, OK)).unwrap();
     assert_eq!((world.answered(), world.io.opened), ((vec![1], vec![]), 0));
@@ -289,7 +292,10 @@ fn unprocessed_requests_are_sent_again_after_goaway() {
     assert_eq!((world.answered().0, world.io.closed), (vec![1, 0], 1));
     world.greet_again();
     assert_eq!(world.asked(), [1, 3, 5]);
-    assert!(matches!(world.io.fates[..], [(4, Fate::Sent { .. })]), "the others were sent before");
+    assert!(
+        matches!(world.io.request_outcomes[..], [(4, RequestOutcome::Sent { .. })]),
+        "the others were sent before"
+    );
     for stream in [1, 3, 5] {
         world.receive(&frame(HEADERS, WHOLE, stream, OK)).unwrap();
     }
@@ -314,7 +320,12 @@ fn broken_connections_are_replaced_after_answers() {
         world.send([3]);
         world.greet_again();
         assert_eq!(world.asked().len(), resent + 1, "{method}");
-        let dropped = world.io.fates.iter().filter(|(_, fate)| *fate == Fate::Dropped).count();
+        let dropped = world
+            .io
+            .request_outcomes
+            .iter()
+            .filter(|(_, outcome)| *outcome == RequestOutcome::Dropped)
+            .count();
         assert_eq!(dropped, 2 - resent, "{method}");
     }
     // Between requests, an end costs nothing, and before the first neither.
@@ -497,7 +508,15 @@ fn resets_of_nothing_are_a_flood() {
         }
         world.send((round + 1) * 100..(round + 2) * 100);
     }
-    assert_eq!(world.io.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Failed(_))).count(), 2000);
+    assert_eq!(
+        world
+            .io
+            .request_outcomes
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, RequestOutcome::Failed(_)))
+            .count(),
+        2000
+    );
     let over = frame(RST_STREAM, 0, 1, &code(7)).repeat(2000);
     assert_eq!(world.receive(&over), Err(bad(Http2Reason::Flood)));
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wire::app_file::{AppFile, Broadcast, Condition, Join, OpenStep, Say, VisitedRoom};
 use wire::template::{Purpose, Quoting, Template};
 use wire::{
-    Client, Config, DialectId, DialectOptions, Direction, Event, Options, People, Rejection, RoomChange,
-    Stamp,
+    Client, Config, DialectId, DialectOptions, Direction, Event, Options, Passage, People, Rejection,
+    RoomChange, Stamp,
 };
 
 use crate::common::*;
@@ -61,7 +61,7 @@ fn pass(
 ) -> (Vec<String>, Vec<Event>) {
     io.out.clear();
     let mut events = vec![];
-    client.pass(cfg, 0, (1, way, Some(newcomer())), io, &mut |e| events.push(e));
+    client.pass(cfg, 0, Passage { kind: 1, way, announced: Some(newcomer()) }, io, &mut |e| events.push(e));
     let said = said(&io.out);
     client.handle_input(cfg, 0, 0, &texts(answers), io, &mut |e| events.push(e)).unwrap();
     (said, events)

@@ -16,7 +16,7 @@ use wire::{AppRules, Body, Facts};
 
 use super::conditions;
 use super::file::{self, File, NAME_BYTES_MAX, When, Written};
-use super::keeps::{self, Keeper};
+use super::keeps::{self, KeptNames};
 use super::publish;
 use super::rooms::{self, Joining, Passage};
 use super::says;
@@ -46,13 +46,13 @@ impl Checked<'_> {
             Vec<Resumed>,
             Vec<OpenStep>,
         ),
-        keeper: &mut Keeper,
+        keeper: &mut KeptNames,
         (kinds, says): (&[RoomKind], &[SayKind]),
         rooms: Option<&Rooms>,
     ) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
         let Joining { joins, places, steps, visited_rooms } =
-            rooms::joining(self.source, file, self.facts, (self.names, rooms), |passage, names| {
+            rooms::joining(self.source, file, self.facts, self.names, rooms, |passage, names| {
                 Checked { names, ..*self }.passage_steps(passage, keeper)
             })?;
         let broadcasts = self.broadcasts(file, kinds, says, &places)?;
@@ -141,7 +141,7 @@ impl Checked<'_> {
             (None, publish) => {
                 let publish = publish.as_ref().map(Spanned::get_ref);
                 let said = file.say.iter().zip(says);
-                said.map(|(say, kind)| self.said(publish, say, kind, (kinds, places))).collect()
+                said.map(|(say, kind)| self.said(publish, say, kind, kinds, places)).collect()
             }
         }
     }
@@ -168,7 +168,7 @@ impl Checked<'_> {
     }
 
     /// Messages that join or leave a room, and the answers they wait for.
-    fn passage_steps(&self, passage: Passage<'_>, keeper: &mut Keeper) -> Result<Vec<OpenStep>, Failure> {
+    fn passage_steps(&self, passage: Passage<'_>, keeper: &mut KeptNames) -> Result<Vec<OpenStep>, Failure> {
         let purpose = passage.purpose();
         let nothing = Written::new();
         let (event, send, replied, expect, keep) = match passage {
@@ -199,7 +199,8 @@ impl Checked<'_> {
         publish: Option<&file::Publish>,
         (name, say): (&String, &Spanned<file::Say>),
         kind: &SayKind,
-        (kinds, places): (&[RoomKind], &[Option<u16>]),
+        kinds: &[RoomKind],
+        places: &[Option<u16>],
     ) -> Result<Broadcast, Failure> {
         let file::Say { event, body, copy, own, ack, replied, .. } = say.get_ref();
         let has_joins = places.iter().any(Option::is_some);
@@ -283,7 +284,7 @@ impl Checked<'_> {
     }
 
     /// The values kept of messages that are answered or ignored besides.
-    fn notes(&self, file: &File, keeper: &mut Keeper) -> Result<Vec<Note>, Failure> {
+    fn notes(&self, file: &File, keeper: &mut KeptNames) -> Result<Vec<Note>, Failure> {
         let answers = file.answer.iter().map(|rule| (&rule.when, &rule.keep));
         let ignored = file.ignore.iter().map(|rule| (&rule.when, &rule.keep));
         let keeping = answers.chain(ignored).filter(|(_, keep)| !keep.is_empty());
@@ -404,7 +405,7 @@ impl Checked<'_> {
 
     /// The answer to a message, which may have its number: `{seq}`.
     fn answer(&self, when: &Option<Spanned<When>>) -> Result<Option<Condition>, Failure> {
-        when.as_ref().map(|when| conditions::read((self.source, self.names), when, true)).transpose()
+        when.as_ref().map(|when| conditions::read(self.source, self.names, when, true)).transpose()
     }
 
     fn optional(&self, when: &Option<Spanned<When>>) -> Result<Option<Condition>, Failure> {
@@ -412,7 +413,7 @@ impl Checked<'_> {
     }
 
     pub(super) fn condition(&self, when: &Spanned<When>) -> Result<Condition, Failure> {
-        conditions::read((self.source, self.names), when, false)
+        conditions::read(self.source, self.names, when, false)
     }
 
     fn template(&self, text: &Spanned<String>, purpose: Purpose) -> Result<Template, Failure> {

@@ -10,7 +10,8 @@ use crate::exit::Failure;
 
 /// Reads a condition. That of an answer may have the number of its message as one of its values.
 pub(super) fn read(
-    (source, names): (&Source<'_>, &Names),
+    source: &Source<'_>,
+    names: &Names,
     when: &Spanned<When>,
     is_of_answer: bool,
 ) -> Result<Condition, Failure> {
@@ -22,7 +23,7 @@ pub(super) fn read(
         ..Condition::default()
     };
     for text in event.iter().chain(contains) {
-        check_text((source, names), text, when)?;
+        check_text(source, names, text, when)?;
     }
     for (pointer, value) in json {
         match value.get_ref() {
@@ -31,7 +32,7 @@ pub(super) fn read(
                 match form.filter(|_| is_of_answer && condition.key.is_none()) {
                     Some(form) => condition.key = Some(Key { at: pointer.clone(), form }),
                     None => {
-                        check_text((source, names), text, value)?;
+                        check_text(source, names, text, value)?;
                         condition.json.push((pointer.clone(), JsonScalar::Text(text.clone())));
                     }
                 }
@@ -53,7 +54,7 @@ fn bare(source: &Source<'_>, value: &Value, at: &Spanned<Value>) -> Result<JsonS
 }
 
 /// A placeholder would be taken at its word, and nothing would ever fit.
-fn check_text<T>((source, names): (&Source<'_>, &Names), text: &str, at: &Spanned<T>) -> Result<(), Failure> {
+fn check_text<T>(source: &Source<'_>, names: &Names, text: &str, at: &Spanned<T>) -> Result<(), Failure> {
     let parsed = Template::parse(text, Purpose::Other, names, Quoting::Plain);
     let has_placeholder = parsed.is_ok_and(|template| template.sample() != text.as_bytes());
     if !has_placeholder && !text.contains("{id}") && !text.contains(KeyForm::Uuid.placeholder()) {

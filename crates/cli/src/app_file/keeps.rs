@@ -18,11 +18,11 @@ const IN_MESSAGES: [&str; 2] = ["json:", "regex:"];
 
 /// The names of everything that is kept, in the order of their numbers.
 #[derive(Default)]
-pub(super) struct Keeper {
+pub(super) struct KeptNames {
     names: Vec<String>,
 }
 
-impl Keeper {
+impl KeptNames {
     /// The values kept of an answer. A name that comes again means the newer value.
     pub(super) fn of_answer(&mut self, source: &Source<'_>, keep: &Written) -> Result<Vec<Keep>, Failure> {
         if let Some((_, more)) = keep.iter().nth(KEEPS_MAX) {
@@ -97,7 +97,7 @@ pub(super) fn name(names: &mut Names, keeps: &[Keep]) {
 pub(super) fn name_later(
     source: &Source<'_>,
     file: &File,
-    keeper: &mut Keeper,
+    keeper: &mut KeptNames,
     names: &mut Names,
 ) -> Result<(), Failure> {
     let joins = file.room.values().filter_map(|room| room.get_ref().join.as_ref());

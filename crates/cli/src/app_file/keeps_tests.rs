@@ -8,7 +8,7 @@ use super::*;
 const BROADCAST: &str = "[broadcast]\nsend = '{\"id\":\"{id}\",\"socket\":\"{socket}\"}'\n";
 
 fn parsed(text: &str) -> Result<AppFile, Failure> {
-    let described = parse(Path::new("chat.toml"), text, People::default(), Some(1_000));
+    let described = parse(Path::new("chat.toml"), text, People::default(), ClientsMax::Known(1_000));
     described.map(|described| described.app)
 }
 

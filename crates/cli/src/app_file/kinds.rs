@@ -31,8 +31,8 @@ event = "shout"
 body = '{"id":"{id}","hall":{room.hall}}'
 "#;
 
-fn parsed(text: &str, clients_max: Option<u64>) -> Result<Described, Failure> {
-    parse(Path::new("app.toml"), text, People::default(), clients_max)
+fn parsed(text: &str, clients_max: impl Into<ClientsMax>) -> Result<Described, Failure> {
+    parse(Path::new("app.toml"), text, People::default(), clients_max.into())
 }
 
 /// Panics unless a good file in which one thing is changed, for at most a thousand clients, is refused at that place with a
@@ -78,7 +78,7 @@ fn rooms_of_a_column_are_named_by_cells() {
              expect = {{ contains = \"joined\" }} }}\n[say.x]\nbody = '{{id}} {{room.team}}'\n"
         )
     };
-    let parsed = |of: &str| parse(&file, &text(of), People::default(), None);
+    let parsed = |of: &str| parse(&file, &text(of), People::default(), ClientsMax::Unknown);
     let described = parsed("\"t-{person.team}\"").unwrap();
     let of_rows = [0, 1, 0].into();
     let expected = Division::Listed { rooms: NonZero::new(2).unwrap(), of_rows };
@@ -240,7 +240,7 @@ fn rates_per_person_grow_with_the_people() {
     assert_eq!(rate(Some(1_000)), crate::rates::constant(55.0), "a tenth of them");
     assert_eq!(rate(Some(10_000)), crate::rates::constant(100.0));
     let with_load = format!("{each}[load]\npeople = 1000\n");
-    for not_known in [None, ANY_NUMBER] {
+    for not_known in [ClientsMax::Unknown, ClientsMax::Unasked] {
         let unknown = parsed(&each, not_known).unwrap_err().to_string();
         assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
         assert_eq!(
@@ -256,7 +256,7 @@ fn rates_per_person_need_no_known_number() {
         .replace("{ say = \"line\", rate = \"50/s\" }", "{ say = \"line\", every = \"2s\" }")
         .replace("rate = 0.5", "every = \"8s\"");
     // A tenth of them says 0.5 + 0.125 a second each.
-    for not_known in [None, ANY_NUMBER] {
+    for not_known in [ClientsMax::Unknown, ClientsMax::Unasked] {
         let described = parsed(&every, not_known).unwrap();
         assert_eq!((described.defaults.rate, described.defaults.interval_ns), (None, Some(16_000_000_000)));
         assert_eq!(described.rooms.unwrap().roles()[1].says, [50_000, 12_500]);
@@ -297,7 +297,7 @@ fn mistakes_in_roles_name_their_line() {
 #[test]
 fn rooms_of_flags_and_file_conflict() {
     let given = People::in_rooms(Division::of_size(NonZero::new(3).unwrap()));
-    let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, None).err().unwrap());
+    let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, ClientsMax::Unknown).err().unwrap());
     assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");
     assert!(Rooms::several(Vec::new(), Vec::new(), Vec::new()).is_none());
 }

@@ -8,7 +8,7 @@ use wire::app_file::{LOGIN_REQUESTS_MAX, LoginContent, LoginRequest};
 use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::Login;
-use super::keeps::{self, Keeper};
+use super::keeps::{self, KeptNames};
 use super::path::path;
 use super::source::Source;
 use crate::exit::Failure;
@@ -23,7 +23,8 @@ const JSON: &str = "application/json";
 pub(super) fn requests(
     source: &Source<'_>,
     written: &[Spanned<Login>],
-    (keeper, names): (&mut Keeper, &mut Names),
+    keeper: &mut KeptNames,
+    names: &mut Names,
 ) -> Result<(Vec<LoginRequest>, Vec<String>), Failure> {
     if let Some(more) = written.get(LOGIN_REQUESTS_MAX) {
         return Err(

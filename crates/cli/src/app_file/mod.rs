@@ -37,7 +37,7 @@ use crate::flap::FlapArgs;
 use checked::Checked;
 pub(crate) use defaults::RunDefaults;
 use file::{Escape, File, To};
-use keeps::Keeper;
+use keeps::KeptNames;
 use people::Connect;
 pub(crate) use publish::{Publish, check_place};
 pub(crate) use short::{BroadcastArgs, SayArgs};
@@ -73,8 +73,39 @@ pub(crate) struct Described {
     pub(crate) to_others: bool,
 }
 
-/// As many clients as there can be, for who reads a file without asking who shares a room: how many there are is not known.
-pub(crate) const ANY_NUMBER: Option<u64> = Some(u32::MAX as u64);
+/// The most clients that a step will have, as far as the reader of a file knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientsMax {
+    /// This many.
+    Known(u64),
+    /// Not known, so that a number of equal rooms cannot be divided among them.
+    Unknown,
+    /// Not known, and not asked for: the reader makes no use of the rooms.
+    Unasked,
+}
+
+impl From<Option<u64>> for ClientsMax {
+    fn from(known: Option<u64>) -> Self {
+        known.map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl ClientsMax {
+    /// The number by which rooms are divided; `None`: they cannot be.
+    fn of_rooms(self) -> Option<u64> {
+        match self {
+            Self::Known(clients) => Some(clients),
+            Self::Unknown => None,
+            // As many as there can be: any number of rooms is then one that could be meant.
+            Self::Unasked => Some(u32::MAX.into()),
+        }
+    }
+
+    /// The number, if it is known.
+    fn known(self) -> Option<u64> {
+        if let Self::Known(clients) = self { Some(clients) } else { None }
+    }
+}
 
 /// Whether the value of `--dialect` names a file, as it may.
 pub(crate) fn is_file(dialect: &str) -> bool {
@@ -91,9 +122,8 @@ pub(crate) fn carriers() -> String {
     format!("{} or {last}", others.join(", "))
 }
 
-/// Reads a file. `given` are the people of the command line, if it has any; `clients_max`: the most that a step will have, if that
-/// is known.
-pub(crate) fn read(path: &Path, given: People, clients_max: Option<u64>) -> Result<Described, Failure> {
+/// Reads a file. `given` are the people of the command line, if it has any.
+pub(crate) fn read(path: &Path, given: People, clients_max: ClientsMax) -> Result<Described, Failure> {
     parse(path, &text_of(path)?, given, clients_max)
 }
 
@@ -120,7 +150,8 @@ pub(crate) fn read_load(path: &Path) -> Result<RunDefaults, Failure> {
 /// Reads the file of a target's app: what carries it, and what is said. The clients of a shootout are all alike, and a check has
 /// nothing but their connections.
 pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), String> {
-    let described = read(path, People::default(), ANY_NUMBER).map_err(|failure| failure.to_string())?;
+    let described =
+        read(path, People::default(), ClientsMax::Unasked).map_err(|failure| failure.to_string())?;
     let Described { app, protocol, flags, subprotocols, people, connect, publish, rooms, .. } = described;
     flags.check(protocol).map_err(|failure| failure.to_string())?;
     let has_more = !app.login.is_empty()
@@ -147,7 +178,7 @@ pub(crate) fn of_flags(
     given: People,
 ) -> Result<Described, Failure> {
     let (text, file) = tells.file(protocol, workload, asks_reply)?;
-    describe(&Source { path: None, text: &text }, &file, given, ANY_NUMBER)
+    describe(&Source { path: None, text: &text }, &file, given, ClientsMax::Unasked)
 }
 
 /// The path at which throng's own server serves the app of a file, if not the usual one: the path that the file names, or the
@@ -175,7 +206,7 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
     Err(Failure::usage("--app", format!("{} has no {key}, which throng {scenario} sends", app.name)))
 }
 
-fn parse(path: &Path, text: &str, given: People, clients_max: Option<u64>) -> Result<Described, Failure> {
+fn parse(path: &Path, text: &str, given: People, clients_max: ClientsMax) -> Result<Described, Failure> {
     let source = Source { path: Some(path), text };
     describe(&source, &file_of(&source)?, given, clients_max)
 }
@@ -193,13 +224,13 @@ fn describe(
     source: &Source<'_>,
     file: &File,
     given: People,
-    clients_max: Option<u64>,
+    clients_max: ClientsMax,
 ) -> Result<Described, Failure> {
     let mut people = people::people(source, file, given)?;
-    let kinds = rooms::kinds(source, file, &mut people, clients_max)?;
+    let kinds = rooms::kinds(source, file, &mut people, clients_max.of_rooms())?;
     let strangers = people.names.clone();
-    let mut keeper = Keeper::default();
-    let (login, login_servers) = login::requests(source, &file.login, (&mut keeper, &mut people.names))?;
+    let mut keeper = KeptNames::default();
+    let (login, login_servers) = login::requests(source, &file.login, &mut keeper, &mut people.names)?;
     let protocol = match &file.protocol {
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
@@ -218,7 +249,7 @@ fn describe(
     let (facts, names) = (protocol.facts(), &people.names);
     let rules = facts.app.expect("an app goes over it");
     let mut defaults = defaults::defaults(source, &file.load)?;
-    let people_max = clients_max.filter(|_| clients_max != ANY_NUMBER).or(defaults.people);
+    let people_max = clients_max.known().or(defaults.people);
     let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut defaults)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut defaults)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;

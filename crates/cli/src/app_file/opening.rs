@@ -6,14 +6,14 @@ use wire::template::{Names, Purpose};
 
 use super::checked::Checked;
 use super::file::{AsText, File, Step, Written};
-use super::keeps::{self, Keeper};
+use super::keeps::{self, KeptNames};
 use crate::exit::Failure;
 
 /// The steps, and the names of all that is said behind them.
 pub(super) fn opening(
     checked: &Checked<'_>,
     file: &File,
-    keeper: &mut Keeper,
+    keeper: &mut KeptNames,
 ) -> Result<(Vec<OpenStep>, Names), Failure> {
     let (mut steps, mut names) = (Vec::new(), checked.names.clone());
     for step in &file.open {
@@ -73,7 +73,7 @@ impl Checked<'_> {
     }
 
     /// The step that keeps something of what the one before has waited for; `None`: nothing is kept.
-    pub(super) fn kept(&self, keep: &Written, keeper: &mut Keeper) -> Result<Option<OpenStep>, Failure> {
+    pub(super) fn kept(&self, keep: &Written, keeper: &mut KeptNames) -> Result<Option<OpenStep>, Failure> {
         let keeps = keeper.of_message(self.source, keep)?;
         Ok((!keeps.is_empty()).then_some(OpenStep::Keep(keeps)))
     }

@@ -7,7 +7,7 @@ use wire::app_file::{Condition, JsonScalar, Resumed};
 use wire::template::{Names, Template};
 
 use super::file::{self, File};
-use super::keeps::{KEPT, Keeper};
+use super::keeps::{KEPT, KeptNames};
 use super::source::Source;
 use crate::exit::Failure;
 
@@ -15,7 +15,7 @@ use crate::exit::Failure;
 pub(super) fn keeps(
     source: &Source<'_>,
     file: &File,
-    keeper: &mut Keeper,
+    keeper: &mut KeptNames,
     names: &mut Names,
 ) -> Result<Vec<Resumed>, Failure> {
     let Some(resume) = &file.resume else { return Ok(Vec::new()) };

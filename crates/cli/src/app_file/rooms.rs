@@ -23,7 +23,7 @@ const ROOM: &str = "room";
 const OF_KIND: &str = "room.";
 
 /// The kinds of rooms, in the order of their names; empty: the file has none, and flags say who shares a room. From now on people
-/// are in them. `clients_max`: the most clients that a step will have, if that is known.
+/// are in them. `clients_max`: the most clients that a step will have; `None`: not known.
 pub(super) fn kinds(
     source: &Source<'_>,
     file: &File,
@@ -175,7 +175,8 @@ pub(super) fn joining(
     source: &Source<'_>,
     file: &File,
     facts: &Facts,
-    (names, rooms): (&Names, Option<&Rooms>),
+    names: &Names,
+    rooms: Option<&Rooms>,
     mut step: impl FnMut(Passage<'_>, &Names) -> Result<Vec<OpenStep>, Failure>,
 ) -> Result<Joining, Failure> {
     let mut joining = Joining::default();

@@ -15,7 +15,9 @@ fn schema() -> Value {
 
 /// Lists the keys that a message about a wrong key in this text offers, sorted.
 fn known_keys(text: &str) -> Vec<String> {
-    let Err(failure) = parse(Path::new("app.toml"), text, People::default(), None) else { panic!("{text}") };
+    let Err(failure) = parse(Path::new("app.toml"), text, People::default(), ClientsMax::Unknown) else {
+        panic!("{text}")
+    };
     let said = format!("{failure:?}");
     let (_, keys) = said.split_once("unknown key `bogus`, expected ").unwrap_or_else(|| panic!("{said}"));
     let keys = keys.split(['\\', '\n']).next().unwrap();

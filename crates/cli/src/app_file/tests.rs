@@ -36,7 +36,7 @@ send = "alive"
 "#;
 
 fn parsed(text: &str) -> Result<Described, Failure> {
-    parse(Path::new("chat.toml"), text, People::default(), Some(1_000))
+    parse(Path::new("chat.toml"), text, People::default(), ClientsMax::Known(1_000))
 }
 
 /// Panics unless a file is refused at that place, with a text that names this and underlines it.
@@ -160,7 +160,7 @@ fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.toml");
     let refused = |named: &str| {
-        let failure = read(&path, People::default(), None).err().unwrap();
+        let failure = read(&path, People::default(), ClientsMax::Unknown).err().unwrap();
         assert_eq!(failure.key(), "usage.file");
         assert!(failure.to_string().contains(named), "{failure}");
     };
@@ -168,7 +168,7 @@ fn files_that_are_not_there_are_named() {
     fs::write(&path, "data = 'users.csv'").unwrap();
     refused("users.csv: ");
     fs::write(folder.path().join("users.csv"), "user\nann\n").unwrap();
-    assert_eq!(read(&path, People::default(), None).unwrap().people.rows.rows(), 1);
+    assert_eq!(read(&path, People::default(), ClientsMax::Unknown).unwrap().people.rows.rows(), 1);
     fs::write(&path, "data = 'users.csv'\nopen = [{ send = '{data.usr}' }]").unwrap();
     refused("{client}, {seq}, {data.user}");
 }
@@ -234,7 +234,7 @@ fn said_by(
 #[test]
 fn flags_say_what_a_file_would() {
     let file = "name = 'speak'\nprotocol = 'actioncable'\n[broadcast]\nevent = 'speak'\nsend = '{\"text\":\"{id}\"}'\n";
-    let file = parse(Path::new("a.toml"), file, People::default(), None).unwrap();
+    let file = parse(Path::new("a.toml"), file, People::default(), ClientsMax::Unknown).unwrap();
     let flags = said_by(Some("speak"), Some(r#"{"text":"{id}"}"#), "actioncable", false).unwrap();
     assert_eq!(format!("{:?}", flags.app), format!("{:?}", file.app));
 }

@@ -53,7 +53,9 @@ pub(super) fn visits(source: &Source<'_>, file: &File, kinds: &[RoomKind]) -> Re
     }
     // Where everybody is for good, everybody is from the first.
     let for_good = visits.iter().fold(all_of(kinds), |common, visit| common & visit.stays);
-    visits.iter_mut().for_each(|visit| visit.stays &= !for_good);
+    for visit in &mut visits {
+        visit.stays &= !for_good;
+    }
     Ok(if visits.iter().all(|visit| *visit == Visit::default()) && for_good == all_of(kinds) {
         Vec::new()
     } else {

@@ -46,7 +46,7 @@ body = '{"id":"{id}"}'
 "#;
 
 fn parsed(text: &str) -> Result<Described, Failure> {
-    parse(Path::new("app.toml"), text, People::default(), Some(1_000))
+    parse(Path::new("app.toml"), text, People::default(), ClientsMax::Known(1_000))
 }
 
 /// An id announces who joins, and only to those whom they join while these are there.

@@ -4,7 +4,7 @@ use crew::Progress;
 use net::clock;
 use results::verdict::{Owner, Owners};
 use results::{Run, Second, Step};
-use stats::ladder::Ladder;
+use stats::explicit_buckets::ExplicitBuckets;
 use stats::{Figures, Timed};
 
 /// Metrics exported as histograms, with their help texts. (Its parts, and deliveries by the size of their rooms, are in the results.)
@@ -40,7 +40,7 @@ struct Totals {
     sent: u64,
     received: u64,
     errors: u64,
-    figures: Figures<Ladder>,
+    figures: Figures<ExplicitBuckets>,
     /// In seconds, in the order of [`Owner::ALL`].
     spent_s: [f64; Owner::ALL.len()],
 }
@@ -67,7 +67,7 @@ pub(crate) enum Value {
     /// Gauges, by the value of this label.
     Gauges(&'static str, Vec<(&'static str, f64)>),
     /// All samples since the start of the run.
-    Histogram(Ladder),
+    Histogram(ExplicitBuckets),
 }
 
 impl Measures {
@@ -102,7 +102,7 @@ impl Measures {
         self.before.sent += step.counts.sent;
         self.before.received += step.counts.received;
         self.before.errors += step.errors.total();
-        self.before.figures.merge(&step.figures.ladders());
+        self.before.figures.merge(&step.figures.explicit_buckets());
         if let Some((spent, owners)) = step.spent.as_ref().zip(Owners::of_all(step)) {
             for (sum_s, owner) in self.before.spent_s.iter_mut().zip(Owner::ALL) {
                 *sum_s += spent.all.sum_ns() as f64 / 1e9 * owners.percent(owner) / 100.0;
@@ -126,12 +126,12 @@ impl Measures {
             counter("errors", "Errors of all kinds", before.errors + now.errors),
         ];
         for (timed, help) in TIMED {
-            let mut ladder = before.figures.get(timed).clone();
+            let mut explicit_buckets = before.figures.get(timed).clone();
             if let Some(figures) = &now.figures {
-                ladder.merge(figures.get(timed));
+                explicit_buckets.merge(figures.get(timed));
             }
-            if !ladder.is_empty() {
-                all.push(measure(timed.name(), help, "s", Value::Histogram(ladder)));
+            if !explicit_buckets.is_empty() {
+                all.push(measure(timed.name(), help, "s", Value::Histogram(explicit_buckets)));
             }
         }
         let spent = Owner::ALL.map(Owner::key).into_iter().zip(before.spent_s);
@@ -189,7 +189,7 @@ mod tests {
         };
         let progress = |sent, samples: Option<u64>| Progress {
             sent,
-            figures: samples.map(|samples| Arc::new(figures(samples).ladders())),
+            figures: samples.map(|samples| Arc::new(figures(samples).explicit_buckets())),
             ..Progress::default()
         };
         let counted = |measures: &Measures| {

@@ -2,7 +2,7 @@
 
 use net::clock;
 use serde_json::{Value as Json, json};
-use stats::ladder::bounds_ns;
+use stats::explicit_buckets::bounds_ns;
 
 use super::measures::{Measure, Measures, Value};
 use super::push::{Moment, Way};
@@ -55,13 +55,13 @@ fn metric(measure: Measure, times: [u64; 2]) -> Json {
         Value::Gauge(value) => ("gauge", json!({ "dataPoints": [point(&[], value)] })),
         Value::Counters(label, values) => ("sum", sum(&points(label, values))),
         Value::Gauges(label, values) => ("gauge", json!({ "dataPoints": points(label, values) })),
-        Value::Histogram(ladder) => {
+        Value::Histogram(explicit_buckets) => {
             let points = [json!({
                 "startTimeUnixNano": started,
                 "timeUnixNano": now,
-                "count": ladder.count().to_string(),
-                "sum": ladder.sum_s(),
-                "bucketCounts": ladder.rungs().iter().map(u64::to_string).collect::<Vec<_>>(),
+                "count": explicit_buckets.count().to_string(),
+                "sum": explicit_buckets.sum_s(),
+                "bucketCounts": explicit_buckets.counts().iter().map(u64::to_string).collect::<Vec<_>>(),
                 "explicitBounds": bounds_ns().map(|ns| ns as f64 / 1e9).collect::<Vec<_>>(),
             })];
             ("histogram", json!({ "aggregationTemporality": CUMULATIVE, "dataPoints": points }))

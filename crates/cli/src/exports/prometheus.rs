@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use stats::ladder::bounds_ns;
+use stats::explicit_buckets::bounds_ns;
 
 use super::measures::{Measure, Measures, Value};
 
@@ -39,16 +39,16 @@ fn family(measure: Measure) -> Family {
         Value::Gauge(value) => ("gauge", vec![sample("", None, value)]),
         Value::Counters(label, values) => ("counter", labelled(label, values)),
         Value::Gauges(label, values) => ("gauge", labelled(label, values)),
-        Value::Histogram(ladder) => {
+        Value::Histogram(explicit_buckets) => {
             let bounds = bounds_ns().map(|ns| (ns as f64 / 1e9).to_string()).chain(["+Inf".to_owned()]);
             let mut samples = Vec::new();
             let mut below = 0;
-            for (bound, on_rung) in bounds.zip(ladder.rungs()) {
-                below += on_rung;
+            for (bound, in_bucket) in bounds.zip(explicit_buckets.counts()) {
+                below += in_bucket;
                 samples.push(sample("_bucket", Some(("le", bound)), below as f64));
             }
-            samples.push(sample("_sum", None, ladder.sum_s()));
-            samples.push(sample("_count", None, ladder.count() as f64));
+            samples.push(sample("_sum", None, explicit_buckets.sum_s()));
+            samples.push(sample("_count", None, explicit_buckets.count() as f64));
             ("histogram", samples)
         }
     };
@@ -117,7 +117,7 @@ mod tests {
         let mut figures: Figures = Figures::default();
         figures.rtt.record_n_ns(12_000, 3);
         figures.rtt.record_ns(250_000_000_000);
-        let figures = Some(Arc::new(figures.ladders()));
+        let figures = Some(Arc::new(figures.explicit_buckets()));
         measures.handle_progress(&Progress { sent: 7, second: Some(second), figures, ..Progress::default() });
         let page = page(&measures);
         let labels = "run=\"r1\",scenario=\"echo\",dialect=\"json\",target=\"ws://a/\\\"b\\\"\"";

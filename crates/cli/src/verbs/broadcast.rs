@@ -6,7 +6,7 @@ use load::{Plan, Rooms, Slow, Workload};
 use results::{Scenario, units};
 use wire::people::Division;
 
-use crate::app_file::BroadcastArgs;
+use crate::app_file::{BroadcastArgs, ClientsMax};
 use crate::args::RunArgs;
 use crate::crowd::{self, TalkArgs};
 use crate::estimate::Estimate;
@@ -115,7 +115,7 @@ impl Broadcast {
             Some(file) if self.interval.is_none() && !self.steps.says_how_often() => {
                 // How often each says something does not depend on who shares a room.
                 let people = people::of_flags(&self.run.people_args, Division::ONE)?;
-                Ok(app_file::read(file, people, app_file::ANY_NUMBER)?.defaults.interval_ns)
+                Ok(app_file::read(file, people, ClientsMax::Unasked)?.defaults.interval_ns)
             }
             _ => Ok(self.interval),
         }

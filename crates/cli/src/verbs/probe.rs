@@ -24,7 +24,7 @@ use crate::preflight;
 use crate::secrets::{self, given};
 use crate::target::{self, Target};
 use crate::verbs::probe::advice::{Trial, View};
-use crate::verbs::probe::places::{Asked, Place};
+use crate::verbs::probe::places::{Place, RequestKind};
 use crate::verbs::probe::service::{Found, Reply};
 
 /// The verb that a URL alone stands for.
@@ -153,7 +153,8 @@ impl Prober {
     /// Has one client speak the protocol that was found, and send one message.
     fn try_echo(&mut self, found: &Found) -> Result<Option<Trial>, Failure> {
         let Some(dialect) = found.service.dialect().filter(|_| !self.is_over()) else { return Ok(None) };
-        let place = Place { path: found.path.clone(), asked: Asked::Echo(dialect), may_be_plain: false };
+        let place =
+            Place { path: found.path.clone(), asked: RequestKind::Echo(dialect), may_be_plain: false };
         let reply = self.ask(&place, found.origin.as_deref(), TIMEOUT)?;
         Ok(Some(match &reply.failure {
             None if reply.is_answered => Trial::Echoes,

@@ -6,7 +6,7 @@ use clap::Args;
 use results::units;
 use wire::people::Division;
 
-use crate::app_file::{BroadcastArgs, RunDefaults};
+use crate::app_file::{BroadcastArgs, ClientsMax, RunDefaults};
 use crate::args::RunArgs;
 use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
@@ -69,8 +69,11 @@ impl Run {
         // What its people do does not depend on who shares a room.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
         let known = match self.steps.go_on() {
-            true => app_file::ANY_NUMBER,
-            false => self.steps.clients.or(app_file::read_load(&file)?.people).or(Some(PEOPLE)),
+            true => ClientsMax::Unasked,
+            false => {
+                let asked = self.steps.clients.or(app_file::read_load(&file)?.people);
+                ClientsMax::Known(asked.unwrap_or(PEOPLE))
+            }
         };
         let described = app_file::read(&file, people, known)?;
         let defaults = described.defaults;

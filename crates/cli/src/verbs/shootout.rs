@@ -24,7 +24,7 @@ use net::machine::Machine;
 use results::format::counted;
 use results::units;
 use suite::recap::Finished;
-use suite::record::{Claim, Head, Receipt, SCHEMA};
+use suite::record::{Claim, Head, PreparedTarget, SCHEMA};
 use suite::schedule;
 use suite::section::{self, Section};
 use suite::suite::QUICK;
@@ -172,7 +172,7 @@ impl Shootout {
             ));
             return Ok(Exit::Interrupted);
         }
-        let could_go_on = |receipt: &Receipt| {
+        let could_go_on = |receipt: &PreparedTarget| {
             receipt.trouble.is_some() || selected.iter().any(|target| target.name == receipt.target)
         };
         let exit = outcome(record, sections);

@@ -57,7 +57,9 @@ impl Away {
             rows.entry((cut, age_class(to_ns - cut_ns))).or_default().add(is_back, due, recovered);
         }
         for recovered in books.iter().map(|settled| &settled.recovered_by_age) {
-            ages.iter_mut().zip(recovered).for_each(|(age, recovered)| age.recovered += recovered);
+            for (age, recovered) in ages.iter_mut().zip(recovered) {
+                age.recovered += recovered;
+            }
         }
         away.ages = ages.into_iter().filter(|age| age.due + age.recovered > 0).collect();
         let row = |((cut, class), row): ((Option<Cut>, usize), Absences)| Absences {

@@ -82,7 +82,9 @@ fn left_ns(books: &[Settled]) -> HashMap<Room, Vec<u64>> {
             left_ns.entry((change.kind, change.room)).or_default().push(change.at_ns);
         }
     }
-    left_ns.values_mut().for_each(|left_ns| left_ns.sort_unstable());
+    for left_ns in left_ns.values_mut() {
+        left_ns.sort_unstable();
+    }
     left_ns
 }
 

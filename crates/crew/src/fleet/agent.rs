@@ -109,7 +109,8 @@ pub(super) trait Work {
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
 pub(super) fn serve<W: Work>(
     options: &AgentOptions<'_>,
-    (threads, clients_per_process): (u16, u32),
+    threads: u16,
+    clients_per_process: u32,
     host: Option<HostHello>,
     begin: impl Fn(String, Link) -> io::Result<W>,
 ) -> Result<(), Error> {

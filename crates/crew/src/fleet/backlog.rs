@@ -29,7 +29,7 @@ impl Backlog {
         match report {
             Report::Events(batch) if self.events + batch.entries.len() > EVENTS_MAX => {
                 self.lost += batch.lost + batch.entries.len() as u64;
-                batch.go_home();
+                batch.recycle();
                 None
             }
             Report::Events(batch) => {

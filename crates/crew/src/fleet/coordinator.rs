@@ -11,9 +11,9 @@ use load::Plan;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::Error;
+use super::agent_link::AgentState;
 use super::bus::runtime;
 use super::gather::AgentSelection;
-use super::post::AgentState;
 use super::relay::{Order, Relay};
 
 /// How often the wait for agents checks whether the user has interrupted.

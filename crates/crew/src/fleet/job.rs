@@ -48,7 +48,7 @@ pub fn serve(options: &AgentOptions<'_>, means: &AgentResources<'_>) -> Result<(
         (options.log)("it may load nothing: --allow names servers, e.g. --allow ws://10.0.0.0/8:*");
     }
     let begin = |run, link| Ok(Job::new(means, options.log, run, link));
-    agent::serve(options, (means.threads, means.clients_per_process), None, begin)
+    agent::serve(options, means.threads, means.clients_per_process, None, begin)
 }
 
 /// One run's work.
@@ -216,7 +216,7 @@ impl Work for Job<'_> {
             let up = Up::Report(report);
             self.link.send(&up);
             if let Up::Report(Report::Events(batch)) = up {
-                batch.go_home();
+                batch.recycle();
             }
             self.link.pump(bus, now_ns).await;
         }

@@ -23,6 +23,7 @@
 
 mod access;
 mod agent;
+mod agent_link;
 mod backlog;
 pub(crate) mod bus;
 mod coordinator;
@@ -35,7 +36,6 @@ mod job;
 mod link;
 mod offset;
 mod policy;
-mod post;
 mod presence;
 mod relay;
 mod seal;
@@ -49,6 +49,7 @@ mod unfit;
 
 pub use access::Nats;
 pub use agent::AgentOptions;
+pub use agent_link::AgentState;
 pub use coordinator::Fleet;
 pub use error::Error;
 pub use gather::{AgentSelection, agents, stop};
@@ -57,6 +58,5 @@ pub use intro::{ClaimChallenge, Hello, HostHello, Labels, VERSION, WORKERS_MAX, 
 pub use job::{AgentResources, serve};
 pub use offset::Offset;
 pub use policy::{Policy, Rule};
-pub use post::AgentState;
 pub use seal::{AgentKey, FleetKey};
 pub use unfit::Unfit;

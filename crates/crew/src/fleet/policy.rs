@@ -151,9 +151,9 @@ pub struct Policy {
 }
 
 /// A server of a plan, as the flag names it that allows it.
-struct Asked<'a>(&'a str, &'a Endpoint);
+struct PlannedServer<'a>(&'a str, &'a Endpoint);
 
-impl fmt::Display for Asked<'_> {
+impl fmt::Display for PlannedServer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.1 {
             Endpoint::Inet(address) => write!(f, "{}://{address}", self.0),
@@ -173,7 +173,7 @@ impl Policy {
     /// Why the plan is not carried out, with the flag that would change that; `None`: it is.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
         let found = self.look_up();
-        let is_allowed = |asked: &Asked<'_>| match asked.1 {
+        let is_allowed = |asked: &PlannedServer<'_>| match asked.1 {
             Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(asked.0, *address, &found)),
             Endpoint::Unix(path) => self.allowed.iter().any(|rule| rule.place == Place::Socket(path.clone())),
         };
@@ -217,8 +217,8 @@ impl Policy {
     }
 }
 
-fn asked_for<'a>(endpoints: &'a [Endpoint], scheme: &'static str) -> impl Iterator<Item = Asked<'a>> {
-    endpoints.iter().map(move |endpoint| Asked(scheme, endpoint))
+fn asked_for<'a>(endpoints: &'a [Endpoint], scheme: &'static str) -> impl Iterator<Item = PlannedServer<'a>> {
+    endpoints.iter().map(move |endpoint| PlannedServer(scheme, endpoint))
 }
 
 /// How a plan's URL begins: what is asked in plain requests is another thing than what follows an upgrade.

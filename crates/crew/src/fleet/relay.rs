@@ -17,11 +17,11 @@ use net::clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Error;
+use super::agent_link::{self, AgentLink, AgentState, Phase};
 use super::bus::{Bus, Content};
 use super::gather::{self, AgentSelection};
 use super::intro;
 use super::link::Incoming;
-use super::post::{self, AgentLink, AgentState, Phase};
 use super::stall::{StallCause, StallDetector};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
@@ -69,9 +69,9 @@ impl Relay {
     ) -> Result<(Self, Subscriber), Error> {
         let bus = Bus::connect(&wanted.nats).await?;
         let agents = gather::find(&bus, wanted).await?;
-        let parts = post::parts(agents.iter().map(|hello| wanted.threads.unwrap_or(hello.threads)))?;
+        let parts = agent_link::parts(agents.iter().map(|hello| wanted.threads.unwrap_or(hello.threads)))?;
         for (hello, part) in agents.iter().zip(&parts) {
-            post::check_rows(&plan, &hello.name, part)?;
+            agent_link::check_rows(&plan, &hello.name, part)?;
         }
         let workers = parts[0][0].workers;
         let run = intro::unique();

@@ -218,7 +218,9 @@ fn some_of_the_agents() {
     let stage = Arc::new(Stage { nats, second: second() });
     super::bus::runtime().unwrap().block_on(async {
         let mut played = JoinSet::new();
-        (first..first + agents).for_each(|index| _ = played.spawn(Simulated::run(Arc::clone(&stage), index)));
+        for index in first..first + agents {
+            let _ = played.spawn(Simulated::run(Arc::clone(&stage), index));
+        }
         while played.join_next().await.is_some() {}
     });
 }

@@ -123,7 +123,7 @@ fn servers_go_on_in_their_other_processes() {
     server.stdin.as_mut().expect("piped").write_all(b"go\n").unwrap();
     assert!(server.wait().unwrap().success());
     watch_until_busy(&mut watch);
-    let Some(Sight::Here(reader)) = &watch.server else { panic!("it is here") };
+    let Some(Reader::Local(reader)) = &watch.server else { panic!("it is here") };
     let left = reader.pids();
     let used = watch.finish(0).server.expect("it was seen");
     for pid in left {

@@ -80,7 +80,9 @@ impl Booking<'_> {
                 if !self.series(role, first, messages, bytes) {
                     // Something in the series is lost, doubled or out of order. One by one, each gets the
                     // count that is its own.
-                    (0..messages).for_each(|n| self.message(role, first.after(n), bytes));
+                    for n in 0..messages {
+                        self.message(role, first.after(n), bytes);
+                    }
                 }
             }
             Event::LoggedIn => {
@@ -245,7 +247,9 @@ impl Booking<'_> {
             return false;
         }
         if self.ledger.meter.recorder.is_some() {
-            (0..messages).for_each(|n| self.note(Kind::Receive, first.after(n), Some(number + n), bytes));
+            for n in 0..messages {
+                self.note(Kind::Receive, first.after(n), Some(number + n), bytes);
+            }
         }
         self.received(0, messages);
         self.answered(first, 0, messages);

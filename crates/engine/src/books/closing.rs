@@ -289,8 +289,8 @@ pub(super) mod tests {
     #[test]
     fn missing_returns_count_as_long_as_the_storm() {
         let (mut ledger, mut records) = (ledger(2, Some(10 * MS)), records(2));
-        ledger.handle_struck(0, &mut records[0], 10 * MS);
-        ledger.handle_struck(1, &mut records[1], 30 * MS);
+        ledger.handle_storm_loss(0, &mut records[0], 10 * MS);
+        ledger.handle_storm_loss(1, &mut records[1], 30 * MS);
         ledger.handle_usable(0, &mut records[0], 15 * MS);
         close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 40 * MS);
         let recovery = &ledger.meter.figures.recovery;

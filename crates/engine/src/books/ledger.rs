@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use load::{LocalRooms, Rooms, Segment, StepOrder, Workload};
 use stats::{Count, Histogram};
-use wire::{Acks, Fate, Pushed, Stamp};
+use wire::{Acks, Pushed, RequestOutcome, Stamp};
 
 use crate::books::memberships::Memberships;
 use crate::books::meter::Meter;
@@ -337,23 +337,23 @@ impl Ledger {
         self.meter.counts.waited += u64::from(is_busy && !self.step.is_closed());
     }
 
-    /// Books the fate of a message that a session had kept, or had sent. `sender` is its client's number among all.
-    pub(crate) fn handle_fate(
+    /// Books the outcome of a message that a session had kept, or had sent. `sender` is its client's number among all.
+    pub(crate) fn handle_request_outcome(
         &mut self,
         client: u32,
         record: &mut Record,
         sender: u32,
         stamp: Stamp,
-        fate: Fate,
+        outcome: RequestOutcome,
         now_ns: u64,
     ) {
         // What is left of an earlier step is in that step's books.
         let Some(low) = self.step.number(stamp.seq) else { return };
-        if self.relay(Relayed::Fate(stamp, fate)) {
+        if self.relay(Relayed::RequestOutcome(stamp, outcome)) {
             return;
         }
-        match fate {
-            Fate::Sent { bytes } => {
+        match outcome {
+            RequestOutcome::Sent { bytes } => {
                 // Copies are due by when a message was really sent: a client may have come while it waited
                 // for its connection.
                 if let Some(sent) = self.step.sent.get_mut(low as usize) {
@@ -369,8 +369,8 @@ impl Ledger {
                 self.handle_sent(sent_ns, client, low..low + 1, due_ns, of_it);
                 self.meter.held.sent += 1;
             }
-            Fate::Dropped => self.handle_dropped(client, record, stamp, now_ns),
-            Fate::Failed(failure) => {
+            RequestOutcome::Dropped => self.handle_dropped(client, record, stamp, now_ns),
+            RequestOutcome::Failed(failure) => {
                 self.meter.error(failure.name(), client, now_ns, || failure.to_string());
                 record.dropped += 1;
                 self.handle_unanswerable(client, record, stamp, now_ns);

@@ -195,7 +195,9 @@ impl Meter {
         let late_ns = now_ns.saturating_sub(intended_ns);
         if let Some(recorder) = &mut self.recorder {
             let entry = Entry::new(Kind::Send, now_ns, client).latency(late_ns);
-            numbers.for_each(|number| recorder.add(of_each(entry, number)));
+            for number in numbers {
+                recorder.add(of_each(entry, number));
+            }
         }
     }
 

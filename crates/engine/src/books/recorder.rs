@@ -1,7 +1,7 @@
 //! A worker's recording of events.
 //!
 //! Rules. A note goes into a buffer that is there already. A full buffer is handed on as a [`Batch`] and another taken
-//! from those that have come home; when `BATCHES_MAX` are out, the notes in hand are given up and counted as lost.
+//! from those that have come back; when `BATCHES_MAX` are out, the notes in hand are given up and counted as lost.
 //! So the hot path never waits and never allocates for an event, and memory is bounded.
 
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     names: Vec<&'static str>,
     lost: u64,
     batches: usize,
-    home: (Sender<Vec<Entry>>, Receiver<Vec<Entry>>),
+    pool: (Sender<Vec<Entry>>, Receiver<Vec<Entry>>),
     reports: Sender<Report>,
 }
 
@@ -40,7 +40,7 @@ impl Recorder {
             names: Vec::new(),
             lost: 0,
             batches: 1,
-            home: mpsc::channel(),
+            pool: mpsc::channel(),
             reports,
         }
     }
@@ -82,15 +82,15 @@ impl Recorder {
             entries: std::mem::replace(&mut self.entries, empty),
             names: self.names.iter().map(ToString::to_string).collect(),
             lost: std::mem::take(&mut self.lost),
-            home: Some(self.home.0.clone()),
+            pool: Some(self.pool.0.clone()),
         };
         // A crew that is gone is noticed at the worker's inbox.
         let _ = self.reports.send(Report::Events(batch));
     }
 
-    /// An empty buffer: one that has come home, or a new one while there are not too many.
+    /// An empty buffer: one that has come back, or a new one while there are not too many.
     fn spare(&mut self) -> Option<Vec<Entry>> {
-        self.home.1.try_recv().ok().or_else(|| {
+        self.pool.1.try_recv().ok().or_else(|| {
             (self.batches < BATCHES_MAX).then(|| {
                 self.batches += 1;
                 Vec::with_capacity(BATCH_ENTRIES)
@@ -146,7 +146,7 @@ mod tests {
         (0..(BATCHES_MAX + 2) * BATCH_ENTRIES).for_each(|_| recorder.add(entry));
         let taken = batches(&inbox);
         assert_eq!(taken.len(), BATCHES_MAX - 1, "one is still being filled");
-        taken.into_iter().for_each(Batch::go_home);
+        taken.into_iter().for_each(Batch::recycle);
         (0..BATCH_ENTRIES).for_each(|_| recorder.add(entry));
         recorder.flush();
         let later = batches(&inbox);

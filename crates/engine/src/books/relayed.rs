@@ -1,6 +1,6 @@
 //! Messages sent on behalf of others: their outcomes go to the books of the clients they are for.
 
-use wire::{Fate, Stamp};
+use wire::{RequestOutcome, Stamp};
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,5 +15,5 @@ pub(crate) enum Relayed {
         bytes: u32,
     },
     /// This, without an answer.
-    Fate(Stamp, Fate),
+    RequestOutcome(Stamp, RequestOutcome),
 }

@@ -5,7 +5,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::{Direction, Sending, Stamp, StreamId};
+use wire::{Passage, Sending, Stamp, StreamId};
 
 use crate::books::{self, Booking, Cause, LatencyRun, Ledger, Meter, Record, State};
 use crate::clients::link::cause_of;
@@ -44,8 +44,8 @@ enum Input {
     End,
     /// Its time has come.
     Wake,
-    /// It goes into its room of this kind, or out of it, and this announces it there.
-    Pass(u16, Direction, Option<Stamp>),
+    /// It goes into a room, or out of it.
+    Pass(Passage),
 }
 
 /// Messages that did not go out.
@@ -229,8 +229,8 @@ impl LoadClient {
             let is_stamped = shared.is_next_read_stamped();
             // The session may have asked for another connection in place of this one.
             let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
-            let sip = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
-            let bytes_max = sip.map_or(shared.read.len(), |slow| slow.sip().0);
+            let slow = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);
+            let bytes_max = slow.map_or(shared.read.len(), |slow| slow.read_bytes());
             let read = link.read(is_stamped, &mut shared.read[..bytes_max]);
             // Asked while the socket is still there: the kernel's count goes with it.
             if matches!(read, Err(_) | Ok(Some((0, _)))) {
@@ -250,7 +250,7 @@ impl LoadClient {
                 return self.handle_input(token, Input::End, shared, ledger).map(|()| false);
             }
             self.handle_bytes(token, received, shared, ledger)?;
-            if sip.is_some() {
+            if slow.is_some() {
                 self.record.has_paused = true;
                 return Ok(false);
             }
@@ -349,8 +349,8 @@ impl LoadClient {
             }
             Input::End => self.session.handle_eof(wire, *now_ns, token.stream, io, on),
             Input::Wake => self.session.handle_timeout(wire, *now_ns, io, on),
-            Input::Pass(kind, way, announced) => {
-                self.session.pass(wire, *now_ns, (kind, way, announced), io, on);
+            Input::Pass(passage) => {
+                self.session.pass(wire, *now_ns, passage, io, on);
                 Ok(())
             }
         };
@@ -409,11 +409,11 @@ impl LoadClient {
     pub(crate) fn pass(
         &mut self,
         token: Token,
-        (kind, way, announced): (u16, Direction, Option<Stamp>),
+        passage: Passage,
         shared: &mut Shared,
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
-        self.handle_input(token, Input::Pass(kind, way, announced), shared, ledger)
+        self.handle_input(token, Input::Pass(passage), shared, ledger)
     }
 
     /// Sends this client's next messages, as many as go into one write.
@@ -432,7 +432,7 @@ impl LoadClient {
         while shared.output.len() < WRITE_BYTES
             && let Some(intended_ns) = portion.next()
         {
-            staged.extend(self.say(index, portion, (intended_ns, now_ns), ledger, shared));
+            staged.extend(self.say(index, portion, intended_ns, now_ns, ledger, shared));
         }
         let written = self.flush(index, shared).or_else(|cause| {
             let token = Token { client: index, stream: 0, attempt: self.attempt };
@@ -469,13 +469,14 @@ impl LoadClient {
         outcome
     }
 
-    /// Says this client's next message, which was due at the first of these times and is said at the second, and those of its
+    /// Says this client's next message, which was due at `intended_ns` and is said at `now_ns`, and those of its
     /// series that are due too. `None`: the session keeps it for a while.
     fn say(
         &mut self,
         index: u32,
         portion: &mut Portion<'_>,
-        (intended_ns, now_ns): (u64, u64),
+        intended_ns: u64,
+        now_ns: u64,
         ledger: &mut Ledger,
         shared: &mut Shared,
     ) -> Option<Staged> {

@@ -16,7 +16,7 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
-use wire::{Acks, Fate, Sending, Stamp};
+use wire::{Acks, RequestOutcome, Sending, Stamp};
 
 use crate::books::{Booking, Cause, LatencyRun, Ledger, State};
 use crate::events::{Entry, Kind};
@@ -272,7 +272,7 @@ impl Clients {
         let due_ns = if is_opening && held.is_ok() { client.session.poll_timeout() } else { None };
         let has_paused = std::mem::take(&mut client.record.has_paused);
         client.record.is_waiting |= has_paused;
-        self.book_fates(token.client, self.shared.now_ns);
+        self.book_request_outcomes(token.client, self.shared.now_ns);
         Some(Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
     }
 
@@ -289,7 +289,7 @@ impl Clients {
         // Never at this very moment again, which would be a loop without an end.
         let wake_ns = client.session.poll_timeout().map(|at_ns| at_ns.max(now_ns + 1));
         let is_new = was == State::Opening && client.record.state == State::Usable;
-        self.book_fates(index, now_ns);
+        self.book_request_outcomes(index, now_ns);
         Some(Outcome { is_new, has_paused: false, wake_ns, held: woken.map(|()| false) })
     }
 
@@ -314,27 +314,27 @@ impl Clients {
             return Err(Unsent { messages, cause: None });
         }
         let outcome = client.send(index, portion, now_ns, &mut self.ledger, &mut self.shared);
-        self.book_fates(index, now_ns);
+        self.book_request_outcomes(index, now_ns);
         outcome
     }
 
     /// Books what became of messages of a client that its session had kept, or had sent.
     #[inline]
-    fn book_fates(&mut self, index: u32, now_ns: u64) {
-        if !self.shared.output.fates.is_empty() {
-            self.book_each_fate(index, now_ns);
+    fn book_request_outcomes(&mut self, index: u32, now_ns: u64) {
+        if !self.shared.output.request_outcomes.is_empty() {
+            self.book_each_request_outcome(index, now_ns);
         }
     }
 
     #[cold]
-    fn book_each_fate(&mut self, index: u32, now_ns: u64) {
-        let mut fates = std::mem::take(&mut self.shared.output.fates);
+    fn book_each_request_outcome(&mut self, index: u32, now_ns: u64) {
+        let mut request_outcomes = std::mem::take(&mut self.shared.output.request_outcomes);
         let (record, sender) = (&mut self.all[index as usize].record, self.shared.number(index));
-        for (stamp, fate) in fates.drain(..) {
-            self.ledger.handle_fate(index, record, sender, stamp, fate, now_ns);
+        for (stamp, outcome) in request_outcomes.drain(..) {
+            self.ledger.handle_request_outcome(index, record, sender, stamp, outcome, now_ns);
         }
         // Its room is for the next.
-        self.shared.output.fates = fates;
+        self.shared.output.request_outcomes = request_outcomes;
     }
 
     /// A client's next message, due at `intended_ns`, is about to be said for it elsewhere.
@@ -365,7 +365,7 @@ impl Clients {
             &mut self.ledger,
             &mut self.shared,
         );
-        self.book_fates(index, now_ns);
+        self.book_request_outcomes(index, now_ns);
         said
     }
 
@@ -378,11 +378,11 @@ impl Clients {
         self.ledger.handle_sent(now_ns, client, number..number + 1, intended_ns, of_it);
     }
 
-    /// Books the fate of a message sent on a client's behalf.
-    pub(crate) fn book_fate(&mut self, stamp: Stamp, fate: Fate, now_ns: u64) {
+    /// Books the outcome of a message sent on a client's behalf.
+    pub(crate) fn book_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome, now_ns: u64) {
         let (index, sender) = (stamp.client, self.sender_of(stamp));
         let record = &mut self.all[index as usize].record;
-        self.ledger.handle_fate(index, record, sender, stamp, fate, now_ns);
+        self.ledger.handle_request_outcome(index, record, sender, stamp, outcome, now_ns);
     }
 
     /// The application has taken a client's message.
@@ -504,19 +504,19 @@ impl Clients {
 
     /// Drops the connections of all usable clients that `takes` names by their number in the run, without a word: whose
     /// these were.
-    pub(crate) fn strike(&mut self, takes: impl Fn(u32) -> bool, now_ns: u64) -> Vec<u32> {
-        let mut struck = Vec::new();
+    pub(crate) fn drop_in_storm(&mut self, takes: impl Fn(u32) -> bool, now_ns: u64) -> Vec<u32> {
+        let mut dropped = Vec::new();
         for (index, client) in (0..).zip(&mut self.all) {
             if client.record.state == State::Usable && takes(self.shared.number(index)) {
                 // Cookies outlast the connection, as in a browser; sessions are resumed by clients that flap
                 // alone.
                 client.take_along(false);
                 client.vacate();
-                self.ledger.handle_struck(index, &mut client.record, now_ns);
-                struck.push(index);
+                self.ledger.handle_storm_loss(index, &mut client.record, now_ns);
+                dropped.push(index);
             }
         }
-        struck
+        dropped
     }
 
     /// A client is back: from then on its own record has broadcasts due to it, and not from the end of this event on.

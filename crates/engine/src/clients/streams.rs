@@ -2,7 +2,7 @@
 
 use net::socket::Socket;
 use net::tls::Tls;
-use wire::{Fate, Stamp, StreamId};
+use wire::{RequestOutcome, Stamp, StreamId};
 
 use crate::books::Cause;
 use crate::clients::link::Link;
@@ -46,13 +46,17 @@ impl Streams {
 
     /// Ends all streams with a reset.
     pub(crate) fn reset(mut self) {
-        self.links().filter_map(|link| link.socket.take()).for_each(Socket::abort);
+        for socket in self.links().filter_map(|link| link.socket.take()) {
+            socket.abort();
+        }
     }
 
     /// Silences the connection: nothing arrives any more, and nobody is told.
     pub(crate) fn silence(&mut self) {
         // Best effort, as on a unix socket, where what arrives waits unread.
-        self.links().filter_map(|link| link.socket.as_ref()).for_each(|socket| _ = socket.drop_input());
+        for socket in self.links().filter_map(|link| link.socket.as_ref()) {
+            let _ = socket.drop_input();
+        }
     }
 
     /// Ends a stream once what was written to it has been sent.
@@ -68,8 +72,8 @@ pub(crate) struct Output {
     bytes: [Vec<u8>; STREAMS_MAX],
     /// Streams to open and to close, in the order asked for.
     pub(crate) commands: Vec<StreamCommand>,
-    /// Fates of messages since they were last taken.
-    pub(crate) fates: Vec<(Stamp, Fate)>,
+    /// Outcomes of messages since they were last taken.
+    pub(crate) request_outcomes: Vec<(Stamp, RequestOutcome)>,
     /// Why the server closes, in its own words.
     reason: Vec<u8>,
     rng: fastrand::Rng,
@@ -87,7 +91,7 @@ impl Output {
         Self {
             bytes: Default::default(),
             commands: Vec::new(),
-            fates: Vec::new(),
+            request_outcomes: Vec::new(),
             reason: Vec::new(),
             rng: fastrand::Rng::with_seed(seed),
         }
@@ -157,8 +161,8 @@ impl wire::Io for ClientOutput<'_> {
         self.output.commands.push(StreamCommand::Close(stream));
     }
 
-    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
-        self.output.fates.push((stamp, fate));
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.output.request_outcomes.push((stamp, outcome));
     }
 
     fn handle_reason(&mut self, reason: &[u8]) {

@@ -1,6 +1,6 @@
 //! Clients that visit rooms.
 
-use wire::Direction;
+use wire::{Direction, Passage};
 
 use super::{Clients, Token};
 use crate::books::Cause;
@@ -38,8 +38,8 @@ impl Clients {
         self.shared.now_ns = now_ns;
         let client = &mut self.all[index as usize];
         let token = Token { client: index, stream: 0, attempt: client.attempt };
-        let passed = client.pass(token, (kind, way, announced), &mut self.shared, &mut self.ledger);
-        self.book_fates(index, now_ns);
+        let passed = client.pass(token, Passage { kind, way, announced }, &mut self.shared, &mut self.ledger);
+        self.book_request_outcomes(index, now_ns);
         passed
     }
 }

@@ -24,8 +24,10 @@ impl Churn {
     pub(crate) fn new(
         churn: load::Churn,
         segment: Segment,
-        (clients_of_all, clients): (u32, u32),
-        (start_ns, end_ns): (u64, u64),
+        clients_of_all: u32,
+        clients: u32,
+        start_ns: u64,
+        end_ns: u64,
     ) -> Self {
         // The rate is that of all clients. Workers take its moments in turn, so that the leaves of all
         // together are evenly spaced.
@@ -69,7 +71,7 @@ mod tests {
     /// Three clients of which one leaves in a second, from 1 s to 4.5 s.
     fn churn() -> Churn {
         let share = load::Churn { share_per_s: 1.0 / 3.0 };
-        Churn::new(share, ALONE, (3, 3), (S, 4 * S + S / 2))
+        Churn::new(share, ALONE, 3, 3, S, 4 * S + S / 2)
     }
 
     #[test]

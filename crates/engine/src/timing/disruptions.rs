@@ -24,7 +24,7 @@ const TRIES_MAX: u32 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionAction {
     /// The storm takes the connections of all clients that it [`takes`](Disruptions::takes), without a word, as a network does.
-    Strike,
+    Storm,
     /// This client says goodbye.
     Leave(u32),
     /// This client says goodbye, to come back at once.
@@ -57,17 +57,19 @@ impl Disruptions {
         plan: &Plan,
         order: &StepOrder,
         segment: Segment,
-        (clients, present): (u32, &[u32]),
-        (start_ns, end_ns): (u64, u64),
+        clients: u32,
+        present: &[u32],
+        start_ns: u64,
+        end_ns: u64,
     ) -> Option<Self> {
         let (kind, window_ns) = match (order.load, plan.churn, plan.flap) {
             (Load::Storm(storm), ..) => (Kind::Storm(Storm::new(storm, start_ns)), storm.window_ns),
             (_, Some(churn), _) => {
-                let churn = Churn::new(churn, segment, (order.clients, clients), (start_ns, end_ns));
+                let churn = Churn::new(churn, segment, order.clients, clients, start_ns, end_ns);
                 (Kind::Churn(churn), Some(0))
             }
             (_, None, Some(flap)) => {
-                (Kind::Flap(Flap::new(flap, segment, plan.seed, present, (start_ns, end_ns))), None)
+                (Kind::Flap(Flap::new(flap, segment, plan.seed, present, start_ns, end_ns)), None)
             }
             (_, None, None) => match plan.messages_per_connection {
                 Some(limit) => (Kind::Renewal(Renewal::new(limit, clients)), Some(0)),
@@ -93,7 +95,7 @@ impl Disruptions {
         // Only flapping resumes sessions, and so only it cares whether a client has heard anything yet.
         let is_usable = |client| presence(client) != Presence::Gone;
         let turn = match &mut self.kind {
-            Kind::Storm(storm) => storm.poll(now_ns).then_some(ConnectionAction::Strike),
+            Kind::Storm(storm) => storm.poll(now_ns).then_some(ConnectionAction::Storm),
             Kind::Churn(churn) => churn.poll(now_ns, is_usable).map(ConnectionAction::Leave),
             Kind::Flap(flap) => {
                 flap.poll(now_ns, presence).map(|(client, cut)| ConnectionAction::Cut(client, cut))
@@ -246,17 +248,14 @@ mod tests {
 
     fn churn() -> Disruptions {
         let churn = load::Churn { share_per_s: 0.5 };
-        Disruptions {
-            kind: Kind::Churn(Churn::new(churn, ALONE, (2, 2), (0, 10 * S))),
-            reconnects: reconnects(),
-        }
+        Disruptions { kind: Kind::Churn(Churn::new(churn, ALONE, 2, 2, 0, 10 * S)), reconnects: reconnects() }
     }
 
     #[test]
     fn clients_lost_in_a_storm_come_back() {
         let mut disruptions = storm();
         assert_eq!((disruptions.poll(0, |_| Presence::Here), disruptions.poll_timeout()), (None, Some(S)));
-        assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Strike));
+        assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Storm));
         disruptions.handle_loss(4, S);
         assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Connect(4)));
         disruptions.handle_begun(4, 2, S);

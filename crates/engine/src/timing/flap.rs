@@ -46,7 +46,8 @@ impl Flap {
         segment: Segment,
         seed: u64,
         present: &[u32],
-        (start_ns, end_ns): (u64, u64),
+        start_ns: u64,
+        end_ns: u64,
     ) -> Self {
         let (due, lives) = (BinaryHeap::with_capacity(present.len()), HashMap::new());
         let mut flapping = Self { flap, segment, seed, end_ns, due, lives };
@@ -126,7 +127,7 @@ mod tests {
         load::Flap { up_ns_min: 2 * S, up_ns_max: 4 * S, away_ns: Some(S), cuts: Cuts::RESET, resumes: true };
 
     fn flap(worker: u16, workers: u16, present: &[u32]) -> Flap {
-        Flap::new(PLAN, Segment { worker, workers }, 7, present, (S, 100 * S))
+        Flap::new(PLAN, Segment { worker, workers }, 7, present, S, 100 * S)
     }
 
     /// When the connection of a client ends, by its number there.

@@ -147,7 +147,9 @@ impl Pace {
     /// Has due messages of an open loop wait for a client that takes it, for so long as one may come back.
     pub(crate) fn wait_for_absent(&mut self, waits: bool) {
         if let Self::Open(groups) = self {
-            groups.iter_mut().for_each(|open| open.waits = waits);
+            for open in groups {
+                open.waits = waits;
+            }
         }
     }
 

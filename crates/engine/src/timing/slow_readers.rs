@@ -1,6 +1,6 @@
-//! Clients that read slowly: a sip, then a wait.
+//! Clients that read slowly: a little, then a wait.
 //!
-//! Rules. A slow client opens its session like any other. From then on it reads one sip when there is something, and
+//! Rules. A slow client opens its session like any other. From then on it reads once when there is something, and
 //! nothing more until its wait is over; then it reads again, until there is nothing. All waits are equally long, so
 //! the clients that wait form a queue. Nothing is due to a slow client, and nothing it does is in a figure: it is load.
 
@@ -19,10 +19,10 @@ pub(crate) struct SlowReaders {
 impl SlowReaders {
     /// No client waits yet.
     pub(crate) fn new(slow: Option<Slow>) -> Self {
-        Self { pause_ns: slow.map_or(0, |slow| slow.sip().1), waiting: VecDeque::new() }
+        Self { pause_ns: slow.map_or(0, |slow| slow.pause_ns()), waiting: VecDeque::new() }
     }
 
-    /// Over this connection a client has taken a sip.
+    /// Over this connection a client has read, and now waits.
     pub(crate) fn handle_pause(&mut self, token: u64, now_ns: u64) {
         self.waiting.push_back((now_ns + self.pause_ns, token));
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_waits_as_long_as_its_sip_takes() {
+    fn each_waits_as_long_as_its_read_takes() {
         let mut slow_readers = SlowReaders::new(Some(Slow { share: 1.0, bytes_per_s: 1_000 }));
         assert_eq!((slow_readers.poll(0), slow_readers.poll_timeout()), (None, None));
         slow_readers.handle_pause(7, 0);

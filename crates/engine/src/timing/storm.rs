@@ -5,13 +5,13 @@ pub(crate) struct Storm {
     storm: load::Storm,
     /// When it begins or began.
     start_ns: u64,
-    has_struck: bool,
+    has_begun: bool,
 }
 
 impl Storm {
     /// The storm of a load that begins at `load_ns`.
     pub(crate) fn new(storm: load::Storm, load_ns: u64) -> Self {
-        Self { storm, start_ns: load_ns.saturating_add(storm.lead_ns), has_struck: false }
+        Self { storm, start_ns: load_ns.saturating_add(storm.lead_ns), has_begun: false }
     }
 
     /// When it begins or began.
@@ -24,16 +24,16 @@ impl Storm {
         self.storm.drops(number)
     }
 
-    /// Whether it strikes now: said once.
+    /// Whether it begins now: said once.
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
-        let strikes = !self.has_struck && self.start_ns <= now_ns;
-        self.has_struck |= strikes;
-        strikes
+        let begins = !self.has_begun && self.start_ns <= now_ns;
+        self.has_begun |= begins;
+        begins
     }
 
-    /// When it will strike.
+    /// When it will drop_in_storm.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
-        (!self.has_struck).then_some(self.start_ns)
+        (!self.has_begun).then_some(self.start_ns)
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_strikes_once_after_its_lead() {
+    fn it_begins_once_after_its_lead() {
         let storm =
             load::Storm { rate_per_s: Some(1.0), lead_ns: 50, duration_ns: 1, share: 0.5, window_ns: None };
         let mut storm = Storm::new(storm, 100);

@@ -98,8 +98,15 @@ impl Worker {
             // No moment ends these windows: nothing in them is late.
             Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
         };
-        let here = (self.clients.count(), &*present);
-        let disruptions = Disruptions::of(&self.plan, &order, self.segment, here, (at_ns, window_end_ns));
+        let disruptions = Disruptions::of(
+            &self.plan,
+            &order,
+            self.segment,
+            self.clients.count(),
+            &present,
+            at_ns,
+            window_end_ns,
+        );
         let terms = Terms {
             begin_ns: at_ns,
             window_end_ns,
@@ -186,7 +193,7 @@ impl Worker {
                     return self.start_draining(now_ns);
                 }
                 // What is due waits for a connection, and none is to come: it goes unsent.
-                Some(Next::Wait) if self.is_forsaken() => {
+                Some(Next::Wait) if self.lacks_senders() => {
                     if let Some(pace) = &mut self.pace {
                         pace.wait_for_absent(false);
                     }
@@ -198,7 +205,7 @@ impl Worker {
     }
 
     /// Whether an open loop waits for a client, and none is here or expected back.
-    fn is_forsaken(&self) -> bool {
+    fn lacks_senders(&self) -> bool {
         let is_open = self.pace.as_ref().is_some_and(|pace| !pace.is_closed());
         is_open
             && self.clients.ledger.usable == 0

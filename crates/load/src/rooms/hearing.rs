@@ -79,7 +79,9 @@ impl Rooms {
 
     /// The same, where nobody gets a copy of what they say themselves.
     pub fn to_others(mut self) -> Rooms {
-        self.says.iter_mut().for_each(|say| say.to_others = true);
+        for say in &mut self.says {
+            say.to_others = true;
+        }
         self
     }
 

@@ -72,7 +72,7 @@ impl Programs {
                     if left_out.contains(pid) { u64::MAX } else { was.own_ticks() + was.children_ticks() };
                 // Its time comes up again in the `cutime` of whoever waits for it, of which only what is new
                 // counts.
-                let debt = owed.entry(self.heir_of(was, before)).or_default();
+                let debt = owed.entry(self.reaper_of(was, before)).or_default();
                 *debt = debt.saturating_add(ticks);
             }
         }
@@ -92,7 +92,7 @@ impl Programs {
     }
 
     /// The process that waits for one that has ended: its parent, or the next above that is still there.
-    fn heir_of(&self, ended: &Process, before: &Programs) -> u32 {
+    fn reaper_of(&self, ended: &Process, before: &Programs) -> u32 {
         let mut parent = ended.stat.parent;
         for _ in 0..=before.processes.len() {
             match before.processes.get(&parent) {

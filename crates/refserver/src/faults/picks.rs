@@ -1,4 +1,4 @@
-//! Fates of message `k`: pure functions of the faults and the number.
+//! Treatment of message `k`: pure functions of the faults and the number.
 
 use fastrand::Rng;
 
@@ -13,9 +13,9 @@ const SALT_ARRIVALS: u64 = 1 << 63;
 const SALT_REPLAYS: u64 = 3 << 62;
 const SALT_DEPARTURES: u64 = 1 << 61;
 
-/// The fate of one message.
+/// The outcome of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(super) struct RequestOutcome {
     pub(super) drop: bool,
     pub(super) duplicate: bool,
     pub(super) reorder: bool,
@@ -26,13 +26,13 @@ pub(super) struct Fate {
 }
 
 impl Faults {
-    /// The fate of message `k` of all, which is number `own` of its client.
-    pub(super) fn fate(&self, k: u64, own: u64) -> Fate {
+    /// The outcome of message `k` of all, which is number `own` of its client.
+    pub(super) fn outcome(&self, k: u64, own: u64) -> RequestOutcome {
         let mut rng = self.rng(k);
         let holds = |which: Option<MessageSelector>, rng: &mut Rng| {
             which.is_some_and(|which| which.selector.holds(if which.of_each_client { own } else { k }, rng))
         };
-        Fate {
+        RequestOutcome {
             drop: holds(self.drop, &mut rng),
             duplicate: holds(self.duplicate, &mut rng),
             reorder: holds(self.reorder, &mut rng),
@@ -56,7 +56,7 @@ impl Faults {
         ends.last().map(|ending| ending.how)
     }
 
-    /// The fate of message `k` of those that are sent again to clients that come back.
+    /// The outcome of message `k` of those that are sent again to clients that come back.
     pub fn replay_fault(&self, k: u64) -> wire::ReplayFault {
         let mut rng = self.rng(SALT_REPLAYS ^ k);
         let mut holds = |which: Option<Selector>| which.is_some_and(|which| which.holds(k, &mut rng));
@@ -136,23 +136,23 @@ mod tests {
     fn residues_are_exact_and_shares_repeatable() {
         let residue = Selector::Residue { residue: 99, modulus: 100 };
         let faults = Faults { drop: all(residue), corrupt: all(Selector::Share(0.01)), ..Faults::default() };
-        assert_eq!(count(20_000, |k| faults.fate(k, 0).drop), 200);
-        let corrupt = |faults: &Faults| count(100_000, |k| faults.fate(k, 0).corrupt);
+        assert_eq!(count(20_000, |k| faults.outcome(k, 0).drop), 200);
+        let corrupt = |faults: &Faults| count(100_000, |k| faults.outcome(k, 0).corrupt);
         assert!((900..1_100).contains(&corrupt(&faults)), "{}", corrupt(&faults));
         let other = Faults { seed: 1, ..faults.clone() };
-        let differ = count(100_000, |k| faults.fate(k, 0).corrupt != other.fate(k, 0).corrupt);
+        let differ = count(100_000, |k| faults.outcome(k, 0).corrupt != other.outcome(k, 0).corrupt);
         assert!(differ > 1_000, "another seed, another choice: {differ}");
-        assert_eq!(faults.fate(5, 0), faults.clone().fate(5, 0));
+        assert_eq!(faults.outcome(5, 0), faults.clone().outcome(5, 0));
     }
 
     #[test]
     fn numbers_count_all_or_each_clients_messages() {
         let selector = Selector::One(3);
         let faults = Faults { drop: all(selector), ..Faults::default() };
-        assert!(faults.fate(3, 0).drop && !faults.fate(0, 3).drop);
+        assert!(faults.outcome(3, 0).drop && !faults.outcome(0, 3).drop);
         let faults =
             Faults { drop: Some(MessageSelector { selector, of_each_client: true }), ..Faults::default() };
-        assert!(faults.fate(0, 3).drop && !faults.fate(3, 0).drop);
+        assert!(faults.outcome(0, 3).drop && !faults.outcome(3, 0).drop);
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
         let delay = |time| Delay { time, which };
         let of = |delays: Vec<Delay>| Faults { delays, ..Faults::default() };
         let sum = of(vec![delay(Time::Fixed(5)), delay(Time::Uniform(10, 20))]);
-        assert!((0..1_000).all(|k| (15..=25).contains(&sum.fate(k, 0).delay_ns)));
+        assert!((0..1_000).all(|k| (15..=25).contains(&sum.outcome(k, 0).delay_ns)));
         let exponential = of(vec![delay(Time::Exponential(1_000))]);
-        let mean = (0..100_000).map(|k| exponential.fate(k, 0).delay_ns).sum::<u64>() / 100_000;
+        let mean = (0..100_000).map(|k| exponential.outcome(k, 0).delay_ns).sum::<u64>() / 100_000;
         assert!((980..1_020).contains(&mean), "{mean}");
     }
 

@@ -174,30 +174,30 @@ impl WorkerFaults {
             self.count(how.name());
             return self.tricks.push_back(DeferredFault::End(token, how));
         }
-        let fate = shared.faults.fate(k, own);
-        if fate.drop {
+        let outcome = shared.faults.outcome(k, own);
+        if outcome.drop {
             return self.count("drop");
         }
         let mut bytes = frame.to_vec();
-        if fate.stray {
+        if outcome.stray {
             self.count("stray");
             self.tricks.push_back(DeferredFault::Stray(token, bytes.clone()));
         }
-        if fate.leak {
+        if outcome.leak {
             self.count("leak");
             self.tricks.push_back(DeferredFault::Leak(token, bytes.clone()));
         }
         // After the copies for others, which are sound.
-        if fate.corrupt {
+        if outcome.corrupt {
             self.count("corrupt");
             frames::corrupt(&mut bytes, payload_at);
         }
-        if fate.duplicate {
+        if outcome.duplicate {
             self.count("dup");
             bytes.extend_from_within(..);
         }
-        let at_ns = shared.release_ns(now_ns, fate.delay_ns);
-        if fate.reorder && client.held.is_empty() {
+        let at_ns = shared.release_ns(now_ns, outcome.delay_ns);
+        if outcome.reorder && client.held.is_empty() {
             self.count("reorder");
             return client.held = bytes;
         }

@@ -117,13 +117,13 @@ impl Worker {
             }
             // Each goes one hop and no further: from a thread to the processes, from a process to the
             // threads.
-            while let Some(room_batch) = self.inbox.poll_parcel() {
+            while let Some(room_batch) = self.inbox.poll_batch() {
                 self.tell_processes(&room_batch);
-                self.take_parcel(&room_batch);
+                self.handle_batch(&room_batch);
             }
             for room_batch in std::mem::take(&mut self.arrived) {
                 self.tell_threads(&room_batch);
-                self.take_parcel(&room_batch);
+                self.handle_batch(&room_batch);
             }
         }
         self.deliver_all();
@@ -142,7 +142,7 @@ impl Worker {
             self.mesh.send(room_batch, &self.poller) * u64::from(room_batch.messages);
     }
 
-    fn take_parcel(&mut self, room_batch: &RoomBatch) {
+    fn handle_batch(&mut self, room_batch: &RoomBatch) {
         if self.groups.find(room_batch.room).is_some() {
             self.groups.push(room_batch.room, room_batch.messages, &room_batch.frames);
         }

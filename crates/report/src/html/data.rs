@@ -236,7 +236,7 @@ fn began_to_connect_ns(step: &Step) -> u64 {
 /// Errors by kind: failures as they were counted, and the messages that did not come or came wrong.
 fn errors(step: &Step) -> BTreeMap<String, u64> {
     let kinds = step.errors.iter().map(|(kind, error)| (kind.to_owned(), error.count));
-    let messages = step.counts.iter().filter(|(count, n)| **n > 0 && count.facts().is_trouble);
+    let messages = step.counts.iter().filter(|(count, n)| **n > 0 && count.facts().is_defect);
     let messages = messages.map(|(count, &n)| (count.name().to_owned(), n));
     kinds.chain(messages).collect()
 }

@@ -46,7 +46,9 @@ impl<'a> Repeats<'a> {
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
         let each = || self.0.iter().map(|step| main_figure(step).1);
-        each().for_each(|one| all.merge(one));
+        for one in each() {
+            all.merge(one);
+        }
         let medians = each().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
         Some(RepeatsData { all: FigureData::of(&all, false)?, medians })
     }

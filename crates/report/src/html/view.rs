@@ -108,7 +108,11 @@ pub(super) fn view(page: &Page<'_>) -> View {
         title,
         compares,
         comparison: comparison(page),
-        runs: page.with_repeats().zip(names).map(|(run, name)| run_view(run, name, runs)).collect(),
+        runs: page
+            .with_repeats()
+            .zip(names)
+            .map(|((run, others), name)| run_view(run, others, name, runs))
+            .collect(),
     }
 }
 
@@ -152,7 +156,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
     named.iter().enumerate().map(unique).collect()
 }
 
-fn run_view((run, others): (&Run, &[Run]), name: String, runs: &[Run]) -> RunView {
+fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
     let (steps, health) = (step_table(run), health(run));
     let parts = [
         ("Each kind of messages", say_table(run)),

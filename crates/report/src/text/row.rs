@@ -59,7 +59,9 @@ fn fold(text: &str, columns: usize) -> Vec<String> {
         if width(field.trim()) <= columns {
             put(field);
         } else {
-            field.split_inclusive(' ').for_each(&mut put);
+            for word in field.split_inclusive(' ') {
+                put(word);
+            }
         }
     }
     lines

@@ -39,7 +39,7 @@ fn messages(counts: &Counts) -> String {
         count(counts.expected)
     );
     let troubles =
-        Count::ALL.into_iter().filter(|count| count.facts().is_trouble || *count == Count::InFlight);
+        Count::ALL.into_iter().filter(|count| count.facts().is_defect || *count == Count::InFlight);
     amounts + &words(counts, troubles)
 }
 

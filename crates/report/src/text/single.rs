@@ -86,7 +86,7 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     if !counts.has_messages() {
         return None;
     }
-    let has_trouble = Count::ALL.into_iter().any(|count| count.facts().is_trouble && *counts.get(count) > 0);
+    let has_trouble = Count::ALL.into_iter().any(|count| count.facts().is_defect && *counts.get(count) > 0);
     let is_copies = counts.expected > counts.sent || !step.figures.delivery.is_empty();
     let label = if is_copies { "delivered" } else { "answered" };
     let (received, expected) = (count(counts.received), count(counts.expected));

@@ -30,7 +30,7 @@ fn is_proof(limit: &LimitOutcome) -> bool {
         Some(Figure::Counted(Counted::Wrong)) => true,
         Some(Figure::Counted(Counted::Count(count))) => {
             let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);
-            let is_lost = count == Count::LostOffline || count.facts().is_trouble && count != Count::Missing;
+            let is_lost = count == Count::LostOffline || count.facts().is_defect && count != Count::Missing;
             is_of_pushes || is_lost
         }
         _ => false,

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use stats::Spent;
+use stats::LatencyParts;
 
 use super::mirror::{mirror, ms_from_ns, ns_from_ms, rounded, seconds};
 use crate::spent::{TAIL_QUANTILE, TimeSpent};
 use crate::step::Step;
 use crate::verdict::{Owner, Owners};
 
-mirror!(FileSpent of Spent {
+mirror!(FileSpent of LatencyParts {
     messages: u64,
     #[serde(rename = "unsent_s", with = "seconds")]
     unsent_ns: u64,
@@ -47,7 +47,7 @@ pub(super) struct FileAccount {
 impl FileAccount {
     pub(super) fn of(step: &Step) -> Option<Self> {
         let spent = step.spent.as_ref()?;
-        let part = |of: &Spent, owners: Option<Owners>| FilePart {
+        let part = |of: &LatencyParts, owners: Option<Owners>| FilePart {
             spent: FileSpent::from(of),
             owners_percent: owners.unwrap_or_default().0.iter().filter_map(by_key).collect(),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stats::Spent;
+use stats::LatencyParts;
 
 use super::pool::needs_connections;
 use crate::resources::ThreadUse;
@@ -90,7 +90,7 @@ impl Owners {
         Owners::of(step, spent, &spent.tail)
     }
 
-    fn of(step: &Step, account: &TimeSpent, spent: &Spent) -> Option<Owners> {
+    fn of(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Option<Owners> {
         let whole_ns = spent.sum_ns() as f64;
         if whole_ns == 0.0 {
             return None;
@@ -185,7 +185,7 @@ fn generator(step: &Step) -> Shares {
 /// Splits what the server had these messages for. The shortest of all answers was in nobody's way: as much of each is work, or else a
 /// timer or another service. What takes longer waits behind others, as far as the busiest thread is at work (or ready for it), or
 /// for something that is no CPU.
-fn server(step: &Step, account: &TimeSpent, spent: &Spent) -> Shares {
+fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let Some(Threads { at_work, waiting, busiest_at_work, busiest_waiting }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
     };

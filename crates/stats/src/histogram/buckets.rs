@@ -123,7 +123,9 @@ impl Buckets {
     fn unpacked(&self) -> Hdr<u64> {
         let mut dense =
             Hdr::new_with_bounds(1, US_MAX, SIGNIFICANT_DIGITS).expect("the bounds are constants");
-        self.iter().for_each(|(us, samples)| dense.saturating_record_n(us, samples));
+        for (us, samples) in self.iter() {
+            dense.saturating_record_n(us, samples);
+        }
         dense
     }
 }

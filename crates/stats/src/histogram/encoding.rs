@@ -140,7 +140,9 @@ impl Scratch {
             packed => {
                 let dense = self.dense.dense();
                 dense.reset();
-                packed.iter().for_each(|(us, samples)| dense.saturating_record_n(us, samples));
+                for (us, samples) in packed.iter() {
+                    dense.saturating_record_n(us, samples);
+                }
                 dense
             }
         };

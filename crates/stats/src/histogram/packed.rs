@@ -131,7 +131,9 @@ impl Histogram {
             ours @ Buckets::None => *ours = Buckets::of_pairs(packed.buckets.clone()),
             ours => {
                 let ours = ours.dense();
-                packed.buckets.iter().for_each(|(us, samples)| ours.saturating_record_n(us, samples));
+                for (us, samples) in packed.buckets.iter() {
+                    ours.saturating_record_n(us, samples);
+                }
             }
         }
         self.sum_ns += packed.sum_ns;

@@ -29,7 +29,9 @@ impl Pairs {
 impl FromIterator<(u64, u64)> for Pairs {
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(pairs: I) -> Self {
         let mut writer = Writer::default();
-        pairs.into_iter().for_each(|(us, samples)| writer.push(us, samples));
+        for (us, samples) in pairs {
+            writer.push(us, samples);
+        }
         writer.finish()
     }
 }

@@ -82,9 +82,9 @@ impl EventLog {
 
     /// Waits until everything queued so far has been taken care of.
     pub fn flush(&self) -> Totals {
-        let (home, back) = mpsc::channel();
-        // A batch that comes home has been taken care of, and so has all before it.
-        if self.queue.send(Batch { home: Some(home), ..Batch::default() }).is_ok() {
+        let (pool, back) = mpsc::channel();
+        // A batch that comes back has been taken care of, and so has all before it.
+        if self.queue.send(Batch { pool: Some(pool), ..Batch::default() }).is_ok() {
             let _ = back.recv();
         }
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -118,7 +118,7 @@ fn write_all(mut writer: Writer, batches: &Receiver<Batch>, totals: &Mutex<Total
         }
         let unwritten = failure.as_ref().map_or(0, |_| seen - writer.written);
         publish(&writer, lost + unwritten, &failure, 0);
-        batch.go_home();
+        batch.recycle();
     }
     let finished = writer.finish();
     let bytes = finished.as_ref().copied().unwrap_or(0);

@@ -5,25 +5,25 @@ mod sessions;
 
 use crate::manifest::{Ability, Target};
 use crate::server::Server;
-use crate::setup::{Stage, Tools, Trouble};
+use crate::setup::{Stage, StageFailure, Tools};
 use crate::visit::{self, ANSWER_MAX};
 
 /// Starts a prepared target, checks it, stops it, and makes sure that nothing of it is left.
 ///
 /// # Errors
 /// It does not start, gives a wrong answer, dies, does not stop within its grace, or leaves processes behind.
-pub fn check(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+pub fn check(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     check_as_it_is(target, tools)?;
     target.over_tls().map_or(Ok(()), |secure| check_as_it_is(&secure, tools).map_err(over_tls))
 }
 
 /// Says of what went wrong that it did so over TLS.
-fn over_tls(trouble: Trouble) -> Trouble {
-    Trouble { reason: format!("over TLS: {}", trouble.reason), ..trouble }
+fn over_tls(trouble: StageFailure) -> StageFailure {
+    StageFailure { reason: format!("over TLS: {}", trouble.reason), ..trouble }
 }
 
 /// The same of a server in the clear, or of one that speaks TLS.
-fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
+fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     let mut server = Server::start(target, None, &[], tools)?;
     let answers = if target.is_over_tls() {
         sessions_of(target, &server, tools)
@@ -33,22 +33,24 @@ fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), Trouble> {
     let death = server.poll_death();
     let end = server.stop();
     if let Some(death) = death {
-        return Err(Trouble::new(Stage::Check, death));
+        return Err(StageFailure::new(Stage::Check, death));
     }
     answers?;
     if end.killed {
         let reason = format!("still running {:?} after SIG{}", target.stop.grace, target.stop.signal.name());
-        return Err(Trouble::new(Stage::Stop, reason));
+        return Err(StageFailure::new(Stage::Stop, reason));
     }
     match end.left {
         0 => Ok(()),
-        1 => Err(Trouble::new(Stage::Stop, "left a process behind, which was killed")),
-        left => Err(Trouble::new(Stage::Stop, format!("left {left} processes behind, which were killed"))),
+        1 => Err(StageFailure::new(Stage::Stop, "left a process behind, which was killed")),
+        left => {
+            Err(StageFailure::new(Stage::Stop, format!("left {left} processes behind, which were killed")))
+        }
     }
 }
 
 /// Checks plain requests that the manifest promises, and that frames are well-formed.
-fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
+fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), StageFailure> {
     let place = server.place();
     let root = format!("http://{}/", place.address);
     if target.can(Ability::Http) {
@@ -68,10 +70,10 @@ fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(
 }
 
 /// Everything that it promises of its dialects, one after the other.
-fn sessions_of(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), Trouble> {
+fn sessions_of(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(), StageFailure> {
     for &dialect in target.dialects.iter().filter(|dialect| !dialect.facts().is_plain_http) {
         if (tools.is_interrupted)() {
-            return Err(Trouble::new(Stage::Check, "interrupted"));
+            return Err(StageFailure::new(Stage::Check, "interrupted"));
         }
         let url = server.place().url(target, dialect);
         sessions::check(&url, dialect, target).map_err(|why| wrong(target.name_of(dialect), why))?;
@@ -79,6 +81,6 @@ fn sessions_of(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<()
     Ok(())
 }
 
-fn wrong(what: &str, why: String) -> Trouble {
-    Trouble::new(Stage::Check, format!("{what}: {why}"))
+fn wrong(what: &str, why: String) -> StageFailure {
+    StageFailure::new(Stage::Check, format!("{what}: {why}"))
 }

@@ -219,7 +219,7 @@ fn target(
     readers: Readers<'_>,
 ) -> Result<Target, Mistake> {
     let Own { name, start, version, flags } = own;
-    let Spoken { dialects, app, flags, speech } = spoken(source, manifest, folder, &flags, readers)?;
+    let ServerProtocols { dialects, app, flags, speech } = spoken(source, manifest, folder, &flags, readers)?;
     let endpoints: Result<Vec<_>, Mistake> = manifest
         .endpoints
         .iter()
@@ -307,7 +307,7 @@ fn ready(source: &Source<'_>, ready: &Spanned<FileReady>) -> Result<Ready, Mista
 }
 
 /// How a server is spoken to.
-struct Spoken {
+struct ServerProtocols {
     dialects: Vec<DialectId>,
     app: Option<PathBuf>,
     flags: Vec<(String, String)>,
@@ -338,11 +338,11 @@ fn spoken(
     folder: &Path,
     table: &BTreeMap<String, Spanned<toml::Value>>,
     readers: Readers<'_>,
-) -> Result<Spoken, Mistake> {
+) -> Result<ServerProtocols, Mistake> {
     match (&manifest.dialects, &manifest.app) {
         (Some(dialects), None) => {
             let (flags, speech) = speech(source, table, readers)?;
-            Ok(Spoken { dialects: named(source, dialects)?, app: None, flags, speech })
+            Ok(ServerProtocols { dialects: named(source, dialects)?, app: None, flags, speech })
         }
         (None, Some(app)) if table.is_empty() => {
             let path = folder.join(app.get_ref());
@@ -350,7 +350,7 @@ fn spoken(
                 source.mistake(app.span(), "this app cannot be spoken".to_owned(), Some(problem))
             })?;
             check_app(source, &manifest.supports, &speech)?;
-            Ok(Spoken { dialects: vec![dialect], app: Some(path), flags: Vec::new(), speech })
+            Ok(ServerProtocols { dialects: vec![dialect], app: Some(path), flags: Vec::new(), speech })
         }
         (None, Some(app)) => {
             let help = Some("put them into the app's file, under [flags]".to_owned());

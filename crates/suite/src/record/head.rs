@@ -8,7 +8,7 @@ use results::format::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Target;
-use crate::setup::Trouble;
+use crate::setup::StageFailure;
 
 /// The suite and the machine of a shootout.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub struct Head {
     /// Facts about the machine, by name.
     pub machine: Vec<(String, String)>,
     /// The receipt of each target, in the order of their names.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<PreparedTarget>,
     /// The targets that the command line named.
     #[serde(default)]
     pub named: Vec<String>,
@@ -126,13 +126,13 @@ pub struct LeftOut {
 
 /// A target before it was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct PreparedTarget {
     /// Its name.
     pub target: String,
     /// Its version, if it told one.
     pub version: Option<String>,
     /// Why it was not measured.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<StageFailure>,
     /// Its description; not known of older shootouts.
     #[serde(default)]
     pub about: About,
@@ -176,7 +176,7 @@ pub struct Entry {
     /// The command line that measured.
     pub command: Vec<String>,
     /// Why there is no results file.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<StageFailure>,
     /// How long it took with everything around it, in seconds.
     #[serde(default)]
     pub took_s: f64,

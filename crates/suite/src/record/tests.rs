@@ -13,7 +13,7 @@ fn cell(target: &str, repeat: u32) -> Cell {
     Cell { scenario: "echo".to_owned(), target: target.to_owned(), dialect: None, repeat }
 }
 
-fn outcome(result: Result<Run, Trouble>) -> Outcome {
+fn outcome(result: Result<Run, StageFailure>) -> Outcome {
     Outcome { command: Vec::new(), result, took_s: 1.0, noise_percent: Vec::new() }
 }
 
@@ -22,8 +22,8 @@ fn faults_of_others_are_measured_again() {
     let folder = tempfile::tempdir().unwrap();
     let mut kept = record(folder.path());
     kept.log(&cell("fine", 1)).unwrap(); // which makes the scenario's folder
-    kept.add(&cell("lost", 1), outcome(Err(Trouble::new(Stage::Load, "signal: 9")))).unwrap();
-    kept.add(&cell("dead", 1), outcome(Err(Trouble::new(Stage::Measure, "it exited with 7")))).unwrap();
+    kept.add(&cell("lost", 1), outcome(Err(StageFailure::new(Stage::Load, "signal: 9")))).unwrap();
+    kept.add(&cell("dead", 1), outcome(Err(StageFailure::new(Stage::Measure, "it exited with 7")))).unwrap();
     kept.add(&cell("fine", 1), outcome(Ok(Run::default()))).unwrap();
     kept.add(&cell("torn", 1), outcome(Ok(Run::default()))).unwrap();
     let torn = folder.path().join("echo/torn-1.json");

@@ -3,10 +3,9 @@
 use super::{Client, Session, State, Tunnelled, split};
 use crate::apps::App;
 use crate::config::Config;
-use crate::event::{Direction, Event};
+use crate::event::{Event, Passage};
 use crate::io::Io;
 use crate::registry::clients::LinkContext;
-use crate::stamp::Stamp;
 use crate::template::Mark;
 
 impl Client {
@@ -16,14 +15,15 @@ impl Client {
         &mut self,
         cfg: &Config,
         now_ns: u64,
-        (kind, way, announced): (u16, Direction, Option<Stamp>),
+        passage: Passage,
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) {
         if let State::Tunnelled(of) = &mut self.state {
             let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
-            return tunnel.act(io, |io| inside.pass(cfg, now_ns, (kind, way, announced), io, &mut on));
+            return tunnel.act(io, |io| inside.pass(cfg, now_ns, passage, io, &mut on));
         }
+        let Passage { kind, way, announced } = passage;
         let App::File(app) = &cfg.app else { return };
         let Some((visited, place)) = app.visited(kind) else { return };
         match (&mut self.state, &mut self.place, place) {
@@ -31,7 +31,7 @@ impl Client {
                 let (_, pending, kept) = split(&cfg.app, place);
                 let link_context =
                     LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
-                protocol.pass(&cfg.parts, link_context, (at, way), Mark::of(announced.as_ref()));
+                protocol.pass(&cfg.parts, link_context, at, way, Mark::of(announced.as_ref()));
             }
             (State::Open(_) | State::Requesting(_), Some(place), None) => {
                 place.script.handle_passage(visited, way, announced);

@@ -44,7 +44,8 @@ impl SeriesOutcome {
 pub(super) fn send(
     sender: &mut Sender,
     cfg: &Config,
-    (now_ns, unix_ns): (u64, u64),
+    now_ns: u64,
+    unix_ns: u64,
     first: Stamp,
     messages: u32,
     io: &mut impl Io,

@@ -22,7 +22,7 @@ use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent,
 use crate::http2::credit::{Receiving, Sending};
 use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::{head, hpack};
-use crate::io::{Fate, Io, StreamId};
+use crate::io::{Io, RequestOutcome, StreamId};
 use crate::limits::Limits;
 use crate::options::Carrier;
 use crate::outgoing::Outgoing;
@@ -104,8 +104,8 @@ impl Io for Inside<'_> {
         self.io.close_stream(stream);
     }
 
-    fn handle_fate(&mut self, stamp: Stamp, fate: Fate) {
-        self.io.handle_fate(stamp, fate);
+    fn handle_request_outcome(&mut self, stamp: Stamp, outcome: RequestOutcome) {
+        self.io.handle_request_outcome(stamp, outcome);
     }
 
     fn handle_reason(&mut self, reason: &[u8]) {

@@ -70,7 +70,8 @@ impl Visit {
     pub(crate) fn handle_input(
         &mut self,
         steps: &Steps,
-        (limits, identities): (&Limits, &Identities),
+        limits: &Limits,
+        identities: &Identities,
         now_ns: u64,
         input: &mut &[u8],
         io: &mut impl Io,

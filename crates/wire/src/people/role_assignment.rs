@@ -64,7 +64,9 @@ impl RoleAssignment {
         // Each is owed its share at each place; who is owed most has the place.
         let mut owed = vec![0; shares.len()];
         let mut place = |_| {
-            owed.iter_mut().zip(&shares).for_each(|(owed, share)| *owed += share);
+            for (owed, share) in owed.iter_mut().zip(&shares) {
+                *owed += share;
+            }
             // Of equals, `max_by_key` takes the last: the first role, backwards.
             let role = (0..owed.len()).rev().max_by_key(|&role| owed[role]).expect("there are roles");
             owed[role] -= whole;

@@ -104,10 +104,11 @@ macro_rules! clients {
                 &mut self,
                 parts: &Parts,
                 context: LinkContext<'_, I>,
-                passage: (usize, Direction),
+                place: usize,
+                way: Direction,
                 mark: Mark<'_>,
             ) {
-                of_any!(self, parts, context, client, link => client.pass(link, passage, mark))
+                of_any!(self, parts, context, client, link => client.pass(link, place, way, mark))
             }
 
             pub(crate) fn resume(&mut self, resumption: &Resumption) {

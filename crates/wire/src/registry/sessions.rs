@@ -10,7 +10,7 @@ use crate::io::Io;
 use crate::protocols;
 use crate::publication::Publication;
 use crate::server_config::ServerConfig;
-use crate::session::{self, Asked, Question, REQUEST, ServerSession, SessionLink};
+use crate::session::{self, Question, REQUEST, ServerSession, SessionHead, SessionLink};
 
 /// A whole request that concerns a session.
 #[derive(Debug)]
@@ -78,8 +78,8 @@ macro_rules! sessions {
         impl SessionRequest {
             $(
                 #[doc = concat!("One of `", stringify!($module), "`.")]
-                pub(super) fn $module(asked: Asked<QuestionOf<protocols::$module::$id>>) -> SessionRequest {
-                    let Asked { name, opens, keep_alive, question } = asked;
+                pub(super) fn $module(asked: SessionHead<QuestionOf<protocols::$module::$id>>) -> SessionRequest {
+                    let SessionHead { name, opens, keep_alive, question } = asked;
                     SessionRequest { name, opens, keep_alive, body: Vec::new(), of: Of::$id(question) }
                 }
             )*

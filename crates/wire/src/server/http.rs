@@ -27,7 +27,7 @@ pub(super) enum Next {
 pub(super) struct Http {
     head: HeadReader,
     pending: Option<Pending>,
-    asked: Option<Asked>,
+    asked: Option<PendingRequest>,
 }
 
 /// A plain request whose body is still coming in.
@@ -43,7 +43,7 @@ struct Pending {
 
 /// A request that its session has to answer.
 #[derive(Debug)]
-struct Asked {
+struct PendingRequest {
     /// Until it is taken.
     request: Option<Box<SessionRequest>>,
     keep_alive: bool,
@@ -88,7 +88,7 @@ impl Http {
 
     /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none was asked.
     pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
-        self.asked.take().map(|Asked { keep_alive, waiting, .. }| (keep_alive, waiting))
+        self.asked.take().map(|PendingRequest { keep_alive, waiting, .. }| (keep_alive, waiting))
     }
 
     /// Answers requests; the next state when this one is over, `None` when more bytes are needed.
@@ -127,7 +127,7 @@ impl Http {
             if let Some(pending) = &mut self.pending {
                 if !pending.read_body(cfg, input)? {
                     let Some(beginning) = pending.announce() else { return Ok(None) };
-                    self.asked = Some(Asked::new(Box::new(beginning)));
+                    self.asked = Some(PendingRequest::new(Box::new(beginning)));
                     on(ServerEvent::Asked);
                     continue;
                 }
@@ -146,7 +146,7 @@ impl Http {
                     PlainAnswer::Echo(head, body) => head.write_whole(io.out(0), 200, Some(OCTETS), &body),
                     PlainAnswer::OfForm(form) => io.out(0).extend_from_slice(&form.answer()),
                     PlainAnswer::OfSession(request) => {
-                        self.asked = Some(Asked::new(request));
+                        self.asked = Some(PendingRequest::new(request));
                         on(ServerEvent::Asked);
                         continue;
                     }
@@ -174,7 +174,7 @@ impl Http {
                     return Ok(Some(Next::Open(upgrade.open(cfg, now_ns, io, on))));
                 };
                 entry.set_date(cfg.date(now_ns));
-                self.asked = Some(Asked { upgrade: Some(Box::new(upgrade)), ..Asked::new(Box::new(entry)) });
+                self.asked = Some(PendingRequest::new(Box::new(entry)).upgrading(upgrade));
                 on(ServerEvent::Asked);
                 continue;
             }
@@ -220,10 +220,14 @@ impl Pending {
     }
 }
 
-impl Asked {
-    fn new(request: Box<SessionRequest>) -> Asked {
+impl PendingRequest {
+    fn new(request: Box<SessionRequest>) -> PendingRequest {
         let keep_alive = request.keep_alive;
-        Asked { request: Some(request), keep_alive, upgrade: None, waiting: Vec::new() }
+        PendingRequest { request: Some(request), keep_alive, upgrade: None, waiting: Vec::new() }
+    }
+
+    fn upgrading(self, upgrade: Upgrade) -> PendingRequest {
+        PendingRequest { upgrade: Some(Box::new(upgrade)), ..self }
     }
 
     /// Keeps what comes in before the answer is written: as much as one request may have.

@@ -48,7 +48,7 @@ pub(super) struct Http2 {
     connection: Connection,
     head: RequestHead,
     /// Oldest first.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingRequest>,
     replies: Replies,
     past: PastStreams,
     /// The last stream that the client has opened.
@@ -57,7 +57,7 @@ pub(super) struct Http2 {
 
 /// A request whose body is coming in.
 #[derive(Debug)]
-struct Asked {
+struct PendingRequest {
     stream: u32,
     answer: Answer,
     /// Bytes of the body that are in, and that there are to be.
@@ -273,7 +273,7 @@ impl Http2 {
         let receiving = Receiving::new(SERVER_WINDOW);
         let sending = Sending::new(self.connection.settings.window);
         let length = self.head.length();
-        self.asked.push_back(Asked { stream, answer, bytes: 0, length, receiving, sending });
+        self.asked.push_back(PendingRequest { stream, answer, bytes: 0, length, receiving, sending });
         if ends {
             self.handle_end(cfg, now_ns, self.asked.len() - 1, io, on);
         }
@@ -289,7 +289,7 @@ impl Http2 {
         io: &mut impl Io,
         on: &mut impl OnServerEvent,
     ) {
-        let Asked { bytes, length, .. } = self.asked[at];
+        let PendingRequest { bytes, length, .. } = self.asked[at];
         match length.is_none_or(|length| length == bytes) {
             true => self.answer(cfg, now_ns, at, io, on),
             false => self.refuse(at, ErrorCode::ProtocolError, io),
@@ -304,7 +304,7 @@ impl Http2 {
         io: &mut impl Io,
         on: &mut impl OnServerEvent,
     ) {
-        let Some(Asked { stream, answer, sending, .. }) = self.asked.remove(at) else { return };
+        let Some(PendingRequest { stream, answer, sending, .. }) = self.asked.remove(at) else { return };
         match answer {
             Answer::Bare(status, allow) => {
                 let date = cfg.date(now_ns).value();
@@ -321,7 +321,7 @@ impl Http2 {
     }
 
     fn refuse(&mut self, at: usize, code: ErrorCode, io: &mut impl Io) {
-        if let Some(Asked { stream, .. }) = self.asked.remove(at) {
+        if let Some(PendingRequest { stream, .. }) = self.asked.remove(at) {
             self.reset(stream, code, io);
         }
     }

@@ -52,7 +52,9 @@ impl Quoting {
                 Quoting::Json { within: within - 1 }.write(out, &once);
             }
             Quoting::Percent => {
-                percent_encode(text, ESCAPED).for_each(|part| out.extend_from_slice(part.as_bytes()))
+                for part in percent_encode(text, ESCAPED) {
+                    out.extend_from_slice(part.as_bytes());
+                }
             }
         }
     }

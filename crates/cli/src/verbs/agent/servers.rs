@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crew::fleet::host::{Host, Running, Trouble};
+use crew::fleet::host::{Host, Running, StageFailure};
 use suite::{Server, Stage, Target, TargetCatalog, Tools, check, setup};
 
 use crate::hidden;
@@ -38,8 +38,8 @@ impl Servers {
     fn with<T>(
         &self,
         name: &str,
-        act: impl FnOnce(&Target, &Tools<'_>) -> Result<T, suite::Trouble>,
-    ) -> Result<T, Trouble> {
+        act: impl FnOnce(&Target, &Tools<'_>) -> Result<T, suite::StageFailure>,
+    ) -> Result<T, StageFailure> {
         let over = &self.is_over;
         let is_over = || over.load(Ordering::Relaxed);
         let tools = Tools {
@@ -51,14 +51,17 @@ impl Servers {
             say: &stderr::note,
         };
         let target = self.catalog.targets.iter().find(|target| target.name == name);
-        let unknown = || suite::Trouble::new(Stage::Requires, format!("the agent has no target {name}"));
+        let unknown = || suite::StageFailure::new(Stage::Requires, format!("the agent has no target {name}"));
         let outcome = target.ok_or_else(unknown).and_then(|target| act(target, &tools));
-        outcome.map_err(|trouble| Trouble { stage: trouble.stage.name().to_owned(), reason: trouble.reason })
+        outcome.map_err(|trouble| StageFailure {
+            stage: trouble.stage.name().to_owned(),
+            reason: trouble.reason,
+        })
     }
 }
 
 impl Host for Servers {
-    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, Trouble> {
+    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, StageFailure> {
         self.stop();
         let is_allowed = self.may_install;
         self.with(target, |target, tools| {
@@ -73,7 +76,7 @@ impl Host for Servers {
         })
     }
 
-    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, Trouble> {
+    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, StageFailure> {
         self.stop();
         let server = self.with(target, |target, tools| Server::start(target, None, cpus, tools))?;
         let place = server.place();
@@ -95,10 +98,10 @@ impl Host for Servers {
 }
 
 /// Refuses to install a target because somebody on the bus asks for it.
-fn refused(target: &Target, trouble: suite::Trouble) -> suite::Trouble {
+fn refused(target: &Target, trouble: suite::StageFailure) -> suite::StageFailure {
     let name = &target.name;
     let remedy = format!(
         "not installed, and the agent installs nothing: start it with --allow-install, or have throng targets install {name} there"
     );
-    suite::Trouble::new(trouble.stage, remedy)
+    suite::StageFailure::new(trouble.stage, remedy)
 }

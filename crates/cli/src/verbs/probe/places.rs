@@ -4,7 +4,7 @@ use wire::DialectId;
 
 /// How something is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     /// By a plain request.
     Get,
     /// By the upgrade of a WebSocket that offers this protocol's subprotocols, and says nothing.
@@ -20,7 +20,7 @@ pub(super) enum Asked {
 pub(super) struct Place {
     /// Path and query.
     pub(super) path: String,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestKind,
     /// Whether a WebSocket that says nothing is worth a line: one at the URL itself, or where plain ones usually are.
     pub(super) may_be_plain: bool,
 }
@@ -39,12 +39,12 @@ pub(super) fn usual() -> Vec<Place> {
     let place = |path: String, asked| Place { path, asked, may_be_plain: false };
     let cable = DialectId::Actioncable;
     let mut places = vec![
-        place(at(cable).to_owned(), Asked::Upgrade(cable)),
-        place(format!("{}{POLLING}", at(DialectId::Socketio)), Asked::Get),
-        place(at(DialectId::Phoenix).to_owned(), Asked::Join(DialectId::Phoenix)),
-        place(LIVE.to_owned(), Asked::Join(DialectId::Phoenix)),
-        place(format!("{}{INFO}", at(DialectId::Sockjs)), Asked::Get),
-        place(at(DialectId::Graphql).to_owned(), Asked::Join(DialectId::Graphql)),
+        place(at(cable).to_owned(), RequestKind::Upgrade(cable)),
+        place(format!("{}{POLLING}", at(DialectId::Socketio)), RequestKind::Get),
+        place(at(DialectId::Phoenix).to_owned(), RequestKind::Join(DialectId::Phoenix)),
+        place(LIVE.to_owned(), RequestKind::Join(DialectId::Phoenix)),
+        place(format!("{}{INFO}", at(DialectId::Sockjs)), RequestKind::Get),
+        place(at(DialectId::Graphql).to_owned(), RequestKind::Join(DialectId::Graphql)),
     ];
     places.extend(PLAIN.map(Place::plain));
     places
@@ -53,11 +53,11 @@ pub(super) fn usual() -> Vec<Place> {
 impl Place {
     /// A plain request.
     pub(super) fn get(path: &str) -> Place {
-        Place { path: path.to_owned(), asked: Asked::Get, may_be_plain: false }
+        Place { path: path.to_owned(), asked: RequestKind::Get, may_be_plain: false }
     }
 
     fn plain(path: &str) -> Place {
-        Place { path: path.to_owned(), asked: Asked::Upgrade(DialectId::Raw), may_be_plain: true }
+        Place { path: path.to_owned(), asked: RequestKind::Upgrade(DialectId::Raw), may_be_plain: true }
     }
 
     /// The URL itself: as its protocol is asked for, if the path is a usual one.
@@ -70,40 +70,43 @@ impl Place {
     /// The dialect spoken there.
     pub(super) fn dialect(&self) -> DialectId {
         match self.asked {
-            Asked::Get => DialectId::Http,
-            Asked::Upgrade(_) => DialectId::Raw,
-            Asked::Join(dialect) | Asked::Echo(dialect) => dialect,
+            RequestKind::Get => DialectId::Http,
+            RequestKind::Upgrade(_) => DialectId::Raw,
+            RequestKind::Join(dialect) | RequestKind::Echo(dialect) => dialect,
         }
     }
 
     /// The subprotocols to offer beside those of the dialect.
     pub(super) fn subprotocols(&self) -> Vec<String> {
         match self.asked {
-            Asked::Upgrade(dialect) => dialect.facts().offered.iter().map(|&name| name.to_owned()).collect(),
-            Asked::Get | Asked::Join(_) | Asked::Echo(_) => Vec::new(),
+            RequestKind::Upgrade(dialect) => {
+                dialect.facts().offered.iter().map(|&name| name.to_owned()).collect()
+            }
+            RequestKind::Get | RequestKind::Join(_) | RequestKind::Echo(_) => Vec::new(),
         }
     }
 
     /// Whether it is a plain request.
     pub(super) fn is_get(&self) -> bool {
-        self.asked == Asked::Get
+        self.asked == RequestKind::Get
     }
 
     /// Whether nothing but a plain WebSocket is looked for there.
     pub(super) fn is_plain(&self) -> bool {
-        self.may_be_plain && matches!(self.asked, Asked::Upgrade(dialect) if dialect.facts().takes_anything)
+        self.may_be_plain
+            && matches!(self.asked, RequestKind::Upgrade(dialect) if dialect.facts().takes_anything)
     }
 
     /// Whether the client sends something once it is connected.
     pub(super) fn sends(&self) -> bool {
-        matches!(self.asked, Asked::Get | Asked::Echo(_))
+        matches!(self.asked, RequestKind::Get | RequestKind::Echo(_))
     }
 
     /// The status with which servers refuse an origin there.
     pub(super) fn origin_refusal(&self) -> u16 {
         match self.asked {
-            Asked::Get => DialectId::Http.facts().origin_refusal,
-            Asked::Upgrade(dialect) | Asked::Join(dialect) | Asked::Echo(dialect) => {
+            RequestKind::Get => DialectId::Http.facts().origin_refusal,
+            RequestKind::Upgrade(dialect) | RequestKind::Join(dialect) | RequestKind::Echo(dialect) => {
                 dialect.facts().origin_refusal
             }
         }
@@ -123,13 +126,13 @@ mod tests {
     #[test]
     fn a_usual_path_is_asked_in_its_protocol() {
         for (path, asked) in [
-            ("/", Asked::Upgrade(DialectId::Raw)),
-            ("/chat?room=1", Asked::Upgrade(DialectId::Raw)),
-            ("/cable", Asked::Upgrade(DialectId::Actioncable)),
-            ("/socket.io/", Asked::Get),
-            ("/socket/websocket?vsn=2.0.0", Asked::Join(DialectId::Phoenix)),
-            ("/sockjs", Asked::Get),
-            ("/graphql", Asked::Join(DialectId::Graphql)),
+            ("/", RequestKind::Upgrade(DialectId::Raw)),
+            ("/chat?room=1", RequestKind::Upgrade(DialectId::Raw)),
+            ("/cable", RequestKind::Upgrade(DialectId::Actioncable)),
+            ("/socket.io/", RequestKind::Get),
+            ("/socket/websocket?vsn=2.0.0", RequestKind::Join(DialectId::Phoenix)),
+            ("/sockjs", RequestKind::Get),
+            ("/graphql", RequestKind::Join(DialectId::Graphql)),
         ] {
             assert_eq!(Place::itself(path).asked, asked, "{path}");
         }

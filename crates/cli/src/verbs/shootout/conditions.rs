@@ -2,7 +2,7 @@
 //! has not otherwise.
 
 use suite::Target;
-use suite::record::{About, Generator, Head, Receipt};
+use suite::record::{About, Generator, Head, PreparedTarget};
 
 use crate::exit::Failure;
 use crate::fleet_args::FleetArgs;
@@ -43,7 +43,7 @@ pub(super) fn besides(head: &Head) -> &'static str {
 }
 
 /// Whether a target is started and spoken to as it was, as far as that is known.
-pub(super) fn check_manifest(receipt: &Receipt, target: &Target) -> Result<(), Failure> {
+pub(super) fn check_manifest(receipt: &PreparedTarget, target: &Target) -> Result<(), Failure> {
     let told = |about: &About| {
         format!("started with `{}` and spoken to in {}", about.start, about.dialects.join(", "))
     };
@@ -56,7 +56,7 @@ pub(super) fn check_manifest(receipt: &Receipt, target: &Target) -> Result<(), F
 }
 
 /// Whether a target that passed the gate again has the version that it had.
-pub(super) fn check_version(receipt: &Receipt, now: &Receipt) -> Result<(), Failure> {
+pub(super) fn check_version(receipt: &PreparedTarget, now: &PreparedTarget) -> Result<(), Failure> {
     if now.trouble.is_some() || now.version == receipt.version {
         return Ok(());
     }

@@ -1,14 +1,14 @@
 //! Before any timing: every target is installed, built, asked for its version, and checked.
 
-use suite::record::{About, Receipt};
-use suite::{Target, Tools, Trouble, check, setup};
+use suite::record::{About, PreparedTarget};
+use suite::{StageFailure, Target, Tools, check, setup};
 
 use super::host::Host;
 use crate::stderr;
 use crate::verbs::targets::rows;
 
 /// A target, and its version if it passed.
-type Checked<'a> = (&'a Target, Result<String, Trouble>);
+type Checked<'a> = (&'a Target, Result<String, StageFailure>);
 
 /// The targets that may be measured, and what is known of all.
 pub(super) fn pass(
@@ -16,7 +16,7 @@ pub(super) fn pass(
     no_install: bool,
     host: &Host,
     tools: &Tools<'_>,
-) -> (Vec<Target>, Vec<Receipt>) {
+) -> (Vec<Target>, Vec<PreparedTarget>) {
     let goes_on = || !(tools.is_interrupted)();
     let checked: Box<dyn Iterator<Item = Checked<'_>>> = if host.is_elsewhere() {
         let check = |target: &&Target| {
@@ -46,7 +46,7 @@ pub(super) fn pass(
             passed.push(target.clone());
         }
         let about = About::of(target);
-        receipts.push(Receipt { target: target.name.clone(), version: checked.ok(), trouble, about });
+        receipts.push(PreparedTarget { target: target.name.clone(), version: checked.ok(), trouble, about });
     }
     (passed, receipts)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crew::fleet::host::{self, Remote};
 use crew::fleet::{FleetKey, Nats};
-use suite::{Place, Server, Stage, Target, Tools, Trouble};
+use suite::{Place, Server, Stage, StageFailure, Target, Tools};
 
 use crate::exit::{Failure, variant};
 use crate::fleet_args::FleetArgs;
@@ -71,7 +71,7 @@ impl Host {
         target: &Target,
         may_install: bool,
         tools: &Tools<'_>,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, StageFailure> {
         let agent = self.agent.as_ref().expect("servers run on another machine");
         agent.remote.prepare(target.common_name(), may_install, tools.is_interrupted).map_err(trouble)
     }
@@ -83,7 +83,7 @@ impl Host {
         log: &Path,
         cpus: &[usize],
         tools: &Tools<'_>,
-    ) -> Result<Running<'_>, Trouble> {
+    ) -> Result<Running<'_>, StageFailure> {
         let words = self.words.clone();
         let Some(agent) = &mut self.agent else {
             let server = Server::start(target, Some(log), cpus, tools)?;
@@ -92,7 +92,7 @@ impl Host {
         if let Some(lost) = agent.remote.lost() {
             let (name, key) = (&agent.remote.name, agent.key.as_ref());
             let again = Remote::claim(&agent.nats, name, Duration::ZERO, key, tools.is_interrupted);
-            agent.remote = again.map_err(|why| Trouble::new(Stage::Load, format!("{lost}; {why}")))?;
+            agent.remote = again.map_err(|why| StageFailure::new(Stage::Load, format!("{lost}; {why}")))?;
         }
         let running =
             agent.remote.start(target.common_name(), cpus, tools.is_interrupted).map_err(trouble)?;
@@ -120,23 +120,23 @@ impl Running<'_> {
     }
 
     /// How it died, or its agent was lost, if either happened.
-    pub(super) fn poll_end(&mut self) -> Option<Trouble> {
+    pub(super) fn poll_end(&mut self) -> Option<StageFailure> {
         let death = match &mut self.process {
             Process::Here(server) => server.poll_death(),
             Process::There(remote, _) => match remote.lost() {
-                Some(lost) => return Some(Trouble::new(Stage::Load, lost)),
+                Some(lost) => return Some(StageFailure::new(Stage::Load, lost)),
                 None => remote.poll_death(),
             },
         };
-        death.map(|death| Trouble::new(Stage::Measure, death))
+        death.map(|death| StageFailure::new(Stage::Measure, death))
     }
 
     /// Ends it. Fails if it had died, or its agent was lost: what was measured is not of this server then.
-    pub(super) fn stop(self) -> Result<(), Trouble> {
+    pub(super) fn stop(self) -> Result<(), StageFailure> {
         match self.process {
             Process::Here(server) => match server.finish() {
                 None => Ok(()),
-                Some(death) => Err(Trouble::new(Stage::Measure, death)),
+                Some(death) => Err(StageFailure::new(Stage::Measure, death)),
             },
             Process::There(remote, _) => remote.stop().map_err(trouble),
         }
@@ -144,6 +144,6 @@ impl Running<'_> {
 }
 
 /// Converts an error of a target agent to the suite's.
-fn trouble(said: host::Trouble) -> Trouble {
-    Trouble::new(Stage::from_name(&said.stage).unwrap_or(Stage::Start), said.reason)
+fn trouble(said: host::StageFailure) -> StageFailure {
+    StageFailure::new(Stage::from_name(&said.stage).unwrap_or(Stage::Start), said.reason)
 }

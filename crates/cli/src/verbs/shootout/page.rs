@@ -8,7 +8,7 @@ use report::{Curve, Page, Published, Question, Row, Server, Shootout, Source};
 use results::Run;
 use suite::layout::PAGE;
 use suite::manifest::CONTROL_NAME;
-use suite::record::{Entry, Generator, Head, Receipt, Record, RecordError};
+use suite::record::{Entry, Generator, Head, PreparedTarget, Record, RecordError};
 use suite::section::{self, Section};
 use suite::standing::Standing;
 use suite::suite::QUICK;
@@ -125,7 +125,7 @@ fn shown(section: &Section, standing: &Standing) -> String {
     }
 }
 
-fn server(receipt: &Receipt, head: &Head) -> Server {
+fn server(receipt: &PreparedTarget, head: &Head) -> Server {
     let about = receipt.about.clone();
     Server {
         name: receipt.target.clone(),

@@ -9,7 +9,7 @@ use net::affinity;
 use results::Run;
 use suite::record::Outcome;
 use suite::schedule::{self, Cell};
-use suite::{Figure, Record, Scenario, Stage, Suite, Target, Tools, Trouble, measure, noise, rounds};
+use suite::{Figure, Record, Scenario, Stage, StageFailure, Suite, Target, Tools, measure, noise, rounds};
 
 use super::host::{Host, Running};
 use super::kept::{could_not_keep, could_not_read, from_here};
@@ -58,7 +58,7 @@ pub(super) fn run_all(
             let log = record.log(cell).map_err(could_not_keep)?;
             let subject = Subject { cell, scenario, target, record };
             let retries = if disturbed < DISTURBED_MAX { suite.busy_retries } else { 0 };
-            let outcome = subject.measure_in_quiet(&log, host, tools, (suite, retries), &bar);
+            let outcome = subject.measure_in_quiet(&log, host, tools, suite, retries, &bar);
             if (tools.is_interrupted)() {
                 bar.finish_and_clear();
                 return Ok(()); // half a measurement is none
@@ -137,11 +137,12 @@ impl Subject<'_> {
         log: &Path,
         host: &mut Host,
         tools: &Tools<'_>,
-        (suite, retries): (&Suite, u32),
+        suite: &Suite,
+        retries: u32,
         bar: &ProgressBar,
     ) -> Outcome {
         let start = Instant::now();
-        let mut tries: Vec<(f64, Vec<String>, Result<Run, Trouble>)> = Vec::new();
+        let mut tries: Vec<(f64, Vec<String>, Result<Run, StageFailure>)> = Vec::new();
         loop {
             let mut command = Vec::new();
             let result = self.measure(log, host, tools, &mut command);
@@ -157,7 +158,7 @@ impl Subject<'_> {
                 stderr::line(format_args!("{name} again: other programs had {percent:.0}% of the CPU"));
             });
         }
-        let is_void = |result: &Result<Run, Trouble>| {
+        let is_void = |result: &Result<Run, StageFailure>| {
             result.as_ref().is_err_and(|trouble| trouble.stage == Stage::Load)
         };
         tries.sort_by(|(a, _, one), (b, _, other)| is_void(other).cmp(&is_void(one)).then(b.total_cmp(a)));
@@ -173,7 +174,7 @@ impl Subject<'_> {
         host: &mut Host,
         tools: &Tools<'_>,
         command: &mut Vec<String>,
-    ) -> Result<Run, Trouble> {
+    ) -> Result<Run, StageFailure> {
         let (head, target) = (&self.record.head, self.target);
         let cpus = head
             .server_pin
@@ -229,7 +230,7 @@ impl Subject<'_> {
 }
 
 /// The main figure, or what went wrong.
-fn told(figure: &Figure, outcome: &Result<Run, Trouble>) -> String {
+fn told(figure: &Figure, outcome: &Result<Run, StageFailure>) -> String {
     match outcome {
         Ok(run) => match figure.read(run) {
             Some(value) => format!("{} {} {}", figure.name, figure.show(value), figure.unit().name())

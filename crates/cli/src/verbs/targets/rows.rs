@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use net::machine::Machine;
 use serde::Serialize;
 use suite::table::Table;
-use suite::{Target, TargetCatalog, Tools, Trouble, check, setup};
+use suite::{StageFailure, Target, TargetCatalog, Tools, check, setup};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -57,7 +57,7 @@ impl Verdict {
         }
     }
 
-    fn of(trouble: &Trouble) -> Self {
+    fn of(trouble: &StageFailure) -> Self {
         if trouble.is_unavailable() { Verdict::Unavailable } else { Verdict::Fails }
     }
 }
@@ -175,7 +175,7 @@ pub(super) fn check(targets: &[&Target], tools: &Tools<'_>) -> Rows {
 pub(crate) fn prepare<'a>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
-) -> Vec<(&'a Target, Result<String, Trouble>)> {
+) -> Vec<(&'a Target, Result<String, StageFailure>)> {
     each_folder(targets, tools, |variants| {
         let prepare = |target: &&'a Target| {
             // Said only where it takes time; what is installed is ready at once.
@@ -188,7 +188,7 @@ pub(crate) fn prepare<'a>(
     })
 }
 
-fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>) -> Row {
+fn checked(target: &Target, version: Result<String, StageFailure>, tools: &Tools<'_>) -> Row {
     let version = match version {
         Ok(version) => version,
         Err(trouble) => {
@@ -197,7 +197,7 @@ fn checked(target: &Target, version: Result<String, Trouble>, tools: &Tools<'_>)
         }
     };
     let outcome = check::check(target, tools);
-    tell(target, &outcome.as_ref().map_or_else(Trouble::to_string, |()| "passes".to_owned()));
+    tell(target, &outcome.as_ref().map_or_else(StageFailure::to_string, |()| "passes".to_owned()));
     match outcome {
         Ok(()) => Row::new(target, Verdict::Passes, Some(version), None),
         Err(trouble) => Row::new(target, Verdict::Fails, Some(version), Some(trouble.to_string())),

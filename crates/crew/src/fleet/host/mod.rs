@@ -14,4 +14,4 @@ mod talk;
 pub use reader::RemoteServerReader;
 pub use remote::Remote;
 pub use session::{Host, Hosts, serve};
-pub use talk::{Running, Trouble};
+pub use talk::{Running, StageFailure};

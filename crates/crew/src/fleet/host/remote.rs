@@ -17,7 +17,7 @@ use super::super::link::{Incoming, Link};
 use super::super::seal::FleetKey;
 use super::super::talk::BEAT_INTERVAL_NS;
 use super::super::{Error, HostHello, gather, intro};
-use super::talk::{Down, Running, Trouble, Up, plain};
+use super::talk::{Down, Running, StageFailure, Up, plain};
 
 /// How often the coordinator looks around.
 const TICK: Duration = Duration::from_millis(20);
@@ -39,13 +39,13 @@ pub struct Remote {
     pub host: HostHello,
     orders: UnboundedSender<Down>,
     answers: Receiver<Up>,
-    fate: Arc<Mutex<Fate>>,
+    outcome: Arc<Mutex<RequestOutcome>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Events that nobody asked for.
 #[derive(Default)]
-struct Fate {
+struct RequestOutcome {
     /// Why the agent is lost.
     lost: Option<String>,
     /// How the server that runs has ended.
@@ -77,18 +77,18 @@ impl Remote {
         let host = hello.host.expect("a target agent");
         let (orders, inbox) = unbounded_channel();
         let (outbox, answers) = mpsc::channel();
-        let fate = Arc::new(Mutex::new(Fate::default()));
-        let shared = Arc::clone(&fate);
+        let outcome = Arc::new(Mutex::new(RequestOutcome::default()));
+        let shared = Arc::clone(&outcome);
         let work = move || runtime.block_on(relay.run(inbox, ups, &outbox, &shared));
         let thread = thread::Builder::new().name("target-agent".into()).spawn(work);
         let thread = Some(thread.map_err(|error| Error::Start(error.to_string()))?);
-        Ok(Self { name: hello.name, host, orders, answers, fate, thread })
+        Ok(Self { name: hello.name, host, orders, answers, outcome, thread })
     }
 
     /// Why the agent is lost, if it is.
     pub fn lost(&self) -> Option<String> {
-        let fate = self.fate.lock().expect("nobody panics with it");
-        fate.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
+        let outcome = self.outcome.lock().expect("nobody panics with it");
+        outcome.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
     }
 
     /// The address of servers that run there.
@@ -105,10 +105,10 @@ impl Remote {
         target: &str,
         may_install: bool,
         is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, StageFailure> {
         let order = Down::Prepare { target: target.to_owned(), may_install };
         match self.ask(order, "check", PREPARE_MAX, is_interrupted)? {
-            Up::Prepared(outcome) => outcome.map(|version| plain(&version)).map_err(Trouble::plain),
+            Up::Prepared(outcome) => outcome.map(|version| plain(&version)).map_err(StageFailure::plain),
             _ => Err(self.nonsense()),
         }
     }
@@ -122,25 +122,25 @@ impl Remote {
         target: &str,
         cpus: &[usize],
         is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<Running, Trouble> {
-        self.fate.lock().expect("nobody panics with it").died = None;
+    ) -> Result<Running, StageFailure> {
+        self.outcome.lock().expect("nobody panics with it").died = None;
         let order = Down::Start { target: target.to_owned(), cpus: cpus.to_vec() };
         match self.ask(order, "start", START_MAX, is_interrupted)? {
-            Up::Started(outcome) => outcome.map_err(Trouble::plain),
+            Up::Started(outcome) => outcome.map_err(StageFailure::plain),
             _ => Err(self.nonsense()),
         }
     }
 
     /// How the server that runs there has ended, if it has.
     pub fn poll_death(&self) -> Option<String> {
-        self.fate.lock().expect("nobody panics with it").died.clone()
+        self.outcome.lock().expect("nobody panics with it").died.clone()
     }
 
     /// Ends the server that runs there.
     ///
     /// # Errors
     /// The agent is lost, and what it measured with it.
-    pub fn stop(&self) -> Result<(), Trouble> {
+    pub fn stop(&self) -> Result<(), StageFailure> {
         self.ask(Down::Stop, "stop", STOP_MAX, &|| false).map(drop)
     }
 
@@ -150,7 +150,7 @@ impl Remote {
         stage: &str,
         within: Duration,
         is_interrupted: &dyn Fn() -> bool,
-    ) -> Result<Up, Trouble> {
+    ) -> Result<Up, StageFailure> {
         // What was asked for by somebody who did not wait for it.
         while self.answers.try_recv().is_ok() {}
         let _ = self.orders.send(order);
@@ -160,22 +160,22 @@ impl Remote {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => {
                     let lost = self.lost().unwrap_or_else(|| "its link has ended".into());
-                    return Err(Trouble::of_agent(lost));
+                    return Err(StageFailure::of_agent(lost));
                 }
                 Err(RecvTimeoutError::Timeout) if is_interrupted() => {
-                    return Err(Trouble { stage: stage.to_owned(), reason: "interrupted".to_owned() });
+                    return Err(StageFailure { stage: stage.to_owned(), reason: "interrupted".to_owned() });
                 }
                 Err(RecvTimeoutError::Timeout) if start.elapsed() > within => {
                     let endless = format!("target agent {} does not come to an end of it", self.name);
-                    return Err(Trouble::of_agent(endless));
+                    return Err(StageFailure::of_agent(endless));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn nonsense(&self) -> Trouble {
-        Trouble::of_agent(format!("target agent {} talks nonsense", self.name))
+    fn nonsense(&self) -> StageFailure {
+        StageFailure::of_agent(format!("target agent {} talks nonsense", self.name))
     }
 }
 
@@ -232,13 +232,13 @@ impl Relay {
         mut orders: UnboundedReceiver<Down>,
         mut ups: Subscriber,
         answers: &Sender<Up>,
-        fate: &Mutex<Fate>,
+        outcome: &Mutex<RequestOutcome>,
     ) {
         let mut ticks = tokio::time::interval(TICK);
         let lost = loop {
             let lost = tokio::select! {
                 order = orders.recv() => { self.handle_order(order.unwrap_or(Down::Release)); None }
-                Some(up) = ups.next() => self.handle_up(&up.payload, answers, fate),
+                Some(up) = ups.next() => self.handle_up(&up.payload, answers, outcome),
                 _ = ticks.tick() => self.handle_tick().await,
             };
             if lost.is_some() {
@@ -250,7 +250,7 @@ impl Relay {
             }
         };
         let _ = self.bus.flush().await;
-        fate.lock().expect("nobody panics with it").lost = lost;
+        outcome.lock().expect("nobody panics with it").lost = lost;
     }
 
     fn handle_order(&mut self, order: Down) {
@@ -261,13 +261,18 @@ impl Relay {
     }
 
     /// Handles a message of the agent; why it is lost with that, if it is.
-    fn handle_up(&mut self, payload: &[u8], answers: &Sender<Up>, fate: &Mutex<Fate>) -> Option<String> {
+    fn handle_up(
+        &mut self,
+        payload: &[u8],
+        answers: &Sender<Up>,
+        outcome: &Mutex<RequestOutcome>,
+    ) -> Option<String> {
         match self.link.handle::<Up>(payload, clock::own_monotonic_ns()) {
             Err(_) => return Some("it talks nonsense".into()),
             Ok(Incoming::Nothing | Incoming::Beat(_)) => {}
             Ok(Incoming::Message(Up::Leaving(why))) => return Some(format!("it left: {}", plain(&why))),
             Ok(Incoming::Message(Up::Died(how))) => {
-                fate.lock().expect("nobody panics with it").died = Some(plain(&how));
+                outcome.lock().expect("nobody panics with it").died = Some(plain(&how));
             }
             Ok(Incoming::Message(answer)) => {
                 let _ = answers.send(answer);

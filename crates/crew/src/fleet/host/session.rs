@@ -14,7 +14,7 @@ use super::super::Error;
 use super::super::agent::{self, AgentOptions, ClaimEnd, Work};
 use super::super::intro::{HostHello, name};
 use super::super::link::Link;
-use super::talk::{Down, Running, Trouble, Up};
+use super::talk::{Down, Running, StageFailure, Up};
 use crate::server_reading::{ServerReader, ServerReading};
 
 /// How often a server that runs is looked after.
@@ -31,13 +31,13 @@ pub trait Host: Send {
     ///
     /// # Errors
     /// What went wrong, at which stage.
-    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, Trouble>;
+    fn prepare(&mut self, target: &str, may_install: bool) -> Result<String, StageFailure>;
 
     /// Starts the target on these CPUs (all, if there are none), and waits until it is ready.
     ///
     /// # Errors
     /// What went wrong, at which stage.
-    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, Trouble>;
+    fn start(&mut self, target: &str, cpus: &[usize]) -> Result<Running, StageFailure>;
 
     /// How the server ended, if it has ended by itself.
     fn poll_death(&mut self) -> Option<String>;
@@ -55,7 +55,7 @@ pub type Hosts<'a> = &'a dyn Fn(Arc<AtomicBool>) -> Box<dyn Host>;
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
 pub fn serve(options: &AgentOptions<'_>, hello: HostHello, hosts: Hosts<'_>) -> Result<(), Error> {
     (options.log)(&format!("its servers are at {}", hello.address));
-    agent::serve(options, (1, 1), Some(hello), |run, link| HostSession::begin(run, link, hosts))
+    agent::serve(options, 1, 1, Some(hello), |run, link| HostSession::begin(run, link, hosts))
 }
 
 /// One coordinator's claim. Dropped, it ends whatever was begun, and waits for that.

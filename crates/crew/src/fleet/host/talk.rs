@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why nothing came of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct StageFailure {
     /// The stage, by the name that tables use.
     pub stage: String,
     /// The reason, in one line.
@@ -45,8 +45,8 @@ pub(super) enum Down {
 /// Messages from a target agent to its coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Up {
-    Prepared(Result<String, Trouble>),
-    Started(Result<Running, Trouble>),
+    Prepared(Result<String, StageFailure>),
+    Started(Result<Running, StageFailure>),
     Stopped,
     /// The server ended by itself, and how.
     Died(String),
@@ -65,7 +65,7 @@ pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| stats::is_shown(*c)).take(WORDS_BYTES_MAX).collect()
 }
 
-impl Trouble {
+impl StageFailure {
     /// The agent is at fault, or was lost.
     pub(super) fn of_agent(reason: String) -> Self {
         Self { stage: OF_AGENT.to_owned(), reason }

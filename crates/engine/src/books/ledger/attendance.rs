@@ -18,7 +18,9 @@ impl Ledger {
         for client in 0..here {
             let is_present = present.next_if_eq(&client).is_some();
             let out = self.rooms_of(client).filter(|&(kind, ..)| !is_present || !self.is_in(client, kind));
-            out.for_each(|place| note(&mut absences, 0, place, -1));
+            for place in out {
+                note(&mut absences, 0, place, -1);
+            }
         }
         absences
     }
@@ -28,9 +30,9 @@ impl Ledger {
         if !record.is_slow {
             let mut attendance = std::mem::take(&mut self.step.attendance);
             let is_in = |&(kind, ..): &(u16, u32, u8)| self.is_in(client, kind);
-            self.rooms_of(client)
-                .filter(is_in)
-                .for_each(|place| note(&mut attendance, now_ns, place, change));
+            for place in self.rooms_of(client).filter(is_in) {
+                note(&mut attendance, now_ns, place, change);
+            }
             self.step.attendance = attendance;
         }
     }
@@ -181,7 +183,7 @@ impl Ledger {
     }
 
     /// The storm takes a usable client's connection.
-    pub(crate) fn handle_struck(&mut self, client: u32, record: &mut Record, now_ns: u64) {
+    pub(crate) fn handle_storm_loss(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         self.meter.note(|| Entry::new(Kind::Close, now_ns, client));
         record.lost_ns = now_ns;
         self.usable -= 1;

@@ -179,7 +179,7 @@ impl Ledger {
         for say in 0..self.local_rooms.rooms().says().len() {
             if self.local_rooms.say(say).room == kind {
                 let had = self.excuse(client, say, from_ns);
-                (0..had).for_each(|_| self.count(Count::InPassing, say, client));
+                self.count_all(Count::InPassing, say, client, had.into());
             }
         }
         let Self { local_rooms, segment, step, .. } = self;

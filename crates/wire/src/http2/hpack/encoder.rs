@@ -148,7 +148,7 @@ impl Block {
     /// A literal field, in the representation of this pattern (§6.2).
     fn push(&mut self, field: &Field, pattern: u8, bits: u32, name: Option<u32>) {
         let out = &mut self.last;
-        write_name(pattern, bits, (&field.name, name), out);
+        write_name(pattern, bits, &field.name, name, out);
         match field.value.as_literal() {
             Some(value) => write_text(value, out),
             None => self.literals.push((std::mem::take(out), field.value.clone())),
@@ -163,7 +163,7 @@ pub(crate) fn write_once<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>, 
         match table::find(name, Some(value)) {
             (Some(index), _) => integer::write(0x80, 7, index, out),
             (None, known) => {
-                write_name(literal(secret::is_secret(name)), 4, (name, known), out);
+                write_name(literal(secret::is_secret(name)), 4, name, known, out);
                 write_text(value, out);
             }
         }
@@ -181,7 +181,7 @@ fn write_emptying(out: &mut Vec<u8>) {
 }
 
 /// Appends a literal up to its value: its name, or where that is known.
-fn write_name(pattern: u8, bits: u32, (name, known): (&str, Option<u32>), out: &mut Vec<u8>) {
+fn write_name(pattern: u8, bits: u32, name: &str, known: Option<u32>, out: &mut Vec<u8>) {
     integer::write(pattern, bits, known.unwrap_or_default(), out);
     if known.is_none() {
         write_text(name.as_bytes(), out);

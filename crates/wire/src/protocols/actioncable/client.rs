@@ -121,7 +121,7 @@ impl ClientProtocol for Client {
         link.sender.message(link.io, true, |out| message_template.text.write(out, filling, 0));
     }
 
-    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, (place, way): (usize, Direction), _: Mark<'_>) {
+    fn pass<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, place: usize, way: Direction, _: Mark<'_>) {
         match way {
             Direction::In => link.say(&link.parts.subscribe[place]),
             Direction::Out => link.say(&link.parts.unsubscribe[place]),
@@ -229,7 +229,7 @@ impl Client {
                     let command = if is_restored { "history" } else { "subscribe" };
                     let filling = link.filling();
                     link.sender.message(link.io, true, |out| {
-                        write_asking(out, &filling, command, (at, identifier), known);
+                        write_asking(out, &filling, command, at, identifier, known);
                     });
                 }
             }

@@ -13,7 +13,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// Since when a client asks for what it was told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asked<'a> {
+pub(super) enum HistoryRequest<'a> {
     /// Behind this message of the stream, in this epoch.
     After { epoch: &'a [u8], offset: u64 },
     /// Messages from this second of the wall clock on.
@@ -22,9 +22,9 @@ pub(super) enum Asked<'a> {
     Nothing,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> HistoryRequest<'a> {
     /// Reads the request for this stream's history; `None` if it is none.
-    pub(super) fn of(history: &'a [u8], stream: &[u8]) -> Option<Asked<'a>> {
+    pub(super) fn of(history: &'a [u8], stream: &[u8]) -> Option<HistoryRequest<'a>> {
         let [since, streams] = members(history, ["since", "streams"])?;
         let mut own = None;
         let names_streams = json::object(streams, |name, position| {
@@ -33,10 +33,10 @@ impl<'a> Asked<'a> {
         match (own, decimal(since)) {
             (Some(position), _) => {
                 let [epoch, offset] = members(position, ["epoch", "offset"])?;
-                Some(Asked::After { epoch: string(epoch)?, offset: decimal(offset)? })
+                Some(HistoryRequest::After { epoch: string(epoch)?, offset: decimal(offset)? })
             }
-            (None, Some(unix_s @ 1..)) => Some(Asked::Since { unix_s }),
-            (None, _) => names_streams.map(|()| Asked::Nothing),
+            (None, Some(unix_s @ 1..)) => Some(HistoryRequest::Since { unix_s }),
+            (None, _) => names_streams.map(|()| HistoryRequest::Nothing),
         }
     }
 
@@ -49,15 +49,15 @@ impl<'a> Asked<'a> {
         unix_minus_now_ns: u64,
     ) -> Option<Vec<Message>> {
         match self {
-            Asked::After { epoch, offset } => {
+            HistoryRequest::After { epoch, offset } => {
                 let missed = history.after(room, offset, now_ns).filter(|_| *epoch == history.epoch())?;
                 missed.is_whole.then_some(missed.messages)
             }
-            Asked::Since { unix_s } => {
+            HistoryRequest::Since { unix_s } => {
                 let from_ns = unix_s.saturating_mul(NS_PER_S).saturating_sub(unix_minus_now_ns);
                 Some(history.since(room, from_ns, now_ns))
             }
-            Asked::Nothing => Some(Vec::new()),
+            HistoryRequest::Nothing => Some(Vec::new()),
         }
     }
 }
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn histories_are_asked_by_place_or_time() {
-        let after = Some(Asked::After { epoch: b"x", offset: 7 });
+        let after = Some(HistoryRequest::After { epoch: b"x", offset: 7 });
         for (history, asked) in [
             (r#"{"since":5,"streams":{"b":{"epoch":"y","offset":1},"a":{"epoch":"x","offset":7}}}"#, after),
             (r#"{"streams":{"a":{"offset":7,"epoch":"x"}}}"#, after),
-            (r#"{"since":5,"streams":{}}"#, Some(Asked::Since { unix_s: 5 })),
-            (r#"{"since":5}"#, Some(Asked::Since { unix_s: 5 })),
-            (r#"{"streams":{"b":{"epoch":"y","offset":1}}}"#, Some(Asked::Nothing)),
-            (r#"{"since":0,"streams":{}}"#, Some(Asked::Nothing)),
+            (r#"{"since":5,"streams":{}}"#, Some(HistoryRequest::Since { unix_s: 5 })),
+            (r#"{"since":5}"#, Some(HistoryRequest::Since { unix_s: 5 })),
+            (r#"{"streams":{"b":{"epoch":"y","offset":1}}}"#, Some(HistoryRequest::Nothing)),
+            (r#"{"since":0,"streams":{}}"#, Some(HistoryRequest::Nothing)),
             ("{}", None),
             (r#"{"since":-1}"#, None),
             (r#"{"since":1e99}"#, None),
@@ -114,7 +114,7 @@ mod tests {
             ("", None),
             ("[]", None),
         ] {
-            assert_eq!(Asked::of(history.as_bytes(), b"a"), asked, "{history}");
+            assert_eq!(HistoryRequest::of(history.as_bytes(), b"a"), asked, "{history}");
         }
     }
 }

@@ -86,7 +86,8 @@ pub(super) fn write_asking(
     out: &mut Vec<u8>,
     filling: &Filling<'_>,
     command: &str,
-    (subscription, identifier): (usize, &Template),
+    subscription: usize,
+    identifier: &Template,
     known: &Resumption,
 ) {
     io::extend(out, &[br#"{"command":""#, command.as_bytes(), br#"","identifier":""#]);

@@ -7,7 +7,7 @@
 //! missed nothing, unless it says how far it had come.
 
 use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL, PONG_TIMEOUT};
-use super::histories::{self, Asked};
+use super::histories::{self, HistoryRequest};
 use crate::absent::NoSession;
 use crate::contract::ServerProtocol;
 use crate::dialect_id::DialectId;
@@ -258,7 +258,7 @@ impl Connection {
         restored_at: Option<u64>,
     ) {
         let stream = histories::stream_of(room);
-        let asked = Asked::of(command.history, stream.as_bytes()).filter(|_| self.is_extended);
+        let asked = HistoryRequest::of(command.history, stream.as_bytes()).filter(|_| self.is_extended);
         let Some(asked) = asked else { return };
         let missed = match &link.cfg.history {
             Some(history) => asked.missed(history, room, link.now_ns, link.cfg.unix_minus_now_ns),

@@ -23,7 +23,7 @@ use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::response::{ResponseEvent, Responses};
-use crate::io::{Fate, Io, Sending, StreamId};
+use crate::io::{Io, RequestOutcome, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::stamp::Stamp;
 use crate::template::{Filling, Mark, PersonData};
@@ -90,7 +90,7 @@ impl Requests {
             Connection::Open => {
                 while let Some(Written { stamp, is_first, bytes }) = self.write_next(link) {
                     if is_first {
-                        link.io.handle_fate(stamp, Fate::Sent { bytes });
+                        link.io.handle_request_outcome(stamp, RequestOutcome::Sent { bytes });
                     }
                 }
             }
@@ -122,7 +122,9 @@ impl Requests {
         if !link.parts.http.is_idempotent() {
             self.sent -= self.under_way;
             let cut_off = self.waiting.drain(..self.under_way);
-            cut_off.for_each(|asking| link.io.handle_fate(asking.stamp, Fate::Dropped));
+            for asking in cut_off {
+                link.io.handle_request_outcome(asking.stamp, RequestOutcome::Dropped);
+            }
         }
         self.handle_gone(link);
     }

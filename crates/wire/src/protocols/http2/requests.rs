@@ -28,7 +28,7 @@ use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::head::{self, AnswerHeads};
 use crate::http2::hpack::TableMode;
 use crate::http2::past::PastStreams;
-use crate::io::{Fate, Io, Sending, StreamId};
+use crate::io::{Io, RequestOutcome, Sending, StreamId};
 use crate::link::HttpLink;
 use crate::stamp::Stamp;
 use crate::template::Filling;
@@ -110,7 +110,7 @@ impl Requests {
         }
         while let Some(Written { stamp, is_first, bytes }) = self.write_next(link) {
             if is_first {
-                link.io.handle_fate(stamp, Fate::Sent { bytes });
+                link.io.handle_request_outcome(stamp, RequestOutcome::Sent { bytes });
             }
         }
     }
@@ -185,13 +185,14 @@ impl Requests {
             ConnectionEvent::Settings { more } => self.handle_settings(link, more, on),
             ConnectionEvent::Head { stream, block, ends } => self.handle_head(link, stream, &block, ends, on),
             ConnectionEvent::Data { stream, data, taken, ends } => {
-                self.handle_data(link, (stream, ends), data, taken, on)
+                self.handle_data(link, stream, ends, data, taken, on)
             }
             ConnectionEvent::Reset { stream, code } => {
                 if let Some(at) = self.find(stream)? {
                     self.connection.welcome();
                     let asking = self.streams.close(at).asking;
-                    link.io.handle_fate(asking.stamp, Fate::Failed(Failure::Reset(code)));
+                    link.io
+                        .handle_request_outcome(asking.stamp, RequestOutcome::Failed(Failure::Reset(code)));
                     self.leave_if_done(link);
                 }
                 Ok(())
@@ -283,7 +284,8 @@ impl Requests {
     fn handle_data<I: Io>(
         &mut self,
         link: &mut Link<'_, I>,
-        (id, ends): (u32, bool),
+        id: u32,
+        ends: bool,
         data: &[u8],
         taken: usize,
         on: &mut impl ProtocolHandler,
@@ -320,7 +322,9 @@ impl Requests {
             connection::put_reset(stream.id, code, link.io.out(STREAM));
         }
         match part {
-            Err(reason) => link.io.handle_fate(stream.asking.stamp, Fate::Failed(bad(reason))),
+            Err(reason) => {
+                link.io.handle_request_outcome(stream.asking.stamp, RequestOutcome::Failed(bad(reason)))
+            }
             Ok(_) => {
                 self.has_answered = true;
                 stream.answer.finish(&link.parts.http, stream.asking.stamp, on);
@@ -362,7 +366,7 @@ impl Requests {
         while let Some(stream) = self.streams.close_after(0) {
             match link.parts.http.is_idempotent() {
                 true => self.waiting.push_front(stream.asking),
-                false => link.io.handle_fate(stream.asking.stamp, Fate::Dropped),
+                false => link.io.handle_request_outcome(stream.asking.stamp, RequestOutcome::Dropped),
             }
         }
         self.handle_gone(link);

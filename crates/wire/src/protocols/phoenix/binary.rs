@@ -70,7 +70,9 @@ pub(super) fn write_broadcast(out: &mut Vec<u8>, topic: &[u8], event: &[u8], dat
 fn write<const N: usize>(out: &mut Vec<u8>, kind: u8, strings: [&[u8]; N]) {
     out.push(kind);
     out.extend(strings.map(|string| u8::try_from(string.len()).expect("they came with such lengths")));
-    strings.into_iter().for_each(|string| out.extend_from_slice(string));
+    for string in strings {
+        out.extend_from_slice(string);
+    }
 }
 
 /// N lengths, N strings, and what follows.

@@ -79,7 +79,8 @@ impl ClientProtocol for Client {
     fn pass<I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,
-        (place, way): (usize, Direction),
+        place: usize,
+        way: Direction,
         announced: Mark<'_>,
     ) {
         let topic = &link.parts.topics[place];

@@ -167,7 +167,7 @@ impl Connection {
                     on(ServerEvent::Echoed { bytes });
                 }
                 (b"broadcast", Some(members)) => {
-                    tell_topic(link, &message.topic, ("broadcast", &typed(members, b"broadcast")), on);
+                    tell_topic(link, &message.topic, "broadcast", &typed(members, b"broadcast"), on);
                     self.answer(link, message, at, members, "broadcastResult");
                 }
                 _ => self.crash(link, at, on),
@@ -239,7 +239,7 @@ impl Connection {
                     && !presence.is_empty()
                 {
                     let diff = [br#"{"joins":{"visitor":{"metas":["#, presence, br#"]}},"leaves":{}}"#];
-                    tell_topic(link, &topic.name, ("presence_diff", &diff), on);
+                    tell_topic(link, &topic.name, "presence_diff", &diff, on);
                 }
                 on(ServerEvent::Joined { room: room_of(&topic.name, self.version) });
                 self.topics.push(topic);
@@ -316,7 +316,8 @@ const ERROR: &[u8] = br#","status":"error"}"#;
 fn tell_topic<I: Io>(
     link: &mut ServerLink<'_, I>,
     topic: &[u8],
-    (event, payload): (&str, &[&[u8]]),
+    event: &str,
+    payload: &[&[u8]],
     on: &mut impl OnServerEvent,
 ) {
     for version in [Version::V2, Version::V1] {

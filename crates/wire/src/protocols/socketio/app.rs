@@ -35,7 +35,7 @@ use crate::ws::frame::{self, Opcode};
 const NAMESPACES: [&[u8]; 2] = [MAIN, b"/custom"];
 
 /// An outlet of packets.
-pub(crate) trait Outlet {
+pub(crate) trait PacketOutput {
     /// A packet of text, in parts.
     fn text(&mut self, parts: &[&[u8]]);
     /// An attachment of the packet before.
@@ -97,34 +97,38 @@ impl App {
     }
 
     /// Says the event that follows a connect.
-    pub(crate) fn greet(&mut self, out: &mut impl Outlet) {
+    pub(crate) fn greet(&mut self, out: &mut impl PacketOutput) {
         if let Some(packet) = self.greeting.take() {
             out.text(&[&packet]);
         }
     }
 
     /// Joins the rooms of all namespaces that are connected.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
-        self.rooms(out).for_each(|room| on(ServerEvent::Joined { room }));
+    pub(crate) fn join(&self, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
+        for room in self.rooms(out) {
+            on(ServerEvent::Joined { room });
+        }
     }
 
     /// Leaves them.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
-        self.rooms(out).for_each(|room| on(ServerEvent::Left { room }));
+    pub(crate) fn part(&self, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
+        for room in self.rooms(out) {
+            on(ServerEvent::Left { room });
+        }
     }
 
-    fn rooms(&self, out: &impl Outlet) -> impl Iterator<Item = Room> {
+    fn rooms(&self, out: &impl PacketOutput) -> impl Iterator<Item = Room> {
         let connected = (0..NAMESPACES.len()).filter(|&at| self.connected[at]);
         connected.flat_map(|at| self.rooms_in(at, out))
     }
 
     /// The same of one namespace.
-    fn rooms_in(&self, at: usize, out: &impl Outlet) -> Vec<Room> {
+    fn rooms_in(&self, at: usize, out: &impl PacketOutput) -> Vec<Room> {
         self.places.all(at).map(|room| out.room(NAMESPACES[at]).within(room)).collect()
     }
 
     /// Says which rooms the session leaves and joins.
-    fn tell(at: usize, moved: Move, out: &impl Outlet, on: &mut impl OnServerEvent) {
+    fn tell(at: usize, moved: Move, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
         let within = |room| out.room(NAMESPACES[at]).within(room);
         if let Some(room) = moved.left.map(within) {
             on(ServerEvent::Left { room });
@@ -145,7 +149,7 @@ impl App {
     }
 
     /// The session begins. Before version 4, the main namespace needs no asking for.
-    pub(crate) fn open(&mut self, out: &mut impl Outlet, on: &mut impl OnServerEvent) {
+    pub(crate) fn open(&mut self, out: &mut impl PacketOutput, on: &mut impl OnServerEvent) {
         if self.version == Version::V3 {
             self.connect(0, b"", out, on);
         }
@@ -155,7 +159,7 @@ impl App {
     pub(crate) fn handle_text(
         &mut self,
         text: &[u8],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         if self.partial.is_some() {
@@ -176,7 +180,7 @@ impl App {
     pub(crate) fn handle_attachment(
         &mut self,
         bytes: &[u8],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let mut partial = self.partial.take().ok_or(Failure::BadMessage)?;
@@ -193,7 +197,7 @@ impl App {
         &mut self,
         text: &[u8],
         attachments: &[Vec<u8>],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let packet = Packet::parse(text)?;
@@ -243,7 +247,7 @@ impl App {
         Ok(())
     }
 
-    fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl Outlet, on: &mut impl OnServerEvent) {
+    fn connect(&mut self, at: usize, auth: &[u8], out: &mut impl PacketOutput, on: &mut impl OnServerEvent) {
         (self.connected[at], self.left[at]) = (true, false);
         let namespace = NAMESPACES[at];
         let [name, comma] = in_packet(namespace);
@@ -264,7 +268,9 @@ impl App {
                         out.text(&[&[b"40", name, comma], &ids[..]].concat());
                         for message in missed {
                             out.text(&[&message[0]]);
-                            message[1..].iter().for_each(|attachment| out.attachment(attachment));
+                            for attachment in &message[1..] {
+                                out.attachment(attachment);
+                            }
                         }
                     }
                 }
@@ -277,7 +283,7 @@ impl App {
         }
     }
 
-    fn refuse(&self, namespace: &[u8], out: &mut impl Outlet) {
+    fn refuse(&self, namespace: &[u8], out: &mut impl PacketOutput) {
         let [name, comma] = in_packet(namespace);
         let reason: &[u8] = match self.version {
             Version::V3 => br#""Invalid namespace""#,
@@ -325,7 +331,7 @@ impl Reply<'_> {
         name: &[u8],
         arguments: &[u8],
         id: Option<&[u8]>,
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) {
         let answer = match name {
@@ -351,11 +357,13 @@ impl Reply<'_> {
     }
 
     /// Sends a packet of the first type, or, with attachments, of the second.
-    fn say(&self, types: [u8; 2], payload: &[&[u8]], out: &mut impl Outlet) {
+    fn say(&self, types: [u8; 2], payload: &[&[u8]], out: &mut impl PacketOutput) {
         let mut text = Vec::new();
         self.write(&mut text, types, payload);
         out.text(&[&text]);
-        self.attachments.iter().for_each(|attachment| out.attachment(attachment));
+        for attachment in self.attachments {
+            out.attachment(attachment);
+        }
     }
 
     fn write(&self, out: &mut Vec<u8>, [plain, binary]: [u8; 2], payload: &[&[u8]]) {
@@ -367,7 +375,9 @@ impl Reply<'_> {
                 out.extend_from_slice(format!("{count}-").as_bytes());
             }
         }
-        in_packet(self.namespace).iter().chain(payload).for_each(|part| out.extend_from_slice(part));
+        for part in in_packet(self.namespace).iter().chain(payload) {
+            out.extend_from_slice(part);
+        }
     }
 
     /// Sends an event to everyone in the room, in each of the encodings.
@@ -385,7 +395,9 @@ impl Reply<'_> {
         });
         let mut packets = Vec::new();
         payload::push_text(&mut packets, &[text]);
-        self.attachments.iter().for_each(|attachment| payload::push_attachment(&mut packets, attachment));
+        for attachment in self.attachments {
+            payload::push_attachment(&mut packets, attachment);
+        }
         on(ServerEvent::Rebroadcast {
             room: room_of_sessions(self.namespace).within(self.room),
             frame: &packets,
@@ -408,7 +420,9 @@ impl Reply<'_> {
         };
         frame(Opcode::Text, b"", text);
         let before = version.before_attachment();
-        self.attachments.iter().for_each(|attachment| frame(Opcode::Binary, before, attachment));
+        for attachment in self.attachments {
+            frame(Opcode::Binary, before, attachment);
+        }
         out
     }
 }

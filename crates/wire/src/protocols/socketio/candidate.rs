@@ -10,13 +10,13 @@
 
 use std::collections::VecDeque;
 
-use super::app::Outlet;
+use super::app::PacketOutput;
 use super::request::{Request, UPGRADE_TIMEOUT_NS, Verb};
 use super::service::Service;
 use super::version::Version;
 use crate::failure::Failure;
 use crate::http::answer::AnswerHead;
-use crate::session::Asked;
+use crate::session::SessionHead;
 
 /// Messages that may wait.
 const WAITING_MAX: usize = 64;
@@ -54,10 +54,10 @@ impl Candidate {
     }
 
     /// Takes the question.
-    pub(crate) fn take_request(&mut self) -> Option<Asked<Request>> {
+    pub(crate) fn take_request(&mut self) -> Option<SessionHead<Request>> {
         let (version, service, verb) = (self.version, self.service, self.asked?);
         let head = AnswerHead::default();
-        Some(Asked {
+        Some(SessionHead {
             name: service.session_name(&self.sid),
             opens: false,
             keep_alive: false,
@@ -70,7 +70,7 @@ impl Candidate {
         &mut self,
         text: bool,
         message: &[u8],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
     ) -> Result<bool, Failure> {
         if self.asked.is_some() {
             if self.waiting.len() >= WAITING_MAX {

@@ -2,7 +2,7 @@
 
 use super::packed;
 use super::parts::Parts;
-use super::talk::{self, Phase, Said, Talk};
+use super::talk::{self, Phase, Said, Talk, TextPacket};
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::ClientProtocol;
 use crate::failure::Failure;
@@ -56,11 +56,18 @@ impl ClientProtocol for Client {
                     Said::Packet(packet) => out.extend_from_slice(packet),
                 });
             };
-            return self.talk.handle_text(parts, pending, *now_ns, (payload, bytes), say, on);
+            return self.talk.handle_text(
+                parts,
+                pending,
+                *now_ns,
+                TextPacket { text: payload, bytes },
+                say,
+                on,
+            );
         }
         let before = self.talk.version.before_attachment();
         let attachment = payload.strip_prefix(before).ok_or(Failure::BadMessage)?;
-        self.talk.handle_attachment((attachment, bytes), on)
+        self.talk.handle_attachment(attachment, bytes, on)
     }
 
     fn resume(&mut self, resumption: &Resumption) {

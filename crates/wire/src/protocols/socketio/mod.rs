@@ -61,7 +61,7 @@ use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::session::{Asked, PlainAnswer};
+use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
 
 /// Socket.IO.
@@ -114,7 +114,7 @@ impl Protocol for Socketio {
         now_ns: u64,
         request: &HttpRequest<'_>,
         io: &mut impl Io,
-    ) -> Option<PlainAnswer<Asked<Request>>> {
+    ) -> Option<PlainAnswer<SessionHead<Request>>> {
         Some(plain::plain_answer(cfg, now_ns, request, io))
     }
 

@@ -54,7 +54,9 @@ impl Namespace {
 
     /// The packet that connects to it.
     pub(super) fn write_connect(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
-        self.connect.iter().for_each(|part| part.write(out, filling, 0));
+        for part in &self.connect {
+            part.write(out, filling, 0);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::http::answer::{AnswerHead, cors};
 use crate::http::{query, request};
 use crate::io::Io;
 use crate::server_config::ServerConfig;
-use crate::session::{Asked, PlainAnswer};
+use crate::session::{PlainAnswer, SessionHead};
 use crate::ws::upgrade;
 
 /// Longest name of a session that is looked for.
@@ -25,7 +25,7 @@ pub(crate) fn plain_answer(
     now_ns: u64,
     request: &request::Request<'_>,
     io: &mut impl Io,
-) -> PlainAnswer<Asked<Request>> {
+) -> PlainAnswer<SessionHead<Request>> {
     let head = AnswerHead {
         minor: request.minor,
         keep_alive: request.keep_alive(),
@@ -75,12 +75,12 @@ fn session_request(
     version: Version,
     head: AnswerHead,
     io: &mut impl Io,
-) -> Asked<Request> {
+) -> SessionHead<Request> {
     let service = Service::at(request.path());
     let asked_for = query::param(request.target, "sid");
     let sid = asked_for.map_or_else(|| sid::fresh(io).map(char::from).iter().collect(), str::to_owned);
     let verb = if request.method == "POST" { Verb::Push { begun: false } } else { Verb::Poll };
-    Asked {
+    SessionHead {
         name: service.session_name(&sid),
         opens: asked_for.is_none(),
         keep_alive: head.keep_alive,

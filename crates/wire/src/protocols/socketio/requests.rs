@@ -12,7 +12,7 @@ use super::handshake::Handshake;
 use super::parts::Parts;
 use super::payload::{self, Unit};
 use super::takeover::Takeover;
-use super::talk::{self, Phase, Said, Talk};
+use super::talk::{self, Phase, Said, Talk, TextPacket};
 use super::transport::Transport;
 use super::version::Version;
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
@@ -201,7 +201,7 @@ impl Client {
         let text = match unit {
             Unit::Text(text) => text,
             Unit::Attachment(bytes) => {
-                return self.talk.handle_attachment((&bytes, bytes.len() as u32), on);
+                return self.talk.handle_attachment(&bytes, bytes.len() as u32, on);
             }
         };
         if self.sid.is_empty() {
@@ -227,7 +227,7 @@ impl Client {
             link.parts,
             &mut link.pending,
             link.now_ns,
-            (text, text.len() as u32),
+            TextPacket { text, bytes: text.len() as u32 },
             say,
             &mut on,
         )

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::app::{self, Outlet};
+use super::app::{self, PacketOutput};
 use super::candidate::Candidate;
 use super::payload::{self, Unit};
 use super::request::{self, UpgradeReply};
@@ -23,7 +23,7 @@ use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::session::Asked;
+use crate::session::SessionHead;
 use crate::ws::close::NO_CODE;
 use crate::ws::frame::BODY;
 
@@ -99,7 +99,7 @@ impl ServerProtocol for Server {
         self.handle(link, text, &message, on)
     }
 
-    fn take_request(&mut self) -> Option<Asked<request::Request>> {
+    fn take_request(&mut self) -> Option<SessionHead<request::Request>> {
         match &mut self.stage {
             Stage::Candidate(candidate) => candidate.take_request(),
             _ => None,
@@ -230,7 +230,7 @@ struct Frames<'a, 'b, I> {
     version: Version,
 }
 
-impl<I: Io> Outlet for Frames<'_, '_, I> {
+impl<I: Io> PacketOutput for Frames<'_, '_, I> {
     fn text(&mut self, parts: &[&[u8]]) {
         self.link.say(parts);
     }

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::app::{self, Outlet};
+use super::app::{self, PacketOutput};
 use super::complaint::{self, BAD_REQUEST, UNKNOWN_SESSION};
 use super::payload::{self, Unit};
 use super::request::{Request, UPGRADE_TIMEOUT_NS, UpgradeReply, Verb};
@@ -81,7 +81,7 @@ struct Queue<'a, I> {
     io: &'a mut I,
 }
 
-impl<I: Io> Outlet for Queue<'_, I> {
+impl<I: Io> PacketOutput for Queue<'_, I> {
     fn text(&mut self, parts: &[&[u8]]) {
         payload::push_text(self.queued, parts);
     }

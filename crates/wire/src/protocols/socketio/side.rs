@@ -5,7 +5,7 @@
 //! any --1; silence; whatever breaks the rules--> over
 //! ```
 
-use super::app::{App, Outlet};
+use super::app::{App, PacketOutput};
 use super::handshake::Handshake;
 use super::heartbeat::Heartbeat;
 use super::service::Service;
@@ -55,7 +55,7 @@ impl Side {
         opening: &Opening<'_>,
         terms: &Terms,
         now_ns: u64,
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Side {
         let &Opening { version, service, room, sid, has_upgrade } = opening;
@@ -93,7 +93,7 @@ impl Side {
         &mut self,
         now_ns: u64,
         text: &[u8],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Result<Next, Failure> {
         let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
@@ -126,7 +126,7 @@ impl Side {
     pub(crate) fn handle_attachment(
         &mut self,
         bytes: &[u8],
-        out: &mut impl Outlet,
+        out: &mut impl PacketOutput,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         match self.service {
@@ -140,12 +140,12 @@ impl Side {
     }
 
     /// Joins the rooms of all namespaces that are connected, where `out` gets their broadcasts.
-    pub(crate) fn join(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
+    pub(crate) fn join(&self, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
         self.app.join(out, on);
     }
 
     /// Leaves them, where `out` gets their broadcasts.
-    pub(crate) fn part(&self, out: &impl Outlet, on: &mut impl OnServerEvent) {
+    pub(crate) fn part(&self, out: &impl PacketOutput, on: &mut impl OnServerEvent) {
         self.app.part(out, on);
     }
 
@@ -156,7 +156,7 @@ impl Side {
     }
 
     /// Greets, pings, or gives up a client that is too late with something.
-    pub(crate) fn handle_timeout(&mut self, now_ns: u64, out: &mut impl Outlet) -> Result<(), Failure> {
+    pub(crate) fn handle_timeout(&mut self, now_ns: u64, out: &mut impl PacketOutput) -> Result<(), Failure> {
         if self.greet_ns <= now_ns {
             self.app.greet(out);
         }

@@ -58,6 +58,13 @@ enum Awaited {
     Answer(Kind),
 }
 
+/// A packet of text, its type included, and the bytes of the message that carried it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextPacket<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) bytes: u32,
+}
+
 /// Messages to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Said<'a> {
@@ -79,7 +86,7 @@ pub(crate) enum Phase {
 }
 
 impl Talk {
-    /// Takes one packet of text, its type included; `bytes` are those of the message that carried it. What is to be
+    /// Takes one packet of text. What is to be
     /// answered goes to `say`, packet by packet.
     #[inline(always)]
     pub(crate) fn handle_text(
@@ -87,7 +94,7 @@ impl Talk {
         parts: &Parts,
         pending: &mut Option<&mut Pending>,
         now_ns: u64,
-        (text, bytes): (&[u8], u32),
+        TextPacket { text, bytes }: TextPacket<'_>,
         say: &mut impl FnMut(Said<'_>),
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
@@ -104,7 +111,7 @@ impl Talk {
                 return Ok(());
             }
         }
-        self.handle_unusual(parts, pending, now_ns, (text, bytes), say, on)
+        self.handle_unusual(parts, pending, now_ns, TextPacket { text, bytes }, say, on)
     }
 
     fn handle_unusual(
@@ -112,7 +119,7 @@ impl Talk {
         parts: &Parts,
         pending: &mut Option<&mut Pending>,
         now_ns: u64,
-        (text, bytes): (&[u8], u32),
+        TextPacket { text, bytes }: TextPacket<'_>,
         say: &mut impl FnMut(Said<'_>),
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
@@ -128,7 +135,11 @@ impl Talk {
                 if version == Version::V4 {
                     match self.resumption.as_deref().filter(|known| !known.offset.is_empty()) {
                         Some(known) => say(Said::Resume(known)),
-                        None => parts.namespaces.iter().for_each(|namespace| say(Said::Connect(namespace))),
+                        None => {
+                            for namespace in &parts.namespaces {
+                                say(Said::Connect(namespace));
+                            }
+                        }
                     }
                 }
             }
@@ -143,7 +154,14 @@ impl Talk {
             }
             (b'3', _) => self.held.as_mut().map_or(Ok(()), |held| held.heartbeat.handle_pong(now_ns))?,
             (b'4', _) => {
-                return self.handle_packet(parts, pending, Packet::parse(data)?, (text, bytes), say, on);
+                return self.handle_packet(
+                    parts,
+                    pending,
+                    Packet::parse(data)?,
+                    TextPacket { text, bytes },
+                    say,
+                    on,
+                );
             }
             _ => return Err(Failure::BadMessage),
         }
@@ -155,7 +173,7 @@ impl Talk {
         parts: &Parts,
         pending: &mut Option<&mut Pending>,
         packet: Packet<'_>,
-        (text, bytes): (&[u8], u32),
+        TextPacket { text, bytes }: TextPacket<'_>,
         say: &mut impl FnMut(Said<'_>),
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
@@ -255,7 +273,8 @@ impl Talk {
     /// Takes one attachment; `bytes` are those of the message that carried it.
     pub(crate) fn handle_attachment(
         &mut self,
-        (attachment, bytes): (&[u8], u32),
+        attachment: &[u8],
+        bytes: u32,
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         self.attachments = self.attachments.checked_sub(1).ok_or(Failure::BadMessage)?;

@@ -46,7 +46,7 @@ use crate::io::Io;
 use crate::options::{BadOption, Options};
 use crate::room::Room;
 use crate::server_config::ServerConfig;
-use crate::session::{Asked, PlainAnswer};
+use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
 
 /// SockJS.
@@ -99,7 +99,7 @@ impl Protocol for Sockjs {
         now_ns: u64,
         request: &HttpRequest<'_>,
         io: &mut impl Io,
-    ) -> Option<PlainAnswer<Asked<Request>>> {
+    ) -> Option<PlainAnswer<SessionHead<Request>>> {
         Some(plain::plain_answer(cfg, now_ns, request, io))
     }
 

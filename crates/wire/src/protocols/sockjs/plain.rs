@@ -7,7 +7,7 @@ use crate::http::answer::{AnswerHead, TEXT, cors};
 use crate::http::{query, request};
 use crate::io::Io;
 use crate::server_config::ServerConfig;
-use crate::session::{Asked, PlainAnswer};
+use crate::session::{PlainAnswer, SessionHead};
 use crate::ws::upgrade;
 
 const HTML: &str = "text/html; charset=UTF-8";
@@ -96,7 +96,7 @@ pub(crate) fn plain_answer(
     now_ns: u64,
     request: &request::Request<'_>,
     io: &mut impl Io,
-) -> PlainAnswer<Asked<Request>> {
+) -> PlainAnswer<SessionHead<Request>> {
     let found = Service::at(request.path())
         .and_then(|(service, rest)| Place::at(rest).map(|place| (service, place)))
         .filter(|(service, place)| service.websocket || *place != Place::WebSocket);
@@ -163,7 +163,7 @@ fn session_answer(
     verb: Verb,
     request: &request::Request<'_>,
     mut head: AnswerHead,
-) -> PlainAnswer<Asked<Request>> {
+) -> PlainAnswer<SessionHead<Request>> {
     head.fields = NO_CACHE.to_owned();
     if verb.has_cors() {
         head.fields.push_str(&cors(request));
@@ -189,7 +189,7 @@ fn session_answer(
         let end = value.iter().position(|&b| b == b';').unwrap_or(value.len());
         value[..end].trim_ascii().eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
     });
-    PlainAnswer::OfSession(Box::new(Asked {
+    PlainAnswer::OfSession(Box::new(SessionHead {
         name: format!("{}/{session}", service.prefix),
         opens: matches!(verb, Verb::Receive(_)),
         keep_alive: head.keep_alive,

@@ -79,7 +79,7 @@ impl CompiledApp {
             Found::At { offset, .. } if stamp::has_others(arrival.text, offset) => {
                 return self.judge_several(&mut payload, answered, script, on);
             }
-            Found::At { stamp, .. } => self.judge_stamped(&mut payload, (stamp, bytes), script),
+            Found::At { stamp, .. } => self.judge_stamped(&mut payload, stamp, bytes, script),
             Found::None | Found::Corrupt => self.judge_unstamped(&mut payload, script),
         };
         if let Some(event) = event {
@@ -115,7 +115,7 @@ impl CompiledApp {
         let mut bytes = if answered.is_some() { 0 } else { payload.arrival.bytes };
         for stamp in stamp::all(payload.arrival.text) {
             if seen.insert(stamp)
-                && let Some(event) = self.judge_stamped(payload, (stamp, bytes), script)
+                && let Some(event) = self.judge_stamped(payload, stamp, bytes, script)
             {
                 on(event);
                 bytes = 0;
@@ -127,7 +127,8 @@ impl CompiledApp {
     fn judge_stamped(
         &self,
         payload: &mut Payload<'_, '_>,
-        (stamp, bytes): (Stamp, u32),
+        stamp: Stamp,
+        bytes: u32,
         script: &mut Script,
     ) -> Option<Event> {
         let (announced, says) = (stamp.announced(), payload.arrival.says);

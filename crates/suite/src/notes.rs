@@ -1,4 +1,4 @@
-//! Remarks on a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
+//! Notes on a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
 
 use results::format::{clients, count, counted};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
@@ -7,15 +7,15 @@ use crate::figure::Figure;
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
 use crate::record::{Entry, Record};
-use crate::setup::Trouble;
+use crate::setup::StageFailure;
 use crate::suite::Scenario;
 
 /// The share of its open files used by a server that can open no more: it leaves some for itself.
 const FILES_SHARE_MIN: f64 = 0.97;
 
-/// Remarks on one target in one scenario.
+/// Notes on one target in one scenario.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Remarks {
+pub(crate) struct TargetNotes {
     /// Why it has no rank: it lost messages, crashed, or answered with errors.
     pub(crate) flaw: Option<String>,
     /// Its figure is that of a limit of the system, and so none of the server's: this one, if there is any.
@@ -26,13 +26,13 @@ pub(crate) struct Remarks {
     doubts: Vec<String>,
 }
 
-impl Remarks {
-    /// Remarks on all its rounds.
-    pub(crate) fn of(scenario: &Scenario, target: &str, runs: &[Run], record: &Record) -> Remarks {
+impl TargetNotes {
+    /// Notes on all its rounds.
+    pub(crate) fn of(scenario: &Scenario, target: &str, runs: &[Run], record: &Record) -> TargetNotes {
         let entries: Vec<&Entry> = record.of(&scenario.name, target).collect();
         let is_of_target = |step: &Step| !is_by_generator(step);
-        Remarks {
-            flaw: failed(&entries, Trouble::is_of_target)
+        TargetNotes {
+            flaw: failed(&entries, StageFailure::is_of_target)
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
             is_bound: runs
@@ -52,14 +52,14 @@ impl Remarks {
 
 /// A target that broke a limit with fewer clients than others had has a figure of these fewer, which says nothing beside theirs. Whoever has
 /// a flaw of its own is nobody's measure.
-pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [Remarks]) {
+pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said: &mut [TargetNotes]) {
     let is_own = |run: &&Run| !is_bound(run, Bottleneck::Generator);
     let reached =
         |(_, runs): &(&str, Vec<Run>)| runs.iter().filter(is_own).filter_map(|run| figure.clients(run)).min();
     let reached: Vec<Option<u64>> = runs.iter().map(reached).collect();
     // The yardstick is not among those that are compared.
     let is_compared =
-        |((name, _), said): (&(&str, Vec<Run>), &Remarks)| *name != REFERENCE_NAME && said.flaw.is_none();
+        |((name, _), said): (&(&str, Vec<Run>), &TargetNotes)| *name != REFERENCE_NAME && said.flaw.is_none();
     let are_compared = runs.iter().zip(&*said).map(is_compared);
     let others = reached.iter().zip(are_compared).filter(|(_, is_compared)| *is_compared);
     let Some(most) = others.filter_map(|(reached, _)| *reached).max() else { return };
@@ -72,7 +72,7 @@ pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said:
 }
 
 /// Measurements that failed like this: the server died, or nothing could be measured.
-fn failed(entries: &[&Entry], is_so: impl Fn(&Trouble) -> bool) -> Option<String> {
+fn failed(entries: &[&Entry], is_so: impl Fn(&StageFailure) -> bool) -> Option<String> {
     let mut troubles =
         entries.iter().filter_map(|entry| entry.trouble.as_ref()).filter(|trouble| is_so(trouble));
     let first = troubles.next()?;
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn lost_measurements_are_not_the_servers_failure() {
         let entry = |trouble| Entry { trouble, ..Entry::default() };
-        let entries = [entry(None), entry(Some(Trouble::new(Stage::Load, "no second for 60 s")))];
+        let entries = [entry(None), entry(Some(StageFailure::new(Stage::Load, "no second for 60 s")))];
         let entries: Vec<&Entry> = entries.iter().collect();
-        assert_eq!(failed(&entries, Trouble::is_of_target), None);
+        assert_eq!(failed(&entries, StageFailure::is_of_target), None);
         let said = failed(&entries, |trouble| !trouble.is_of_target());
         assert_eq!(said.as_deref(), Some("1 of 2 failed: load: no second for 60 s"));
     }
@@ -275,7 +275,7 @@ mod tests {
         let runs =
             [("few", few), ("many", walked(2_000)), ("dead", walked(4_000)), (REFERENCE_NAME, walked(3_000))];
         let died = || Some("1 of 2 failed".to_owned());
-        let flawed = |flaw| Remarks { flaw, ..Remarks::default() };
+        let flawed = |flaw| TargetNotes { flaw, ..TargetNotes::default() };
         let mut said = [None, None, died(), None].map(flawed);
         hold_to_one_load(&Figure::parse("rtt.p95", Verb::Broadcast).unwrap(), &runs, &mut said);
         let flaws = said.map(|said| said.flaw);

@@ -1,7 +1,7 @@
 //! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples lie between them.
 //!
 //! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is, which is up to 0.1% above:
-//! a rung's samples only ever grow, as those ask for who add them up.
+//! a bucket's count only ever grows, as those who add the counts up ask for.
 
 use crate::Histogram;
 
@@ -11,25 +11,25 @@ const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
 const FIRST_NS: u64 = 10_000;
 const DECADES: u32 = 7;
 
-/// The upper bounds of all rungs but the last, which has none; in nanoseconds.
+/// The upper bounds of all buckets but the last, which has none; in nanoseconds.
 pub fn bounds_ns() -> impl Iterator<Item = u64> {
     let steps = (0..DECADES).flat_map(|decade| STEPS.map(|step| FIRST_NS / 10 * step * 10u64.pow(decade)));
     steps.chain([FIRST_NS * 10u64.pow(DECADES)])
 }
 
-/// How many samples are on each rung: not above its bound, and above the one before.
+/// Counts of samples between fixed bounds: in each bucket, those not above its bound and above the one before.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ladder {
+pub struct ExplicitBuckets {
     /// Empty: there is no sample.
-    rungs: Vec<u64>,
+    counts: Vec<u64>,
     sum_ns: u128,
 }
 
-impl Ladder {
+impl ExplicitBuckets {
     /// Adds all samples of `other`.
-    pub fn merge(&mut self, other: &Ladder) {
-        self.rungs.resize(self.rungs.len().max(other.rungs.len()), 0);
-        for (ours, theirs) in self.rungs.iter_mut().zip(&other.rungs) {
+    pub fn merge(&mut self, other: &ExplicitBuckets) {
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        for (ours, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *ours += theirs;
         }
         self.sum_ns += other.sum_ns;
@@ -37,17 +37,17 @@ impl Ladder {
 
     /// Whether there is no sample.
     pub fn is_empty(&self) -> bool {
-        self.rungs.is_empty()
+        self.counts.is_empty()
     }
 
-    /// The samples on each rung, from the lowest; the last is above all bounds.
-    pub fn rungs(&self) -> &[u64] {
-        &self.rungs
+    /// The samples in each bucket, from the lowest; the last is above all bounds.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
     }
 
     /// The number of samples.
     pub fn count(&self) -> u64 {
-        self.rungs.iter().sum()
+        self.counts.iter().sum()
     }
 
     /// The sum of all samples, in seconds.
@@ -56,22 +56,22 @@ impl Ladder {
     }
 }
 
-impl From<&Histogram> for Ladder {
+impl From<&Histogram> for ExplicitBuckets {
     fn from(histogram: &Histogram) -> Self {
         if histogram.is_empty() {
             return Self::default();
         }
-        let mut rungs = vec![0];
+        let mut counts = vec![0];
         let mut bounds = bounds_ns().peekable();
         for (edge_ns, samples) in histogram.edges() {
             while bounds.next_if(|&bound_ns| bound_ns < edge_ns).is_some() {
-                rungs.push(0);
+                counts.push(0);
             }
-            *rungs.last_mut().expect("one at the least") += samples;
+            *counts.last_mut().expect("one at the least") += samples;
         }
-        // All rungs, also those above the last sample: both formats have a count for every bound, each time.
-        rungs.resize(bounds_ns().count() + 1, 0);
-        Self { rungs, sum_ns: histogram.sum_ns() }
+        // All buckets, also those above the last sample: both formats have a count for every bound, each time.
+        counts.resize(bounds_ns().count() + 1, 0);
+        Self { counts, sum_ns: histogram.sum_ns() }
     }
 }
 
@@ -93,9 +93,9 @@ mod tests {
         for us in [5, 10, 11, 15, 1_200, 699_000, 150_000_000] {
             histogram.record_ns(us * 1_000);
         }
-        let ladder = Ladder::from(&histogram);
-        let occupied: Vec<(Option<u64>, u64)> = ladder
-            .rungs()
+        let explicit_buckets = ExplicitBuckets::from(&histogram);
+        let occupied: Vec<(Option<u64>, u64)> = explicit_buckets
+            .counts()
             .iter()
             .enumerate()
             .filter(|(_, samples)| **samples > 0)
@@ -103,17 +103,17 @@ mod tests {
             .collect();
         let expected = [(Some(10), 2), (Some(15), 2), (Some(1_500), 1), (Some(700_000), 1), (None, 1)];
         assert_eq!(occupied, expected);
-        assert_eq!((ladder.count(), ladder.sum_s()), (7, 150.700_241));
+        assert_eq!((explicit_buckets.count(), explicit_buckets.sum_s()), (7, 150.700_241));
     }
 
     #[test]
-    fn merged_ladders_equal_one_recorded_together() {
+    fn merged_buckets_equal_one_recorded_together() {
         let of = |values: &[u64]| {
             let mut histogram = Histogram::new();
             values.iter().for_each(|&ms| histogram.record_ns(ms * 1_000_000));
-            Ladder::from(&histogram)
+            ExplicitBuckets::from(&histogram)
         };
-        let mut sum = Ladder::default();
+        let mut sum = ExplicitBuckets::default();
         assert!(sum.is_empty() && sum.count() == 0);
         for part in [&[][..], &[1, 2, 3], &[], &[500]] {
             sum.merge(&of(part));

@@ -19,8 +19,8 @@ pub struct Slow {
 }
 
 /// How often a slow client reads per second, unless it would then read more than this at once: then more often.
-const SIPS_PER_S: u64 = 10;
-const SIP_BYTES_MAX: u64 = 64 << 10;
+const READS_PER_S: u64 = 10;
+const READ_BYTES_MAX: u64 = 64 << 10;
 
 impl Slow {
     /// Whether a client, by its number in the run, is slow: evenly spread.
@@ -28,12 +28,14 @@ impl Slow {
         is_picked(self.share, client)
     }
 
-    /// The bytes a slow client reads at once, and how long it waits after that (ns).
-    pub fn sip(&self) -> (usize, u64) {
-        // One byte at least; the pause is then what makes up the rate, so that 3 bytes/s are a byte each
-        // third of a second.
-        let bytes = (self.bytes_per_s / SIPS_PER_S).clamp(1, SIP_BYTES_MAX);
-        (bytes as usize, bytes * 1_000_000_000 / self.bytes_per_s.max(1))
+    /// Bytes of one read of a slow client: one at least, so that the pause alone makes up the lowest rates.
+    pub fn read_bytes(&self) -> usize {
+        (self.bytes_per_s / READS_PER_S).clamp(1, READ_BYTES_MAX) as usize
+    }
+
+    /// The pause after each read (ns), with which the reads add up to the rate.
+    pub fn pause_ns(&self) -> u64 {
+        self.read_bytes() as u64 * 1_000_000_000 / self.bytes_per_s.max(1)
     }
 }
 
@@ -64,10 +66,15 @@ mod tests {
     }
 
     #[test]
-    fn sips_add_up_to_the_rate() {
-        assert_eq!(Slow { share: 0.1, bytes_per_s: 1_000 }.sip(), (100, 100_000_000));
-        assert_eq!(Slow { share: 0.1, bytes_per_s: 2 }.sip(), (1, 500_000_000));
-        assert_eq!(Slow { share: 0.1, bytes_per_s: 64 << 20 }.sip(), (64 << 10, 1_000_000_000 / 1024));
-        assert_eq!(Slow { share: 0.1, bytes_per_s: u64::MAX }.sip(), (64 << 10, 0));
+    fn reads_add_up_to_the_rate() {
+        for (bytes_per_s, read_bytes, pause_ns) in [
+            (1_000, 100, 100_000_000),
+            (2, 1, 500_000_000),
+            (64 << 20, 64 << 10, 1_000_000_000 / 1024),
+            (u64::MAX, 64 << 10, 0),
+        ] {
+            let slow = Slow { share: 0.1, bytes_per_s };
+            assert_eq!((slow.read_bytes(), slow.pause_ns()), (read_bytes, pause_ns), "{bytes_per_s}");
+        }
     }
 }
