@@ -100,6 +100,7 @@ fn end(faults: &mut Faults, how: CloseMethod, text: &str) -> Result<(), String> 
 }
 
 fn which(text: &str) -> Result<MessageSelector, String> {
+    // A message's number is the server's, unless it is to be each client's own.
     let of_each = text.strip_prefix("each:");
     Ok(MessageSelector { selector: selector(of_each.unwrap_or(text))?, of_each_client: of_each.is_some() })
 }
@@ -126,7 +127,11 @@ fn selector(text: &str) -> Result<Selector, String> {
 }
 
 fn share(share: f64) -> Result<Selector, String> {
-    if (0.0..=1.0).contains(&share) { Ok(Selector::Share(share)) } else { Err(" 1".into()) }
+    if (0.0..=1.0).contains(&share) {
+        Ok(Selector::Share(share))
+    } else {
+        Err("a share is from 0 to 1".into())
+    }
 }
 
 fn time(text: &str) -> Result<Time, String> {
@@ -146,6 +151,7 @@ fn wave(text: &str) -> Result<Wave, String> {
     let (length, period) =
         text.split_once('/').ok_or("expected how long and how often, such as 1s/10s".to_owned())?;
     let wave = Wave { length_ns: positive(length)?, period_ns: positive(period)? };
+    // A server that never does anything cannot be measured, only waited for.
     if wave.length_ns < wave.period_ns {
         Ok(wave)
     } else {
@@ -161,7 +167,7 @@ fn positive(text: &str) -> Result<u64, String> {
 fn duration(text: &str) -> Result<u64, String> {
     const DAY_NS: u64 = 86_400_000_000_000;
     let ns = units::duration_ns(text).map_err(|error| error.to_string())?;
-    if ns <= DAY_NS { Ok(ns) } else { Err("delay=2d: ".into()) }
+    if ns <= DAY_NS { Ok(ns) } else { Err("at most a day".into()) }
 }
 
 #[cfg(test)]
