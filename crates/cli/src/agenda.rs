@@ -76,6 +76,7 @@ impl Agenda {
     /// A step was measured, and held against the limits.
     pub(crate) fn handle(&mut self, order: &StepOrder, step: &Step) {
         self.course.handle(order, step.has_passed());
+        // One that passed all the same had a use for the clients it got: more may be had next time.
         self.gave_out = !step.has_passed() && step.errors.iter().any(|(_, error)| error.local);
     }
 

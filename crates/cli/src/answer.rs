@@ -36,6 +36,7 @@ impl Answer {
             found.map(|(_, value)| value.trim())
         };
         let is_chunked = field("transfer-encoding").is_some_and(|coding| coding.contains("chunked"));
+        // The first chunk is behind its size: for a line of it, no more need be taken apart.
         let body = if is_chunked { body.split_once("\r\n").map_or("", |(_, chunk)| chunk) } else { body };
         let is_text = field("content-encoding").is_none();
         Answer {

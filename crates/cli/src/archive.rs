@@ -144,10 +144,12 @@ impl RunArchive {
             return;
         }
         let steps = self.steps;
+        // Steps that are in the store stay as they are: only those behind them are written.
         let Err(error) = self.open(&path).and_then(|store| store.save_so_far(run, steps)) else {
             self.steps = run.steps.len();
             return;
         };
+        // Opened anew at the end: what is wrong with it may be over by then.
         self.store = None;
         if let Some(beside) = self.put_beside(&path, run) {
             stderr::line(format_args!("throng: kept in {} for now: {error}", beside.display()));
@@ -182,6 +184,7 @@ impl RunArchive {
     /// The store, opened anew if it is no longer where it was.
     fn open(&mut self, path: &Path) -> Result<&mut Store, StoreError> {
         let store = match self.store.take().filter(Store::is_in_place) {
+            // Somebody may have moved or deleted it: what is written to its file would then be nowhere.
             Some(store) => store,
             None => Store::open(path)?,
         };

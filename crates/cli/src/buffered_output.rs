@@ -31,6 +31,7 @@ impl BufferedOutput {
     /// Writes what the reader takes now, and keeps the rest.
     pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         self.behind.extend_from_slice(text);
+        // Not waited for: a pause here would be one in the measurement's progress.
         self.push(Duration::ZERO)
     }
 

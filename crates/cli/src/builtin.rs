@@ -50,6 +50,7 @@ impl BuiltIn {
             failed(&format_args!("it has not said where it serves for {} s", START_MAX.as_secs()))
         })?;
         let line = line.map_err(|error| failed(&error))?;
+        // Its line is for people, and may say more than the URL.
         let url = line.split_whitespace().find(|word| word.starts_with("ws://"));
         built_in.url = url.ok_or_else(|| failed(&"it did not say where it serves"))?.to_owned();
         Ok(built_in)

@@ -148,6 +148,7 @@ impl Calibration {
             Work::Copies => &self.copies,
             Work::Requests => &self.requests,
         };
+        // In proportion: each worker has a CPU and clients of its own, and shares nothing with the others.
         let per_s = ceiling.per_s * f64::from(step.workers) / f64::from(self.workers);
         let Some(done) = work.per_s(step).filter(|_| per_s > 0.0) else { return };
         let Some(generator) = &mut step.generator else { return };

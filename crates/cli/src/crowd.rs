@@ -71,6 +71,7 @@ pub(crate) fn unanswered(plan: &Plan) -> Vec<&SayKind> {
     }
     let acks = plan.client_spec.wire_config().map_or(wire::Acks::all(true), |config| config.acks());
     let says = plan.rooms.says().iter().enumerate();
+    // A sender that hears itself has its own copy for an answer.
     says.filter(|(kind, say)| say.to_others && !acks.has(*kind)).map(|(_, say)| say).collect()
 }
 

@@ -83,6 +83,7 @@ impl DialectArgs {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();
             if !dialects.contains(&dialect) {
+                // Nobody passes those to `--dialect`.
                 let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
                 let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
                 return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));
@@ -117,6 +118,7 @@ pub(crate) fn dialects_of(flag: &str) -> Option<Vec<DialectId>> {
     match flag {
         "ack" => those(|dialect| dialect.can_broadcast()),
         CALLBACK => those(|dialect| dialect.facts().has_callbacks),
+        // Flags that protocols declare: whoever declares one has it.
         _ => {
             let shared = protocol_flags::of_clients().iter().find(|shared| shared.flag.name == flag)?;
             Some(shared.dialects.clone())
@@ -161,6 +163,7 @@ pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, Str
         "" => format!("--{name}"),
         value => format!("--{name}={value}"),
     };
+    // Through clap, so that a file's flags have the very checks of the command line's.
     let command = Command::new("throng").no_binary_name(true).disable_help_flag(true);
     let command = DialectArgs::augment_args(command);
     let matches = command.try_get_matches_from(flags.iter().map(word));

@@ -51,6 +51,7 @@ impl Estimate {
         let (mut all_s, mut connected) = (0.0, 0);
         for _ in 0..STEPS_MAX {
             let Some(order) = self.course.poll() else { break };
+            // Clients of an earlier step are still there.
             let new = order.clients.saturating_sub(connected);
             connected = order.clients;
             let copies = match self.workload {
@@ -59,6 +60,7 @@ impl Estimate {
             };
             let (load_s, passes) = self.load(order.load, copies);
             all_s += f64::from(new) / self.connections_per_s + load_s + STEP_S;
+            // The supposed server answers, too: a search goes where its answers lead.
             self.course.handle(&order, passes);
         }
         Duration::from_secs_f64(all_s)

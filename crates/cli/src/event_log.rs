@@ -50,6 +50,7 @@ impl EventLog {
     pub(crate) fn end_step(&mut self) -> Option<Caveat> {
         let totals = self.log.flush();
         tell_failure(&mut self.is_failure_told, self.log.path(), &totals);
+        // The log counts from its beginning: the step's are those since the last.
         let lost = totals.lost - std::mem::replace(&mut self.lost, totals.lost);
         (lost > 0).then(|| match &totals.failure {
             Some(why) => Caveat::EventsUnwritten { events: lost, why: why.to_string() },

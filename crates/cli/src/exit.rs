@@ -36,6 +36,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// How a run ends that was not interrupted: as its results say.
     pub(crate) fn of(run: &Run, is_strict: bool) -> Self {
+        // Before the limits: one that was broken, or kept, by the generator's doing is no verdict on the
+        // server.
         if is_strict && conclusion::is_untrusted(run) {
             return Exit::Untrusted;
         }
@@ -171,6 +173,7 @@ fn slug(flag: &str) -> String {
 /// The variant of an error as part of a key: `no_run` of `StoreError::NoRun { .. }`.
 pub(crate) fn variant(error: &impl fmt::Debug) -> String {
     let text = format!("{error:?}");
+    // Derived, so that no table of names has to be kept beside the errors.
     let name = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let mut key = String::new();
     for c in name.chars() {

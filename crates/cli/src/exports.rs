@@ -66,6 +66,7 @@ impl Exports {
         if let Some(metrics) = &self.metrics {
             metrics.show(&self.measures);
         }
+        // Progress is told several times a second, and a second once.
         let Some(second) = progress.second.as_ref().filter(|second| self.told_ns != Some(second.t_ns)) else {
             return;
         };
@@ -85,6 +86,7 @@ impl Exports {
             if self.told_ns.is_some_and(|told_ns| second.t_ns <= told_ns) {
                 continue;
             }
+            // By its beginning: a second in which the load ended was one of the load.
             let began_ns = second.t_ns.saturating_sub(1_000_000_000);
             let phase = if began_ns < step.start_ns + step.duration_ns { "loading" } else { "draining" };
             self.handle_progress(&Progress {

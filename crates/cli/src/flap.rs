@@ -75,6 +75,7 @@ impl FlapArgs {
     pub(crate) fn or(&self, others: FlapArgs) -> Self {
         Self {
             flap: self.flap.or(others.flap),
+            // As a whole: ways of both would be more than either asked for.
             flap_how: if self.flap_how.is_empty() { others.flap_how } else { self.flap_how.clone() },
             no_session_resume: self.no_session_resume || others.no_session_resume,
         }

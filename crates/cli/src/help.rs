@@ -156,6 +156,7 @@ pub(crate) fn brief(command: &Command, verb: &str) -> Option<String> {
     for (flag, line) in &flags {
         text.push_str(&format!("  {:width$}  {line}\n", spelled(flag)));
     }
+    // Counted as `--help` lists them.
     let is_shown = |argument: &&Arg| argument.get_long().is_some() && !argument.is_hide_set();
     let all = verb.get_arguments().filter(is_shown).count();
     text.push_str(&format!("\nAll {all} flags: throng {name} --help\n"));

@@ -9,6 +9,7 @@ use wire::{History, Keep};
 /// `N` or `TIME`.
 pub(crate) fn keep(text: &str) -> Result<Keep, String> {
     let problem = || format!("{text:?} is neither a number of messages nor a time, such as 100 or 30s");
+    // A number first: a time always has a unit.
     if let Ok(count) = units::count(text) {
         let count = u32::try_from(count).map_err(|_| problem())?;
         return if count > 0 { Ok(Keep::Messages(count)) } else { Err("at least one message".into()) };

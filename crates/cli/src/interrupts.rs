@@ -36,6 +36,7 @@ pub(crate) fn install() -> Result<Interrupts, Failure> {
         while interrupts.count() < 3 && second.elapsed() < LAST_WORDS {
             thread::sleep(POLL);
         }
+        // A terminal that was taken over stays so when the process is gone.
         screen::give_back();
         process::exit(Exit::Interrupted as i32);
     };

@@ -50,6 +50,7 @@ impl Judge {
     /// The step with limits, bottleneck and marks. `previous` was measured before it.
     pub(crate) fn judge(&mut self, mut step: Step, order: &StepOrder, previous: Option<&Step>) -> Step {
         step.warmup = self.warmup.take();
+        // Before the verdict, one of whose rules is that the ceiling was reached.
         if let Some(calibration) = &self.calibration {
             calibration.note(self.work.under(order.load), &mut step);
         }
@@ -60,6 +61,7 @@ impl Judge {
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
         let Limits { asked, stop } = &self.limits;
+        // Before the bottleneck: whether a limit is undecided is part of what it is judged by.
         verdict::weigh_broken(&mut step, asked.iter().chain(stop).chain(&self.standing));
         // After the limits: what is sought is the cause of what broke.
         step.bottleneck = Some(verdict::bottleneck(&step, previous));

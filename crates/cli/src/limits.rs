@@ -30,6 +30,7 @@ fn check_part(part: &Part, rooms: &Rooms) -> Result<(), String> {
         Part::Whole => return Ok(()),
         Part::Say(name) => {
             let kinds = rooms.says().iter().map(|say| say.name.as_str());
+            // A single kind is the whole, and has no figures of its own.
             let kinds: Vec<&str> = kinds.filter(|_| rooms.says().len() > 1).collect();
             let why = "kinds are told apart where an app's file (--app) has several [say.NAME]";
             ("messages of a kind", name, kinds, why)

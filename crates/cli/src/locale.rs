@@ -19,6 +19,7 @@ fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
         let locale = locale.to_ascii_lowercase();
         locale.ends_with("utf-8") || locale.ends_with("utf8")
     };
+    // The console of Linux draws no box whatever the locale says.
     locale.is_some_and(|locale| !is_unicode(locale)) || terminal.is_some_and(|name| TERMINALS.contains(&name))
 }
 

@@ -189,10 +189,12 @@ fn parse(words: &[OsString]) -> Cli {
         process::exit(Exit::BadUsage as i32);
     }
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    // Before anything can go wrong: a program that asked for JSON has to get some.
     stand_in::begin(texts.iter().map(String::as_str));
     if let Some(failure) = mistaken(&texts) {
         process::exit(failure.report() as i32);
     }
+    // Before clap reads the words, because its errors quote them.
     secrets::know(secrets::in_command(texts.clone()));
     next::begin(Cli::command);
     let matches = help::full(Cli::command()).try_get_matches_from(words);

@@ -75,6 +75,7 @@ fn chosen(run: &Run) -> Vec<Next> {
         return Vec::new();
     }
     let Some(grammar) = GRAMMAR.get() else { return Vec::new() };
+    // Flags may exclude each other in ways that no rule knows: a proposal that is refused is worse than none.
     let is_taken = |words: &Vec<String>| grammar().try_get_matches_from(words).is_ok();
     let is_taken = |next: &Next| next.words.as_ref().is_none_or(is_taken);
     RULES.iter().filter_map(|rule| rule(run, &conclusion)).filter(is_taken).take(SHOWN_MAX).collect()
@@ -122,6 +123,7 @@ impl Line {
     /// Takes a flag out, with its value; no matter if it is not there.
     fn without(mut self, long: &str) -> Self {
         let Some(flag) = self.flag(long) else { return self };
+        // The value may be a word of its own, or stand behind `=`.
         let (names, takes_value) = (Line::names(&flag), flag.get_action().takes_values());
         let mut words = std::mem::take(&mut self.words).into_iter();
         while let Some(word) = words.next() {
@@ -139,6 +141,7 @@ impl Line {
     /// Gives a flag this value; `None` where the verb has no such flag.
     fn with(self, long: &str, value: impl ToString) -> Option<Self> {
         self.flag(long)?;
+        // At the end, and never twice, which clap refuses.
         let mut line = self.without(long);
         line.words.extend([format!("--{long}"), value.to_string()]);
         Some(line)
@@ -328,6 +331,7 @@ fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 fn search_beyond(run: &Run, _: &Conclusion) -> Option<Next> {
     let capacity = run.verdict.capacity.filter(|capacity| capacity.at_least)?;
     let line = Line::of(run)?.with("initial-clients", capacity.clients)?;
+    // Steps as large as what passed: ten of them are enough to get there.
     let line = line.with("step-size", capacity.clients)?.with("max-clients", capacity.clients * 10)?;
     Some(line.to("search_beyond", "look further up:"))
 }

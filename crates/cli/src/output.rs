@@ -10,6 +10,7 @@ use crate::stand_in;
 
 /// Prints what a verb was asked for. A reader that has seen enough (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
+    // The kernel would give its number to the next file that is opened, and the text would go there.
     check_open()?;
     stand_in::note_printed();
     finish(io::stdout().write_all(text.as_bytes()))

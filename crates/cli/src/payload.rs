@@ -45,6 +45,7 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<String>, Failure> {
 fn objects(bytes: &[u8]) -> Result<Vec<String>, String> {
     let mut reader = csv::Reader::from_reader(bytes);
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
+    // All cells are strings: a spreadsheet does not say which numbers are numbers.
     let quoted = |text: &str| serde_json::to_string(text).expect("a string is JSON");
     let object = |record: csv::StringRecord| {
         let fields =

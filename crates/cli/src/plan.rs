@@ -61,6 +61,7 @@ pub(crate) fn telling(
     dialect: &str,
     clients_max: Option<u64>,
 ) -> Result<Plan, Failure> {
+    // What needs no look at files or the network comes first.
     check_connecting(args)?;
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
@@ -92,6 +93,7 @@ pub(crate) fn telling(
     if published.is_some() && workload == Workload::Echo {
         return Err(Failure::usage("--publish-url", "is for broadcasts: an echo is for its sender alone"));
     }
+    // The flag before the file, and neither for echoes: an app's file serves all verbs.
     let publish = published.or(publish).filter(|_| workload == Workload::Broadcast);
     let publishing = publish
         .map(|publish| publishing::publishing(publish, target, &security, &client_spec))
@@ -247,6 +249,7 @@ fn client_spec(
     flags.check(protocol)?;
     client_spec.dialect = protocol;
     client_spec.of_dialect = wire::DialectOptions { app: Some(Arc::new(described.app)), ..flags.options() };
+    // Those of the command line take the place of the file's, rather than be offered beside them.
     if client_spec.subprotocols.is_empty() {
         client_spec.subprotocols = described.subprotocols;
     }
@@ -383,6 +386,7 @@ fn loopback_addrs(clients_max: Option<u64>) -> Vec<IpAddr> {
     if needed <= 1 {
         return Vec::new();
     }
+    // All of 127/8 is this machine's (RFC 1122 §3.2.1.3).
     let first = u32::from(Ipv4Addr::LOCALHOST);
     (0..needed as u32).map(|k| IpAddr::V4(Ipv4Addr::from(first + k))).collect()
 }

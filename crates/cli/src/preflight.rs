@@ -32,6 +32,7 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     }
     let is_http = plan.client_spec.dialect.facts().is_plain_http;
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
+    // A request that changes something must not be made once more than was asked for.
     let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
@@ -89,6 +90,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     let (kind, why) = met.failure.as_ref()?;
     // Frames of HTTP/2 are nothing to be read.
     let is_text = plan.client_spec.alpn().is_none() || kind == "not_http2";
+    // What the error quotes already is not said again.
     let is_news = is_text && !heard.is_empty() && !why.contains(&heard);
     let quoted = if is_news { format!(" (it said: {heard})") } else { String::new() };
     let text = format!("{kind}: {why}{quoted}{}", hint(plan, kind, &heard));
@@ -98,6 +100,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
 /// Explains the status of an answer, unless it is one to be measured.
 fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
+    // A server error may be what is to be measured; a wrong path hardly is.
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
     let answer = Answer::read(&met.said);
     match &met.failure {

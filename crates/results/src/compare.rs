@@ -43,6 +43,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             continue;
         }
         let are_limited = is_limited(of_a) && is_limited(of_b);
+        // The other way round B has held more, and a latency that stayed as it was is no worse for that.
         let is_blind = are_limited || (is_broken(of_b) && !is_broken(of_a));
         for part in parts(of_a) {
             let (of_a, of_b) = (in_part(of_a, &part), in_part(of_b, &part));
@@ -54,6 +55,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
                 let doubt = doubt::explanation(figure, (&whole_a, row.a), (&whole_b, row.b));
                 Some(Row { is_blind: is_blind && is_timed, doubt, ..row })
             });
+            // One kind of messages or one role may be slower while the whole is not.
             comparison.rows.extend(rows);
         }
     }
@@ -97,6 +99,7 @@ fn has_failed(step: &Step) -> bool {
 type Level = (u64, Option<u64>);
 
 fn level(step: &Step) -> Level {
+    // Files have rates to three decimals: a run in memory is then of the same level.
     (step.clients, step.rates.asked_per_s.map(|rate| (rate * 1e3).round() as u64))
 }
 
@@ -113,6 +116,7 @@ fn levels(side: &[Run]) -> Vec<Level> {
 
 /// The steps of a side at a level: of each run the last.
 fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
+    // A search comes back to a level to be sure: its last look at it is the one that decided.
     side.iter().filter_map(|run| run.steps.iter().rev().find(|step| level(step) == wanted)).collect()
 }
 
@@ -149,6 +153,7 @@ fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<
     };
     let at_least = [a, b].map(|side| side.iter().any(|step| figure.is_open(step)));
     let found = match (a, b) {
+        // Of two lower bounds neither is known to be more.
         _ if at_least.contains(&true) => None,
         ([step_a], [step_b]) => one_run_each(figure, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
         _ => compare::repeats(&of_a, &of_b, better, kind),
@@ -185,6 +190,7 @@ fn one_run_each(
     let series = |step: &Step| -> Option<Vec<f64>> {
         let mut values: Vec<Option<f64>> = step.window().map(|(row, ns)| value(row, ns)).collect();
         // What is seen of the server is of a second that has passed: the last has none.
+        // Only the last may be missing; a gap elsewhere makes the series none.
         let _ = values.pop_if(|value| value.is_none());
         values.into_iter().collect()
     };

@@ -91,6 +91,7 @@ fn is_looking(run: &Run) -> bool {
 
 fn outcome(run: &Run) -> Outcome {
     let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
+    // A step that broke a limit before its load says something all the same.
     let is_nothing = |step: &Step| step.was_never_loaded() && step.has_passed();
     match run.steps.iter().all(is_nothing) {
         true => Outcome::Nothing,
@@ -130,6 +131,7 @@ fn undecided(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
     let claim = Claim::unclear("breaks.undecided", format!("unclear at {asked}")).of(asked);
+    // Where nothing was held, the first sentence has said them.
     let losses = if heaviest_kept(run).is_some() { failings(run.scenario, step) } else { Vec::new() };
     Some(claim.with_losses(losses).with_cause(step.bottleneck.clone()))
 }
@@ -176,6 +178,7 @@ fn did_not_break(run: &Run) -> Option<Claim> {
     let tried = format!("no failure up to {most}, the highest load tried");
     let found = run.verdict.bottleneck.as_ref();
     let tone = match found.map(|found| found.bottleneck) {
+        // Good is only what is over: a run that was cut short may have failed at its next step.
         Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
         _ => Tone::Doubt,
     };

@@ -102,6 +102,7 @@ impl Delivery {
     fn ways(&self) -> Vec<(&str, f64)> {
         let told = || self.lost.iter().filter(|(_, lost)| lost.units >= ABSENCES_MIN);
         let intervals: Vec<_> = told().filter_map(|(_, lost)| lost.interval()).collect();
+        // Intervals that do not overlap differ for certain: ways are told apart for no less.
         let differ = intervals.iter().any(|one| intervals.iter().any(|other| one.high < other.low));
         let shares = told().filter_map(|(way, lost)| Some((way.as_str(), lost.value()?)));
         if differ { shares.collect() } else { Vec::new() }
@@ -116,6 +117,7 @@ impl fmt::Display for Delivery {
         lost(f, lost_offline, offline_due, "what was sent in their absence")?;
         let sample = self.lost();
         write!(f, " (")?;
+        // Of all or nothing there is no interval that would say more than that.
         if let Some(interval) = sample.interval().filter(|_| (1..offline_due).contains(&lost_offline)) {
             write!(f, "95% CI {:.1} to {:.1}%, ", 100.0 * interval.low, 100.0 * interval.high)?;
         }

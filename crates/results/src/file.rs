@@ -96,6 +96,7 @@ pub fn read(text: &str) -> Result<Run, FileError> {
 fn printable(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| !stats::is_shown(c) && !matches!(c, '\t' | '\n' | '\r');
     let has_escapes = ["\\u", "\\b", "\\f", "\\r"].iter().any(|escape| text.contains(escape));
+    // As are nearly all files: no copy is made of them.
     if !has_escapes && !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -104,6 +105,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(|c: char| c == '\\' || is_hidden(c)) {
         shown.push_str(&rest[..at]);
         rest = &rest[at..];
+        // By characters: what stands behind a backslash may be one of several bytes.
         let escape = rest.char_indices().nth(2).map_or(rest, |(end, _)| &rest[..end]);
         let number = || rest.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
         let taken = match escape {

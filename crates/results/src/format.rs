@@ -56,6 +56,7 @@ pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value;
     let mut unit = 0;
+    // Before it would be written with four digits: 1,000 KiB is 0.98 MiB.
     while scaled.abs() >= 999.5 && unit + 1 < UNITS.len() {
         scaled /= 1_024.0;
         unit += 1;

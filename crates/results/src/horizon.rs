@@ -19,6 +19,7 @@ pub struct Horizon {
 impl Horizon {
     /// Finds it in copies by age, from the youngest on. `None` where there is no such time, or too little on one of its sides.
     pub(crate) fn of(ages: &[Ages]) -> Option<Horizon> {
+        // From the youngest, as long as nearly all came; from the oldest, as long as nearly none did.
         let kept = strays(ages.iter().map(|row| (row.due.saturating_sub(row.recovered), row.due)));
         let lost = strays(ages.iter().rev().map(|row| (row.recovered, row.due)));
         let is_seen = |rows: &[Ages]| rows.iter().map(|row| row.due).sum::<u64>() >= COPIES_MIN;

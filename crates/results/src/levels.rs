@@ -42,6 +42,7 @@ fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
     steps.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_overloaded = |step: &Step| !step.has_passed();
     let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
+    // Up to the first that broke: a higher rate that passed all the same is no safe one.
     let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
     let fatal = steps.iter().find(|(_, step)| step.main_figure().mean_ns() >= FATAL_MEAN_NS);
     let curve: Vec<(f64, f64)> =

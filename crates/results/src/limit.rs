@@ -193,6 +193,7 @@ impl Limit {
             let is_bound_broken = || outcome.actual.is_some_and(|actual| !self.is_kept_by(actual));
             self.of.figure.is_told(step) && (outcome.passed || is_bound_broken())
         };
+        // More time could have brought what was missing, but not have undone what was broken.
         (!step.was_interrupted() || is_decided()).then_some(outcome)
     }
 
@@ -201,6 +202,7 @@ impl Limit {
     pub fn check(&self, step: &Step) -> LimitOutcome {
         let of = self.of.part.of(step);
         let actual = of.as_deref().and_then(|of| self.of.figure.read(of, self.as_share));
+        // The figure would be more if throng had waited longer, and nobody knows by how much.
         let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
         LimitOutcome {
             limit: self.text.clone(),

@@ -22,6 +22,7 @@ pub(crate) fn idle_timeout_ns(step: &Step) -> Option<u64> {
     let first_ns = ends.iter().map(|end| end.first_ns).min()?;
     let ends_ns = ends.iter().map(|end| end.last_ns).max()?.saturating_sub(first_ns);
     let differ_ns = silence.max_ns().saturating_sub(silence.min_ns()) as f64;
+    // One connection's silence could be any; and each one that was lost has to have it.
     let is_of_all = silence.count() >= 2 && silence.count() == step.counts.disconnects;
     let is_alike =
         differ_ns <= DIFFERENCE_MAX * silence.max_ns() as f64 && differ_ns <= OF_ENDS_MAX * ends_ns as f64;

@@ -30,6 +30,7 @@ impl TimeSpent {
     /// Share of sent → handled that came after the answers had arrived: 0 to 1.
     pub(crate) fn handled_share(&self, of: &LatencyParts) -> f64 {
         let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
+        // Of sampled reads: one in 61 is stamped, so that the tail of a short step may have next to none.
         let own = of.handled_share().filter(|_| is_stamped);
         own.or(self.all.handled_share()).unwrap_or(0.0)
     }

@@ -255,6 +255,7 @@ impl Step {
         }
         let asked_per_s = self.rates.asked_per_s?;
         let Counts { expected, nobody_to_send, .. } = self.counts;
+        // A message that would have been due at the very end is due after it.
         let asked = (asked_per_s * self.duration_ns as f64 / 1e9).floor() - nobody_to_send as f64;
         if asked <= 0.0 && nobody_to_send > 0 {
             return None;
@@ -289,6 +290,8 @@ impl Step {
         let from_ns = steady.from.checked_sub(1).map_or(self.start_ns, |before| rows[before].t_ns);
         let length_ns = (end_ns - from_ns).max(1);
         let unloaded_ns = rows[0].p95_ns.unwrap_or(0);
+        // Before the first rows there is nothing under way, and at the end there is: so much of an answer is
+        // missing at most.
         let slack = unloaded_ns as f64 / length_ns as f64;
         let kept = if steady.mean.high + slack >= 1.0 { 1.0 } else { kept.min(1.0) };
         // The window's end may lie in a row, which is left out. A message due at the very end of one may go out behind it.
@@ -304,6 +307,7 @@ impl Step {
         const UNDER_WAY: f64 = 1.5;
         let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
         let due_per_message = expected as f64 / sent.max(1) as f64;
+        // They left on purpose, and took what was under way to them along.
         let expected = if left > 0 { expected - in_flight } else { expected };
         let under_way = UNDER_WAY * self.short_latency_ns() as f64 / self.duration_ns.max(1) as f64;
         let messages_under_way = (under_way.max(0.01) * sent as f64).ceil();
@@ -394,6 +398,7 @@ impl Step {
     /// them, and what is still missing may not come.
     pub fn window(&self) -> impl Iterator<Item = (&Second, u64)> {
         let end_ns = self.start_ns + self.duration_ns;
+        // More of the row is in the window than behind it.
         with_lengths(&self.series, self.start_ns).filter(move |(row, ns)| row.t_ns - ns / 2 < end_ns)
     }
 

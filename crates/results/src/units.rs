@@ -127,6 +127,7 @@ fn wrong(text: &str, expected: &'static str) -> UnitError {
 fn split(text: &str) -> Option<(f64, &str, &str)> {
     let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, after) = text.split_at(number_end);
+    // A unit ends where the next number begins, as in 1m30s.
     let unit_end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
     let (unit, after) = after.split_at(unit_end);
     Some((number.parse().ok()?, unit.trim(), after))

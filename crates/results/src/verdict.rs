@@ -86,6 +86,7 @@ fn shared(step: &Step) -> Option<Cause> {
 
 /// Nothing gave out, as far as it can be seen.
 fn nobody(step: &Step) -> Cause {
+    // Before all else: nothing can be said to be idle that was not seen.
     if step.is_brief() {
         return Cause::TooBrief { duration: Ns(step.duration_ns) };
     }

@@ -40,6 +40,7 @@ fn on(question: &str, first: &[Standing], second: &[Standing]) -> Agreement {
         for (behind, behind_again) in &pairs[at + 1..] {
             if are_apart(ahead, behind) && are_apart(ahead_again, behind_again) {
                 apart += 1;
+                // By the figures and not by the places: whether more is better is then of no account.
                 let is_same = (ahead.mean < behind.mean) == (ahead_again.mean < behind_again.mean);
                 if !is_same {
                     reversed.push((ahead.target.clone(), behind.target.clone()));

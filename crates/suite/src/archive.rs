@@ -39,6 +39,7 @@ impl Archive {
         let mut unpacked = BufReader::new(GzDecoder::new(packed).take(bytes_max));
         let (mut files, mut line) = (BTreeMap::new(), Vec::new());
         while unpacked.read_until(b'\n', &mut line)? > 0 {
+            // Looked at line by line, before the next is taken in: no more than the limit is ever in memory.
             if unpacked.get_ref().limit() == 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::FileTooLarge,
@@ -70,6 +71,7 @@ impl Archive {
 
     /// The bytes of the file. The same results give the same bytes.
     pub(crate) fn bytes(self) -> io::Result<Vec<u8>> {
+        // Written once, and kept in a repository for good.
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         for (file, bytes) in self.0 {
             let results = serde_json::from_str(&inflated(&bytes))?;

@@ -35,6 +35,7 @@ impl TargetCatalog {
             let targets = Target::of_folder(&folder, readers);
             match targets.and_then(|targets| catalog.with_names_of_their_own(&folder, targets)) {
                 Ok(targets) => catalog.targets.extend(targets),
+                // One folder's mistake is no reason not to measure the others.
                 Err(mistake) => catalog.mistakes.push((name, mistake)),
             }
         }

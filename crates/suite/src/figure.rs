@@ -79,6 +79,7 @@ impl Figure {
             Of::Capacity => match &run.verdict.capacity {
                 // A search of mere noise does not rank a server.
                 Some(capacity) => capacity.is_decided().then_some(capacity.clients as f64),
+                // A server that held nothing has a figure, too, and is last by it.
                 None => Some(last_kept(run).map_or(0.0, |step| step.clients as f64)),
             },
             Of::Memory => memory_per_client(run),
@@ -108,6 +109,7 @@ impl Figure {
             },
             Of::SafeRate | Of::SafeRatePerCore => {
                 let level = best(&run.verdict.levels)?;
+                // In proportion: the next rate was this much higher, and so may the figure be.
                 level.overload_per_s.zip(level.safe_per_s).map(|(broke, kept)| value * broke / kept)
             }
         };
@@ -164,6 +166,7 @@ fn told(run: &Run) -> Option<&Step> {
 
 /// Too few clients to tell a slope from none are no reason to say that they cost nothing.
 fn memory_per_client(run: &Run) -> Option<f64> {
+    // The interval has to leave nothing out of the question.
     let line = run.verdict.memory_per_client.filter(|line| line.slope_interval().low > 0.0)?;
     Some(line.slope)
 }

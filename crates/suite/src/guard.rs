@@ -120,6 +120,7 @@ impl Guarded {
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn()?;
         let mut stdin = guard.stdin.take().expect("piped");
+        // Before the brief is written: a guard that fails says so, and nobody must wait for the other.
         let words = listen(guard.stdout.take().expect("piped"));
         let grace = brief.grace + LEFT_BEHIND + LAST_WORD_MAX;
         let mut guarded = Guarded { guard, stdin: None, words, end: None, grace, pid: 0 };
@@ -166,6 +167,7 @@ impl Guarded {
     fn hear(&mut self, within: Duration) -> Option<Word> {
         let heard = self.words.recv_timeout(within);
         if let Err(RecvTimeoutError::Timeout) = heard {
+            // With all that it guards: nobody is left who would end it.
             let _ = proc::kill_tree(self.guard.id());
         }
         heard.ok()
@@ -207,6 +209,7 @@ pub fn run() -> io::Result<()> {
     let (file, mounts) = match isolate(&brief) {
         Ok(isolated) => isolated,
         Err(error) => {
+            // Told apart from other failures, since it can be tried again without.
             let is_hiding = brief.sandbox.as_ref().is_some_and(|sandbox| sandbox.hides_processes);
             let shows_processes = is_hiding && error.kind() == io::ErrorKind::Unsupported;
             return say(&Word::NotStarted { why: error.to_string(), shows_processes });
@@ -287,6 +290,7 @@ fn watch(pid: u32, mut stdin: impl Read + Send + 'static) -> mpsc::Receiver<Even
     let (events, inbox) = mpsc::channel();
     let asked = events.clone();
     thread::spawn(move || {
+        // Nothing is ever written to it: its end is the message, whichever way throng came to its own.
         let _ = io::copy(&mut stdin, &mut io::sink());
         let _ = asked.send(Event::Asked);
     });
@@ -311,6 +315,7 @@ fn attend(events: &mpsc::Receiver<Event>, pid: u32, brief: &Brief) -> (ExitStatu
             Ok(Event::Ended(status)) => return (status, asked, killed),
             Ok(Event::Asked) => {
                 // Its end may be news that is still under way.
+                // A server that had died by then was not asked: its death counts against it.
                 asked = proc::is_running(pid);
                 let signal = StopSignal::from_name(&brief.signal).unwrap_or(StopSignal::Term);
                 let _ = signals::send(pid, signal); // it may be ending
@@ -318,6 +323,7 @@ fn attend(events: &mpsc::Receiver<Event>, pid: u32, brief: &Brief) -> (ExitStatu
             }
             Err(_) => {
                 killed = true;
+                // Killed processes end: there is nothing more that could be done to them.
                 deadline = None;
                 let _ = signals::kill_group(pid);
             }

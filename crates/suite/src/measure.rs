@@ -55,6 +55,7 @@ pub fn measure(
     let line = serde_json::to_string(arguments).expect("words are plain data");
     // One that is gone already has said why, and that is told.
     let _ = child.stdin.take().expect("piped").write_all(format!("{line}\n").as_bytes());
+    // Each in a thread: a child that fills one pipe while the other is read would wait forever.
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
     let outcome = attend(&mut child, &mut poll_end, tools);
@@ -85,6 +86,7 @@ fn attend(
     loop {
         let taken = net::proc::turns(child.id());
         if taken != turns {
+            // The kernel counts how often it had a CPU: whoever is stopped or hangs has none.
             (turns, ran) = (taken, Instant::now());
         }
         let trouble = match child.try_wait() {
@@ -95,6 +97,7 @@ fn attend(
                 let still = format!("the generator has stood still for {} s", STILL_MAX.as_secs());
                 Some(StageFailure::new(Stage::Load, still))
             }
+            // Last, so that a generator that has ended beside its server is heard first.
             Ok(None) => poll_end(),
         };
         if let Some(trouble) = trouble {

@@ -62,6 +62,7 @@ impl Source<'_> {
         Mistake {
             message,
             file: Arc::new(NamedSource::new(self.path.display().to_string(), self.text.to_owned())),
+            // In bytes, as the parser of TOML has them and the report expects them.
             place: Some((place.start, place.len()).into()),
             help,
         }

@@ -35,6 +35,7 @@ pub(crate) fn table(run: &Run) -> Option<Table> {
         let all: f64 = names.iter().map(|name| spent(name)).sum();
         let asleep: f64 =
             names.iter().filter(|name| *name.as_str() == *"sleep").map(|name| spent(name)).sum();
+        // Counters that did not move belong to threads that are there for other loads.
         if all <= 0.0 || asleep >= all {
             continue;
         }

@@ -14,6 +14,7 @@ pub fn percent(run: &Run) -> Option<f64> {
     let seen: Vec<(f64, f64)> =
         run.steps.iter().filter_map(|step| Some((step.duration_ns as f64, of_step(step)?))).collect();
     let whole: f64 = seen.iter().map(|(duration, _)| duration).sum();
+    // By their length, so that a short step that was disturbed does not spoil a long one.
     (whole > 0.0).then(|| seen.iter().map(|(duration, percent)| duration * percent).sum::<f64>() / whole)
 }
 

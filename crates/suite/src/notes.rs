@@ -65,6 +65,7 @@ pub(crate) fn hold_to_one_load(figure: &Figure, runs: &[(&str, Vec<Run>)], said:
     let Some(most) = others.filter_map(|(reached, _)| *reached).max() else { return };
     for (said, own) in said.iter_mut().zip(&reached) {
         if let Some(own) = own.filter(|own| *own < most) {
+            // Fewer clients are an easier load: a good figure of them would win by losing.
             let few = format!("a figure of {}, and others' of {}", clients(own), count(most));
             said.flaw = Some(said.flaw.take().map_or(few.clone(), |flaw| format!("{flaw}; {few}")));
         }
@@ -93,6 +94,7 @@ fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<Stri
     let steps: Vec<(&Step, bool)> = told.filter(|(step, _)| is_so(step)).collect();
     let sum = |of: &dyn Fn(&Step) -> u64| steps.iter().map(|(step, _)| of(step)).sum::<u64>();
     let errors = steps.iter().filter(|(_, counts)| *counts).flat_map(|(step, _)| step.errors.iter());
+    // Errors of the generator's own never reached the server, and wrong answers are counted already.
     let of_server = errors.filter(|(kind, error)| !error.local && !results::is_of_answers(kind));
     let excused = steps.iter().filter(|(_, counts)| verb != Verb::Storm && !*counts);
     let lost = excused.map(|(step, _)| step.counts.disconnects).sum::<u64>();
@@ -111,6 +113,7 @@ fn wrong(verb: Verb, runs: &[Run], is_so: impl Fn(&Step) -> bool) -> Option<Stri
 /// The steps that a server answers for: a search for its limit oversteps it, and what is lost there is what ends it.
 fn answered_for(run: &Run) -> impl Iterator<Item = &Step> {
     let any_passed = run.steps.iter().any(Step::has_passed);
+    // Where nothing passed, there is no limit that was overstepped: all of it counts.
     run.steps.iter().filter(move |step| !any_passed || step.has_passed())
 }
 
@@ -131,6 +134,7 @@ fn is_at_file_limit(run: &Run) -> bool {
     let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");
     let of_server = || {
         let server = step.server.as_ref()?;
+        // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
         let workers = server.processes?.saturating_sub(1).max(1);
         Some(server.fds? as f64 >= FILES_SHARE_MIN * (run.environment.fd_limit? * workers) as f64)
     };

@@ -42,6 +42,7 @@ impl Place {
         let port = free_port(host, None)?;
         Ok(Place {
             address: SocketAddr::from((host, port)),
+            // Nothing listens on the first yet, so that it would be found free again.
             admin_port: free_port(host, Some(port))?,
             socket: folder.join("server.sock"),
             certificate: folder.join("server.pem"),
@@ -103,6 +104,7 @@ fn free_port(host: Ipv4Addr, besides: Option<u16>) -> io::Result<u16> {
         if first_ephemeral > PORT_MIN + 1_000 { PORT_MIN..first_ephemeral } else { PORT_MIN..u16::MAX };
     let candidates = (0..TRIES_MAX).map(|_| fastrand::u16(ports.clone()));
     let can_have = |port: u16| can_bind(&SocketAddr::from((host, port)));
+    // An address that is not this machine's would fail a thousand times.
     can_have(0).map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?;
     let free = candidates.filter(|port| Some(*port) != besides).find(|&port| can_have(port).is_ok());
     free.ok_or_else(|| io::Error::new(io::ErrorKind::AddrInUse, format!("no port of {host} is free")))

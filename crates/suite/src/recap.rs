@@ -106,6 +106,7 @@ impl Display for Others {
 fn in_short(suite: &Suite, sections: &[Section]) -> String {
     let lines = sections.iter().filter_map(|section| {
         let ranked = section.standings.iter().filter(|standing| standing.place.is_some());
+        // Nobody chooses the yardstick.
         let mut ranked = ranked.filter(|standing| standing.target != REFERENCE_NAME);
         let best = ranked.next()?;
         let asks = suite.scenario(&section.name).map_or("", |scenario| &scenario.asks);

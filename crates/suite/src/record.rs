@@ -119,10 +119,12 @@ impl Claim {
     pub fn make(folder: &Path) -> Result<Claim, RecordError> {
         let was_there = folder.exists();
         net::private::make_dir(folder).map_err(|error| io_error(folder, error))?;
+        // Held before it is looked at: two that begin at once must not both find it free.
         let claim = Claim { folder: folder.to_owned(), lock: hold(folder)?, was_there };
         if Record::is_at(folder) {
             return Err(RecordError::Taken(folder.display().to_string()));
         }
+        // Found out now: a shootout that cannot be kept would be noticed after its first hour.
         tempfile::tempfile_in(folder).map_err(|error| io_error(folder, error))?;
         Ok(claim)
     }
@@ -320,6 +322,7 @@ impl Record {
         let name = results_file(&entry.scenario, &entry.target, entry.repeat);
         let path = self.folder.join(&name);
         let read = match self.packed.get(&name) {
+            // A file beside the pack is newer: a round that was measured again.
             Some(packed) if !path.exists() => results::file::read(&packed),
             _ => results::file::read(&fs::read_to_string(&path).map_err(|error| io_error(&path, error))?),
         };
@@ -356,6 +359,7 @@ impl Record {
         let path = self.folder.join(PACKED);
         let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
         replace(&path, &bytes)?;
+        // Nothing is removed that cannot be read from its new place.
         let again = Archive::read(&path).map_err(|error| io_error(&path, error))?;
         for name in names.iter().filter(|name| again.has(name)) {
             let path = self.folder.join(name);

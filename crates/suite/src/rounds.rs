@@ -24,6 +24,7 @@ pub fn due(
     repeat: u32,
 ) -> Result<Vec<Cell>, RecordError> {
     let mut cells = round(suite, targets, repeat, record.head.seed);
+    // Those of a shootout that was interrupted are there already.
     cells.retain(|cell| !record.has(cell));
     if repeat <= record.head.repeats {
         return Ok(cells);
@@ -45,6 +46,7 @@ fn is_vague(scenario: &Scenario, target: &str, record: &Record) -> Result<bool, 
         .filter_map(|entry| entry.trouble.as_ref())
         .any(StageFailure::is_of_target)
     {
+        // It has no place, whatever further rounds would say.
         return Ok(false);
     }
     let values = section::each_round(&scenario.figures[0], &record.runs(&scenario.name, target)?);

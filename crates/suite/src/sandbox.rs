@@ -96,6 +96,7 @@ impl Sandbox {
             writable.extend(DEVICES.iter().map(PathBuf::from));
             env.push(text("TMPDIR", &tmp)?);
         }
+        // Walls only allow: to hide a folder is to allow all that is beside it.
         let mut readable = places_beside(&hidden);
         if needs.packages {
             writable.append(&mut readable);
@@ -141,6 +142,7 @@ impl Sandbox {
         if let Some(mounts) = mounts.filter(|_| !self.uses_packages) {
             mounts.freeze_but(&self.writable)?;
         }
+        // After the mounts are frozen, which would not be allowed within.
         net::walls::enclose(&self.readable, &self.writable)?;
         match self.uses_packages {
             true => net::rights::drop_those_for_processes()?,

@@ -22,6 +22,8 @@ pub struct Cell {
 
 /// All measurements of a round in their order. `seed` makes it repeatable.
 pub fn round(suite: &Suite, targets: &[&Target], repeat: u32, seed: u64) -> Vec<Cell> {
+    // Each round from its number alone: one that goes on after an interruption has the order it would have
+    // had.
     let mut random = Rng::with_seed(seed ^ u64::from(repeat) << 32);
     let mut cells = Vec::new();
     for scenario in &suite.scenarios {

@@ -36,6 +36,7 @@ impl Scratch {
 
     fn within(root: &Path) -> io::Result<Scratch> {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(root)?;
+        // Between making and locking it, somebody else could take it for one that was left.
         let unlocked = folder.path().join(OWNER_UNLOCKED);
         let lock = File::create(&unlocked)?;
         // Where a filesystem has no locks, nothing is cleared either.

@@ -75,6 +75,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
         runs.iter().map(|(name, runs)| TargetNotes::of(scenario, name, runs, record)).collect();
     notes::hold_to_one_load(&figure, &runs, &mut said);
     let of_target = |((name, runs), said): (&(&str, Vec<Run>), &TargetNotes)| {
+        // A limit of the system is nobody's figure, and must not be ranked as one.
         let runs: &[Run] = if said.at_file_limit.is_some() { &[] } else { runs };
         Entrant { is_bound: said.is_bound, ..entrant(&figure, name, runs, said.flaw.is_none()) }
     };
@@ -249,6 +250,7 @@ pub fn general(command: &[String]) -> String {
     let mut rest = command.iter();
     while let Some(word) = rest.next() {
         match word.as_str() {
+            // They differ from run to run, or say where its results went.
             "--server-pid" | "--seed" | "--format" | "--socket" | "--scrape" => drop(rest.next()),
             "--quiet" | "--no-store" => {}
             word => words.push(match word.split_once('=') {

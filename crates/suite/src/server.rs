@@ -82,6 +82,7 @@ impl Server {
 
     /// Probes a target, by the manifest's own probe.
     fn probe(&self, target: &Target) -> Result<(), String> {
+        // Whatever the manifest probes, load comes in here: a server that is ready elsewhere is not ready.
         TcpStream::connect_timeout(&self.place.address, PROBE_MAX)
             .map_err(|error| format!("{}: {error}", self.place.address))?;
         match &target.ready.probe {

@@ -90,6 +90,7 @@ impl Client {
         if let (State::Idle, Some(_)) = (&self.state, &cfg.login) {
             self.state = State::LoggingIn(Box::new(Visit::new()));
         }
+        // Which of several streams stands matters to a protocol over requests alone: all others have one.
         match (&mut self.state, &cfg.login) {
             (State::Requesting(protocol), _) => {
                 let (_, _, kept) = split(&cfg.app, &mut self.place);
@@ -110,6 +111,7 @@ impl Client {
         if let State::LoggingIn(visit) = &mut self.state {
             self.place = self.place.take().or_else(|| cfg.app.place());
             if let Some(place) = &mut self.place {
+                // What the login gave outlives it: the requests from here on have it in them.
                 place.given.get_or_insert_default().kept = visit.take();
             }
         }
@@ -140,10 +142,13 @@ impl Client {
         self.state = match requesting {
             Some(mut protocol) => {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
+                // The cookies are with the protocol from now on, and nothing else is kept: its memory counts
+                // for every client.
                 self.place.take_if(|_| !cfg.app.has_places());
                 State::Requesting(Box::new(protocol))
             }
             None => {
+                // Some paths have something new in them each time, such as a session's id.
                 let write_place = |io: &mut _| cfg.parts.write_path(now_ns, io);
                 let context = cfg.common.context(io, now_ns, kept);
                 let asked = cfg.common.write_upgrade(io, context, write_place, &query);
@@ -226,6 +231,7 @@ impl Client {
                 self.shrink_place(cfg);
                 session.handle_upgraded(&mut SessionContext { cfg, now_ns, place: &mut self.place }, io, on);
                 self.state = State::Open(session);
+                // What the server said behind its 101, which came in the same portion.
                 self.handle_input(cfg, now_ns, stream, input, io, on)
             }
             Err(failure) => {
@@ -265,6 +271,7 @@ impl Client {
                 let result = protocol.handle_eof(&cfg.parts, link_context, stream, handler);
                 self.conclude(result, cfg, now_ns, io, on)
             }
+            // The opening request is a request like any other: it has no answer.
             State::Opening(_) => Err(Failure::EofBeforeAnswer),
             _ => Err(Failure::Eof),
         }
@@ -289,6 +296,7 @@ impl Client {
             }
             (Ok(()), None) => {}
         }
+        // Whatever came of it: the script hears of events before a failure, too, and then has nothing to say.
         self.speak(cfg, now_ns, io, on);
         result
     }
@@ -334,6 +342,8 @@ impl Client {
         let (_, _, kept) = split(&cfg.app, &mut self.place);
         let result = match &mut self.state {
             State::Tunnelled(of) => {
+                // As a trait object: a closure around `on` for each level of clients would be a type without
+                // an end.
                 let (Tunnelled { tunnel, inside }, mut on) = (&mut **of, on as &mut dyn FnMut(Event));
                 tunnel.act(io, |io| inside.handle_timeout(cfg, now_ns, io, &mut on))
             }
@@ -446,6 +456,7 @@ impl Client {
         let (script, pending, kept) = split(&cfg.app, &mut self.place);
         let seq = match script {
             None => 0,
+            // Numbers are given to what goes out, and to nothing else: the app counts with them.
             Some(script) if script.is_usable() => {
                 let seq = script.next();
                 if let App::File(app) = &cfg.app {
@@ -479,6 +490,7 @@ impl Client {
     #[inline]
     pub fn series_bytes(&self, cfg: &Config, kind: Kind) -> Option<u32> {
         match &self.state {
+            // Compressed, each frame differs from the one before in more than its stamp.
             State::Open(session) if kind == Kind::Echo && session.sender.is_plain() && self.is_usable() => {
                 cfg.series().map(|series| series.bytes)
             }
@@ -500,6 +512,8 @@ impl Client {
         debug_assert!(self.series_bytes(cfg, Kind::Echo).is_some());
         match &mut self.state {
             State::Open(Session { sender, .. })
+                // A clock whose digits do not fit where the first message has them makes the messages differ
+                // in length.
                 if cfg.message_template(Kind::Echo, &first).text.fits(unix_ns) =>
             {
                 series::send(sender, cfg, now_ns, unix_ns, first, messages, io);

@@ -99,6 +99,8 @@ impl Server {
                             Next::Multiplexed(http2) => State::Multiplexed(http2),
                             Next::Done => State::Done,
                         };
+                        // What is behind the head is in the new state's terms already: a client may send
+                        // frames before it has the 101.
                         return self.handle_input(cfg, now_ns, stream, input, io, on);
                     }
                     Ok(None) => Ok(()),
@@ -113,6 +115,7 @@ impl Server {
             State::Http(_) | State::Multiplexed(_) => false,
             State::Done => true,
         };
+        // Closed once, here, whatever state ended it: what comes in after that is discarded.
         if over || result.is_err() {
             self.state = State::Done;
             io.close_stream(0);
@@ -166,6 +169,8 @@ impl Server {
     pub fn put_copies(&self, room: Room, mut frames: &[u8], out: &mut Vec<u8>) {
         let State::Open(session) = &self.state else { return };
         while let Ok(Some((header, at))) = Header::parse(frames, PLAIN) {
+            // Frames of ours are whole, but a length is only a number in a header: it must not reach beyond
+            // them.
             let end = at.saturating_add(usize::try_from(header.len).unwrap_or(usize::MAX)).min(frames.len());
             match header.opcode.is_control() {
                 true => out.extend_from_slice(&frames[..end]),
@@ -210,6 +215,7 @@ impl Server {
             }
             State::Multiplexed(_) | State::Done => return Ok(()),
         };
+        // Before a plain answer: a session that was asked about an upgrade has answered that, and no request.
         if let Some((upgrade, waiting)) = http.take_upgrade() {
             self.handle_entered(cfg, now_ns, *upgrade, word, io, on)?;
             return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
@@ -239,6 +245,7 @@ impl Server {
         if word.is_none() {
             self.state = State::Done;
             io.close_stream(0);
+            // The session's own answer is written by now, and says why.
             return Err(Failure::Refused(400));
         }
         let mut session = upgrade.open(cfg, now_ns, io, on);
@@ -252,6 +259,7 @@ impl Server {
     pub fn close(&mut self, cfg: &ServerConfig, now_ns: u64, code: u16, io: &mut impl Io) {
         if let State::Open(session) = &mut self.state {
             let Session { sender, dialect, .. } = session;
+            // The dialect's goodbye is a message, and none may follow a close frame (RFC 6455 §5.5.1).
             if !sender.is_closed() {
                 dialect.handle_close(&mut ServerLink { cfg, now_ns, sender, io });
             }

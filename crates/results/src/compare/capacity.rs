@@ -53,6 +53,7 @@ fn mean(side: &[Capacity]) -> f64 {
 
 /// The range that a side's searches leave open; `None` if one of them did not tell.
 fn range(side: &[Capacity]) -> Option<Interval> {
+    // Nothing was found that it does not hold, so its interval has no upper end.
     let high = |found: &Capacity| if found.at_least { f64::INFINITY } else { found.high as f64 };
     side.iter().all(Capacity::is_decided).then(|| Interval {
         low: side.iter().map(|found| found.low as f64).fold(f64::INFINITY, f64::min),

@@ -25,10 +25,12 @@ pub(super) fn explanation(
     if let Some(caveat) = partial(b).or_else(|| partial(a)) {
         return Some(caveat);
     }
+    // On one side only, the pace is a difference of the servers: the other one made the generator wait.
     if let (Some(_), Some(caveat)) = (pace(a), pace(b)) {
         return Some(caveat);
     }
     // The worse side is the one that others may have slowed down.
+    // More is worse of a latency, and better of a rate.
     let is_b_worse = (of_b > of_a) == is_latency;
     let (worse, of_worse, better, of_better) =
         if is_b_worse { (b, of_b, a, of_a) } else { (a, of_a, b, of_b) };
@@ -41,6 +43,7 @@ pub(super) fn explanation(
         return any(worse, |caveat| clock_error_ms(caveat).is_some());
     }
     // With half of the CPU, everything takes twice as long, and half as much is done.
+    // At most 99%: what is left is divided by.
     let left = |side: &[&Step]| 1.0 - mean(side, others_share).min(0.99);
     let slowdown = if is_latency { of_worse / of_better } else { of_better / of_worse };
     let is_by_others = left(better) / left(worse) >= slowdown;

@@ -107,11 +107,13 @@ impl Rule {
             .map(|row| {
                 let ruling = match &row.found {
                     Some(found) => found.ruling(self.change, self.share),
+                    // Nothing on either side, such as errors: there is no change to look for.
                     None if row.is_nothing() => Ruling::Kept,
                     None => Ruling::CannotTell,
                 };
                 let is_doubted = match ruling {
                     Ruling::Broken => row.doubt.is_some(),
+                    // What nobody could have seen does not acquit: a rule that passes is believed.
                     Ruling::Kept => row.is_blind,
                     Ruling::CannotTell => false,
                 };

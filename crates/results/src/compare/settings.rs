@@ -59,7 +59,9 @@ fn asked(run: &Run) -> Vec<String> {
     for word in run.command.iter().skip(1).filter(|word| !is_target(run, word)) {
         match flags.last_mut() {
             _ if word.starts_with('-') => flags.push(word.clone()),
+            // Its values, as many as there are: which flags take any is not known here.
             Some(flag) => *flag = format!("{flag} {word}"),
+            // The verb, and the command before it.
             None => {}
         }
     }

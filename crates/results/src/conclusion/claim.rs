@@ -77,6 +77,7 @@ impl Claim {
     }
 
     pub(super) fn failed(key: &'static str, answer: impl Into<String>) -> Self {
+        // Behind a failure stands why; behind what passed, how much.
         Self::new(key, Status::Failed, Tone::Bad, answer.into()).joined_by(": ")
     }
 

@@ -17,6 +17,7 @@ use crate::verdict;
 /// A search's capacity, if it tells one.
 pub(super) fn searched(run: &Run) -> Option<Claim> {
     let capacity = run.verdict.capacity?;
+    // A search that held nothing has no capacity to tell: the rules below say what was lost.
     heaviest_kept(run)?;
     let interval =
         format!("{:.0}% CI {} to {}", capacity.confidence * 100.0, count(capacity.low), count(capacity.high));
@@ -115,6 +116,7 @@ pub(super) fn short(run: &Run) -> Option<Claim> {
     let interrupted = |step| unloaded(step).map(|why| ("cannot_tell.interrupted", why));
     let (key, why) = run.steps.iter().find_map(|step| lost(step).or_else(|| interrupted(step)))?;
     let is_broken = run.steps.iter().any(|step| !step.has_passed());
+    // A limit that was broken all the same is the server's, and said by the rules below.
     (!is_broken).then(|| cannot_tell(key, why))
 }
 
@@ -180,6 +182,7 @@ pub(super) fn returns(step: &Step) -> Option<String> {
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());
     match levels::best(&run.verdict.levels) {
+        // The highest rate that was safe: a higher one that passed has a broken one below it.
         Some(level) => {
             kept.find(|step| step.clients == level.clients && step.rates.asked_per_s == level.safe_per_s)
         }

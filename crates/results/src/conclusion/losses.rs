@@ -54,6 +54,7 @@ pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
 /// The largest share of what there was that was lost: of clients, connections or messages.
 fn share_lost(step: &Step) -> f64 {
     let counts = &step.counts;
+    // Each of them is missing from the rate in about this proportion.
     let lost = [
         (step.unusable(), step.clients),
         (counts.disconnects, step.connections()),
@@ -104,6 +105,7 @@ fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
     let bound: Option<f64> = bound.and_then(|bound| bound.trim().parse().ok()).filter(|_| !limit.passed);
     let written = |digits: usize| format!("{actual:.digits$}");
     let is_apart = |text: &String| bound.is_none_or(|bound| text.parse() != Ok(bound));
+    // Rounded to its bound, it would read like a limit that was kept.
     (2..=9).map(written).find(is_apart).unwrap_or_else(|| actual.to_string()) + "%"
 }
 
@@ -217,6 +219,7 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
 
 /// Errors that kept clients from connecting. An answer of HTTP that refused one is told by its status.
 fn why_not(step: &Step) -> Kinds {
+    // Errors of connections that were lost later are of the same kinds, and would be named as the reason.
     if step.counts.disconnects > 0 {
         return Kinds::default();
     }
@@ -233,6 +236,8 @@ fn why_not(step: &Step) -> Kinds {
 /// When the first connection was lost, where nothing else went wrong with connections.
 fn first_loss(step: &Step) -> Option<Ns> {
     let counts = &step.counts;
+    // An error's first time is that of its kind: of an attempt to connect, it would say nothing of
+    // connections.
     let is_sure = counts.connect_failures + counts.connect_timeouts == 0;
     let first_ns = step.errors.iter().filter(|(kind, _)| is_of_clients(kind)).map(|(_, e)| e.first_ns).min();
     first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)

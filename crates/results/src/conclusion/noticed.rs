@@ -19,6 +19,7 @@ pub(super) fn of(step: &Step) -> Option<String> {
     let timed =
         [Timed::Rtt, Timed::Delivery].into_iter().find(|timed| !step.figures.get(*timed).is_empty())?;
     let (name, samples) = (timed.words(), step.figures.get(timed));
+    // A third is above this quantile.
     let [third, p99] = [2.0 / 3.0, 0.99].map(|q| samples.quantile_ns(q));
     match (third > SLOW_FOR_A_THIRD_NS, p99 > SLOW_NS) {
         (true, _) => Some(format!("the {name} of one message in three took over {}", duration(third))),

@@ -24,6 +24,7 @@ impl Conclusion {
         let status = self.status();
         let said = match (how_much.status, status) {
             (Status::Passed, Status::Passed) => self.passed(),
+            // The failure first: whoever reads no further must not take it for a pass.
             (Status::Passed, _) => format!("{}; passed{}", breaks.at_load(), how_much.at_load()),
             // Nothing was measured at all.
             _ if how_much.at_load().is_empty() => format!(": {}", how_much.answer),

@@ -19,6 +19,7 @@ pub fn is_untrusted(run: &Run) -> bool {
 
 fn could_be_otherwise(run: &Run, step: &Step) -> bool {
     if !step.has_passed() {
+        // A limit that the server broke by itself it would have broken with any generator.
         return is_undecided(step);
     }
     let is_asked = !step.limits.is_empty();

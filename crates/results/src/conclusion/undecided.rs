@@ -20,6 +20,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
     let may_be_lags = |limit: &LimitOutcome| limit.without_lag.is_none() && !is_proof(limit);
     let may_be_kept =
         |limit: &LimitOutcome| is_short || limit.undecided || is_limited(step) && may_be_lags(limit);
+    // One that would have been broken anyway is enough to say that the server failed.
     !step.has_passed() && step.broken().all(may_be_kept)
 }
 

@@ -59,6 +59,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     let figure = FileFigure::deserialize(deserializer)?;
     let (min_ns, max_ns) = (ns_from_ms(figure.min_ms), ns_from_ms(figure.max_ms));
     Histogram::from_base64(&figure.histogram)
+        // Buckets round to whole microseconds and their own width: these were written as they were measured.
         .and_then(|buckets| buckets.with_moments(figure.mean_ms * 1e6, figure.sd_ms * 1e6, min_ns, max_ns))
         .map_err(D::Error::custom)
 }

@@ -20,6 +20,7 @@ impl FileFinding {
 
     /// The finding, or, if this version does not know it, its sentence.
     pub(super) fn into_memory<F: Finding>(self, sentence: String) -> F {
+        // A key of a newer version, or with numbers that this one does not have: the sentence is still true.
         F::read(&self.key, &self.numbers).unwrap_or_else(|| F::told(sentence))
     }
 }

@@ -27,6 +27,7 @@ impl Frame {
     /// The frame of the run as it is now.
     pub fn of(run: &Run) -> Self {
         let text = pretty(&FileRun::without_steps(run)) + "\n";
+        // The first one: strings before it have their line feeds escaped, so that none can look like it.
         let (head, tail) = text.split_once(STEPS).expect("a run's file has steps");
         Frame { head: format!("{head}{STEPS}"), tail: tail.into() }
     }

@@ -24,6 +24,7 @@ pub fn read(text: &str) -> Result<Run, super::FileError> {
     let steps = steps.split_once(STEPS_END).map_or(steps, |(steps, _)| steps);
     // The frame says what the file's own end would have said; it is read for its shape alone.
     let end = Frame::of(&Run::default()).end(1);
+    // From the end backwards: the last step that is whole is the one to keep.
     let ends = steps.rmatch_indices(STEP_END).take(ENDS_TRIED_MAX);
     for (at, brace) in ends {
         let Ok(mut run) = super::read(&[head, STEPS, &steps[..at + brace.len()], &end].concat()) else {

@@ -289,6 +289,7 @@ impl Span<'_, u64> {
                 let one = what.strip_suffix("ies").map(|stem| format!("{stem}y"));
                 format!("the one {}", one.unwrap_or_else(|| what.trim_end_matches('s').to_owned()))
             }
+            // The lowest is compared: a range that ends at all of them is not all.
             all if all == *self.low => format!("all {of} {what}"),
             _ => format!("{self} of {of} {what}"),
         }

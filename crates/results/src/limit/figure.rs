@@ -351,6 +351,7 @@ impl Gauge {
             Gauge::GeneratorRss => generator?.rss_bytes_peak.map(|bytes| bytes as f64),
             Gauge::Delivered => {
                 let Counts { expected, received, in_flight, offline_due, recovered, .. } = step.counts;
+                // What was on its way to clients that left on purpose was due to nobody any more.
                 let due = expected - in_flight + offline_due;
                 (due > 0).then(|| 100.0 * (received + recovered) as f64 / due as f64)
             }

@@ -18,6 +18,7 @@ pub fn conclude(steps: &[Step]) -> Verdict {
     ascending.sort_by(|a, b| by_weight(a, b));
     for outcome in ascending.into_iter().flat_map(|step| &step.limits) {
         match limits.iter_mut().find(|known| known.limit == outcome.limit) {
+            // The first that broke it, going upwards, is the lightest.
             Some(known) if known.passed => *known = outcome.clone(),
             Some(_) => {}
             None => limits.push(outcome.clone()),
@@ -48,6 +49,8 @@ pub fn lightest_broken<'a>(steps: &'a [Step], verdict: &Verdict) -> Option<&'a S
             (step.clients, step.rates.asked_per_s) == (level.clients, level.overload_per_s)
         })
     };
+    // In a sweep, a lighter number of clients breaks at some rate, too: that is no weaker point of the
+    // server.
     if let Some(overload) = broken().find(is_overload) {
         return Some(overload);
     }

@@ -50,7 +50,9 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
     }
     if broke(Counted::Unusable)
         && counts.connect_timeouts > 0
+        // Clients time out by the generator's clock: one that is late gives them up early.
         && late_ns < LATE_NS_MAX
+        // With no CPU left for it, a server that would accept cannot.
         && !machine::is_filled_by_others(step)
     {
         let (of, what) = clients_or(step, counts.connects);

@@ -42,6 +42,7 @@ pub(super) fn exhausted(step: &Step) -> Option<Cause> {
         return Some(Cause::GeneratorQuota { throttled: Percent(percent) });
     }
     let percent = generator.ceiling_percent.filter(|&percent| percent >= CEILING_PERCENT_MAX)?;
+    // Where the calibration's server was the limit, the generator can do more than that.
     (generator.ceiling_at_least == Some(false)).then_some(Cause::GeneratorCeiling { used: Percent(percent) })
 }
 

@@ -83,6 +83,7 @@ impl Lag {
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
         let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
         let lags = loop_lag.into_iter().chain(send_lag).filter(|lag| !lag.is_empty());
+        // The two need not be of the same messages, and so are not added up.
         let lags = lags.map(|lag| Lag::between(lag, figure, step));
         lags.max_by(|a, b| a.share_of(a.latency_ns).total_cmp(&b.share_of(b.latency_ns)))
     }

@@ -35,6 +35,7 @@ pub(super) fn full(step: &Step) -> Option<Cause> {
     let all_percent = 100.0 * f64::from(machine.cores?);
     let server_part =
         step.server.as_ref().and_then(|server| server.cpu_percent_mean).map(|cpu| 100.0 * cpu / all_percent);
+    // A server that hardly works is not what fills the machine.
     let shared = machine.same_host? && server_part.is_none_or(|part| part >= SERVER_PART_PERCENT_MIN);
     let others = others_percent(step).map(Percent);
     let programs = programs(machine).filter(|_| others.is_some());

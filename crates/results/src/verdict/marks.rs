@@ -37,6 +37,7 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
         is_of_few.then(|| Caveat::Samples {
             quantile: Quantile(quantile),
             samples: rtt.count(),
+            // Ten samples above the quantile.
             needed: (10.0 / (1.0 - quantile)).round() as u64,
         }),
         (rtt.clamped() > 0).then(|| Caveat::Clamped { samples: rtt.clamped() }),

@@ -100,6 +100,7 @@ impl Owners {
         let (own, serving) = (generator(step), server(step, account, spent));
         let way_ns = way_ns(step) * spent.messages as f64;
         let served_ns = spent.service_ns as f64 - handled_ns;
+        // The way is that of the TCP connect, which may have been a slow one: no part is more than the whole.
         let network_ns = way_ns.min(served_ns);
         let held_by = match needs_connections(step) {
             true => vec![(Owner::Connections, 1.0)],
@@ -153,6 +154,7 @@ impl Owners {
             .map(|owner| self.percent(owner))
             .iter()
             .sum();
+        // Lag may be more than it seems by the error of the account, but not where there is none at all.
         (1.0 - (lag + lag.min(ERROR_PERCENT)) / 100.0).max(0.0)
     }
 
@@ -197,6 +199,7 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
         step.rates.achieved_per_s.filter(|per_s| *per_s > 0.0).unwrap_or(answered_per_s).max(f64::EPSILON);
     // The way there and back, which is not the server's, is in every answer, and so in the shortest.
     let unhindered_ns = (step.figures.service.min_ns() as f64 - way_ns).clamp(0.0, mean_ns);
+    // The threads' time in a second, divided among the messages of that second.
     let of_each_ns = |threads: f64| threads * 1e9 / rate_per_s;
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
     let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);

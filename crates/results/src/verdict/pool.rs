@@ -15,6 +15,7 @@ pub(super) fn short_of_connections(step: &Step) -> Option<Cause> {
     }
     let (asked, achieved) = (step.rates.asked_per_s?, step.rates.achieved_per_s?);
     let (service, shortest_ns) = (&step.figures.service, step.figures.service.min_ns());
+    // Little's law again: how many were under way on average, since the pool was full.
     let slots = (achieved * service.mean_ns() / 1e9).round().max(1.0);
     let needed = (asked * shortest_ns as f64 / 1e9).ceil();
     (needed > slots).then_some(Cause::GeneratorPool {

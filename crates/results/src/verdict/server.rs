@@ -48,6 +48,7 @@ pub(super) fn gone(step: &Step) -> Option<Cause> {
             None => Cause::ServerEndedConnecting,
         });
     }
+    // More than half: a server that loses some goes on serving the others.
     if 2 * counts.disconnects > step.clients.max(step.connections()) {
         return Some(lost_clients(step));
     }
@@ -101,6 +102,7 @@ fn queued(step: &Step) -> Option<Cause> {
     let kept = step.kept_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
     let is_on_time = marks::fell_behind_ns(step).is_none() && lag::caveat(step).is_none();
+    // A generator that was late has some late answers to its own account.
     let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
     (late > late_max && kept < 99.0).then_some(Cause::ServerQueue { late: Percent(100.0 * late) })
 }
@@ -115,6 +117,7 @@ fn grew(step: &Step, previous: &Step) -> Option<Cause> {
     }
     let (now_ns, before_ns) = (now.quantile_ns(0.95) as f64, before.quantile_ns(0.95) as f64);
     let (latency, load) = (now_ns / before_ns.max(1.0), load_growth(step, previous)?);
+    // A step with less load than the one before says nothing of growth.
     (load > 1.0 && latency > GROWTH_MIN * load && now_ns - before_ns > GROWTH_NS_MIN)
         .then_some(Cause::ServerGrew { latency: Factor(latency), load: Factor(load) })
 }

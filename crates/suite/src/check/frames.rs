@@ -26,6 +26,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Checks a server that sends back whatever comes. It has so long for each answer, whatever else it says meanwhile.
 pub(super) fn check(url: &str, is_interrupted: &dyn Fn() -> bool) -> Result<(), String> {
     let mut socket = Socket::open(url, is_interrupted).map_err(|why| format!("handshake: {why}"))?;
+    // A prime period, so that pieces that change places or are repeated are seen.
     let large: Vec<u8> = (0..64 << 10).map(|k: u32| (k % 251) as u8).collect();
     let messages: [(&str, Opcode, &[u8]); 5] = [
         ("text", Opcode::Text, b"hello"),
@@ -120,6 +121,7 @@ impl<'a> Socket<'a> {
     fn close(&mut self) -> Result<(), String> {
         match self.ask(Opcode::Close, &NORMAL.to_be_bytes())? {
             Frame { opcode: Opcode::Close, payload } => match close::parse(&payload) {
+                // A server may answer a close with its own code or with none (RFC 6455 §5.5.1).
                 Ok(NORMAL | close::NO_CODE) => Ok(()),
                 Ok(code) => Err(format!("answered with code {code}")),
                 Err(reason) => Err(format!("{reason:?}")),
@@ -139,6 +141,7 @@ impl<'a> Socket<'a> {
         let mut out = Vec::new();
         let start = frame::open(&mut out, End::Client);
         out.extend_from_slice(payload);
+        // Masked, as all that a client sends (RFC 6455 §5.3).
         frame::seal(&mut out, start, opcode, false, Some(Key::new(fastrand::u32(..).to_ne_bytes())));
         self.write(&out)
     }
@@ -179,6 +182,7 @@ impl<'a> Socket<'a> {
         while !bytes.is_empty() {
             self.check_time()?;
             match self.stream.write(bytes) {
+                // A server that does not read takes a part, or nothing within a tick.
                 Ok(written) => bytes = &bytes[written..],
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error.to_string()),

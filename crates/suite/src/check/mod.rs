@@ -30,8 +30,10 @@ fn check_as_it_is(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure
     } else {
         in_the_clear(target, &server, tools).and_then(|()| sessions_of(target, &server, tools))
     };
+    // Before it is asked to stop: an end after that is in order.
     let death = server.poll_death();
     let end = server.stop();
+    // It explains whatever answer did not come.
     if let Some(death) = death {
         return Err(StageFailure::new(Stage::Check, death));
     }
@@ -56,6 +58,7 @@ fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(
     if target.can(Ability::Http) {
         visit::get(&root, None, ANSWER_MAX).map_err(|why| wrong("GET /", why))?;
     }
+    // The same server twice: what is measured at the socket has to be what was checked.
     if target.can(Ability::Unix) {
         visit::get(&root, Some(&place.socket), ANSWER_MAX)
             .map_err(|why| wrong("GET / at the unix socket", why))?;

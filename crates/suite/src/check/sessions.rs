@@ -74,6 +74,7 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
     let expected: Vec<Heard> = (0..CLIENTS)
         .map(|number| {
             let mut results = [0; CLIENTS];
+            // Some dialects have no result apart from the copy.
             results[number] = u32::from(visitors[number].has_ack());
             Heard { copies: [1; CLIENTS], results }
         })
@@ -90,6 +91,7 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
         }
         if heard == expected {
             let since = *complete_since.get_or_insert_with(Instant::now);
+            // A second copy would come right behind the first: a moment is enough to see it.
             if since.elapsed() > QUIET {
                 return Ok(());
             }

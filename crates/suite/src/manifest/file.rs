@@ -191,6 +191,7 @@ pub(super) fn read(
             source.mistake(spanned.span(), format!("the variant {name} has no start"), help)
         })?;
         let mut flags = manifest.flags.clone();
+        // A variant's flag takes the place of the manifest's.
         flags.extend(variant.flags.clone());
         let version = variant.version.as_ref().unwrap_or(&manifest.version);
         let own = Own { name: format!("{base}-{name}"), start, version, flags };

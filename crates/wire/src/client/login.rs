@@ -33,6 +33,8 @@ impl Client {
             return Ok(());
         }
         on(Event::LoggedIn);
+        // The connection is gone with the last answer: the driver makes another, whose opening goes on from
+        // here.
         if went == LoginProgress::ThroughAndOut {
             return Ok(());
         }

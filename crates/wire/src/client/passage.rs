@@ -27,12 +27,14 @@ impl Client {
         let App::File(app) = &cfg.app else { return };
         let Some((visited, place)) = app.visited(kind) else { return };
         match (&mut self.state, &mut self.place, place) {
+            // A room of the protocol: its own words for it.
             (State::Open(Session { sender, protocol, .. }), place, Some(at)) => {
                 let (_, pending, kept) = split(&cfg.app, place);
                 let link_context =
                     LinkContext { pending, identities: &cfg.common.identities, kept, now_ns, sender, io };
                 protocol.pass(&cfg.parts, link_context, at, way, Mark::of(announced.as_ref()));
             }
+            // A room of the app: its messages are the script's.
             (State::Open(_) | State::Requesting(_), Some(place), None) => {
                 place.script.handle_passage(visited, way, announced);
                 self.speak(cfg, now_ns, io, on);

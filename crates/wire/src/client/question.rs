@@ -42,6 +42,8 @@ impl Question {
                 ResponseEvent::Head { status: 200, .. } | ResponseEvent::Data(_) => {}
                 ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 ResponseEvent::End if self.exchange.is_open() => return Ok(true),
+                // The server has closed behind its answer, as it may: the transport opens on a new
+                // connection.
                 ResponseEvent::End => io.open_stream(0),
             }
         }
@@ -50,6 +52,8 @@ impl Question {
 
     /// The server closed the connection: where the answer is there, the transport opens on another.
     pub(super) fn handle_eof(&mut self, io: &mut impl Io) -> Result<(), Failure> {
+        // An answer without a length ends here; elsewhere the question has been answered, and another
+        // connection is on its way.
         if self.exchange.handle_eof()? {
             io.open_stream(0);
         }

@@ -41,6 +41,7 @@ impl Client {
         let known = match state {
             State::Open(session) => session.protocol.resumption(),
             State::Requesting(protocol) => protocol.resumption(),
+            // Lost before it could resume: what it was given is still good for the next try.
             _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()),
         };
         match place.and_then(|place| place.script.heard()) {

@@ -32,7 +32,9 @@ impl SeriesOutcome {
     /// Takes off `input` what goes on with the series of this one, which was all of `frame`.
     #[inline]
     pub(super) fn take(self, frame: &[u8], spot: Spot, input: &mut &[u8]) -> Option<Event> {
+        // One echo and nothing else: with any other event, what follows may depend on it.
         let (Some((stamp, bytes)), 1) = (self.echo, self.events) else { return None };
+        // The payload ends the frame, so what is before it is the header.
         let header = frame.len().checked_sub(bytes as usize)?;
         let messages = spot.behind(header).take(frame, stamp, input);
         let series = Event::Series { role: Role::Echo, first: stamp.after(1), messages, bytes };

@@ -40,11 +40,13 @@ impl<'a> SessionContext<'a> {
     ) -> Option<(&'a MessageTemplate, u32, Option<Stamp>)> {
         let (Some(place), App::File(app)) = (&mut *self.place, &self.cfg.app) else { return None };
         let AppProgress { script, given, .. } = &mut **place;
+        // Before the next message is made, which may have the values in it.
         for (number, value) in script.take_kept() {
             given.get_or_insert_default().kept.values.set(number, &value);
         }
         let (frees, logs_in) = (!self.cfg.keeps_login, self.cfg.login.is_some());
         let message_template = app.poll(script, self.now_ns, &mut |event| {
+            // For a hundred thousand clients that were logged in, this is memory that the run has no use for.
             if frees && event == Event::Usable {
                 ClientValues::free(given, logs_in);
             }
@@ -156,6 +158,8 @@ impl Session {
         let series = cfg.series();
         loop {
             let Session { receiver, sender, protocol } = self;
+            // Known before the frame is read: a frame whose beginning came earlier cannot be compared with
+            // what is behind it.
             let (before, is_whole, mut meant) = (input, receiver.begins_plain(), SeriesOutcome::default());
             let handled = match receiver.next(&cfg.options().limits, sender, io, &mut input) {
                 Ok(None) => return Ok(()),
@@ -180,6 +184,7 @@ impl Session {
                 Err(failure) => Err(failure),
             };
             handled.inspect_err(|&failure| sender.fail(io, failure))?;
+            // Behind the first echo of a portion there often are more, which differ in their stamps alone.
             if let (Some(SeriesOf { spot, .. }), true, false) = (series, is_whole, input.is_empty()) {
                 let frame = &before[..before.len() - input.len()];
                 if let Some(series) = meant.take(frame, spot, &mut input) {

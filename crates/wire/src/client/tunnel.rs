@@ -136,6 +136,7 @@ impl Tunnel {
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
         self.flush(io);
         let (result, fits) = self.said.add(|said| act(&mut Inside { io, said }));
+        // For good: a client whose server does not read is given up for it.
         self.is_overfull |= !fits;
         self.flush(io);
         result
@@ -143,6 +144,7 @@ impl Tunnel {
 
     /// Sends what waits, as far as the server has room for it.
     fn flush(&mut self, io: &mut impl Io) {
+        // What the client inside says before is its upgrade, which goes out as a head instead.
         if self.state != State::Open {
             return;
         }
@@ -151,6 +153,7 @@ impl Tunnel {
             let room = self.connection.sending.left().min(self.sending.left());
             let bytes = room.min(self.connection.settings.payload_bytes_max).min(left.len());
             if bytes == 0 {
+                // No room, or nothing to send: the rest waits for the server's next frame.
                 return;
             }
             frame::put(io.out(STREAM), kind::DATA, 0, TUNNEL, &left[..bytes]);
@@ -197,6 +200,7 @@ impl Tunnel {
         if self.has_failed() {
             return Ok(());
         }
+        // A tunnel may idle for hours with nothing but pings: there they are no flood.
         if now_ns.saturating_sub(self.calm_since_ns) > CALM_NS {
             self.connection.welcome();
             self.calm_since_ns = now_ns;
@@ -230,6 +234,7 @@ impl Tunnel {
         inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
         match self.connection.handle_frame(frame, &cfg.options().limits, io.out(STREAM))? {
+            // Before, the tunnel has no window that could change.
             ConnectionEvent::Settings { more } if self.state != State::Greeting => {
                 self.sending.grow(more).map_err(bad)
             }
@@ -245,8 +250,11 @@ impl Tunnel {
                 self.act(io, |io| inside.handle_input(data, io))?;
                 if ends { self.handle_end(io, inside) } else { Ok(()) }
             }
+            // Both have said all they had to: nothing is lost by it.
             ConnectionEvent::Reset { stream: TUNNEL, .. } if self.state == State::Over => Ok(()),
             ConnectionEvent::Reset { stream: TUNNEL, .. }
+                // A reset with CANCEL is how a stream of a tunnel ends abruptly (RFC 8441 §5); behind both
+                // goodbyes it harms nobody.
                 if inside.is_closed() && self.state == State::Open =>
             {
                 self.handle_end(io, inside)
@@ -254,6 +262,7 @@ impl Tunnel {
             ConnectionEvent::Reset { stream: TUNNEL, code } if self.state != State::Greeting => {
                 Err(Failure::Reset(code))
             }
+            // A server that leaves in peace serves the streams it has looked at to their end (RFC 9113 §6.8).
             ConnectionEvent::GoAway { last, code } if last < TUNNEL || code != ErrorCode::NoError => {
                 Err(Failure::GoAway(code))
             }
@@ -282,6 +291,7 @@ impl Tunnel {
         self.sending = Sending::new(self.connection.settings.window);
         self.act(io, |io| inside.begin(io));
         let asked = std::mem::take(&mut self.said);
+        // Read back, so that what an upgrade consists of is known in one place.
         let (mut reader, mut text) = (HeadReader::default(), asked.left());
         // It is ours: the server's heads have bounds.
         let any =
@@ -313,6 +323,8 @@ impl Tunnel {
         };
         let mut agreed = Vec::new();
         let answer = head::judge_answer(decoder, block, limits, &mut |name, value| {
+            // There is no key in a CONNECT, and no answer to one (RFC 8441 §5): the client inside is told the
+            // one it waits for.
             if name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept" {
                 agreed.extend([name, b": ", value, b"\r\n"].concat());
             }
@@ -332,6 +344,7 @@ impl Tunnel {
 
     /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing else.
     fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
+        // First, so that a goodbye that is missing is a failure of the tunnel's as it is of a connection's.
         self.act(io, |io| inside.handle_eof(io))?;
         self.state = State::Over;
         frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
@@ -351,6 +364,7 @@ fn write_connect(cfg: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
         (":authority", &options.host),
         (":path", request.target),
     ];
+    // Names in upper case are malformed in HTTP/2 (RFC 9113 §8.2.1).
     let lower: Vec<(String, &[u8])> =
         request.fields.list.iter().map(|field| (field.name.to_ascii_lowercase(), field.value)).collect();
     let regular = lower.iter().map(|(name, value)| (name.as_str(), *value));

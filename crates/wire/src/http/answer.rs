@@ -49,6 +49,7 @@ impl AnswerHead {
     pub(crate) fn write_stream(&self, out: &mut Vec<u8>, status: u16, content_type: &str) {
         debug_assert!(self.minor >= 1 || !self.keep_alive);
         self.write(out, status, Some(content_type));
+        // A peer of HTTP/1.0 knows no transfer codings (RFC 9112 §6.1).
         if self.minor >= 1 {
             out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
@@ -78,6 +79,7 @@ impl AnswerHead {
     fn write(&self, out: &mut Vec<u8>, status: u16, content_type: Option<&str>) {
         let connection = match (self.keep_alive, self.minor) {
             (false, _) => CLOSE,
+            // HTTP/1.0 closes unless both say otherwise, HTTP/1.1 stays open unless one does (RFC 9112 §9.3).
             (true, 0) => "Connection: keep-alive\r\n",
             (true, _) => "",
         };
@@ -100,8 +102,11 @@ pub(crate) fn cors(request: &Request<'_>) -> String {
         Some(origin) => {
             format!("Access-Control-Allow-Origin: {origin}\r\nAccess-Control-Allow-Credentials: true\r\n")
         }
+        // The wildcard does not go with credentials (Fetch, "CORS protocol and credentials"), so it is for requests without an origin
+        // only.
         None => "Access-Control-Allow-Origin: *\r\n".to_owned(),
     };
+    // A cache must not hand one origin's answer to another.
     fields.push_str("Vary: Origin\r\n");
     if let Some(headers) = text("access-control-request-headers").filter(|headers| !headers.is_empty()) {
         fields.push_str(&format!("Access-Control-Allow-Headers: {headers}\r\n"));

@@ -112,9 +112,11 @@ impl Body {
                 State::Length(left) if self.seen + left > limits.body_bytes_max => {
                     return Err(Failure::BodyTooLarge);
                 }
+                // Saturating: a chunk may announce any number of 64 bits.
                 State::ChunkData(left) if self.seen.saturating_add(left) > limits.body_bytes_max => {
                     return Err(Failure::BodyTooLarge);
                 }
+                // Before the look at the input: a chunk whose data has just ended needs no byte for that.
                 State::ChunkData(0) => State::ChunkEnd(0),
                 _ if input.is_empty() => return Ok(None),
                 State::Length(left) => {
@@ -145,6 +147,7 @@ impl Body {
                 State::ChunkEnd(n) => {
                     let (&b, rest) = input.split_first().expect("not empty");
                     *input = rest;
+                    // One by one: a portion of the input may end between the two.
                     match (n, b) {
                         (0, b'\r') => State::ChunkEnd(1),
                         (1, b'\n') => State::ChunkSize,
@@ -177,6 +180,7 @@ impl Body {
         let end = memchr::memchr(b'\n', input).map(|at| at + 1);
         let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
         *input = rest;
+        // Checked before the line is whole, or an endless one would be kept.
         if self.line.len() + mine.len() > LINE_BYTES_MAX {
             return Err(bad(HttpReason::Chunk));
         }
@@ -184,6 +188,8 @@ impl Body {
         match end {
             None => Ok(None),
             Some(_) if self.line.ends_with(b"\r\n") => Ok(Some(())),
+            // A bare LF: some readers take it for a line's end and some do not, which is what smuggling lives
+            // on.
             Some(_) => Err(bad(HttpReason::LineEnd)),
         }
     }
@@ -192,6 +198,7 @@ impl Body {
 /// The size in a chunk's first line: hex digits and nothing but well-formed extensions after them.
 fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len() - 2];
+    // Apart from the parsing, because `from_str_radix` would also take a sign.
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let (size, extensions) = line.split_at(digits);
     // Blanks may stand before an extension, but not at the end of the line: readers differ on them.

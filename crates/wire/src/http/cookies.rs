@@ -44,9 +44,11 @@ impl Cookies {
         let mut parts = text.split(';').map(str::trim);
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return true };
         let (name, value) = (name.trim(), value.trim());
+        // It goes into a head of ours as it is, so that a bad one would break every request to come.
         if !fields::is_token(name.as_bytes()) || !fields::is_value(value.as_bytes()) {
             return true;
         }
+        // A newer one takes the place of one of its name (§5.3, step 11); path and domain are not told apart.
         let others: Vec<&str> = self.pairs().filter(|pair| name_of(pair) != name).collect();
         let mut kept = others.join(BETWEEN);
         if !parts.any(ends) {

@@ -83,6 +83,7 @@ impl Exchange {
 
     /// The connection stands.
     pub(crate) fn handle_open(&mut self, io: &mut impl Io) {
+        // What the last connection left half read is no part of what this one says.
         self.responses = Responses::default();
         self.state = State::Idle;
         if !self.waiting.is_empty() {
@@ -103,9 +104,13 @@ impl Exchange {
     ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.state {
             State::Busy => {}
+            // Nothing was asked, so nothing may be answered: it could only be taken for the next request's
+            // answer.
             State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
             _ => return Ok(None),
         }
+        // An answer may last as long as its session: what has a limit is each message in it, and the protocols
+        // keep that.
         let limits = Limits { body_bytes_max: u64::MAX, ..limits.clone() };
         let got = self.responses.next_with(&limits, false, input, |fields| cookies.handle_all(fields))?;
         match got {
@@ -122,6 +127,7 @@ impl Exchange {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;
         match self.responses.handle_eof()? {
+            // Between answers for the reader of answers, but not for us: one was owed.
             false if was_busy => Err(Failure::EofBeforeAnswer),
             ends => Ok(ends),
         }

@@ -42,6 +42,7 @@ pub struct Several;
 pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
     let is_separator = move |b: &u8| {
+        // An escaped quote is not looked for: none of the lists that are read here has a use for one.
         quoted ^= *b == b'"';
         *b == b',' && !quoted
     };
@@ -67,6 +68,7 @@ fn read_param(param: &[u8]) -> Option<Param<'_>> {
         return is_token(param).then_some((param, None));
     };
     let (name, value) = (trim_end(&param[..at]), trim(&param[at + 1..]));
+    // Quoted or not, the value has to be a token (RFC 6455 §9.1), in which nothing needs an escape.
     let value = match value {
         [b'"', inner @ .., b'"'] => inner,
         _ => value,
@@ -92,6 +94,7 @@ pub fn is_value(bytes: &[u8]) -> bool {
 /// A decimal number without sign; `Err` for anything else and for what does not fit.
 pub fn number(bytes: &[u8]) -> Result<u64, Failure> {
     let bad = Failure::BadHttp(HttpReason::ContentLength);
+    // Rust's parser takes a plus sign, and two readers would differ on the length (RFC 9110 §8.6).
     if bytes.is_empty() || !bytes.iter().all(u8::is_ascii_digit) {
         return Err(bad);
     }

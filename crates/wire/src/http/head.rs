@@ -63,6 +63,7 @@ impl HeadReader {
             self.skip_empty_lines(input);
         }
         let bytes = *input;
+        // Nothing beyond the limit is looked at, so that a long head is refused as soon as it is too long.
         let room = limits.head_bytes_max.saturating_sub(self.held.len());
         let end = self.scan(expect, limits, &bytes[..bytes.len().min(room)])?;
         if end.is_none() && bytes.len() >= room {
@@ -70,6 +71,7 @@ impl HeadReader {
         }
         let (mine, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
         *input = rest;
+        // Most heads come in one portion, and stay where they are.
         let whole = self.held.is_empty() && end.is_some();
         if !whole {
             self.held.extend_from_slice(mine);
@@ -90,6 +92,7 @@ impl HeadReader {
                 (State::Start, [b'\r', b'\n', rest @ ..]) | (State::StartCr, [b'\n', rest @ ..]) => {
                     (rest, State::Start)
                 }
+                // Half of an empty line, at the end of a portion.
                 (State::Start, [b'\r']) => (&[][..], State::StartCr),
                 _ => return,
             };

@@ -29,6 +29,7 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// The bytes that a value of a form stands for. What is no escape stands for itself.
 pub(crate) fn form_value(value: &[u8]) -> Vec<u8> {
+    // Before the escapes: a plus that was escaped is one.
     let spaced: Vec<u8> = value.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
     percent_decode(&spaced).collect()
 }

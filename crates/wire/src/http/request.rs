@@ -27,6 +27,8 @@ impl<'a> Request<'a> {
         let mut list = vec![httparse::EMPTY_HEADER; lines];
         let mut parsed = httparse::Request::new(&mut list);
         parsed.parse(head).map_err(|error| match parse_failure(error) {
+            // The parser takes whatever stands behind the second space for a version, and 505 is for real
+            // ones.
             Failure::BadHttp(HttpReason::Version) if !has_version(head) => {
                 Failure::BadHttp(HttpReason::StartLine)
             }
@@ -87,6 +89,7 @@ fn has_version(head: &[u8]) -> bool {
 /// Origin form as it is, absolute form without scheme and authority, and for CONNECT authority form (RFC 9112 §3.2); nothing
 /// else.
 fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
+    // The grammar has no other characters (RFC 3986 §2).
     if !uri.is_ascii() {
         return None;
     }
@@ -113,6 +116,7 @@ fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
 
 fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
     match fields.only("host") {
+        // HTTP/1.0 has no such field; in HTTP/1.1 exactly one is due (RFC 9112 §3.2).
         Ok(None) if minor == 0 => Ok(()),
         Ok(Some(host)) if is_host(host) => Ok(()),
         _ => Err(Failure::BadHttp(HttpReason::Host)),

@@ -23,6 +23,7 @@ impl<'a> Response<'a> {
         let mut list = vec![httparse::EMPTY_HEADER; lines];
         let mut parsed = httparse::Response::new(&mut list);
         parsed.parse(head).map_err(parse_failure)?;
+        // Others are invalid (RFC 9110 §15).
         let (Some(status @ 100..=599), Some(minor)) = (parsed.code, parsed.version) else {
             return Err(Failure::BadHttp(HttpReason::StartLine));
         };
@@ -35,6 +36,7 @@ impl<'a> Response<'a> {
     pub fn body(&self, to_head: bool) -> Result<Framing, Failure> {
         // Before the exceptions: a framing that breaks the rules is refused whatever it is of.
         let announced = Framing::announced(&self.fields, self.minor)?;
+        // Whatever length they announce is that of the body they do not have.
         if to_head || matches!(self.status, 100..=199 | 204 | 304) {
             return Ok(Framing::Length(0));
         }
@@ -94,6 +96,7 @@ struct Verdict {
 impl Verdict {
     fn of(response: &Response<'_>, to_head: bool) -> Result<Verdict, Failure> {
         let framing = response.body(to_head)?;
+        // With a body that lasts until the connection ends there is nothing left to keep.
         let keep_alive = framing != Framing::UntilEof && keep_alive(&response.fields, response.minor);
         Ok(Verdict { status: response.status, framing, keep_alive })
     }
@@ -144,6 +147,7 @@ impl Responses {
                     let verdict = Verdict::of(&response, to_head)?;
                     look(&response.fields)?;
                     if head.len() <= KNOWN_BYTES_MAX {
+                        // The memory of the head before is of use for this one.
                         let mut kept = self.known.take().map_or_else(Vec::new, |known| known.head);
                         kept.clear();
                         kept.extend_from_slice(head);
@@ -159,6 +163,8 @@ impl Responses {
     #[inline]
     fn recognise(&self, to_head: bool, input: &mut &[u8]) -> Option<Verdict> {
         let known =
+            // The same head has no body after a HEAD; and of one that is half in the beginning is no longer
+            // in the input.
             self.known.as_ref().filter(|known| known.to_head == to_head && !self.head.is_partial())?;
         // With its empty line: what begins like it is it.
         *input = input.strip_prefix(known.head.as_slice())?;

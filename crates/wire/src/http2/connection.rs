@@ -132,6 +132,8 @@ impl Connection {
 /// Appends our settings and the window of the connection: what a client says behind the preface, and a server first.
 pub(crate) fn greet(limits: &Limits, window: u32, streams_max: Option<u32>, out: &mut Vec<u8>) {
     let head_bytes_max = u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX);
+    // A server may not send `ENABLE_PUSH` as a client does (§6.5.2), and a client has no streams to limit
+    // without it.
     let own = match streams_max {
         Some(most) => (setting::MAX_CONCURRENT_STREAMS, most),
         None => (setting::ENABLE_PUSH, 0),
@@ -173,6 +175,7 @@ pub(crate) fn put_head(stream: u32, ends: bool, write: impl FnOnce(&mut Vec<u8>)
     if out.len() - start - frame::HEADER_BYTES <= PAYLOAD_BYTES_MAX {
         return;
     }
+    // Written once more, because its length was not known before: such heads are rare.
     let block = out.split_off(start + frame::HEADER_BYTES);
     out.truncate(start);
     let mut parts = block.chunks(PAYLOAD_BYTES_MAX).peekable();
@@ -207,6 +210,7 @@ impl Connection {
             kind::DATA => self.handle_data(frame, out),
             kind::HEADERS => self.handle_head(frame, limits),
             kind::CONTINUATION => self.handle_continuation(frame, limits),
+            // Deprecated (§5.3.2), but part of the protocol: it has to have its form, and means nothing.
             kind::PRIORITY => {
                 exactly::<5>(payload)?;
                 self.tolerate(ConnectionEvent::Nothing)
@@ -274,9 +278,11 @@ impl Connection {
         let (stream, ends) = (frame.stream, frame.has(flag::END_STREAM));
         let mut block = unpadded(frame, frame.payload)?;
         if frame.has(flag::PRIORITY) {
+            // The priority stands before the block: a stream to depend on, and a weight (§6.2).
             block = block.split_first_chunk::<5>().ok_or(bad(Http2Reason::FrameSize))?.1;
         }
         if block.len() > limits.head_bytes_max {
+            // As it is coded; what it decodes to has a bound of its own.
             return Err(Failure::HeadTooLarge);
         }
         if !frame.has(flag::END_HEADERS) {
@@ -331,6 +337,7 @@ impl Connection {
                     self.settings.table_bytes = self.settings.table_bytes.min(value);
                 }
                 setting::MAX_CONCURRENT_STREAMS => self.settings.streams_max = value,
+                // Zero is all that a server may say, and a client one as well.
                 setting::ENABLE_PUSH if value > u32::from(!self.is_client) => {
                     return Err(bad(Http2Reason::Setting));
                 }
@@ -338,21 +345,26 @@ impl Connection {
                     return Err(bad(Http2Reason::FlowControl));
                 }
                 setting::INITIAL_WINDOW_SIZE => self.settings.window = value,
+                // The bounds are the standard's (§6.5.2): the least that all take, and what three bytes can
+                // say.
                 setting::MAX_FRAME_SIZE if !(1 << 14..1 << 24).contains(&value) => {
                     return Err(bad(Http2Reason::Setting));
                 }
                 setting::MAX_FRAME_SIZE => self.settings.payload_bytes_max = value as usize,
                 setting::ENABLE_CONNECT_PROTOCOL if value > 1 => return Err(bad(Http2Reason::Setting)),
                 setting::ENABLE_CONNECT_PROTOCOL => self.settings.has_tunnels = value == 1,
+                // Settings of extensions are to be ignored (§6.5.2).
                 _ => {}
             }
         }
+        // Once all of them apply, in the order they came (§6.5.3).
         frame::put(out, kind::SETTINGS, flag::ACK, 0, b"");
         self.tolerate(ConnectionEvent::Settings { more: i64::from(self.settings.window) - i64::from(before) })
     }
 
     fn handle_room<'a>(&mut self, frame: Frame<'a>) -> Result<ConnectionEvent<'a>, Failure> {
         let more = i64::from(u32::from_be_bytes(exactly(frame.payload)?) & STREAM_MAX);
+        // An increment of nothing is an error, of its stream or of the connection (§6.9).
         if more == 0 {
             return Err(bad(Http2Reason::NoRoom));
         }
@@ -369,6 +381,7 @@ fn unpadded<'a>(frame: Frame<'a>, payload: &'a [u8]) -> Result<&'a [u8], Failure
         return Ok(payload);
     }
     let (&padding, rest) = payload.split_first().ok_or(bad(Http2Reason::FrameSize))?;
+    // More padding than there are bytes is an error (§6.1): it would reach into the next frame.
     let bytes = rest.len().checked_sub(usize::from(padding)).ok_or(bad(Http2Reason::Padding))?;
     Ok(&rest[..bytes])
 }

@@ -20,6 +20,7 @@ impl Sending {
 
     /// Bytes that may go out now.
     pub(crate) fn left(self) -> usize {
+        // In debt, nothing may go out until the peer has granted as much as it took away.
         usize::try_from(self.left).unwrap_or_default()
     }
 
@@ -32,6 +33,7 @@ impl Sending {
     /// The peer has room for so much more, or less.
     pub(crate) fn grow(&mut self, by: i64) -> Result<(), Http2Reason> {
         self.left += by;
+        // A sender that let it grow would send more than its peer can count (§6.9.1).
         if self.left > i64::from(WINDOW_MAX) { Err(Http2Reason::FlowControl) } else { Ok(()) }
     }
 }
@@ -51,6 +53,7 @@ impl Receiving {
     /// Takes bytes that have come in: by how much the peer's window is to grow again, once that is worth a frame.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<Option<u32>, Http2Reason> {
         let bytes = u32::try_from(bytes).map_err(|_| Http2Reason::FlowControl)?;
+        // The peer has sent more than it may (§6.9.1): it does not count as we do, and never will.
         self.left = self.left.checked_sub(bytes).ok_or(Http2Reason::FlowControl)?;
         // At half a window: the peer hears of more before it has to stop, and updates stay few.
         if self.left >= self.window / 2 {

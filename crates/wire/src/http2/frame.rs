@@ -61,6 +61,7 @@ impl FrameReader {
         }
         if self.held.is_empty() {
             let Some(bytes) = self.judge(input)?.filter(|&bytes| bytes <= input.len()) else {
+                // Bounded: a header whose frame would be too long has been refused by now.
                 self.held.extend_from_slice(std::mem::take(input));
                 return Ok(None);
             };
@@ -100,9 +101,12 @@ impl FrameReader {
     /// How many bytes the frame has that begins here; `None` when more are needed to know it.
     fn judge(&self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let Some(length) = length_of(bytes) else { return Ok(None) };
+        // An answer of HTTP/1.1 is told from a frame by this: its letters are no kind of frame that may come
+        // first.
         if !self.has_begun && (bytes[3] != kind::SETTINGS || bytes[4] & flag::ACK != 0) {
             return Err(Failure::NotHttp2);
         }
+        // The smallest limit that a peer may be held to (§4.2): we announce no larger one.
         if length > HEADER_BYTES + PAYLOAD_BYTES_MAX {
             return Err(Failure::BadHttp2(Http2Reason::FrameSize));
         }
@@ -140,6 +144,7 @@ pub(crate) fn put_with(
 ) {
     let start = out.len();
     let [s0, s1, s2, s3] = stream.to_be_bytes();
+    // The length is filled in behind the payload, which is thus written once and in its place.
     out.extend_from_slice(&[0, 0, 0, kind, flags, s0, s1, s2, s3]);
     write(out);
     let [_, l0, l1, l2] = ((out.len() - start - HEADER_BYTES) as u32).to_be_bytes();

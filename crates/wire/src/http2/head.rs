@@ -26,6 +26,7 @@ enum FieldKind {
 fn sort_of(name: &[u8], value: &[u8]) -> FieldKind {
     let is_pseudo = name.first() == Some(&b':');
     let letters = &name[usize::from(is_pseudo)..];
+    // Names are in lower case on the wire (§8.2.1): two spellings could pass a proxy as two fields.
     let is_name = fields::is_token(letters) && !letters.iter().any(u8::is_ascii_uppercase);
     let is_foreign = std::str::from_utf8(name).is_ok_and(|name| is_foreign(name, value));
     match (is_name && fields::is_value(value) && !is_foreign, is_pseudo) {
@@ -77,6 +78,7 @@ impl AnswerHeads {
             return Ok(Some(known.head));
         }
         let Some(head) = judge_answer(decoder, block, limits, &mut |_, _| {})? else { return Ok(None) };
+        // A block that adds to the table means something else once the table has it.
         if decoder.changes() == changes && block.len() <= KNOWN_BYTES_MAX {
             let mut kept = self.known.take().map_or_else(Vec::new, |known| known.block);
             kept.clear();
@@ -96,6 +98,7 @@ pub(crate) fn judge_answer(
 ) -> Result<Option<AnswerHead>, Failure> {
     let (mut status, mut length, mut is_bad, mut has_regular) = (None, None, false, false);
     decoder.decode(block, limits, &mut |name, value| match sort_of(name, value) {
+        // Once, and before the regular fields (§8.3).
         FieldKind::Pseudo if name == b":status" && status.is_none() && !has_regular => {
             status = fields::number(value).ok().filter(|n| value.len() == 3 && (100..600).contains(n));
             is_bad |= status.is_none();
@@ -105,6 +108,7 @@ pub(crate) fn judge_answer(
             on(name, value);
             if name == b"content-length" {
                 let number = fields::number(value).ok();
+                // Repeated alike it may be (RFC 9110 §8.6); two lengths are how requests are smuggled.
                 is_bad |= number.is_none() || length.is_some_and(|other| Some(other) != number);
                 length = number;
             }
@@ -145,6 +149,7 @@ impl RequestHead {
         block: &[u8],
         limits: &Limits,
     ) -> Result<bool, Failure> {
+        // Their memory serves one request after the other.
         let (text, fields) = (std::mem::take(&mut self.text), std::mem::take(&mut self.fields));
         *self = RequestHead { text, fields, ..RequestHead::default() };
         self.text.clear();
@@ -192,8 +197,10 @@ impl RequestHead {
             _ => return self.is_bad = true,
         };
         if let Some(place) = place {
+            // Each may be there once.
             self.is_bad |= place.replace(at).is_some();
         }
+        // Behind a regular field a pseudo-field is an error, trailers included (§8.3).
         self.is_bad |= name.starts_with(b":") && (had_regular || std::str::from_utf8(value).is_err());
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(value);

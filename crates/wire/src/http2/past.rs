@@ -32,6 +32,7 @@ impl PastStreams {
     /// Notes a reset by this side.
     pub(crate) fn add_reset(&mut self, stream: u32) {
         if self.reset.len() == KEPT_MAX {
+            // The newest of those dropped: resets need not come in the order of their streams.
             self.forgotten = self.reset.pop_front().map_or(0, |oldest| oldest.max(self.forgotten));
         }
         self.reset.push_back(stream);

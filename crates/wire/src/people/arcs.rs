@@ -23,6 +23,7 @@ impl Arcs {
             .iter()
             .map(|share| {
                 sum += share;
+                // From the sum and not from arc to arc, so that rounding does not add up.
                 ((sum / whole * 4_294_967_296.0) as u64).clamp(1, 1 << 32).wrapping_sub(1) as u32
             })
             .collect();
@@ -30,6 +31,7 @@ impl Arcs {
         if let Some(last) = lasts.last_mut() {
             *last = u32::MAX;
         }
+        // About as many parts as arcs: one look into the table, and hardly any comparisons behind it.
         let bits = shares.len().next_power_of_two().ilog2();
         let shift = u32::BITS - bits;
         let start = |part: u64| lasts.partition_point(|&last| u64::from(last) < part << shift) as u32;

@@ -92,6 +92,7 @@ impl Layout {
         match &self.division {
             Division::Even { people, rooms } if rooms.get() == 1 => number / people.get(),
             Division::Even { people, rooms } => {
+                // In 64 bits: the product of two numbers of 32 has so many.
                 (u64::from(number) * u64::from(rooms.get()) / u64::from(people.get())) as u32
             }
             Division::Zipf { .. } => self.arcs.at(number.wrapping_mul(GOLDEN)),
@@ -110,6 +111,7 @@ fn ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     let exponent = (x.to_bits() >> 52) as i64 - 1023;
     let mantissa = f64::from_bits(x.to_bits() & MANTISSA | 1.0f64.to_bits());
+    // ln(m) = 2·artanh(t), whose series converges faster than ln's own.
     let t = (mantissa - 1.0) / (mantissa + 1.0);
     let (mut term, mut sum) = (t, 0.0);
     // t is at most 1/3: what is left out is below 2⁻⁶⁰.
@@ -123,6 +125,7 @@ fn ln(x: f64) -> f64 {
 /// e to the power of a number from -500 to 0.
 fn exp(x: f64) -> f64 {
     let twos = (x / std::f64::consts::LN_2).floor();
+    // Below ln 2, where the series of e is short.
     let rest = x - twos * std::f64::consts::LN_2;
     let (mut term, mut sum) = (1.0, 0.0);
     for k in 1..24 {

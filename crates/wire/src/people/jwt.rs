@@ -110,6 +110,7 @@ impl fmt::Debug for Signer {
 impl Signer {
     /// Reads the key.
     pub(crate) fn new(jwt: &Jwt) -> Result<Signer, BadKey> {
+        // Encoded once: all tokens of a run have the same.
         let mut head = format!(r#"{{"alg":"{}","typ":"JWT""#, jwt.algorithm.name()).into_bytes();
         if let Some(key_id) = &jwt.key_id {
             head.extend_from_slice(br#","kid":""#);

@@ -80,6 +80,7 @@ impl People {
     /// look: [`secret::scrub`].)
     pub fn secrets_of(&self, client: u32) -> Vec<Secret> {
         let forms = |cell: &str| {
+            // A report that has been searched for one form may still show another.
             [Quoting::Plain, Quoting::JSON, Quoting::Percent].map(|quoting| Secret::from(quoting.of(cell)))
         };
         self.rows.row(client).flat_map(forms).collect()

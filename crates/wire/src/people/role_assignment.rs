@@ -58,6 +58,7 @@ impl RoleAssignment {
 
     /// Gives out roles that [can be meant](Self::is_sound); without any, everybody has the same.
     pub fn new(roles: &[RoleKind]) -> RoleAssignment {
+        // In their lowest terms, which make the shortest pattern: it is kept, and looked up for every client.
         let unit = roles.iter().fold(0, |unit, role| common_divisor(unit, role.share));
         let shares: Vec<i64> = roles.iter().map(|role| i64::from(role.share / unit)).collect();
         let whole: i64 = shares.iter().sum();
@@ -69,6 +70,7 @@ impl RoleAssignment {
             }
             // Of equals, `max_by_key` takes the last: the first role, backwards.
             let role = (0..owed.len()).rev().max_by_key(|&role| owed[role]).expect("there are roles");
+            // Whoever had the place goes back by all of them: the debts always sum up to nothing.
             owed[role] -= whole;
             role as u8
         };

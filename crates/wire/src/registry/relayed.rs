@@ -41,8 +41,11 @@ fn messages_in_frames<P: Protocol>(room: Room, mut bytes: &[u8]) -> Option<u32> 
         let (payload, rest) = bytes[at..].split_at_checked(usize::try_from(header.len).ok()?)?;
         bytes = rest;
         match header.opcode {
+            // Servers send broadcasts whole: a part would wait in a client for its rest, and anything else be
+            // an error to it.
             _ if !header.fin => return None,
             Opcode::Binary if attachments > 0 => attachments -= 1,
+            // A client takes what follows a packet for its attachments.
             _ if attachments > 0 => return None,
             Opcode::Text => {
                 simdutf8::basic::from_utf8(payload).ok()?;

@@ -143,6 +143,7 @@ pub(crate) fn plain_answer(
     if request.method == "CONNECT" {
         return methods("GET, HEAD, POST, OPTIONS");
     }
+    // Before the dialects: a form to log in by is at its path, whatever else would be.
     if cfg.gate.has_form_at(path) {
         return PlainAnswer::OfForm(Box::new(Form::asked(request, head(), io.random_u64())));
     }

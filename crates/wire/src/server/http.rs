@@ -126,12 +126,15 @@ impl Http {
             }
             if let Some(pending) = &mut self.pending {
                 if !pending.read_body(cfg, input)? {
+                    // A session whose body is half in may have to refuse others meanwhile, so that it is told
+                    // before the end.
                     let Some(beginning) = pending.announce() else { return Ok(None) };
                     self.asked = Some(PendingRequest::new(Box::new(beginning)));
                     on(ServerEvent::Asked);
                     continue;
                 }
                 let Pending { answer, connection, .. } = self.pending.take().expect("looked at just now");
+                // The field was chosen when the head was judged, which is no longer there.
                 let keep_alive = connection != request::CLOSE;
                 match answer {
                     PlainAnswer::Status(status) => {
@@ -166,6 +169,7 @@ impl Http {
             let request = Request::parse(head, lines)?;
             let is_admitted = cfg.gate.admits(&request, cfg.unix_s(now_ns));
             if request.wants_websocket() {
+                // Before the upgrade is judged: who is not let in learns nothing of what would be granted.
                 if !is_admitted {
                     return Err(Failure::Refused(401));
                 }
@@ -178,6 +182,7 @@ impl Http {
                 on(ServerEvent::Asked);
                 continue;
             }
+            // A client of HTTP/1.0 would take it for the answer (RFC 9110 §10.1.1).
             if request.fields.has_member("expect", "100-continue") && request.minor >= 1 {
                 io.out(0).extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             }
@@ -213,6 +218,7 @@ impl Pending {
                 (Piece::Data(data), PlainAnswer::OfSession(request)) => request.body.extend_from_slice(data),
                 (Piece::Data(data), PlainAnswer::Echo(_, body)) => body.extend_from_slice(data),
                 (Piece::Data(data), PlainAnswer::OfForm(form)) => form.push(data),
+                // Read and dropped: the answer does not depend on it, and the next request is behind it.
                 (Piece::Data(_), _) => {}
             }
         }
@@ -232,6 +238,7 @@ impl PendingRequest {
 
     /// Keeps what comes in before the answer is written: as much as one request may have.
     fn hold(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<(), Failure> {
+        // A client may pipeline, but not without end: a driver that stops reading in time never sees this.
         let room = cfg.limits.body_bytes_max.saturating_add(cfg.limits.head_bytes_max as u64);
         if (self.waiting.len() + input.len()) as u64 > room {
             return Err(Failure::BodyTooLarge);

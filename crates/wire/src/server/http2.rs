@@ -123,6 +123,8 @@ impl Http2 {
     }
 
     fn handle_preface(&mut self, input: &mut &[u8]) -> Result<(), Failure> {
+        // The reader of heads has taken the first part for a request of a method PRI, as is its purpose (RFC
+        // 9113 §3.4).
         let missing = &PREFACE[PREFACE_HEAD.len() + self.prefaced..];
         let (mine, rest) = input.split_at(missing.len().min(input.len()));
         if !missing.starts_with(mine) {
@@ -223,6 +225,7 @@ impl Http2 {
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let (decoder, limits) = (&mut self.connection.decoder, &cfg.limits);
+        // Streams only count upwards (§5.1.1), so this is no new request.
         if stream <= self.last {
             // A trailer ends its request (§8.1).
             let is_good = head::judge_trailer(decoder, block, limits)?;
@@ -240,10 +243,12 @@ impl Http2 {
             self.past.add_skipped(self.last + 1..=stream - 1);
         }
         self.last = stream;
+        // Decoded even where it is refused next: the table is shared by all that follows.
         if !self.head.read(decoder, block, limits)? {
             self.reset(stream, ErrorCode::ProtocolError, io);
             return Ok(());
         }
+        // With REFUSED_STREAM the client knows that nothing was done, and may ask again (§8.7).
         if self.asked.len() + self.replies.len() >= STREAMS_MAX as usize {
             self.reset(stream, ErrorCode::RefusedStream, io);
             return Ok(());
@@ -252,6 +257,8 @@ impl Http2 {
         let request = Request {
             method: self.head.method(),
             target: self.head.target(),
+            // What the rest of the server knows of a request is that of HTTP/1.1, the length of its body
+            // apart: frames tell that.
             minor: 1,
             fields: Fields { list },
             body: Framing::Length(0),
@@ -262,6 +269,7 @@ impl Http2 {
         };
         let answer = match answer {
             PlainAnswer::Status(status) => Answer::Bare(status, None),
+            // Whoever wants the body back asks over HTTP/1.1.
             PlainAnswer::Echo(..) => Answer::Bare(200, None),
             PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),

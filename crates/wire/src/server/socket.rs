@@ -38,6 +38,7 @@ impl Upgrade {
             Terms { origins: &cfg.origins, origin_refusal: facts.origin_refusal, deflate: cfg.deflate };
         let granted = upgrade::judge(request, terms, |offered| subprotocol(cfg, facts.compiled, offered))?;
         let dialect = ServerState::open(id, cfg, request, granted.subprotocol)?;
+        // Written now and sent later: the request it answers is gone by the time a session has had its say.
         let mut opening = Vec::new();
         granted.write(&mut opening);
         let level = cfg.deflate.map_or(0, |deflate| deflate.level);
@@ -90,11 +91,13 @@ impl Session {
                     let out = io.out(0);
                     let start = out.len();
                     let judged = message.append_to(out);
+                    // It has to be read to its end to be judged, and nothing of it stays.
                     out.truncate(start);
                     judged
                 }
                 Ok(Some(Incoming::Message(message))) => {
                     let out = io.out(0);
+                    // Into the output, behind room for a header: an echo is then sent without a copy.
                     let start = frame::open(out, End::Server);
                     let mut link = ServerLink { cfg, now_ns, sender, io };
                     match message.append_to(link.io.out(0)) {

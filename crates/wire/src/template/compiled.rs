@@ -76,6 +76,7 @@ impl From<&Template> for CompiledTemplate {
                 }
             };
             open.fixed.push((open.literal.len(), fixed));
+            // Room that is always written over: the whole literal is then one copy.
             open.literal.resize(open.literal.len() + fixed.bytes(), b'0');
         }
         segments.push(open);
@@ -106,6 +107,7 @@ impl CompiledTemplate {
     pub(crate) fn spot(&self) -> Option<(Spot, usize)> {
         let [Segment { literal, fixed, behind: None }] = &self.segments[..] else { return None };
         let mut ids = fixed.iter().filter(|(_, hole)| matches!(hole, Fixed::Id | Fixed::IdBytes));
+        // With a second id in it, two places would differ, and a series knows of one.
         match (ids.next(), ids.next()) {
             (Some(&(at, form)), None) => {
                 Some((Spot { at, is_text: matches!(form, Fixed::Id) }, literal.len()))
@@ -136,6 +138,7 @@ impl CompiledTemplate {
                     Fixed::Id => stamp.write_text(at_start(&mut room[at..])),
                     Fixed::IdBytes => stamp.write_binary(at_start(&mut room[at..])),
                     Fixed::UnixNs => {
+                        // Formatting with `{}` would cost more than the rest of the message.
                         let mut digits = itoa::Buffer::new();
                         *at_start(&mut room[at..]) = *digits
                             .format(unix_ns)

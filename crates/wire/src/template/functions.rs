@@ -245,6 +245,7 @@ impl<T> Function<T> {
             Function::Uuid => out.extend(uuid::of_bits([draw(seed, 1), draw(seed, 2)])),
             Function::Random { from, to } => {
                 let span = u128::from(to - from) + 1;
+                // A multiple of the span and no remainder: no value is likelier than another by over 2⁻⁶⁴.
                 let above = (u128::from(draw(seed, 3)) * span) >> u64::BITS;
                 extend_decimal(out, from + above as u64);
             }

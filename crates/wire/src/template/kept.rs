@@ -57,6 +57,7 @@ impl Values {
         let mut all = self.0.take().map(String::from).unwrap_or_default();
         let mut start = 0;
         for _ in 0..number {
+            // Values may be set in any order: those before that are not there yet are empty lines.
             start += all[start..].find(END).unwrap_or_else(|| {
                 all.push(END);
                 all.len() - 1 - start

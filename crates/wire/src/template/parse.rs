@@ -103,6 +103,7 @@ impl Template {
             let decoded = percent_decode_str(name).decode_utf8_lossy();
             plain.push_str(before);
             plain.push_str(&match own(&decoded, names) {
+                // Back as it came: decoded braces would be another path.
                 Read::Text => format!("%7B{name}%7D"),
                 Read::Meaning(_) | Read::Bytes(_) | Read::Unknown | Read::UnknownWithin(_) => {
                     format!("{{{decoded}}}")
@@ -219,6 +220,7 @@ fn call_at(text: &str) -> Option<&str> {
     }
     let mut depth = 0;
     let end = text.bytes().position(|byte| {
+        // The text a function is given may have placeholders of its own.
         depth += i32::from(byte == b'{') - i32::from(byte == b'}');
         depth < 0
     })?;

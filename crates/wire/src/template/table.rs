@@ -74,6 +74,7 @@ impl Table {
     /// Those rows alone that the clients of these workers take, of so many in all, if the run has so many clients at the
     /// most. Where several clients share a row these are all.
     pub fn share(&self, workers: Range<u16>, of: u16, clients_max: u32) -> Table {
+        // With fewer rows than clients, a row has takers at several workers.
         if clients_max as usize > self.rows() || self.of != Takers::All {
             return self.clone();
         }

@@ -11,6 +11,7 @@ const NUMBER_AT: usize = BYTES - 8;
 
 /// These bits, with version and variant in their places.
 pub(super) fn of_bits([high, low]: [u64; 2]) -> [u8; BYTES] {
+    // Version 4, and the variant of RFC 9562 (§4.1): some servers refuse any other.
     let high = high & !0xf000 | 0x4000;
     let low = low & !(0b11 << 62) | 0b10 << 62;
     let mut digits = Vec::with_capacity(BYTES);

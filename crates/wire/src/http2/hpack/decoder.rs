@@ -59,6 +59,8 @@ impl Decoder {
             }
             let (name, value) = self.field(first, &mut block)?;
             fields += 1;
+            // As the peer counts it against our setting (RFC 9113 §6.5.2): each field costs as an entry
+            // would.
             bytes += name.len() + value.len() + ENTRY_BYTES;
             if fields > limits.headers_max || bytes > limits.head_bytes_max {
                 return Err(Failure::HeadTooLarge);
@@ -71,6 +73,7 @@ impl Decoder {
     /// The next field of a block, which starts with this byte.
     fn field(&mut self, first: u8, block: &mut &[u8]) -> Result<(&[u8], &[u8]), BadBlock> {
         if first >= 0x80 {
+            // An index of 0 is none, and the table says so (§6.1).
             return self.table.get(integer::read(7, block)?);
         }
         // Literal (§6.2): what goes into the table leaves six bits for the index of the name, what does not leaves four.
@@ -78,6 +81,7 @@ impl Decoder {
         self.text.clear();
         match integer::read(if is_added { 6 } else { 4 }, block)? {
             0 => read_text(block, &mut self.text)?,
+            // Copied, because the entry with the name may be dropped for this very field.
             index => self.text.extend_from_slice(self.table.get(index)?.0),
         }
         let name_bytes = self.text.len();

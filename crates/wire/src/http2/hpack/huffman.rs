@@ -118,6 +118,7 @@ pub(super) fn decode(mut bytes: &[u8], text: &mut Vec<u8>) -> Result<(), BadBloc
         if symbol == END {
             return Err(BadBlock);
         }
+        // Symbols but the end are bytes.
         text.push(symbol as u8);
         bits <<= length;
         count -= length;

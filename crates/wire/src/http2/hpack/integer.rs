@@ -12,6 +12,7 @@ pub(super) fn read(bits: u32, input: &mut &[u8]) -> Result<u32, BadBlock> {
     let most = (1_u32 << bits) - 1;
     let (&first, rest) = input.split_first().ok_or(BadBlock)?;
     *input = rest;
+    // In 64 bits, which five bytes cannot overflow.
     let mut number = u64::from(u32::from(first) & most);
     if number < u64::from(most) {
         return Ok(number as u32);
@@ -36,6 +37,7 @@ pub(super) fn write(pattern: u8, bits: u32, number: u32, out: &mut Vec<u8>) {
         return out.push(pattern | number as u8);
     }
     out.push(pattern | most as u8);
+    // What the first byte says is taken off, and the rest goes out seven bits at a time, lowest first.
     let mut left = number - most;
     while left >= 0x80 {
         out.push(left as u8 | 0x80);

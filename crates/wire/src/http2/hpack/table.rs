@@ -123,6 +123,7 @@ impl Table {
         if let Some((name, value)) = STATIC.get(at) {
             return Ok((name.as_bytes(), value.as_bytes()));
         }
+        // Newest first, so that an index is a place: whatever comes in shifts all others by one (§2.3.3).
         let entry = self.entries.get(at - STATIC.len()).ok_or(BadBlock)?;
         Ok(entry.text.split_at(entry.name_bytes))
     }
@@ -156,6 +157,7 @@ impl Table {
         let mut dropped = None;
         while self.bytes > bytes {
             dropped = self.entries.pop_back();
+            // An empty table has no bytes: this ends the loop if the two should ever differ.
             self.bytes -= dropped.as_ref().map_or(self.bytes, Entry::bytes);
         }
         dropped

@@ -103,6 +103,7 @@ impl Requests {
         let most = link.parts.http.pipelining as usize;
         let may = self.connection == Connection::Open && self.under_way < most;
         let Asking { stamp, client, kind } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
+        // Sent now, but due when it was: the wait for its turn is part of its latency.
         *stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
         let (stamp, identities) = (*stamp, &link.common.identities);
         let mark = Mark { stamp: &stamp, unix_ns: identities.unix_ns(stamp.sent_ns()) };
@@ -113,6 +114,7 @@ impl Requests {
         let bytes = (out.len() - before) as u32;
         self.under_way += 1;
         let is_first = self.under_way > self.sent;
+        // A request that is sent again is no new one for whoever counts them.
         self.sent = self.sent.max(self.under_way);
         Some(Written { stamp, is_first, bytes })
     }
@@ -150,6 +152,8 @@ impl Requests {
             ResponseEvent::Head { status, keep_alive } => {
                 self.answer.handle_status(http, status);
                 if !(keep_alive && http.keep_alive) {
+                    // Either side may end it: the server by its head, the user by asking for a connection
+                    // each.
                     self.connection = Connection::Last;
                 }
             }
@@ -249,6 +253,7 @@ impl HttpClientProtocol for Requests {
                 self.handle_end(&link.parts.http, on);
                 self.handle_gone(link);
             }
+            // A connection that never gave an answer: the next would hardly do better, and so on forever.
             Ok(false) if self.under_way > 0 && !self.has_answered => return Err(Failure::EofBeforeAnswer),
             Ok(false) => self.handle_cut_off(link),
             Err(failure) => return self.handle_broken(link, failure, on),
@@ -277,6 +282,7 @@ impl HttpClientProtocol for Requests {
     ) -> Sending {
         let before = self.waiting.len();
         let is_busy = before >= link.parts.http.pipelining as usize;
+        // Beyond it the request is lost: the caller learns from its answer that the client is busy.
         if before < REQUESTS_MAX {
             let (stamp, client) = (*filling.mark.stamp, filling.context.client);
             self.waiting.push_back(Asking { stamp, client, kind: message_template.number });

@@ -39,13 +39,16 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
         literal(":method", &http.method, Indexing::Entry),
         literal(":scheme", if http.is_secure { "https" } else { "http" }, Indexing::Entry),
         literal(":authority", &options.host, Indexing::Entry),
+        // It may have the client in it: as an entry, it would push out those that all requests share.
         Field { name: ":path".to_owned(), value: path.then(&query), worth: Indexing::Nothing },
     ];
     for (name, value) in options.fields()? {
+        // As HTTP/2 has them (RFC 9113 §8.2.1), however the user writes them.
         let name = name.to_ascii_lowercase();
         if head::is_foreign(&name, &value.sample()) {
             return Err(BadOption::Header);
         }
+        // Never in a table, not even in a proxy's (RFC 7541 §7.1.3).
         let worth = if secret::is_secret(&name) { Indexing::Secret } else { Indexing::Entry };
         all.push(Field { name, value, worth });
     }

@@ -126,6 +126,7 @@ impl Requests {
             return None;
         }
         let Asking { stamp, was_sent } = self.waiting.pop_front()?;
+        // Sent now, but due when it was: the wait for a stream is part of its latency.
         let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
         let asking = Asking { stamp, was_sent: true };
         let stream = self.streams.open(asking, self.connection.settings.window).id;
@@ -133,6 +134,7 @@ impl Requests {
         let out = link.io.out(STREAM);
         let before = out.len();
         let tabling = self.tabling;
+        // The first request fills the server's table, and all others refer to it.
         self.tabling = tabling.next();
         let write = |out: &mut Vec<u8>| parts.blocks.write(tabling, &filling, out);
         connection::put_head(stream, parts.body.is_empty(), write, out);
@@ -241,6 +243,7 @@ impl Requests {
         if self.state == State::Greeting {
             self.state = State::Open;
             self.tabling = first;
+        // A smaller table has lost its entries: none may be referred to any more.
         } else if first == TableMode::Avoids {
             self.tabling = first;
         }
@@ -295,6 +298,7 @@ impl Requests {
         stream.answer.add_wire_bytes(taken + frame::HEADER_BYTES);
         let more = stream.receiving.take(taken).map_err(bad)?;
         let part = stream.handle_data(&link.parts.http, data, ends);
+        // Nothing more comes in on a stream that has ended, so it needs no room.
         if let (Some(more), false) = (more, ends) {
             connection::put_room(id, more, link.io.out(STREAM));
         }
@@ -312,6 +316,7 @@ impl Requests {
     ) {
         let code = match part {
             Ok(Part::More) => return,
+            // For the rest of a request's body, if there is one.
             Ok(Part::Whole) => ErrorCode::Cancel,
             Err(reason) => reason.code(),
         };
@@ -344,6 +349,7 @@ impl Requests {
             self.past.add_reset(stream.id);
             self.waiting.push_front(stream.asking);
         }
+        // A server that leaves before it served anything would do so again and again.
         let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
         if code != ErrorCode::NoError || serves_none {
             return Err(Failure::GoAway(code));
@@ -444,6 +450,7 @@ impl HttpClientProtocol for Requests {
         _on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let owes = self.state == State::Greeting || !self.streams.is_empty();
+        // A connection that never gave an answer: the next would hardly do better.
         if owes && !self.has_answered {
             return Err(Failure::EofBeforeAnswer);
         }

@@ -110,6 +110,7 @@ impl Stream {
             return Ok(Part::More);
         }
         let Some(AnswerHead { status, length }) = self.head else { return Err(Http2Reason::Frame) };
+        // These may announce the length of a body that is not there (RFC 9113 §8.1.1).
         let has_none = http.method == "HEAD" || matches!(status, 204 | 304);
         let expected = if has_none { Some(0) } else { length };
         match expected.is_none_or(|bytes| bytes == self.data_bytes) {
@@ -171,6 +172,7 @@ impl Streams {
     /// The index of a stream. Most answers are those of the oldest requests.
     pub(super) fn find(&self, id: u32) -> Option<usize> {
         match self.all.front() {
+            // Before the search, because most servers answer in order.
             Some(first) if first.id == id => Some(0),
             _ => self.all.binary_search_by_key(&id, |stream| stream.id).ok(),
         }

@@ -63,6 +63,7 @@ impl ClientProtocol for Client {
 
     fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Parts, I>, on: &mut impl ProtocolHandler) {
         self.next_heartbeat_ns = link.now_ns + HEARTBEAT_INTERVAL_NS;
+        // All at once, without waiting for the answers: their numbers tell them apart.
         for topic in &link.parts.topics {
             // Each has the number of its join, whenever that is.
             self.number += 1;
@@ -88,6 +89,8 @@ impl ClientProtocol for Client {
             Direction::In => link.say_marked(&topic.join, announced),
             Direction::Out => {
                 if let Topics::Joined { leaving } = &mut self.topics {
+                    // Phoenix says `phx_close` for each leave: without the count, it would pass for a channel
+                    // that the server closed.
                     *leaving = leaving.saturating_add(1);
                 }
                 link.say(&topic.leave);
@@ -115,6 +118,7 @@ impl ClientProtocol for Client {
                 }
                 return Ok(());
             }
+            // A stamp that announces somebody is in the join itself, and comes back in its answer.
             Found::At { stamp, .. } if stamp.announced().is_some() && is_reply(text) => {
                 // Who joins may be told what they have joined with.
                 if let Some(carried) = self.handle_control(link, text, bytes) {
@@ -123,6 +127,7 @@ impl ClientProtocol for Client {
                 return Ok(());
             }
             _ if link.parts.is_pushed(text) => MessageHint::Pushed,
+            // Behind the usual: a whole parse for every message would cost more than the rest of it.
             _ => match self.says_of_unusual(&mut link.pending, text) {
                 Some(says) => says,
                 None => {
@@ -167,6 +172,7 @@ impl ClientProtocol for Client {
     }
 
     fn handle_timeout<I: Io>(&mut self, link: &mut Link<'_, Parts, I>) -> Result<(), Failure> {
+        // As phoenix.js does: a heartbeat that is still unanswered when the next is due ends the connection.
         if std::mem::replace(&mut self.awaits_heartbeat, true) {
             return Err(Failure::HeartbeatTimeout);
         }
@@ -220,6 +226,7 @@ impl Client {
         text: &[u8],
     ) -> Option<MessageHint<'static>> {
         static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""phx_reply""#));
+        // The usual ending says that it was taken: only others are worth a parse.
         if !text.ends_with(ACCEPTED) && is_refusal(text) {
             return None;
         }
@@ -349,6 +356,7 @@ impl<'a> Control<'a> {
 
     /// The topic whose join has this number.
     fn joined_topic(&self, parts: &Parts) -> Option<usize> {
+        // Joins are numbered from 1 in the order of the topics, so that the number is the place.
         let number: usize = std::str::from_utf8(self.number).ok()?.parse().ok()?;
         number.checked_sub(1).filter(|&topic| topic < parts.topics.len())
     }

@@ -94,6 +94,8 @@ pub(super) fn complete(options: &mut Options) -> Result<(), BadOption> {
         (Some(there), Some(asked)) if there != asked => {
             return Err(BadOption::of(&VERSION, "the version that the URL has"));
         }
+        // A path that names a version is a user's own, copied from an app most likely: it goes before the
+        // default.
         (there, asked) => there.or(asked).unwrap_or(VSN).to_owned(),
     };
     let version = Version::of(&vsn).ok_or(BadOption::of(&VERSION, "1.0.0 or 2.0.0"))?;
@@ -136,6 +138,7 @@ impl Parts {
             (Version::V2, [topic]) => {
                 Template::literal("[null,null,").then(&topic.quoted).text(",").start().to_vec()
             }
+            // Of several topics, none is the usual one.
             (Version::V2, _) => b"[null,null,\"".to_vec(),
         };
         Ok(Parts {
@@ -163,6 +166,7 @@ impl Parts {
     #[inline]
     pub(super) fn is_pushed(&self, message: &[u8]) -> bool {
         message.starts_with(&self.pushed)
+            // In the first version replies begin like anything else.
             && (self.version == Version::V2 || !message.starts_with(br#"{"event":"phx_"#))
     }
 
@@ -181,6 +185,7 @@ impl Parts {
         let message_template =
             MessageTemplate { kind, is_numbered: kind.is_some(), ..MessageTemplate::default() };
         if app_message.is_binary {
+            // The head has lengths of a byte each, so that its most is known before the topic is.
             let max = self.message_bytes_max.saturating_sub(binary::HEAD_BYTES_MAX);
             if body.bytes_max(0) > max || event.len() > usize::from(u8::MAX) {
                 let max = u32::try_from(max).unwrap_or(u32::MAX);

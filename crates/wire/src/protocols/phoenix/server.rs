@@ -87,6 +87,7 @@ impl ServerProtocol for Server {
         start: usize,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
+        // Any message will do: Phoenix counts what it hears, and not heartbeats.
         self.deadline_ns = link.now_ns + self.timeout_ns;
         let bytes = link.take(start);
         let handled = match (text, self.version) {
@@ -116,6 +117,7 @@ impl ServerProtocol for Server {
     fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
         let topic = [b"room:", &said.room[..]].concat();
         let members = [br#""payload":"#, said.payload].concat();
+        // The two serializers share no frame.
         for version in [Version::V2, Version::V1] {
             let mut text = Vec::new();
             let payload = typed(&members, b"broadcast");
@@ -201,6 +203,7 @@ impl Connection {
                 });
                 let room = room_of(push.topic, Version::V2);
                 on(ServerEvent::Broadcast { room, frame: &out[start..] });
+                // It was written for the others; the sender has it from the room like everybody else.
                 out.truncate(start);
             }
             _ => {

@@ -44,6 +44,7 @@ impl ClientProtocol for Client {
         let unpacked = if message.text || !parts.is_packed {
             None
         } else {
+            // With this parser every binary message is a packet, as none has attachments of its own.
             Some(packed::unpack(payload).ok_or(Failure::BadMessage)?)
         };
         if message.text || unpacked.is_some() {
@@ -121,6 +122,7 @@ fn put(sender: &mut Sender, io: &mut impl Io, parts: &Parts, fill: impl FnOnce(&
     let mut text = Vec::new();
     fill(&mut text);
     match packed::pack(&text) {
+        // What is no packet of Socket.IO, such as a heartbeat, has no such form, and stays text.
         Some(map) => sender.message(io, false, |out| out.extend_from_slice(&map)),
         None => sender.message(io, true, |out| out.extend_from_slice(&text)),
     }

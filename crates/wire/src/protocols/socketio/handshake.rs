@@ -29,6 +29,7 @@ impl<'a> Handshake<'a> {
             b"sid" => sid = json::string(value),
             b"upgrades" => {
                 let is_array = json::array(value, |item| upgrades |= item == br#""websocket""#);
+                // Found in something that is no array after all, it counts for nothing.
                 upgrades &= is_array.is_some();
             }
             b"pingInterval" => interval = number(value),
@@ -39,6 +40,7 @@ impl<'a> Handshake<'a> {
         let time = |ms: Option<u64>| {
             ms.filter(|ms| (1..=MS_MAX).contains(ms)).map(|ms| ms as u32).ok_or(Failure::BadMessage)
         };
+        // What was read of an object that is broken further on does not count.
         let sid = walked.and(sid).filter(|sid| is_sid(sid)).ok_or(Failure::BadMessage)?;
         Ok(Handshake {
             sid,

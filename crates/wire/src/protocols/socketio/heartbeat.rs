@@ -39,6 +39,8 @@ pub(crate) struct Heartbeat {
 impl Heartbeat {
     /// The heartbeat of one end of a session that begins.
     pub(crate) fn new(version: Version, end: End, pace: Pace, now_ns: u64) -> Heartbeat {
+        // The server beats in version 4 and the client in version 3: so the two are equal in both cases, or
+        // in neither.
         let is_beating = (version == Version::V4) == (end == End::Server);
         let mut heartbeat = Heartbeat { pace, due_ns: 0, is_beating, is_waiting: false };
         heartbeat.rest(now_ns);
@@ -46,6 +48,8 @@ impl Heartbeat {
     }
 
     fn rest(&mut self, now_ns: u64) {
+        // The listener allows for the other's whole interval, and for as long as a pong may take.
+        // The side that beats is sent none: a ping is then from a peer of the other version.
         let listening_ms = if self.is_beating { 0 } else { self.pace.timeout_ms };
         let due_ms = u64::from(self.pace.interval_ms) + u64::from(listening_ms);
         self.is_waiting = false;

@@ -75,6 +75,7 @@ impl<'a> Packet<'a> {
             rest = rest.get(end + 1..).unwrap_or_default();
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // They are said again in the answer: a long one would be a way to have it sent back.
         if digits > ID_DIGITS_MAX {
             return Err(Failure::BadMessage);
         }
@@ -125,8 +126,10 @@ pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
     let first = walked.and(first).ok_or(Failure::BadMessage)?;
     let name = match first {
         [b'-' | b'0'..=b'9', ..] => first,
+        // As socket.io-parser does: who could send `disconnect` could have a handler of the server's run.
         _ => json::string(first).filter(|name| !is_reserved(&plain(name))).ok_or(Failure::BadMessage)?,
     };
+    // The item is a part of the payload, so that the distance of the two is its place.
     let end = first.as_ptr() as usize - payload.as_ptr() as usize + first.len();
     let blanks = payload[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     Ok((name, end + blanks))

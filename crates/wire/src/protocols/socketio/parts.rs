@@ -41,6 +41,7 @@ pub(crate) struct Namespace {
 
 impl Namespace {
     fn new(name: &str, auth: Template) -> Result<Namespace, BadOption> {
+        // The comma ends the name in a packet, and there is no way to escape one.
         if !name.starts_with('/') || name.bytes().any(|byte| byte == b',' || byte < b' ') {
             return Err(BadOption::of(&NAMESPACE, "a name that starts with / and has no comma"));
         }
@@ -149,6 +150,7 @@ impl Parts {
         let Resumption { session, offset, .. } = resumption;
         io::extend(out, &[br#"{"pid":""#, session, br#"","offset":""#, offset, b"\""]);
         let auth = auth.filled(filling);
+        // The members of the credential stand behind ours, in the same object.
         let members = auth.strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
         io::extend(out, &[if members.starts_with(b"}") { b"" } else { b"," }, members]);
     }

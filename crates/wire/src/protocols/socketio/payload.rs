@@ -57,6 +57,8 @@ pub(crate) fn portion(packets: &[u8], bytes_max: usize) -> usize {
     let (mut end, mut body) = (0, 0);
     for packet in waiting(packets) {
         body += packet.len() + AROUND_MAX;
+        // A packet that is too long goes alone, for the server to refuse: nothing would ever go out
+        // otherwise.
         if end > 0 && body > bytes_max {
             break;
         }
@@ -89,6 +91,7 @@ pub(crate) fn read(
     body: &[u8],
     mut each: impl FnMut(Unit<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    // Both versions are text, and attachments are in base64.
     let text = std::str::from_utf8(body).map_err(|_| Failure::BadMessage)?;
     match version {
         Version::V4 => body.split(|&byte| byte == SEPARATOR).try_for_each(|packet| each(unit(packet, b"b")?)),
@@ -126,6 +129,7 @@ fn take_packet<'a>(rest: &mut &'a str) -> Result<&'a str, Failure> {
         if left == 0 {
             break;
         }
+        // Half of a surrogate pair is no letter: no length ends within one.
         left = left.checked_sub(letter.len_utf16()).ok_or(Failure::BadMessage)?;
         end += letter.len_utf8();
     }

@@ -53,6 +53,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
     pub(super) fn join(&mut self, at: usize, room: u64) -> Move {
         if !std::mem::replace(&mut self.has_joined[at], true) {
             let left = std::mem::replace(&mut self.first[at], room);
+            // The room of the URL is where one is that has said nothing: the first join ends that.
             return Move { left: Some(left), joined: Some(room) };
         }
         let further = self.further.as_ref().map_or(0, |further| further.len());
@@ -73,6 +74,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         if let Some(place) = further.iter().position(|&other| other == (at, room)) {
             further.remove(place);
         } else if let Some(place) = further.iter().position(|&(of, _)| of == at) {
+            // The one it was in longest becomes the first: it is where what names no room is said.
             self.first[at] = further.remove(place).1;
         } else {
             (self.first[at], self.has_joined[at]) = (0, false);

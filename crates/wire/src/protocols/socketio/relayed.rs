@@ -23,6 +23,7 @@ pub(super) fn attachments(packet: &[u8]) -> Option<u32> {
 
 /// How many events packets are, each with a separator before it, as sessions over requests are given them.
 pub(super) fn packets(bytes: &[u8]) -> Option<u32> {
+    // They go into bodies of text as they are, and a single byte could spoil all of a session's packets.
     simdutf8::basic::from_utf8(bytes).ok()?;
     let (mut messages, mut missing) = (0, 0);
     for packet in bytes.strip_prefix(&[SEPARATOR])?.split(|&byte| byte == SEPARATOR) {

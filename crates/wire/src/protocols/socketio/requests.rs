@@ -239,6 +239,7 @@ impl Client {
             return Err(Failure::NoUpgrade);
         }
         self.sid = String::from_utf8(handshake.sid.to_vec()).map_err(|_| Failure::BadMessage)?;
+        // Version 3 does not tell.
         let most = handshake.payload_bytes_max.and_then(|bytes| usize::try_from(bytes).ok());
         self.payload_bytes_max = most.unwrap_or(usize::MAX);
         Ok(())
@@ -333,8 +334,10 @@ impl HttpClientProtocol for Client {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         match (stream, &self.takeover) {
+            // This is the WebSocket's connection by now, whose upgrade has no answer.
             (MAIN, Some(_)) => return Err(Failure::EofBeforeAnswer),
             (SENDING, _) => {
+                // Between two requests a server may close, and what is queued opens another connection.
                 self.sending.handle_eof()?;
                 self.flush(link);
             }
@@ -375,6 +378,7 @@ impl HttpClientProtocol for Client {
 
     /// Says goodbye if no request has to be waited for; otherwise the server notices that nobody polls.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
+        // A new connection for a goodbye would come when the client is as good as gone.
         if self.is_ready() && self.sending.is_open() && !self.sending.is_busy() {
             let mut goodbye = Vec::new();
             payload::push_text(&mut goodbye, &[b"1"]);

@@ -88,6 +88,7 @@ impl ServerProtocol for Server {
             out.truncate(start);
             return Err(Failure::MessageTooLarge);
         }
+        // The frame is turned round in the output, without a copy: the way of nearly every message.
         if let Stage::Live(side) = &self.stage
             && side.is_echo(text, &out[start + BODY..])
         {
@@ -125,6 +126,7 @@ impl ServerProtocol for Server {
                 Ok(())
             }
             Some(UpgradeReply::Session(side, packets)) => {
+                // What came in while the session was asked for is the session's, behind what waited in it.
                 let waiting = candidate.take_waiting();
                 self.take_over(link, side, &packets, on)?;
                 waiting.iter().try_for_each(|(text, message)| self.handle(link, *text, message, on))
@@ -150,6 +152,7 @@ impl ServerProtocol for Server {
                 let (now_ns, version) = (link.now_ns, side.version);
                 side.handle_timeout(now_ns, &mut Frames { link, version })
             }
+            // Polling goes on without it.
             Stage::Candidate(_) => Err(Failure::Silent),
             _ => Ok(()),
         };
@@ -210,6 +213,7 @@ impl Connection {
         let version = side.version;
         let mut frames = Frames { link, version };
         if !packets.is_empty() {
+            // In the queue packets have the form of version 4, whatever is spoken: a separator before each.
             payload::read(Version::V4, &packets[1..], |unit| {
                 match unit {
                     Unit::Text(text) => frames.text(&[text]),

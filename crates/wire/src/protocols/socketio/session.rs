@@ -253,6 +253,7 @@ impl Session {
     fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
         // Packets of a session that broke the rules are not owed to it, and engine.io drops them, too.
         (self.queued, self.own_bytes) = (Vec::new(), 0);
+        // The packet that closes: who polls has to hear of it, and an empty body would be no answer.
         payload::push_text(&mut self.queued, &[b"1"]);
         self.flush(link);
         self.phase = Phase::Over;
@@ -289,6 +290,7 @@ impl Session {
         if !matches!(self.phase, Phase::Entered { .. }) {
             return Answer::Whole;
         }
+        // From here on nobody but the WebSocket has it, not even for a moment.
         let Some(side) = self.side.take() else { return Answer::Whole };
         self.end_poll(link);
         self.phase = Phase::Taken;
@@ -337,6 +339,8 @@ impl ServerSession for Session {
             self.open(link, &request, on);
         }
         let is_plain = matches!(request.verb, Verb::Poll | Verb::Begin | Verb::Push { .. });
+        // One session has one version; and once a WebSocket has it, packets by two ways would lose their
+        // order.
         if request.version != self.version || (is_plain && self.phase == Phase::Taken) {
             request.complain(link.io.out(REQUEST), BAD_REQUEST);
             return Answer::Whole;

@@ -97,6 +97,8 @@ impl Side {
         on: &mut impl OnServerEvent,
     ) -> Result<Next, Failure> {
         let (&kind, data) = text.split_first().ok_or(Failure::BadMessage)?;
+        // Before anything that answers this packet: the greeting was due first, and is only waiting for its
+        // time.
         self.app.greet(out);
         match (kind, self.service) {
             (b'1', _) => return Ok(Next::Close),
@@ -116,6 +118,7 @@ impl Side {
                     self.connect_by_ns = None;
                 }
             }
+            // A noop.
             (b'6', _) => {}
             _ => return Err(Failure::BadMessage),
         }
@@ -160,6 +163,8 @@ impl Side {
         if self.greet_ns <= now_ns {
             self.app.greet(out);
         }
+        // Engine.IO alone would go on: a client that connects to no namespace would be kept for its
+        // heartbeats.
         let is_late = self.connect_by_ns.is_some_and(|by_ns| by_ns <= now_ns);
         match self.heartbeat.handle_timeout(now_ns).filter(|_| !is_late) {
             Some(true) => out.text(&[b"2"]),

@@ -49,6 +49,8 @@ impl Takeover {
     ) -> Result<(), Failure> {
         if let Takeover::Opening(opening) = self {
             let Some(mut socket) = opening.handle_input(common, cookies, &mut input)? else { return Ok(()) };
+            // A ping of this very text: it shows that the WebSocket carries messages both ways before
+            // anything depends on it.
             socket.sender.message(io, true, |out| out.extend_from_slice(b"2probe"));
             *self = Takeover::Probing(socket);
         }
@@ -63,6 +65,8 @@ impl Takeover {
                 Some(Incoming::Control) => {}
                 Some(Incoming::Closed { code }) => on(Event::Closed { code }),
                 Some(Incoming::Message(message)) => {
+                    // Until the client takes over, the server's packets go by polls: here it has one thing to
+                    // say.
                     if was_probed || !message.text || message.bytes()? != b"3probe" {
                         return Err(Failure::BadMessage);
                     }

@@ -98,6 +98,7 @@ impl Talk {
         say: &mut impl FnMut(Said<'_>),
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
+        // The way of nearly all packets: by their beginning and their id, without a parse.
         if self.phase == Phase::Usable
             && self.attachments == 0
             && let Some(name) = text.strip_prefix(&parts.usual[..]).and_then(name_in)
@@ -149,6 +150,7 @@ impl Talk {
             }
             (_, Phase::Opening) => return Err(Failure::BadMessage),
             (b'2', _) => {
+                // `held` is there from the handshake on, before which the arm above has refused everything.
                 self.held.as_mut().map_or(Ok(()), |held| held.heartbeat.handle_ping(now_ns))?;
                 say(Said::Packet(&[b"3", data].concat()));
             }
@@ -177,6 +179,7 @@ impl Talk {
         say: &mut impl FnMut(Said<'_>),
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
+        // The attachments of a packet follow it without another between them (socket.io-protocol).
         if self.attachments > 0 {
             return Err(Failure::BadMessage);
         }
@@ -252,6 +255,8 @@ impl Talk {
         let _ = json::object(payload, |key, value| {
             session = if key == b"pid" { json::string(value) } else { session };
         });
+        // It goes back as it came, between quotes: what would have to be unescaped is no token of
+        // socket.io's.
         let plain = |pid: &&[u8]| pid.len() <= TOKEN_BYTES_MAX && !pid.contains(&b'\\');
         self.resumption = session.filter(plain).map(|session| {
             let offset = self.resumption.take().map(|known| known.offset).unwrap_or_default();
@@ -295,6 +300,7 @@ impl Talk {
 #[inline]
 fn note_offset(resumption: &mut Resumption, event: &[u8]) {
     let Some(event) = event.strip_suffix(b"\"]") else { return };
+    // No further back than an offset can be long: a payload may be a string of a megabyte.
     let latest = &event[event.len().saturating_sub(TOKEN_BYTES_MAX + 2)..];
     let Some(at) = memchr::memrchr(b'"', latest) else { return };
     // The event's name is no argument.
@@ -381,6 +387,7 @@ fn acknowledgement(namespace: &[u8], id: &[u8]) -> Vec<u8> {
 /// The kind of message that was acknowledged, by the last bit of the id.
 fn acknowledged(id: &[u8]) -> Kind {
     match id.last() {
+        // The codes of the digits are as odd and even as the digits.
         Some(digit) if digit % 2 == 1 => Kind::Broadcast,
         _ => Kind::Echo,
     }

@@ -23,6 +23,7 @@ pub(crate) fn answer_array(
     on: &mut impl OnServerEvent,
 ) -> Result<(), Failure> {
     let mut strings = Strings::default();
+    // All of it before any: a session must not see half of a request that is then refused.
     while let Some(string) = strings.next(&out[array.clone()])? {
         frames::check(&out[array.clone()][string])?;
     }
@@ -66,6 +67,7 @@ pub(crate) fn is_echo(service: &Service, message: &[u8]) -> bool {
 /// The kind of a message.
 fn kind(service: &Service, string: &[u8]) -> Kind {
     const USUAL: &[u8] = br#"{\"type\":\"broadcast\","#;
+    // A search for the word is quicker than to unescape: only what has it may be a broadcast at all.
     if is_echo(service, string) {
         return Kind::Echo;
     }
@@ -81,6 +83,7 @@ fn kind(service: &Service, string: &[u8]) -> Kind {
 fn append_string(out: &mut Vec<u8>, string: Range<usize>) {
     out.push(b'"');
     if frames::has_mangled(&out[string.clone()]) {
+        // Copied, because it lies in the vector that grows; that is rare.
         let string = out[string].to_vec();
         frames::escape_mangled(out, &string);
     } else {
@@ -132,6 +135,7 @@ fn broadcast(
         out.extend_from_within(quoted);
         out.push(b']');
     });
+    // The same message for those with another encoding: not counted again.
     on(ServerEvent::Rebroadcast { room: service_room.room(true), frame: &out[framed..] });
 
     let mut plain = Vec::new();

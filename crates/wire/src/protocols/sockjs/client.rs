@@ -68,6 +68,7 @@ impl ClientProtocol for Client {
                     open: whole,
                 }));
             }
+            // A frame with one message, whose ends are known: no search for the string's end.
             Some(string) if self.phase == Phase::Open => on.handle(arrival(parts, string, bytes)),
             Some(_) => {}
             None => return handle_frame(&mut self.phase, frame, parts, link.io, on),
@@ -126,6 +127,7 @@ pub(crate) fn handle_frame(
 ) -> Result<(), Failure> {
     let (&kind, rest) = frame.split_first().ok_or(Failure::BadMessage)?;
     match (kind, *phase) {
+        // A heartbeat keeps proxies from closing the connection, and wants no answer.
         (b'h', _) | (_, Phase::Over) => {}
         (b'o', Phase::Waiting) => {
             *phase = Phase::Open;

@@ -38,6 +38,7 @@ impl Strings {
         }
         self.state = State::Within;
         self.expect(array, b'"')?;
+        // Whatever is escaped in it: all that has to be known is where it ends.
         let string = self.at..string_end(array, self.at).ok_or(Failure::BadMessage)?;
         self.at = string.end + 1;
         Ok(Some(string))
@@ -74,6 +75,7 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
         if bytes[at] == b'"' {
             return Some(at);
         }
+        // The character behind a backslash ends nothing, whatever it is.
         at += 2;
     }
 }
@@ -98,6 +100,7 @@ pub(crate) fn check(string: &[u8]) -> Result<(), Failure> {
 
 /// Whether a string holds characters that browsers mangle on some transport.
 pub(crate) fn has_mangled(string: &[u8]) -> bool {
+    // The first bytes of all of them in UTF-8: most texts have neither, and are searched once.
     memchr::memchr2_iter(0xe2, 0xef, string).any(|at| mangled(&string[at..]).is_some())
 }
 
@@ -133,6 +136,7 @@ fn mangled(bytes: &[u8]) -> Option<u32> {
 /// Appends text as it is written in a JSON string.
 pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
+    // For what has to be escaped in JSON, the marks of its strings above all.
     out.reserve(text.len() + text.len() / 8);
     let mut rest = text;
     while let Some(at) = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {

@@ -29,6 +29,7 @@ impl Lines {
             if is_too_long(&self.partial, line) {
                 return Err(Failure::MessageTooLarge);
             }
+            // Most lines come whole, and stay where they are.
             if self.partial.is_empty() {
                 on_line(trim_end(line))?;
                 continue;
@@ -76,6 +77,7 @@ pub(crate) fn frame_in<'a>(
 
 /// The string in a line that calls a function with one.
 fn called<'a>(line: &[u8], function: &[u8], scratch: &'a mut Vec<u8>) -> Result<Option<&'a [u8]>, Failure> {
+    // Servers put it before a script, so that the answer begins like no other format (CVE-2014-4671).
     let line = line.strip_prefix(b"/**/").unwrap_or(line);
     let Some(call) = line.strip_prefix(function) else { return Ok(None) };
     let start = memmem::find(call, b"\"").ok_or(Failure::BadMessage)? + 1;

@@ -33,6 +33,8 @@ impl Parts {
     /// for two.
     #[inline]
     pub(super) fn one_of_ours<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
+        // A second message of ours would need as many bytes again: no search for a comma between two is
+        // needed.
         let is_one = frame.len() < 2 * self.bytes_min
             && frame.len() > self.bytes_min
             && frame.starts_with(&self.usual)
@@ -59,6 +61,7 @@ impl Parts {
             let mark = start.iter().position(|&byte| byte == b'"').map_or(0, |at| at + 1);
             start[mark..].to_vec()
         };
+        // As far as all of them begin alike: any of them may come.
         let common = others.iter().map(inside).fold(inside(first), |common, other| {
             let same = common.iter().zip(&other).take_while(|(a, b)| a == b).count();
             common[..same].to_vec()

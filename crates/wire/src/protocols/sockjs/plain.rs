@@ -99,6 +99,7 @@ pub(crate) fn plain_answer(
 ) -> PlainAnswer<SessionHead<Request>> {
     let found = Service::at(request.path())
         .and_then(|(service, rest)| Place::at(rest).map(|place| (service, place)))
+        // A service without WebSockets has no such place, for whatever request.
         .filter(|(service, place)| service.websocket || *place != Place::WebSocket);
     let Some((service, place)) = found else { return PlainAnswer::Status(404) };
     if let Err(status) = upgrade::check_origin(&request.fields, &cfg.origins, 403) {
@@ -183,6 +184,7 @@ fn session_answer(
         _ => String::new(),
     };
     if let Verb::Receive(receiving) = verb {
+        // Without chunks, the end of the connection is the end of the stream.
         head.keep_alive &= head.minor >= 1 || !receiving.is_streaming();
     }
     let form = request.fields.all("content-type").any(|value| {
@@ -222,6 +224,7 @@ fn callback(target: &str) -> Result<String, &'static str> {
         return Err("\"callback\" parameter required");
     };
     let decoded = query::form_value(value.as_bytes());
+    // It becomes code in somebody's page: anything else could be a script of its own.
     let is_safe = |&b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     match String::from_utf8(decoded) {
         Ok(callback) if callback.as_bytes().iter().all(is_safe) => Ok(callback),

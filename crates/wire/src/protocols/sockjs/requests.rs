@@ -175,6 +175,7 @@ impl HttpClientProtocol for Client {
                 // session.
                 if self.session.is_empty() {
                     self.session = session_path(link.now_ns, link.io);
+                    // A balancer may have chosen a node at the login: the session has to be there.
                     self.cookies = link.kept.cookies.clone();
                     self.receive(link);
                 }
@@ -225,6 +226,7 @@ impl HttpClientProtocol for Client {
         message_template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
+        // The server has stopped to answer; what it never takes must not fill the memory.
         if self.queued.len() > QUEUED_BYTES_MAX {
             return Sending::Out;
         }

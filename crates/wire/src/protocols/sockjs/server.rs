@@ -72,6 +72,7 @@ impl ServerProtocol for Server {
         if self.framed {
             link.say(&[format!("c[{code},\"{reason}\"]").as_bytes()]);
         }
+        // Nothing is said behind a close.
         self.heartbeat_at_ns = u64::MAX;
         link.sender.close_because(link.io, code, reason);
     }
@@ -90,11 +91,13 @@ impl ServerProtocol for Server {
         }
         let out = link.io.out(0);
         let body = start + BODY;
+        // An empty message is none, and not broken either: the protocol document's tests send one.
         if out.len() == body {
             out.truncate(start);
             return Ok(());
         }
         let message = body..out.len();
+        // Behind the message, whose strings are then copied within one vector.
         let reply = frame::open(out, crate::ws::End::Server);
         out.extend_from_slice(b"a[");
         let replies = out.len();
@@ -115,6 +118,7 @@ impl ServerProtocol for Server {
         }
         out.push(b']');
         link.sender.seal(out, reply, true, None);
+        // The reply moves to where the message was, which nobody needs any more.
         out.drain(start..reply);
         Ok(())
     }

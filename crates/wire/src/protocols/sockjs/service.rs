@@ -63,6 +63,7 @@ impl ServiceRoom {
     pub(crate) fn room(self, framed: bool) -> Room {
         let service = Room::of(DialectId::Sockjs, 0, self.service.prefix.as_bytes());
         let Room { dialect, topic } = service.within(self.room);
+        // A bit of the topic, so that whoever relays frames knows their form without asking.
         Room { dialect, topic: if framed { topic | FRAMED } else { topic & !FRAMED } }
     }
 

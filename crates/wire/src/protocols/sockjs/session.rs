@@ -73,6 +73,7 @@ impl Session {
         let out = link.io.out(REQUEST);
         let mut receiver = Receiver::open(receiving, request.head, request.callback, out);
         if self.held.is_some() {
+            // The one that was first keeps the session (sockjs-protocol, "Another connection still open").
             return close(receiver, out, ANOTHER);
         }
         let bytes_max = self.terms.response_bytes_max;
@@ -149,6 +150,7 @@ impl Session {
             return;
         }
         if self.held.is_some() {
+            // Without the first comma.
             return self.write_held(link, [b"a[", &strings[1..], b"]"]);
         }
         self.queued.extend_from_slice(strings);
@@ -229,6 +231,8 @@ impl ServerSession for Session {
     fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) {
         self.held = None;
         self.leave(on);
+        // What was written to the connection may be lost, and nobody knows how much: the client has to begin
+        // anew.
         self.phase = Phase::Closed(INTERRUPTED);
         self.wait_for_request(link);
     }
