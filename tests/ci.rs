@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::throng::{Server, finish, run, start_measuring, throng};
 
-/// Those that show limits.
+/// Files that show limits.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/CI.md"];
 
 const RUN_MAX: Duration = Duration::from_secs(30);

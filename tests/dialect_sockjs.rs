@@ -11,7 +11,7 @@ use crate::support::{exact, skip};
 /// All of them, for servers.
 const TRANSPORTS: [&str; 7] =
     ["websocket", "raw-websocket", "xhr-streaming", "xhr-polling", "eventsource", "htmlfile", "jsonp"];
-/// Those that sockjs-client has outside of browsers.
+/// Transports that sockjs-client has outside of browsers.
 const TRANSPORTS_IN_NODE: [&str; 4] = ["websocket", "xhr-streaming", "xhr-polling", "eventsource"];
 
 #[test]

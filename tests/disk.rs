@@ -18,7 +18,7 @@ const CALLS: [&str; 7] = ["openat", "pwrite64", "write", "fsync", "fdatasync", "
 /// SQLite's suffixes of its file's name.
 const BESIDE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// Whether a run went to its end; on a busy machine an answer may be late for its limits.
+/// Returns whether a run went to its end; on a busy machine an answer may be late for its limits.
 fn is_done(outcome: &Outcome) -> bool {
     [Some(0), Some(3)].contains(&outcome.code)
 }

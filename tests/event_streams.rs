@@ -20,7 +20,7 @@ const WITHIN: Duration = Duration::from_secs(120);
 const SEED: u64 = 45;
 const STREAMS: usize = 400;
 const LINES_MAX: usize = 24;
-/// What streams are made of: fields, what may be mistaken for them, and line ends.
+/// Parts of streams: fields, what may be mistaken for them, and line ends.
 const FIELDS: [&[u8]; 18] = [
     b"data:",
     b"data: ",

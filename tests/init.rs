@@ -14,7 +14,7 @@ fn init(folder: &Path, words: &[&str]) -> Outcome {
     run(throng(["init"]).args(words).current_dir(folder), WITHIN)
 }
 
-/// Those for servers that throng's own is none of.
+/// Files for servers that throng's own is none of.
 const OTHERS: [&str; 12] = [
     "graphql-ws-legacy",
     "liveview",

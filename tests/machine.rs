@@ -287,7 +287,7 @@ fn stand_still(process: Pid) {
     kill_process(process, Signal::CONT).unwrap();
 }
 
-/// Whether an error is said to be the generator's own.
+/// Returns whether an error is said to be the generator's own.
 fn is_local(results: &Value, kind: &str) -> bool {
     results["steps"][0]["counts"]["errors"][kind]["local"] == true
 }

@@ -29,7 +29,7 @@ struct Gate {
     folder: TempDir,
 }
 
-/// Whom it has let in, and why others not.
+/// People that it has let in, and why not others.
 struct Users {
     users: Vec<Value>,
     refused: Vec<String>,
@@ -76,7 +76,7 @@ impl Gate {
         command
     }
 
-    /// Whom it has seen since the last time that it was asked.
+    /// Takes the people that it has seen since it was asked last.
     fn users(&self) -> Users {
         let (host, port) = (self.address.ip().to_string(), self.address.port());
         let answer = Source { host, port, path: "/users".into() }

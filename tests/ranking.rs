@@ -1,4 +1,4 @@
-//! Whether a shootout ranks what is so: servers whose speed, losses and end are known by arithmetic.
+//! Checks that a shootout ranks what is so: servers whose speed, losses and end are known by arithmetic.
 
 use std::fs;
 use std::time::Duration;

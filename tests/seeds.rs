@@ -98,7 +98,7 @@ fn lines(document: &str) -> Vec<&str> {
     document.split(BEFORE_LINE).skip(1).filter_map(|rest| rest.lines().next()).collect()
 }
 
-/// Those that say `text`, or whose heading does.
+/// Seeds that say `text`, or whose heading does.
 fn lines_about<'a>(document: &'a str, text: &str) -> impl Iterator<Item = &'a str> {
     let sections = document.split("\n## ");
     sections.flat_map(move |section| {

@@ -51,7 +51,7 @@ fn packages() -> Vec<Package> {
     lines.into_iter().map(package).collect()
 }
 
-/// Whether an SPDX expression is met by what is allowed: `OR` binds less than `AND`; parentheses group.
+/// Returns whether an SPDX expression is met by what is allowed: `OR` binds less than `AND`; parentheses group.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.trim().replace('/', " OR ");
     for (operator, all) in [(" OR ", false), (" AND ", true)] {

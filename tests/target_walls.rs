@@ -16,7 +16,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 /// Folders of which an installer sees nothing but its own.
 const HIDDEN: [&str; 8] = ["/home", "/root", "/mnt", "/media", "/tmp", "/var/tmp", "/run", "/dev"];
 
-/// Whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can do, throng can.
+/// Returns whether the kernel gives this user a PID namespace with a `/proc` of its own: what util-linux can do, throng can.
 fn hides_processes() -> bool {
     let mut command = Command::new("unshare");
     command.args(["--user", "--pid", "--fork", "--mount-proc", "true"]);

@@ -61,7 +61,7 @@ fn failing(script: &str) -> String {
     rows[0]["reason"].as_str().unwrap().to_owned()
 }
 
-/// Whether a process runs in the target's folder.
+/// Returns whether a process runs in the target's folder.
 fn is_running(folder: &Path) -> bool {
     let own = folder.join("sh-none").canonicalize().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();

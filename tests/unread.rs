@@ -37,7 +37,7 @@ fn short_steps(server: &Server, store: &Path) -> Command {
     command
 }
 
-/// Whether a run has come to its end, on whatever machine.
+/// Returns whether a run has come to its end, on whatever machine.
 fn is_measured(status: ExitStatus) -> bool {
     status.code().is_some_and(|code| [0, 3].contains(&code))
 }

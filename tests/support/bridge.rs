@@ -20,7 +20,7 @@ use super::peer::{Content, Down, Heard, Packet, Peer, Up, publish};
 /// NATS cuts off who publishes much more.
 const BYTES_MAX: usize = 1_000_000;
 
-/// Which way a packet goes.
+/// The way that a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// A packet from the coordinator.

@@ -210,7 +210,7 @@ fn next_message(reader: &mut impl BufRead) -> Option<(String, String, String)> {
     }
 }
 
-/// Whether an agent of that name answers.
+/// Returns whether an agent of that name answers.
 pub fn is_there(bus: &Bus, name: &str) -> bool {
     bus.list().lines().any(|line| line.starts_with(name))
 }

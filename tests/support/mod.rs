@@ -76,7 +76,7 @@ pub fn wait_until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Whether somebody accepts connections there.
+/// Returns whether somebody accepts connections there.
 pub fn is_listening(address: SocketAddr) -> bool {
     TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
 }

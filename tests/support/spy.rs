@@ -68,7 +68,7 @@ fn words_of(pid: Pid) -> Vec<u8> {
     words
 }
 
-/// Whether the marker is in the bytes.
+/// Returns whether the marker is in the bytes.
 pub fn contains(bytes: &[u8], marker: &str) -> bool {
     bytes.windows(marker.len()).any(|window| window == marker.as_bytes())
 }
@@ -130,7 +130,7 @@ impl Quoting {
         Quoting { address, heard }
     }
 
-    /// Whether a client has said this.
+    /// Returns whether a client has said this.
     pub fn has_heard(&self, text: &str) -> bool {
         contains(&self.heard.lock().unwrap(), text)
     }

@@ -3,11 +3,13 @@
 use super::{assert_none, read, rust_files};
 
 /// Words that open a clause in the place of the noun or the verb that a reader looks for.
-pub(super) const CLAUSES: [&str; 10] =
-    ["Of", "To", "From", "With", "What", "Who", "Whose", "Where", "That", "So"];
+pub(super) const CLAUSES: [&str; 14] = [
+    "Of", "To", "From", "With", "What", "Who", "Whom", "Whose", "Which", "Whether", "Where", "That", "Those",
+    "So",
+];
 
 /// Lines of comments beside the code, in percent of its lines: what has been reached, so that it does not fall.
-const WHY_PERCENT_MIN: f64 = 1.1;
+const WHY_PERCENT_MIN: f64 = 2.1;
 
 #[test]
 fn docs_begin_with_a_noun_or_a_verb() {
@@ -73,7 +75,8 @@ fn opens_clause(paragraph: &str) -> bool {
     paragraph.split([' ', ',']).next().is_some_and(|first| CLAUSES.contains(&first))
 }
 
-/// Whether a paragraph is the help of a flag, which has no full stop: the reader has the flag's name before it.
+/// Returns whether a paragraph is the help of a flag, which has no full stop: the reader has the flag's name
+/// before it.
 fn is_help(file: &str, paragraph: &str) -> bool {
     file.starts_with("crates/cli/") && !paragraph.ends_with('.')
 }

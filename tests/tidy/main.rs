@@ -350,7 +350,7 @@ fn code_lines(file: &str) -> Vec<(usize, String)> {
     (1..).zip(lines).collect()
 }
 
-/// Whether the line holds the words as such, and not as the end or the beginning of a longer name.
+/// Returns whether the line holds the words as such, and not as the end or the beginning of a longer name.
 fn mentions(line: &str, words: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(words).any(|(at, _)| {
@@ -360,7 +360,7 @@ fn mentions(line: &str, words: &str) -> bool {
     })
 }
 
-/// Whether an absolute path opens with this folder: its name in a relative path or a URL is something else.
+/// Returns whether an absolute path opens with this folder: its name in a relative path or a URL is something else.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     let may_precede = |c: char| c.is_whitespace() || "\"'`(=:,<[".contains(c);
     line.match_indices(folder).any(|(at, _)| line[..at].chars().next_back().is_none_or(may_precede))

@@ -1,4 +1,4 @@
-//! Which modules of a crate use which: by `use`, at the top of a file or within a function, and by paths written in place.
+//! The modules that each module of a crate uses: by `use`, at the top of a file or within a function, and by paths written in place.
 //!
 //! Rules. A path belongs to the module that has what it names, however many `use`s hand it on. Each folder is looked at by
 //! itself: its files, its folders, and the file of the folder itself (`[it]` below) are nodes, and what anything in one of

@@ -99,7 +99,7 @@ fn names() -> BTreeSet<&'static str> {
 /// Finds names in comparisons, in patterns and in what is asked whether it contains something.
 struct Compared {
     names: BTreeSet<&'static str>,
-    /// Those of them that count only beside one of the words.
+    /// Names that count only beside one of the words.
     ambiguous: &'static [&'static str],
     meant_by: &'static [&'static str],
     /// An enum of which nothing may be compared either.

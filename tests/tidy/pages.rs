@@ -150,7 +150,7 @@ fn pages() -> Vec<String> {
     pages.filter(|file| !file.starts_with("records/")).collect()
 }
 
-/// Whether it is a page of docs/ but no log, or stands beside README.md.
+/// Returns whether it is a page of docs/ but no log, or stands beside README.md.
 fn is_main(page: &str) -> bool {
     page.starts_with("docs/") && !page.starts_with(LOGS) || !page.contains('/')
 }

@@ -147,7 +147,7 @@ impl Test {
     }
 }
 
-/// Whether a test's name is short, and begins with no clause.
+/// Returns whether a test's name is short, and begins with no clause.
 fn is_subject_and_case(name: &str) -> bool {
     let words: Vec<&str> = name.split('_').collect();
     words.len() <= NAME_WORDS_MAX && !CLAUSES.iter().any(|clause| clause.eq_ignore_ascii_case(words[0]))
@@ -209,7 +209,7 @@ fn is_attribute(group: &Group) -> bool {
         && matches!(first, Some(TokenTree::Ident(name)) if name == "doc" || name == "allow")
 }
 
-/// Whether the text holds [`SENTENCE_WORDS`] words of letters in a row, with single spaces between them, each perhaps before
+/// Returns whether the text holds [`SENTENCE_WORDS`] words of letters in a row, with single spaces between them, each perhaps before
 /// a comma or a colon. A semicolon ends a row: it is as frequent in code.
 fn holds_sentence(text: &str) -> bool {
     let words = text.split(' ').map(|word| word.strip_suffix([',', ':']).unwrap_or(word));

@@ -20,7 +20,7 @@ pub(crate) fn log_in() -> String {
     format!("log in with {header}; {token}; or {login}")
 }
 
-/// Whether a server says that it does not know the client, or what the client may do.
+/// Returns whether a server says that it does not know the client, or what the client may do.
 pub(crate) fn is_refusal(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
     ["unauthorized", "unauthenticated", "forbidden", "not authorized"].iter().any(|word| said.contains(word))

@@ -1,4 +1,4 @@
-//! Which step comes next, and what ends a run before its course does.
+//! The next step of a run, and what ends a run before its course does.
 
 use crew::{Course, Shape};
 use load::StepOrder;

@@ -13,7 +13,7 @@ use crate::exit::{Failure, variant};
 use crate::results_file::ResultsFile;
 use crate::stderr;
 
-/// Which store to read.
+/// The store to read.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoreArg {
     /// The store [default: $XDG_DATA_HOME/throng/runs.db]
@@ -50,7 +50,7 @@ impl StoreArg {
     }
 }
 
-/// Whether a run's id can be the name of a file: what was imported may have any, which must not lead elsewhere.
+/// Returns whether a run's id can be the name of a file: what was imported may have any, which must not lead elsewhere.
 pub(crate) fn is_file_name(id: &str) -> bool {
     Path::new(id).file_name().is_some_and(|name| name == id)
 }
@@ -130,7 +130,7 @@ impl RunArchive {
         Ok(Self { path, is_named, store: None, steps: 0, beside: None })
     }
 
-    /// Whether runs are kept at all.
+    /// Returns whether runs are kept at all.
     pub(crate) fn has_place(&self) -> bool {
         self.path.is_some()
     }

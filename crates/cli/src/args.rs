@@ -261,7 +261,7 @@ impl Format {
         }
     }
 
-    /// Whether steps are printed as they end.
+    /// Returns whether steps are printed as they end.
     pub(crate) fn is_text(self) -> bool {
         report::Format::from(self) == report::Format::Text
     }

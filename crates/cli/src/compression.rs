@@ -4,7 +4,7 @@ use clap::Args;
 use report::bytes;
 use wire::DeflateOptions;
 
-/// Whether messages are compressed, and what the ends remember of them.
+/// The compression of messages, and what the ends remember of them.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Compression {
     /// Compress messages (permessage-deflate) where the other end does so too
@@ -16,12 +16,12 @@ pub(crate) struct Compression {
 }
 
 impl Compression {
-    /// Whether it is asked for.
+    /// Returns whether it is asked for.
     pub(crate) fn is_asked(self) -> bool {
         self.compress
     }
 
-    /// Whether clients, and our own server for them, keep windows.
+    /// Returns whether clients, and our own server for them, keep windows.
     pub(crate) fn keeps_windows(self) -> bool {
         self.compress && !self.no_context_takeover
     }

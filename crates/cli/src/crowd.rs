@@ -59,7 +59,7 @@ impl TalkArgs {
     }
 }
 
-/// Whether nothing that is said has an answer: what is timed of it are deliveries.
+/// Returns whether nothing that is said has an answer: what is timed of it are deliveries.
 pub(crate) fn is_unanswered(plan: &Plan) -> bool {
     unanswered(plan).len() == plan.rooms.says().len()
 }

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::protocol_flags::{self, Shared};
 use crate::secrets::given;
 
-/// Subscriptions of a client. Flags of other dialects than the one spoken are refused.
+/// How clients speak by the flags. Those of other dialects than the one spoken are refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DialectArgs {
     of_all: OfAll,
@@ -73,12 +73,12 @@ impl DialectArgs {
         }
     }
 
-    /// Whether an answer of the server's own is asked for, which broadcasts have in any case where nothing is said.
+    /// Returns whether an answer of the server's own is asked for, which broadcasts have in any case where nothing is said.
     pub(crate) fn asks_reply(&self) -> bool {
         matches!(self.of_all.ack, Some(AckArg::Result | AckArg::Callback))
     }
 
-    /// Whether the dialect has a use for all flags given.
+    /// Returns whether the dialect has a use for all flags given.
     pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();

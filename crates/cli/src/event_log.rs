@@ -16,7 +16,7 @@ pub(crate) struct EventLog {
     log: events::EventLog,
     /// Lost in the steps so far.
     lost: u64,
-    /// Whether the user knows that it has failed.
+    /// True if the user knows that it has failed.
     is_failure_told: bool,
 }
 

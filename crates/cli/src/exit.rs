@@ -126,7 +126,7 @@ impl Failure {
         Self { key: format!("{}.{reason}", self.key), ..self }
     }
 
-    /// Whether trying again cannot help.
+    /// Returns whether trying again cannot help.
     pub(crate) fn is_usage(&self) -> bool {
         self.exit == Exit::BadUsage
     }
@@ -185,7 +185,7 @@ pub(crate) fn variant(error: &impl fmt::Debug) -> String {
     key
 }
 
-/// Whether neither the user (no-color.org) nor the terminal has had enough of colours.
+/// Returns whether neither the user (no-color.org) nor the terminal has had enough of colours.
 pub(crate) fn allows_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !stderr::is_dumb()
 }

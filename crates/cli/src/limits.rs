@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, scenario: Scenario, rooms: &Rooms) -> Result<Limi
     Ok(limit)
 }
 
-/// Whether there will be such a part.
+/// Returns whether there will be such a part.
 fn check_part(part: &Part, rooms: &Rooms) -> Result<(), String> {
     let (what, name, there, why) = match part {
         Part::Whole => return Ok(()),

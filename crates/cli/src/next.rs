@@ -108,14 +108,14 @@ impl Line {
         longs.chain(shorts.into_iter().map(|short| format!("-{short}"))).collect()
     }
 
-    /// Whether the user gave a flag.
+    /// Returns whether the user gave a flag.
     fn has(&self, long: &str) -> bool {
         let names = self.flag(long).map(|flag| Line::names(&flag)).unwrap_or_default();
         let is_it = |word: &String| names.iter().any(|name| Line::is_flag(word, name));
         self.words.iter().any(is_it)
     }
 
-    /// Whether a word is that flag, alone or with its value.
+    /// Returns whether a word is that flag, alone or with its value.
     fn is_flag(word: &str, name: &str) -> bool {
         word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     }
@@ -179,7 +179,7 @@ fn cause(run: &Run) -> Option<&Cause> {
     run.verdict.bottleneck.as_ref().map(|found| &found.cause)
 }
 
-/// Whether the verb goes up in steps, or can.
+/// Returns whether the verb goes up in steps, or can.
 fn has_steps(run: &Run) -> bool {
     matches!(run.scenario, Scenario::Echo | Scenario::Broadcast)
 }

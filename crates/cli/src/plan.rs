@@ -182,7 +182,7 @@ struct AppSettings {
     publish: Option<Publish>,
     rooms: Option<Rooms>,
     to_others: bool,
-    /// Whether clients say something that differs between them.
+    /// True if clients say something that differs between them.
     tells_apart: bool,
 }
 
@@ -320,7 +320,7 @@ fn opened<'a>(of_app: &'a str, of_url: &'a str) -> Result<&'a str, Failure> {
     Ok(of_url)
 }
 
-/// Whether the frames of messages may be chosen, where they are.
+/// Returns whether the frames of messages may be chosen, where they are.
 fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result<(), Failure> {
     if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
         let problem =
@@ -342,7 +342,7 @@ fn introduced(mut client_spec: ClientSpec, says_token: bool) -> Result<ClientSpe
     Ok(client_spec)
 }
 
-/// Whether clients have more time to become usable than the opening of their app waits by itself.
+/// Returns whether clients have more time to become usable than the opening of their app waits by itself.
 fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> {
     let Some(app) = &client_spec.of_dialect.app else { return Ok(()) };
     let waits = app.open.iter().map(|step| if let OpenStep::Wait(ns) = step { *ns } else { 0 });
@@ -356,7 +356,7 @@ fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> 
     Err(Failure::usage("--connect-timeout", problem))
 }
 
-/// Whether clients can speak like this.
+/// Returns whether clients can speak like this.
 pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     client_spec.wire_config().map(drop).map_err(|bad| Failure::usage(&bad_flag(bad), bad))
 }

@@ -129,7 +129,7 @@ fn other_dialect(plan: &Plan, met: &ProbeResult, heard: &str) -> Option<&'static
     (shown != spoken && is_other).then_some(shown.name())
 }
 
-/// Whether the server has shown that it expects TLS.
+/// Returns whether the server has shown that it expects TLS.
 pub(crate) fn is_tls(met: &ProbeResult) -> bool {
     let said = String::from_utf8_lossy(&met.said);
     met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))

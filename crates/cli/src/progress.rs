@@ -101,12 +101,12 @@ impl Live {
         self.stop = true;
     }
 
-    /// Whether the run ends after what is under way: the user asked for that, or its output is no longer read.
+    /// Returns whether the run ends after what is under way: the user asked for that, or its output is no longer read.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stop || self.was_interrupted()
     }
 
-    /// Whether the user asked to end.
+    /// Returns whether the user asked to end.
     pub(crate) fn was_interrupted(&self) -> bool {
         self.interrupts.count() > 0
     }

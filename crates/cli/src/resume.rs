@@ -131,7 +131,7 @@ fn read(path: PathBuf) -> Option<Run> {
     }
 }
 
-/// Whether two command lines ask for the same, whichever program's path they begin with.
+/// Returns whether two command lines ask for the same, whichever program's path they begin with.
 fn is_same(one: &[String], other: &[String]) -> bool {
     let asked = |command: &[String]| -> Vec<String> {
         let asked = command.iter().skip(1).filter(|argument| *argument != FLAG);

@@ -36,7 +36,7 @@ pub(crate) struct Screen {
     drawn: Option<Instant>,
 }
 
-/// Whether there is a terminal to draw on.
+/// Returns whether there is a terminal to draw on.
 pub(crate) fn check() -> Result<(), Failure> {
     if stderr::is_live() {
         Ok(())

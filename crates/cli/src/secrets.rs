@@ -62,7 +62,7 @@ pub(crate) fn know(secrets: impl IntoIterator<Item = Secret>) {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);
 }
 
-/// Whether this stands for each client's own, and is no secret itself.
+/// Returns whether this stands for each client's own, and is no secret itself.
 fn is_placeholder(text: &str) -> bool {
     let name = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let is_known = name == "token" || name.starts_with("person.") || name.starts_with("data.");

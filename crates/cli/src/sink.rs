@@ -149,7 +149,7 @@ impl Sink {
         self.behind.or(self.unwritten).map_or(Ok(()), Err)
     }
 
-    /// Whether there is still somebody to print for.
+    /// Returns whether there is still somebody to print for.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::secrets;
 
-/// Whether standard output is to be JSON (`--format json`), and nothing is on it yet.
+/// Set while standard output is to be JSON (`--format json`), and nothing is on it yet.
 static LACKS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Reads from a command line, be it one that clap refuses, whether it asks for JSON.

@@ -15,12 +15,12 @@ use crate::secrets;
 const READ_WITHIN: Duration = Duration::from_secs(1);
 static IS_READ: AtomicBool = AtomicBool::new(true);
 
-/// Whether it is a terminal whose lines can be drawn again.
+/// Returns whether it is a terminal whose lines can be drawn again.
 pub(crate) fn is_live() -> bool {
     io::stderr().is_terminal() && !is_dumb()
 }
 
-/// Whether the terminal says that it can neither colour nor move (`TERM=dumb`).
+/// Returns whether the terminal says that it can neither colour nor move (`TERM=dumb`).
 pub(crate) fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

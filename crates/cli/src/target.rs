@@ -231,7 +231,7 @@ impl Target {
         self.built_in.as_ref().map(BuiltIn::pid)
     }
 
-    /// Whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are free to choose.
+    /// Returns whether it is reached by an address of the 127.0.0.0/8 network, where source addresses are free to choose.
     pub(crate) fn is_ipv4_loopback(&self) -> bool {
         let is_loopback = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Inet(SocketAddr::V4(address)) if address.ip().is_loopback());
         self.endpoints.iter().all(is_loopback)

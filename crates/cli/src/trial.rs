@@ -17,7 +17,7 @@ use crate::{plan, target};
 pub(crate) struct Trial<'a> {
     /// Against whom.
     pub(crate) server: &'a BuiltIn,
-    /// Whether messages are compressed, if the server takes part.
+    /// Compression of messages, if the server takes part.
     pub(crate) compression: Compression,
     /// The protocol inside the messages.
     pub(crate) dialect: &'static str,

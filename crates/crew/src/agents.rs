@@ -47,7 +47,7 @@ impl Agents {
         }
     }
 
-    /// Whether they are on other machines.
+    /// Returns whether they are on other machines.
     pub(crate) fn are_elsewhere(&self) -> bool {
         matches!(self, Self::Fleet { .. })
     }
@@ -75,7 +75,7 @@ impl Agents {
         }
     }
 
-    /// Whether all are there that were at the beginning.
+    /// Returns whether all are there that were at the beginning.
     pub(crate) fn are_all_there(&self) -> bool {
         match self {
             Self::Local(_) => true,

@@ -41,7 +41,7 @@ pub struct Child {
     /// The channel of its orders; dropped once it is to end.
     orders: Option<Sender<Command>>,
     closed: Option<Instant>,
-    /// Those that write to it and read from it.
+    /// Threads that write to it and read from it.
     threads: Vec<JoinHandle<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which level of load comes next, given how the last one went.
+//! The next level of load, given how the last one went.
 
 use load::{Load, LoadRule, Schedule, StepOrder};
 use stats::Capacity;

@@ -109,7 +109,7 @@ impl PhaseDeadline {
     }
 }
 
-/// Which workers are stuck: those that are to report and have not for that much listening. Workers that stand say
+/// Stuck workers: those that are to report and have not for that much listening. Workers that stand say
 /// something every second, whatever they are at.
 #[derive(Debug, Default)]
 pub(crate) struct StuckWorkers {

@@ -96,7 +96,7 @@ impl Drain {
         if is_over { Next::Over } else { Next::Wait }
     }
 
-    /// Whether there is nothing more to wait for.
+    /// Returns whether there is nothing more to wait for.
     fn is_over(&self, merge: &Merge, now_ns: u64) -> bool {
         let (present, present_since_ns) = self.present;
         let news_ns = merge.totals().last_arrival_ns.max(present_since_ns);

@@ -1,4 +1,4 @@
-//! Whether what workers report can be true. They may be on other machines, and what comes from there may be anything.
+//! Checks whether what workers report can be true. They may be on other machines, and what comes from there may be anything.
 //!
 //! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no more
 //! clients than its share, begins each connection once unless clients come back, sends no more than the schedule has,
@@ -162,7 +162,7 @@ impl Examiner {
         self.accounts[&delta.worker].check(self.workload, &bounds)
     }
 
-    /// Whether what pushes said came to clients here, and to no more than so many.
+    /// Returns whether what pushes said came to clients here, and to no more than so many.
     fn are_contents(&self, delta: &Delta, now_ns: u64) -> bool {
         let is_sound = |content: &engine::Content| {
             self.is_here(delta.worker, content.client)
@@ -173,7 +173,7 @@ impl Examiner {
         receivers == delta.counts.push_compared && delta.contents.iter().all(is_sound)
     }
 
-    /// Whether a client is one of this worker's, by its number in the run.
+    /// Returns whether a client is one of this worker's, by its number in the run.
     fn is_here(&self, worker: u16, client: u32) -> bool {
         client % u32::from(self.workers.max(1)) == u32::from(worker)
     }
@@ -327,7 +327,7 @@ impl Examiner {
         }
     }
 
-    /// Whether those who come and go are members of rooms here, one after another.
+    /// Returns whether those who come and go are members of rooms here, one after another.
     fn is_attended(&self, settled: &Settled, latest_ns: u64) -> bool {
         if settled.attendance.is_empty() {
             return true;
@@ -421,7 +421,7 @@ impl Examiner {
     }
 }
 
-/// Whether it can be a kind of errors: these are names given by throng or by the author of an app file.
+/// Returns whether it can be a kind of errors: these are names given by throng or by the author of an app file.
 fn is_kind(name: &str) -> bool {
     (1..=KIND_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

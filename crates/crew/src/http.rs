@@ -157,7 +157,7 @@ fn read(stream: &mut impl Read, timeouts: Duration) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Whether an answer says itself that this is all of it: not every server closes a connection when it is asked to.
+/// Returns whether an answer says itself that this is all of it: not every server closes a connection when it is asked to.
 fn is_whole(answer: &[u8]) -> bool {
     match Head::of(answer) {
         Ok(Head { status: 204, .. }) => true,

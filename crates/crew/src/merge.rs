@@ -214,12 +214,12 @@ impl Merge {
         Window { workload, load, go_ns: self.go_ns, loaded: self.loaded, totals }
     }
 
-    /// Whether an agent was lost in the step.
+    /// Returns whether an agent was lost in the step.
     pub(crate) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Whether this worker's agent was.
+    /// Returns whether this worker's agent was.
     pub(crate) fn is_lost(&self, worker: u16) -> bool {
         self.lost.contains(&worker)
     }
@@ -245,7 +245,7 @@ impl Merge {
         self.accounts.iter().filter(|(worker, _)| !self.lost.contains(worker)).map(|(_, account)| account)
     }
 
-    /// Whether the load has begun.
+    /// Returns whether the load has begun.
     pub fn is_loading(&self) -> bool {
         self.go_ns != u64::MAX
     }

@@ -61,9 +61,9 @@ pub trait Observer {
     fn handle_start(&mut self, _go_ns: u64) {}
     /// Called some times a second.
     fn handle_progress(&mut self, progress: &Progress);
-    /// Whether to stop: finish what is under way and report.
+    /// Returns whether to stop: finish what is under way and report.
     fn is_interrupted(&self) -> bool;
-    /// Whether to stop at once: with what there is.
+    /// Returns whether to stop at once: with what there is.
     fn is_hurried(&self) -> bool {
         false
     }

@@ -162,7 +162,7 @@ impl ServerWatch {
         self.before.unwrap_or_default()
     }
 
-    /// Whether there is a server that can be looked at.
+    /// Returns whether there is a server that can be looked at.
     pub fn sees_server(&self) -> bool {
         self.before.is_some()
     }

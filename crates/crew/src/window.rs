@@ -65,7 +65,7 @@ impl Window<'_> {
         Some(end_ns.max(loaded.at_ns))
     }
 
-    /// Whether it ends with the last answer, which is known as such only when no other comes.
+    /// Returns whether it ends with the last answer, which is known as such only when no other comes.
     pub(crate) fn ends_with_last_answer(&self) -> bool {
         self.schedule_ns().is_none() && self.full().is_none()
     }

@@ -42,7 +42,7 @@ pub enum Report {
         usable: u32,
         /// The slow ones among these, to which nothing is due.
         slow: u32,
-        /// Those usable now, and those that were and lost their connection while others connected.
+        /// Clients usable now, and those that were and lost their connection while others connected.
         reached: u32,
     },
     /// Measurements since the last delta.
@@ -372,7 +372,7 @@ pub struct BroadcastTally {
 pub struct DeltaPermit(Arc<()>);
 
 impl DeltaPermit {
-    /// Whether there is no other like it.
+    /// Returns whether there is no other like it.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }

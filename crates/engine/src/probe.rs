@@ -28,11 +28,11 @@ const GOODBYE_NS: u64 = 250_000_000;
 pub struct ProbeResult {
     /// Why it failed: the kind under which results count it, and the same in words. `None`: it did not fail.
     pub failure: Option<(String, String)>,
-    /// Whether it was this machine that failed, not the server.
+    /// True if it was this machine that failed, not the server.
     pub is_local: bool,
     /// The status of the answer to its request, or of the one that refused it.
     pub status: Option<u16>,
-    /// Whether the message that the probe sent was answered.
+    /// True if the message that the probe sent was answered.
     pub is_answered: bool,
     /// The beginning of the server's messages, decrypted, without our secrets.
     pub said: Vec<u8>,

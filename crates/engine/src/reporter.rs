@@ -87,7 +87,7 @@ impl Reporter {
         self.next_ns
     }
 
-    /// Whether a delta is due. The next is then due on the beat, however late this one is: else an hour would have a few
+    /// Returns whether a delta is due. The next is then due on the beat, however late this one is: else an hour would have a few
     /// seconds less.
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
         let interval_ns = self.interval_ns();
@@ -140,14 +140,14 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    /// Whether to make a delta now, of what was collected in this time.
+    /// Returns whether to make a delta now, of what was collected in this time.
     fn wants(&self, collected_ns: u64) -> bool {
         // While one is under way, only full seconds are put by; what is less goes on growing in the meter,
         // which takes no more memory.
         self.is_free() || collected_ns >= SECOND_FULL_NS && self.held.len() < SECONDS_HELD_MAX
     }
 
-    /// Whether the crew has taken in all that it was given.
+    /// Returns whether the crew has taken in all that it was given.
     fn is_free(&self) -> bool {
         self.permit.is_alone()
     }

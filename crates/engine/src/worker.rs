@@ -70,7 +70,7 @@ pub struct Worker {
     disruptions: Option<Disruptions>,
     /// The visits of rooms.
     visits: Option<Visits>,
-    /// Which slow client reads when.
+    /// Slow clients, by when they read.
     slow_readers: SlowReaders,
     /// When dialects want to be woken: time, client, attempt.
     wakes: BinaryHeap<Reverse<(u64, u32, u32)>>,

@@ -23,7 +23,7 @@ const READS_PER_S: u64 = 10;
 const READ_BYTES_MAX: u64 = 64 << 10;
 
 impl Slow {
-    /// Whether a client, by its number in the run, is slow: evenly spread.
+    /// Returns whether a client, by its number in the run, is slow: evenly spread.
     pub fn is_slow(&self, client: u32) -> bool {
         is_picked(self.share, client)
     }
@@ -46,7 +46,7 @@ pub struct Churn {
     pub share_per_s: f64,
 }
 
-/// Whether `client` is one of those that a share of all clients is: of the first n there are ⌊n·share⌋.
+/// Returns whether `client` is one of those that a share of all clients is: of the first n there are ⌊n·share⌋.
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
     // Without a draw: who is picked follows from the number alone, so every worker and the coordinator agree
     // on it.

@@ -68,7 +68,7 @@ impl Cuts {
 }
 
 impl Flap {
-    /// Whether it can be meant: there is a way, and connections last a while.
+    /// Returns whether it can be meant: there is a way, and connections last a while.
     pub fn is_sound(&self) -> bool {
         0 < self.up_ns_min && self.up_ns_min <= self.up_ns_max && self.cuts.iter().next().is_some()
     }

@@ -12,7 +12,7 @@ use crate::schedule::Schedule;
 pub struct Pacer {
     /// The schedule of the whole run.
     schedule: Schedule,
-    /// Which of every `stride` messages is ours first.
+    /// The first of our messages, among the first `stride` of all.
     offset: u32,
     /// How many workers share the schedule.
     stride: u32,

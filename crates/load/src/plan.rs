@@ -22,7 +22,7 @@ pub struct Plan {
     pub endpoints: Vec<Endpoint>,
     /// Present for `wss://` and `https://`.
     pub tls: Option<TlsPlan>,
-    /// Those that clients log in at, where it is not there: as the app's file numbers them, from 1.
+    /// Servers that clients log in at, where that is not at the endpoints: as the app's file numbers them, from 1.
     pub login_servers: Vec<LoginServer>,
     /// How to speak once connected.
     pub client_spec: ClientSpec,
@@ -46,7 +46,7 @@ pub struct Plan {
     pub connecting: Connecting,
     /// How long a step waits for what is still under way.
     pub draining: Draining,
-    /// Whether every event is noted for the event log.
+    /// True if every event is noted for the event log.
     pub records_events: bool,
     /// The most clients that a step will have, over all workers, if that is known.
     pub clients_max: Option<u32>,
@@ -65,7 +65,7 @@ impl Plan {
         Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
 
-    /// Whether the same clients come back in a step of this load, and go on with their TLS sessions.
+    /// Returns whether the same clients come back in a step of this load, and go on with their TLS sessions.
     pub fn resumes_tls(&self, load: Load) -> bool {
         let comes_back =
             self.flap.is_some() || self.messages_per_connection.is_some() || matches!(load, Load::Storm(_));
@@ -206,7 +206,7 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Whether a client, by its number in the run, drops its connection: evenly spread.
+    /// Returns whether a client, by its number in the run, drops its connection: evenly spread.
     pub fn drops(&self, client: u32) -> bool {
         is_picked(self.share, client)
     }

@@ -55,7 +55,7 @@ impl Schedule {
         schedule
     }
 
-    /// Whether it is as the constructors make it, with no rate above this: it may have come over a network.
+    /// Returns whether it is as the constructors make it, with no rate above this: it may have come over a network.
     pub fn is_sound(&self, rate_per_s_max: f64) -> bool {
         let is_rate = |rate: f64| (0.0..=rate_per_s_max).contains(&rate);
         let is_piece = |piece: &Piece| {

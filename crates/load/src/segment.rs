@@ -1,4 +1,4 @@
-//! Which part of the load belongs to one worker.
+//! The part of the load that belongs to one worker.
 
 use serde::{Deserialize, Serialize};
 

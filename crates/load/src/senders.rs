@@ -23,7 +23,7 @@ struct RoleShares {
     shares: Vec<f64>,
 }
 
-/// Those who send a share of an open load at a rate of their own.
+/// Clients that send a share of an open load at a rate of their own.
 #[derive(Clone, Debug)]
 pub struct SenderGroup {
     /// The senders.
@@ -96,7 +96,7 @@ impl Senders {
         has_one.into_iter().map(&mut part).collect()
     }
 
-    /// Whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
+    /// Returns whether a client, by its number in the run, sends. Of the first n there are ⌈n·share⌉ speakers, so that there is one.
     pub fn sends(&self, client: u32) -> bool {
         let is_silent =
             |role_shares: &RoleShares| role_shares.shares[role_shares.role_assignment.role(client)] == 0.0;
@@ -156,7 +156,7 @@ mod tests {
     proptest! {
         /// Whoever has a sender has a part, and the parts are all of the load.
         #[test]
-        fn those_with_senders_have_all_of_the_load(
+        fn workers_with_senders_have_all_of_the_load(
             speakers in 0.01f64..=1.0,
             slow in 0.0f64..=0.9,
             clients in 1u32..60,

@@ -1,4 +1,4 @@
-//! Which CPUs this process may use, and tying threads to them.
+//! The CPUs that this process may use, and tying threads to them.
 
 use std::fmt;
 use std::io;

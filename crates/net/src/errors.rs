@@ -99,7 +99,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether this machine, not the server, is at fault: such errors make a result untrustworthy.
+    /// Returns whether this machine, not the server, is at fault: such errors make a result untrustworthy.
     pub fn is_local(self) -> bool {
         matches!(
             self,

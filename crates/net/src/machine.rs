@@ -28,7 +28,7 @@ pub struct Machine {
     pub fd_limit_soft: u64,
     /// Hard limit on open files (`u64::MAX`: none).
     pub fd_limit_hard: u64,
-    /// Whether the machine is virtual, as the hypervisor says.
+    /// True if the machine is virtual, as the hypervisor says.
     pub virtualised: bool,
 }
 

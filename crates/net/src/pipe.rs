@@ -18,7 +18,7 @@ const AT_ONCE_BYTES: usize = 4096;
 /// How often it is looked whether somebody reads.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime opens /dev/null in its
+/// Returns whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime opens /dev/null in its
 /// place before `main`, so that whatever is written seems to arrive.
 pub fn stdout_was_closed() -> bool {
     sys::stdout_was_closed()

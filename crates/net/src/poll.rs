@@ -84,7 +84,7 @@ impl Events {
         self.list.len()
     }
 
-    /// Whether the last wait ended without an event.
+    /// Returns whether the last wait ended without an event.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -42,7 +42,7 @@ pub fn keep() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether memory has run out since it was kept: what can be written down now should be.
+/// Returns whether memory has run out since it was kept: what can be written down now should be.
 pub fn is_given_up() -> bool {
     IS_GIVEN_UP.load(Ordering::Relaxed)
 }

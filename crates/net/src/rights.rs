@@ -42,12 +42,12 @@ fn keep(kept: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process may mount file systems.
+/// Returns whether this process may mount file systems.
 pub(crate) fn may_administer() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Whether a user namespace of this process may have its user's number. Root's is refused to who could not give files its
+/// Returns whether a user namespace of this process may have its user's number. Root's is refused to who could not give files its
 /// capabilities (user_namespaces(7)).
 pub(crate) fn may_map(uid: u32) -> bool {
     uid != 0

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::epoll;
 use rustix::process::Pid;
 
-/// Whether standard output was closed as the process began.
+/// Set if standard output was closed as the process began.
 static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Functions in this section run before Rust's runtime (System V ABI, "Initialization and Termination Functions").
@@ -188,7 +188,7 @@ pub(crate) fn install_handler(signal: libc::c_int, handler: extern "C" fn(libc::
     check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } as isize).map(drop)
 }
 
-/// Whether `signal` is ignored, as the program that started this one may have arranged.
+/// Returns whether `signal` is ignored, as the program that started this one may have arranged.
 pub(crate) fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
     // SAFETY: sigaction is plain data, for which zeroes are a valid value.
     let mut action: libc::sigaction = unsafe { zeroed() };

@@ -146,23 +146,23 @@ impl<S: Side> Tls<S> {
         self.state.say(Outgoing::Nothing, out);
     }
 
-    /// Whether the peer has said that it will write nothing more. An end of the stream without that may be an
+    /// Returns whether the peer has said that it will write nothing more. An end of the stream without that may be an
     /// attacker's (RFC 8446 section 6.1); WebSocket and HTTP say for themselves whether they were complete.
     pub fn peer_closed(&self) -> bool {
         self.state.buffers.as_ref().is_some_and(|buffers| buffers.peer_closed)
     }
 
-    /// Whether application data cannot flow yet.
+    /// Returns whether application data cannot flow yet.
     pub fn is_handshaking(&self) -> bool {
         self.state.side.common().is_handshaking()
     }
 
-    /// Whether the handshake was that of a session before, without certificates. Known once it has ended.
+    /// Returns whether the handshake was that of a session before, without certificates. Known once it has ended.
     pub fn is_resumed(&self) -> bool {
         self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// Whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.
+    /// Returns whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.
     ///
     /// # Errors
     /// [`TlsError::NoProtocol`]: the server takes no notice.

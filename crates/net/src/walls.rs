@@ -13,7 +13,7 @@ use landlock::{
 /// The version of Landlock asked for: an older kernel gives as much of it as it has.
 const ASKED: ABI = ABI::V7;
 
-/// Whether the kernel has walls.
+/// Returns whether the kernel has walls.
 pub fn are_available() -> bool {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     least.handle_access(AccessFs::from_all(ABI::V1)).is_ok_and(|ruleset| ruleset.create().is_ok())
@@ -21,7 +21,7 @@ pub fn are_available() -> bool {
 
 /// Shuts the calling thread in, and all that it starts from now on. What is `readable` can be read and run, what is
 /// `writable` changed as well, each with all that is below it; nothing else can be opened. What is not there is left out.
-/// Whether there are walls now: a kernel without any builds none, which is no error.
+/// Returns whether there are walls now: a kernel without any builds none, which is no error.
 pub fn enclose(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<bool> {
     build(readable, writable).map_err(io::Error::other)
 }

@@ -77,7 +77,7 @@ pub(crate) struct Backlog {
     /// Bytes of the first piece that are sent.
     sent_bytes: usize,
     unsent_bytes: usize,
-    /// Those of them that are copies of broadcasts.
+    /// The part of them that are copies of broadcasts.
     copies_bytes: usize,
     held: Held,
     booked: Share,

@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Whether reading is held back.
+    /// Returns whether reading is held back.
     pub(crate) fn is_held_back(&self) -> bool {
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
     }

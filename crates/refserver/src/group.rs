@@ -61,12 +61,12 @@ pub(crate) struct Membership {
 pub(crate) struct Moved {
     pub(crate) key: u32,
     pub(crate) place: Membership,
-    /// Whether the key is a session's.
+    /// True if the key is a session's.
     pub(crate) is_session: bool,
 }
 
 impl Groups {
-    /// Those of a worker that is one of several.
+    /// The rooms of a worker that is one of several.
     pub(crate) fn of_one_worker(room_counts: Option<Arc<RoomCounts>>) -> Groups {
         Groups { room_counts, ..Groups::default() }
     }

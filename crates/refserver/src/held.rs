@@ -33,7 +33,7 @@ impl Held {
         self.0.bytes_max
     }
 
-    /// Whether the total is reached, so that no client may hold more.
+    /// Returns whether the total is reached, so that no client may hold more.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes() >= self.0.bytes_max
     }

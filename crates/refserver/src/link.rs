@@ -33,7 +33,7 @@ impl Link {
         self.unsent.as_ref().map_or(0, |unsent| unsent.unsent_bytes())
     }
 
-    /// Whether another batch of broadcasts may be kept for it. What is on its way does not count, nor do answers; and one
+    /// Returns whether another batch of broadcasts may be kept for it. What is on its way does not count, nor do answers; and one
     /// batch may wait in any case.
     pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {
         let behind_bytes = self.unsent.as_ref().map_or(0, |unsent| unsent.copies_behind_bytes());

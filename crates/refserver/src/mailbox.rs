@@ -24,7 +24,7 @@ pub(crate) struct Arrival {
 
 struct Shared {
     waker: Arc<Waker>,
-    /// Whether the owner has been woken and not looked yet: spares a system call per batch.
+    /// True if the owner has been woken and not looked yet: spares a system call per batch.
     woken: AtomicBool,
     queued_bytes: AtomicUsize,
 }

@@ -88,7 +88,7 @@ pub(crate) struct Worker {
     next_serial: u32,
     /// Connections that are to be read without an event; each stands once in this list or the next.
     unfinished: Vec<u64>,
-    /// Those that have had the reads of this turn, and go on in the next.
+    /// Connections that have had the reads of this turn, and go on in the next.
     exhausted: Vec<u64>,
     /// When to accept again, after descriptors ran out.
     accept_again_ns: Option<u64>,

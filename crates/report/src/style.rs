@@ -3,7 +3,7 @@
 /// How text reports look: colour is the caller's decision, never guessed here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style {
-    /// Whether ANSI colours may be used.
+    /// True if ANSI colours may be used.
     pub ansi: bool,
     /// The columns that rows are folded to; `None`: each is a line, however long.
     pub columns: Option<usize>,

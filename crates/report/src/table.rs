@@ -21,7 +21,7 @@ pub struct Column {
     pub title: &'static str,
     /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit.
     pub key: &'static str,
-    /// Whether numbers stand in it, which end at the right.
+    /// True if numbers stand in it, which end at the right.
     pub is_right: bool,
 }
 
@@ -169,7 +169,7 @@ impl Table {
         columns::aligned(&self.lines(), self.is_right())
     }
 
-    /// Whether what people read in a column ends at the right.
+    /// Returns whether what people read in a column ends at the right.
     fn is_right(&self) -> impl Fn(usize) -> bool {
         let seen: Vec<Column> = self.columns.iter().copied().filter(Column::is_seen).collect();
         move |column| seen[column].is_right

@@ -74,7 +74,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     comparison
 }
 
-/// Whether in at least half of a side's steps at a level, of a loop that waits for answers, the generator or the machine set the
+/// Returns whether in at least half of a side's steps at a level, of a loop that waits for answers, the generator or the machine set the
 /// pace.
 fn is_limited(side: &[&Step]) -> bool {
     let is_set_elsewhere = |step: &&&Step| {
@@ -85,12 +85,12 @@ fn is_limited(side: &[&Step]) -> bool {
     2 * side.iter().filter(is_set_elsewhere).count() >= side.len()
 }
 
-/// Whether at least half of a side's steps at a level did not hold it: what came says little of what did not.
+/// Returns whether at least half of a side's steps at a level did not hold it: what came says little of what did not.
 fn is_broken(side: &[&Step]) -> bool {
     2 * side.iter().filter(|step| has_failed(step)).count() >= side.len()
 }
 
-/// Whether something that was due was lost, refused or wrong.
+/// Returns whether something that was due was lost, refused or wrong.
 fn has_failed(step: &Step) -> bool {
     step.standing.iter().any(|limit| !limit.passed)
 }

@@ -79,7 +79,7 @@ pub fn conclude(run: &Run) -> Conclusion {
     Conclusion { outcome: outcome(run), how_much: first(&HOW_MUCH), breaks: first(&BREAKS), noticed }
 }
 
-/// Whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
+/// Returns whether limits were broken on purpose, to find where they break: that is no failure where anything was held.
 pub fn breaks_on_purpose(run: &Run) -> bool {
     is_looking(run) && run.steps.iter().any(Step::has_passed)
 }

@@ -48,7 +48,7 @@ impl DeliveryGuarantee {
         }
     }
 
-    /// Whether each message came.
+    /// Returns whether each message came.
     pub fn is_at_least_once(self) -> bool {
         matches!(self, DeliveryGuarantee::ExactlyOnce | DeliveryGuarantee::AtLeastOnce)
     }

@@ -39,7 +39,7 @@ impl Bottleneck {
         Bottleneck::ALL.into_iter().find(|who| who.name() == word)
     }
 
-    /// Whether it gave out before the server did: what was held is then a floor of what the server holds.
+    /// Returns whether it gave out before the server did: what was held is then a floor of what the server holds.
     pub(crate) fn is_not_the_servers(self) -> bool {
         matches!(self, Bottleneck::Generator | Bottleneck::Machine | Bottleneck::Network)
     }
@@ -83,16 +83,16 @@ impl From<Cause> for Found {
 pub struct LimitOutcome {
     /// The limit as the user wrote it.
     pub limit: String,
-    /// Whether it held.
+    /// True if it held.
     pub passed: bool,
     /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
     pub actual: Option<f64>,
-    /// Whether `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
+    /// True if `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
     pub at_least: bool,
     /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of the time, where that part is
     /// known.
     pub without_lag: Option<f64>,
-    /// Whether that would have kept it: whether the server broke it cannot be told.
+    /// True if that would have kept it: whether the server broke it cannot be told.
     pub undecided: bool,
     /// The unit of `actual` and `without_lag`.
     pub unit: Unit,

@@ -64,7 +64,7 @@ impl StepFigure {
         self.figure.unit(false)
     }
 
-    /// Whether more of it is better: that is so for rates, and for what was delivered.
+    /// Returns whether more of it is better: that is so for rates, and for what was delivered.
     pub fn more_is_better(&self) -> bool {
         self.figure.more_is_better()
     }
@@ -83,7 +83,7 @@ pub enum LimitError {
         figure: String,
         /// The scenario.
         scenario: Scenario,
-        /// The value found.
+        /// The figures that there are.
         known: String,
     },
     /// The value is not in the figure's unit.
@@ -154,7 +154,7 @@ impl Limit {
         (is_of_rate && is_minimum).then_some(self.value)
     }
 
-    /// Whether it is about how long answers take.
+    /// Returns whether it is about how long answers take.
     pub fn is_of_round_trip(&self) -> bool {
         matches!(self.of.figure, Figure::Timed(Timed::Rtt | Timed::Service, _))
     }
@@ -164,7 +164,7 @@ impl Limit {
         self.of.figure
     }
 
-    /// Whether a figure of this value keeps it.
+    /// Returns whether a figure of this value keeps it.
     pub(crate) fn is_kept_by(&self, actual: f64) -> bool {
         self.comparison.holds(actual, self.value)
     }
@@ -181,7 +181,7 @@ impl Limit {
         (is_upper && self.of.part == Part::Whole).then_some(((self.value * 1e6) as u64, quantile))
     }
 
-    /// Whether both are about the same figure, whatever they ask of it.
+    /// Returns whether both are about the same figure, whatever they ask of it.
     pub(crate) fn is_about_the_same(&self, other: &Limit) -> bool {
         self.of == other.of
     }

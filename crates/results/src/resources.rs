@@ -85,7 +85,7 @@ pub struct GeneratorUse {
     pub ceiling_per_s: Option<f64>,
     /// How much of that the step was.
     pub ceiling_percent: Option<f64>,
-    /// Whether it can do still more: the calibration was limited by its server.
+    /// True if it can do still more: the calibration was limited by its server.
     pub ceiling_at_least: Option<bool>,
     /// How long a ready event waited before it was handled.
     pub loop_lag: Histogram,
@@ -116,7 +116,7 @@ pub struct MachineUse {
     /// Growth of the kernel's memory for each client while they connected: both ends, if the server is on the same
     /// machine. Known where there are many.
     pub kernel_bytes_per_client: Option<f64>,
-    /// Whether the server ran on it too.
+    /// True if the server ran on it too.
     pub same_host: Option<bool>,
 }
 

@@ -70,7 +70,7 @@ pub struct Environment {
     pub generator_cpus: Option<String>,
     /// CPUs the server was pinned to.
     pub server_cpus: Option<String>,
-    /// Whether the server ran on the same machine.
+    /// True if the server ran on the same machine.
     pub same_host: Option<bool>,
 }
 
@@ -96,7 +96,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether nothing speaks against the numbers.
+    /// Returns whether nothing speaks against the numbers.
     pub fn is_trusted(&self) -> bool {
         self.trust.is_empty()
     }

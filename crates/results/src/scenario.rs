@@ -31,23 +31,23 @@ pub struct Facts {
     pub name: &'static str,
     /// The scenario in a line.
     pub about: &'static str,
-    /// Whether there is a choice of dialects: requests are what they are.
+    /// True if there is a choice of dialects: requests are what they are.
     pub has_dialects: bool,
     /// The noun of clients' messages.
     pub sends: &'static str,
     /// The figures timed, the main figure first.
     pub timed: &'static [&'static [Timed]],
-    /// Whether messages are exchanged, so that some can be missing or wrong.
+    /// True if messages are exchanged, so that some can be missing or wrong.
     pub has_messages: bool,
     /// Deliveries due for a message.
     pub due: Due,
-    /// Whether a rate that was asked for must be kept: in a storm, clients that are away send nothing.
+    /// True if a rate that was asked for must be kept: in a storm, clients that are away send nothing.
     pub has_rate: bool,
-    /// Whether connections are lost on purpose, so that the question is which clients are back, not which were lost.
+    /// True if connections are lost on purpose, so that the question is which clients are back, not which were lost.
     pub comes_back: bool,
-    /// Whether rates are swept: limits are broken on purpose, and each number of clients has a highest rate.
+    /// True if rates are swept: limits are broken on purpose, and each number of clients has a highest rate.
     pub sweeps: bool,
-    /// Whether clients whose answers come sooner ask for more, so that the load ends where something gives out.
+    /// True if clients whose answers come sooner ask for more, so that the load ends where something gives out.
     pub is_loop: bool,
 }
 

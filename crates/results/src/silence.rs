@@ -1,4 +1,4 @@
-//! Whether connections were lost to an idle timeout: of the server, or of a proxy before it, which may be anywhere.
+//! Finds out whether connections were lost to an idle timeout: of the server, or of a proxy before it, which may be anywhere.
 //!
 //! Such a timeout ends each connection so long after its last message. A server that ends, or throws everybody out, ends all
 //! at once: then the silences differ as the last messages do, and the ends do not.

@@ -34,7 +34,7 @@ const UNFINISHED: &str = "unfinished==0";
 /// Another one.
 const STORM: &str = "storm==1";
 
-/// Whether a figure that the scenario has must be as good as it can be.
+/// Returns whether a figure that the scenario has must be as good as it can be.
 fn stands(figure: Figure, scenario: Scenario) -> bool {
     let facts = scenario.facts();
     match figure {
@@ -94,13 +94,13 @@ impl Check {
     }
 }
 
-/// Whether a step kept the standing limits of a group.
+/// Returns whether a step kept the standing limits of a group.
 pub fn passes(step: &Step, check: Check) -> bool {
     let broken = step.standing.iter().filter(|limit| !limit.passed);
     broken.filter_map(Figure::of_limit).filter_map(Check::of).all(|broken| broken != check)
 }
 
-/// Whether it is that of a step that the generator did not get to the end of.
+/// Returns whether it is that of a step that the generator did not get to the end of.
 pub(crate) fn is_unfinished(limit: &LimitOutcome) -> bool {
     limit.limit == UNFINISHED
 }
@@ -122,7 +122,7 @@ pub fn storm(step: &Step) -> Option<LimitOutcome> {
     })
 }
 
-/// Whether it is that of a storm that did not take place.
+/// Returns whether it is that of a storm that did not take place.
 pub(crate) fn is_of_storm(limit: &LimitOutcome) -> bool {
     limit.limit == STORM
 }

@@ -17,7 +17,7 @@ pub(crate) const PUBLISH: &str = "publish_";
 /// "Counts").
 const ANSWERS: [&str; 5] = ["http_2xx", "http_3xx", "http_4xx", "http_5xx", "http_body"];
 
-/// Whether errors of a kind are wrong answers. The status that refuses a handshake is none: the client gets no connection by it.
+/// Returns whether errors of a kind are wrong answers. The status that refuses a handshake is none: the client gets no connection by it.
 pub fn is_of_answers(kind: &str) -> bool {
     ANSWERS.contains(&kind)
 }
@@ -137,7 +137,7 @@ impl Step {
         failed.max_by_key(|(_, error)| error.count).map(|(_, main)| main.example.as_str())
     }
 
-    /// Whether something still came when a long wait for what is missing ended: some of that may be late, and not lost. Not told
+    /// Returns whether something still came when a long wait for what is missing ended: some of that may be late, and not lost. Not told
     /// where anything went wrong, after which nobody waits for its answer.
     pub fn is_cut_off(&self) -> bool {
         let load_end_ns = self.start_ns + self.duration_ns;
@@ -148,7 +148,7 @@ impl Step {
         self.counts.missing > 0 && is_sound && waited_ns > CUT_OFF_WAIT_NS_MIN && comes
     }
 
-    /// Whether its load was over before anybody's CPU time could be told.
+    /// Returns whether its load was over before anybody's CPU time could be told.
     pub fn is_brief(&self) -> bool {
         (1..CPU_WINDOW_NS_MIN).contains(&self.duration_ns)
     }
@@ -175,23 +175,23 @@ impl Step {
         self.limits.iter().chain(&self.stop).chain(&self.standing).filter(|limit| !limit.passed)
     }
 
-    /// Whether agents were lost in it, and their share of the load with them: less was asked of the server than was meant
+    /// Returns whether agents were lost in it, and their share of the load with them: less was asked of the server than was meant
     /// to be, and how much less is not known.
     pub fn is_short(&self) -> bool {
         self.fleet.iter().any(|agent| agent.lost.is_some())
     }
 
-    /// Whether the user ended it before its time.
+    /// Returns whether the user ended it before its time.
     pub fn was_interrupted(&self) -> bool {
         self.interrupted.is_some()
     }
 
-    /// Whether the user ended it before its load began.
+    /// Returns whether the user ended it before its load began.
     pub fn was_never_loaded(&self) -> bool {
         self.interrupted == Some(Interrupted::Connecting)
     }
 
-    /// Whether the load was carried: all limits were kept.
+    /// Returns whether the load was carried: all limits were kept.
     pub fn has_passed(&self) -> bool {
         self.broken().next().is_none()
     }
@@ -315,12 +315,12 @@ impl Step {
         share_sent(sent as f64, asked) * (received as f64 - queued) / expected.max(1) as f64
     }
 
-    /// Whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
+    /// Returns whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
     pub fn keeps_rate(&self) -> bool {
         self.kept_percent().is_some_and(|kept| kept >= 99.0)
     }
 
-    /// Whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
+    /// Returns whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
     pub fn is_rate_missed(&self) -> bool {
         self.due_per_s()
             .zip(self.rates.achieved_per_s)
@@ -355,7 +355,7 @@ impl Step {
         (self.counts.pushed > 0 && seconds > 0.0).then(|| self.counts.pushed as f64 / seconds)
     }
 
-    /// Those who were back after a storm; `recovery` has a sample for each that was lost.
+    /// Clients that were back after a storm; `recovery` has a sample for each that was lost.
     pub fn back(&self) -> u64 {
         self.figures.recovery.count().saturating_sub(self.counts.not_back)
     }
@@ -373,13 +373,13 @@ impl Step {
         }
     }
 
-    /// Whether the quantile `q` of a figure lies among its [open samples](Self::open_samples): it is then that or more.
+    /// Returns whether the quantile `q` of a figure lies among its [open samples](Self::open_samples): it is then that or more.
     pub fn is_open(&self, timed: Timed, q: f64) -> bool {
         let (count, open) = (self.figures.get(timed).count(), self.open_samples(timed));
         open > 0 && stats::rank(count, q) > count - open
     }
 
-    /// Whether anything was answered, or nothing was asked: without an answer there is no latency.
+    /// Returns whether anything was answered, or nothing was asked: without an answer there is no latency.
     pub fn has_answers(&self) -> bool {
         let rtt = &self.figures.rtt;
         if rtt.is_empty() {

@@ -65,7 +65,7 @@ pub(crate) fn hide(
     words.into_iter().map(shown).collect()
 }
 
-/// Whether the next word is the value of this one, and may be a secret.
+/// Returns whether the next word is the value of this one, and may be a secret.
 fn takes_next(flags: &Flags, word: &str) -> bool {
     is_among(word, &HEADER_FLAGS)
         || flags.has_secret(word)

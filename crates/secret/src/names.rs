@@ -17,14 +17,14 @@ const PARTS: [&str; 11] = [
 /// … or if one of these is the whole, or its last word.
 const WORDS: [&str; 9] = ["key", "sig", "auth", "jid", "sid", "pass", "pwd", "pw", "hmac"];
 
-/// Whether a header, a parameter or a variable of this name is a secret.
+/// Returns whether a header, a parameter or a variable of this name is a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.trim().to_ascii_lowercase();
     let last = name.rsplit(['-', '_', '.']).next().unwrap_or_default();
     PARTS.iter().any(|part| name.contains(part)) || WORDS.contains(&last)
 }
 
-/// Whether a text, such as a JSON object, has the name of a secret in it.
+/// Returns whether a text, such as a JSON object, has the name of a secret in it.
 pub(crate) fn is_secret_in(text: &str) -> bool {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c))).any(is_secret)
 }

@@ -27,7 +27,7 @@ pub enum Whole {
     Sent,
     /// The deliveries that were due, whether they came or not.
     Due,
-    /// Those that came.
+    /// Deliveries that came.
     Received,
     /// Everything that came, right or wrong.
     Came,
@@ -60,7 +60,7 @@ pub struct CountFacts {
     pub is_of_crew: bool,
     /// The whole that a limit's share is of. `None` if there is no limit on it.
     pub share_of: Option<Whole>,
-    /// Whether each is a delivery that did not come, or not as it should have.
+    /// True if each is a delivery that did not come, or not as it should have.
     pub is_defect: bool,
     /// How a sentence says that there were some: `3 missing`. `None`: it is what the sentence is about.
     pub words: Option<&'static str>,
@@ -129,7 +129,7 @@ table! {
     offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
     /// The ones of these that came once the client was back.
     recovered: Recovered = CountFacts { is_rare: true, ..MESSAGES },
-    /// Those that never came.
+    /// The ones that never came.
     lost_offline: LostOffline =
         CountFacts { is_rare: true, is_of_crew: true, share_of: Some(Whole::OfflineDue), ..MESSAGES },
     /// Broadcasts that the server took no notice of to those who said them, as it was to.
@@ -151,7 +151,7 @@ table! {
     /// Numbers between two of these, of one kind at one client, that never came.
     push_skipped: PushSkipped =
         CountFacts { words: Some("left out"), share_of: Some(Whole::Pushes), ..PUSHES },
-    /// Those whose number was not above the highest before.
+    /// Pushes whose number was not above the highest before.
     push_repeated: PushRepeated =
         CountFacts { words: Some("again or out of order"), share_of: Some(Whole::Pushes), ..PUSHES },
     /// Pushes whose content was compared with what other receivers of their number had.
@@ -188,7 +188,7 @@ table! {
     /// The announcements of these that were heard.
     seen: Seen =
         CountFacts { is_rare: true, is_of_crew: true, words: Some("notices of newcomers"), ..CONNECTIONS },
-    /// Those who did not.
+    /// The announcements that were not.
     unseen: Unseen = CountFacts { is_rare: true, is_of_crew: true, ..lost("notices missing", Whole::SeenDue) },
     /// Losses in a storm after which the client was not usable again by the end.
     not_back: NotBack = CountFacts { is_rare: true, ..lost("not back", Whole::ThrownOut) },
@@ -232,12 +232,12 @@ pub enum Imbalance {
         /// Recovered and lost together.
         accounted: u64,
     },
-    /// Those who heard of newcomers, and those who did not, are not all who were to.
+    /// seen due ≠ seen + unseen
     #[error("{accounted} who heard of newcomers or did not, but {due} were to")]
     Presence {
-        /// Those who were to hear of them.
+        /// Announcements due.
         due: u64,
-        /// Those who did, and those who did not.
+        /// Heard and not heard together.
         accounted: u64,
     },
     /// Late, reordered or batched deliveries, or those in passing, exceed the received ones they are part of.
@@ -261,7 +261,7 @@ impl Counts {
         self.expected - self.in_passing.min(self.expected)
     }
 
-    /// Whether the figures that workers count can be added up without a second thought. What only the crew can know a
+    /// Returns whether the figures that workers count can be added up without a second thought. What only the crew can know a
     /// worker leaves at 0.
     pub fn is_plausible(&self) -> bool {
         self.iter().all(|(count, &n)| n <= if count.facts().is_of_crew { 0 } else { PLAUSIBLE_MAX })
@@ -274,7 +274,7 @@ impl Counts {
         }
     }
 
-    /// Whether messages were exchanged, or were to be: without them, counts of messages say nothing.
+    /// Returns whether messages were exchanged, or were to be: without them, counts of messages say nothing.
     pub fn has_messages(&self) -> bool {
         self.sent > 0 || self.expected > 0 || self.received > 0 || self.offline_due > 0
     }

@@ -27,7 +27,7 @@ const RESOLUTION: f64 = 0.001;
 /// normal distribution.
 const POWER_DEVIATES: f64 = 1.2816;
 
-/// Which direction of a figure is the better one.
+/// The better direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Latencies, memory, CPU.
@@ -222,7 +222,7 @@ impl Comparison {
         }
     }
 
-    /// Whether how runs vary is not known.
+    /// Returns whether how runs vary is not known.
     pub fn is_of_single_runs(&self) -> bool {
         self.spread.is_none()
     }
@@ -234,7 +234,7 @@ impl Comparison {
         (self.a != 0.0).then(|| Interval { low: percent(low), high: percent(high) })
     }
 
-    /// Whether B has changed that way (faster or slower) by at least that share of A. A `share` of 0: at all, and it has
+    /// Returns whether B has changed that way (faster or slower) by at least that share of A. A `share` of 0: at all, and it has
     /// not when it certainly has by less than [`MARGIN`].
     pub fn ruling(&self, toward: Change, share: f64) -> Ruling {
         let is_more = (toward == Change::Faster) == (self.better == Better::Higher);

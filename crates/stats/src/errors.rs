@@ -18,7 +18,7 @@ pub struct ErrorKind {
     pub last_ns: u64,
     /// The first one's text, at most [`EXAMPLE_BYTES_MAX`] bytes.
     pub example: String,
-    /// Whether it is the generator's own: ports, files or memory that its machine did not have.
+    /// True if it is the generator's own: ports, files or memory that its machine did not have.
     pub local: bool,
 }
 
@@ -75,7 +75,7 @@ impl Errors {
         self.kinds.values().map(|kind| kind.count).sum()
     }
 
-    /// Whether nothing went wrong.
+    /// Returns whether nothing went wrong.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }

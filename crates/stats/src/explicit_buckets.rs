@@ -35,7 +35,7 @@ impl ExplicitBuckets {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Whether there is no sample.
+    /// Returns whether there is no sample.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

@@ -34,7 +34,7 @@ pub struct Histogram {
     clamped: u64,
 }
 
-/// Whether `count` samples are too few for the quantile `q` (0 ≤ q < 1): fewer than 10/(1 − q).
+/// Returns whether `count` samples are too few for the quantile `q` (0 ≤ q < 1): fewer than 10/(1 − q).
 pub fn is_marked(count: u64, q: f64) -> bool {
     // 1 − 0.99 is a hair above 0.01 in binary; the tolerance keeps 1,000 samples enough for p99.
     (count as f64) * (1.0 - q) < TAIL_SAMPLES_MIN - 1e-6
@@ -123,7 +123,7 @@ impl Histogram {
         self.buckets.len()
     }
 
-    /// Whether there is no sample.
+    /// Returns whether there is no sample.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -177,7 +177,7 @@ impl Histogram {
         (self.buckets.value_us(rank(self.count(), q)) * 1_000).clamp(self.min_ns, self.max_ns)
     }
 
-    /// Whether the samples are too few for the quantile `q` (see [`is_marked`]).
+    /// Returns whether the samples are too few for the quantile `q` (see [`is_marked`]).
     pub fn is_marked(&self, q: f64) -> bool {
         is_marked(self.count(), q)
     }

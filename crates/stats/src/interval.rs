@@ -22,7 +22,7 @@ impl Interval {
         Interval { low: middle - half_width, high: middle + half_width }
     }
 
-    /// Whether `value` lies in it, bounds included.
+    /// Returns whether `value` lies in it, bounds included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

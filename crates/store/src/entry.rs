@@ -37,15 +37,15 @@ pub struct Entry {
     pub capacity: Option<u64>,
     /// How many limits were broken.
     pub broken_limits: u64,
-    /// Whether nothing speaks against the figures.
+    /// True if nothing speaks against the figures.
     pub trusted: bool,
-    /// Whether it has not come to its end: it was cut short, or is still under way.
+    /// True if it has not come to its end: it was cut short, or is still under way.
     pub unfinished: bool,
     /// Its tags, sorted.
     pub tags: Vec<String>,
 }
 
-/// Which runs to list: those that match everything that is given.
+/// The runs to list: those that match everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// A tag that they have.

@@ -134,7 +134,7 @@ impl Store {
         Ok(Self { path: path.into(), file: identity(path), connection })
     }
 
-    /// Whether its path still leads to the file that is open: others may have moved or deleted it.
+    /// Returns whether its path still leads to the file that is open: others may have moved or deleted it.
     pub fn is_in_place(&self) -> bool {
         self.file.is_some() && identity(&self.path) == self.file
     }

@@ -1,4 +1,4 @@
-//! Whether two shootouts say the same: for each question in both, how far their orders agree.
+//! Compares what two shootouts say the same: for each question in both, how far their orders agree.
 
 use stats::kendall;
 
@@ -16,7 +16,7 @@ pub struct Agreement {
     pub tau: Option<f64>,
     /// Pairs that both tell apart.
     pub apart: usize,
-    /// Those of them that are the other way round, the one that was ahead in the first before the other.
+    /// Pairs that are the other way round, the one that was ahead in the first before the other.
     pub reversed: Vec<(String, String)>,
 }
 

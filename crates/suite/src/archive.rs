@@ -58,7 +58,7 @@ impl Archive {
         self.0.get(file).map(|bytes| inflated(bytes))
     }
 
-    /// Whether it holds that file.
+    /// Returns whether it holds that file.
     pub(crate) fn has(&self, file: &str) -> bool {
         self.0.contains_key(file)
     }

@@ -9,7 +9,7 @@ use crate::mistake::Mistake;
 
 /// Every target of a folder, the reference server first.
 pub struct TargetCatalog {
-    /// Those that can be read, in the order of their names.
+    /// Targets that can be read, in the order of their names.
     pub targets: Vec<Target>,
     /// The folders whose manifest has a mistake.
     pub mistakes: Vec<(String, Mistake)>,

@@ -30,7 +30,7 @@ enum Of {
 }
 
 impl Of {
-    /// Whether runs of the verb can have it.
+    /// Returns whether runs of the verb can have it.
     fn is_of(&self, verb: Scenario) -> bool {
         match self {
             Of::Step(_) | Of::Capacity => true,
@@ -116,7 +116,7 @@ impl Figure {
         Some(broke.unwrap_or(value).max(value))
     }
 
-    /// Whether it is a number of clients, which more files would make larger.
+    /// Returns whether it is a number of clients, which more files would make larger.
     pub(crate) fn is_capacity(&self) -> bool {
         self.of == Of::Capacity
     }
@@ -131,7 +131,7 @@ impl Figure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Returns whether more of it is better.
     pub fn more_is_better(&self) -> bool {
         match &self.of {
             Of::Step(figure) => figure.more_is_better(),

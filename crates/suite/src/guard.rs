@@ -78,9 +78,9 @@ pub struct End {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether it had been asked to stop.
+    /// True if it had been asked to stop.
     pub asked: bool,
-    /// Whether it had to be killed, because it did not stop within its grace.
+    /// True if it had to be killed, because it did not stop within its grace.
     pub killed: bool,
     /// Processes that it left behind, which were killed.
     pub left: usize,

@@ -80,7 +80,7 @@ fn failed(entries: &[&Entry], is_so: impl Fn(&StageFailure) -> bool) -> Option<S
     Some(format!("{} of {} failed: {first}", 1 + troubles.count(), entries.len()))
 }
 
-/// Whether the generator was at its limit: who reads too slowly is sent no more by many a server, and loses what it was to be sent.
+/// Returns whether the generator was at its limit: who reads too slowly is sent no more by many a server, and loses what it was to be sent.
 fn is_by_generator(step: &Step) -> bool {
     step.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator)
 }
@@ -127,7 +127,7 @@ fn at_file_limit(figure: &Figure, runs: &[Run]) -> Option<String> {
     Some(format!("{had}limit of open files"))
 }
 
-/// Whether what ended the run is that a process may open no more files: the generator's, which says so, or the server's,
+/// Returns whether what ended the run is that a process may open no more files: the generator's, which says so, or the server's,
 /// of which one may be there to start the others.
 fn is_at_file_limit(run: &Run) -> bool {
     let Some(step) = first_full(run) else { return false };

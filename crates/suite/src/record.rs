@@ -107,7 +107,7 @@ pub enum RecordError {
 pub struct Claim {
     folder: PathBuf,
     lock: Option<File>,
-    /// Whether it was there before. One that was made for nothing goes again.
+    /// True if it was there before. One that was made for nothing goes again.
     was_there: bool,
 }
 
@@ -151,7 +151,7 @@ impl Record {
         Ok(Record { folder, packed: Archive::default(), head, entries: Vec::new(), lock })
     }
 
-    /// Whether a folder is one of a shootout.
+    /// Returns whether a folder is one of a shootout.
     pub fn is_at(folder: &Path) -> bool {
         folder.join(HEAD).is_file()
     }
@@ -254,7 +254,7 @@ impl Record {
         fs::read_to_string(self.folder.join(NOTES)).ok()
     }
 
-    /// Whether the measurement has been made.
+    /// Returns whether the measurement has been made.
     pub fn has(&self, cell: &Cell) -> bool {
         let is_it = |entry: &Entry| {
             (&entry.scenario, &entry.target, entry.repeat) == (&cell.scenario, &cell.target, cell.repeat)

@@ -39,7 +39,7 @@ pub fn due(
     Ok(due)
 }
 
-/// Whether a target's figure needs another round.
+/// Returns whether a target's figure needs another round.
 fn is_vague(scenario: &Scenario, target: &str, record: &Record) -> Result<bool, RecordError> {
     if record
         .of(&scenario.name, target)
@@ -53,7 +53,7 @@ fn is_vague(scenario: &Scenario, target: &str, record: &Record) -> Result<bool, 
     Ok(!is_known(&values))
 }
 
-/// Whether the mean of these rounds is known to within [`PRECISION`].
+/// Returns whether the mean of these rounds is known to within [`PRECISION`].
 fn is_known(values: &[f64]) -> bool {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     interval::of_repeats(values)

@@ -1,4 +1,4 @@
-//! Which measurement comes when: every target once in each round, in an order drawn anew each time, so that what drifts
+//! The order of measurements: every target once in each round, in an order drawn anew each time, so that what drifts
 //! on the machine favours no target.
 
 use fastrand::Rng;

@@ -27,11 +27,11 @@ pub struct Section {
     pub name: String,
     /// A command line that measured it, with URL and process left out.
     pub command: String,
-    /// Which of its flags are not as the suite asks for them.
+    /// Flags that are not as the suite asks for them.
     pub shortened: Vec<Shortened>,
     /// The figure that servers are ranked by.
     pub figure: Figure,
-    /// Which target is ahead.
+    /// Each target with its place, the best first.
     pub standings: Vec<Standing>,
     /// Notes on each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,

@@ -123,7 +123,7 @@ impl Server {
         Some(death(end, &self.log))
     }
 
-    /// Its path.
+    /// Its address and its folders.
     pub fn place(&self) -> &Place {
         &self.place
     }

@@ -127,12 +127,12 @@ impl StageFailure {
         Self { stage, reason: reason.into() }
     }
 
-    /// Whether it is the target's to answer for.
+    /// Returns whether it is the target's to answer for.
     pub(crate) fn is_of_target(&self) -> bool {
         self.stage != Stage::Load
     }
 
-    /// Whether it is unavailable here, which is no one's mistake.
+    /// Returns whether it is unavailable here, which is no one's mistake.
     pub fn is_unavailable(&self) -> bool {
         matches!(self.stage, Stage::Requires | Stage::Install)
     }
@@ -154,7 +154,7 @@ pub struct Tools<'a> {
     pub words_verb: &'static str,
     /// The address servers listen on: an address of this machine.
     pub host: Ipv4Addr,
-    /// Whether the user has asked for the end.
+    /// True if the user has asked for the end.
     pub is_interrupted: &'a (dyn Fn() -> bool + Sync),
     /// Tells the user what is good to know.
     pub say: &'a (dyn Fn(&str) + Sync),
@@ -255,7 +255,7 @@ pub fn version(target: &Target, tools: &Tools<'_>) -> Result<String, StageFailur
     }
 }
 
-/// Whether it installs packages of the distribution.
+/// Returns whether it installs packages of the distribution.
 fn uses_packages(target: &Target) -> bool {
     target.requires.iter().any(|requirement| requirement.command[0].starts_with("apt"))
 }

@@ -1,4 +1,4 @@
-//! Which targets are ahead, and which cannot be told apart (METHODOLOGY "Ranking").
+//! Places of targets: who is ahead, and who cannot be told apart (METHODOLOGY "Ranking").
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether its figure may be next to nothing, of which more is better: it is then behind everybody as well as ahead.
+    /// Returns whether its figure may be next to nothing, of which more is better: it is then behind everybody as well as ahead.
     pub(crate) fn says_nothing(&self, figure: &Figure) -> bool {
         figure.more_is_better() && self.interval.is_some_and(|interval| interval.low <= 0.0)
     }
@@ -61,9 +61,9 @@ pub struct Entrant {
     pub values: Vec<f64>,
     /// How far it may reach in each, where it was searched; otherwise the figure itself.
     pub reaches: Vec<f64>,
-    /// Whether it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
+    /// True if it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
     pub is_ranked: bool,
-    /// Whether in a round the generator or the machine was the limit, and not the server.
+    /// True if in a round the generator or the machine was the limit, and not the server.
     pub is_bound: bool,
 }
 
@@ -139,7 +139,7 @@ pub struct Control {
     pub mean: f64,
     /// Its 95% interval.
     pub interval: Interval,
-    /// Whether it can be told from the first, which would be wrong.
+    /// True if it can be told from the first, which would be wrong.
     pub is_apart: bool,
 }
 
@@ -151,7 +151,7 @@ impl Control {
     }
 }
 
-/// Whether two figures can be told apart.
+/// Returns whether two figures can be told apart.
 pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
     a.reach.zip(b.reach).is_some_and(|(a, b)| overlap(a, b).is_none())
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn those_whose_intervals_overlap_share_places() {
+    fn targets_whose_intervals_overlap_share_places() {
         let found = places(
             Scenario::Echo,
             "rtt.p95",

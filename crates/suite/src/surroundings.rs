@@ -117,12 +117,12 @@ pub(crate) fn kept() -> impl Iterator<Item = (String, OsString)> {
     named.filter(|(name, _)| is_for_all(name))
 }
 
-/// Whether the variable says where a tool keeps things.
+/// Returns whether the variable says where a tool keeps things.
 pub(crate) fn is_cache(name: &str) -> bool {
     CACHES.contains(&name)
 }
 
-/// Whether a variable may be seen by what a target runs. One that is a secret by its name may not, whatever family it is
+/// Returns whether a variable may be seen by what a target runs. One that is a secret by its name may not, whatever family it is
 /// of: `HEX_API_KEY`, `NPM_CONFIG__AUTH`, `CARGO_REGISTRY_TOKEN`. Bundler has them by the names of hosts.
 fn is_for_all(name: &str) -> bool {
     let is_known = GENERAL.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));

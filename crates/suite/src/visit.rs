@@ -117,7 +117,7 @@ impl Visitor {
         self.turn(&|| connect(&url, route.socket).map_err(|error| error.to_string()))
     }
 
-    /// Whether the server acknowledges broadcasts with a result of its own.
+    /// Returns whether the server acknowledges broadcasts with a result of its own.
     pub(crate) fn has_ack(&self) -> bool {
         self.config.acks().has_all()
     }
@@ -205,7 +205,7 @@ impl Visitor {
     }
 }
 
-/// Whether `GET` at this URL, or at this unix socket, is answered with 200.
+/// Returns whether `GET` at this URL, or at this unix socket, is answered with 200.
 pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<(), String> {
     let http = HttpOptions { expect_status: vec![(200, 200)], ..HttpOptions::default() };
     let options = DialectOptions::from(Settings::from(http));
@@ -230,7 +230,7 @@ pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<
     }
 }
 
-/// Whether a client becomes usable.
+/// Returns whether a client becomes usable.
 pub(crate) fn handshake(
     url: &str,
     dialect: DialectId,

@@ -173,7 +173,7 @@ pub(crate) fn without_secrets(pairs: &[(String, String)]) -> (BTreeMap<String, S
     (kept, lost)
 }
 
-/// Whether a line is empty, names a header that is no secret's, or says where its secret is.
+/// Returns whether a line is empty, names a header that is no secret's, or says where its secret is.
 fn is_public_header(line: &str) -> bool {
     if line.is_empty() {
         return true;

@@ -1,4 +1,4 @@
-//! Which requests are answered.
+//! The requests that are answered.
 //!
 //! Other users of this machine reach 127.0.0.1 as well as its owner does; a page on the web can make a browser send
 //! requests there, and a name that an attacker resolves to 127.0.0.1 (DNS rebinding) makes the answers readable to that

@@ -137,7 +137,7 @@ impl Job {
         self.changed.subscribe()
     }
 
-    /// Whether it has not ended yet.
+    /// Returns whether it has not ended yet.
     pub(crate) fn is_running(&self) -> bool {
         self.log().end.is_none()
     }

@@ -1,8 +1,8 @@
-//! Which broadcasts are acknowledged to their senders.
+//! Broadcasts that are acknowledged to their senders.
 
 use crate::people::Mix;
 
-/// Whether, for each kind of broadcasts, its sender gets an acknowledgement beside its own copy.
+/// The kinds of broadcasts whose sender gets an acknowledgement beside its own copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acks {
     /// A bit for each kind.
@@ -26,13 +26,13 @@ impl Acks {
         acks
     }
 
-    /// Whether broadcasts of this kind are.
+    /// Returns whether broadcasts of this kind are.
     #[inline]
     pub fn has(self, kind: usize) -> bool {
         self.kinds >> kind & 1 != 0
     }
 
-    /// Whether all are.
+    /// Returns whether all are.
     pub fn has_all(self) -> bool {
         (0..self.count as usize).all(|kind| self.has(kind)) && self.count > 0
     }

@@ -87,7 +87,7 @@ impl AppFile {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
-    /// Whether something that a client says once it is usable has a value in it that it was given at its login.
+    /// Returns whether something that a client says once it is usable has a value in it that it was given at its login.
     pub(crate) fn says_kept(&self) -> bool {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
@@ -98,7 +98,7 @@ impl AppFile {
             || self.visited_rooms.iter().any(VisitedRoom::says_kept)
     }
 
-    /// Whether who joins a room of this kind is announced to the others there: the join has an id.
+    /// Returns whether who joins a room of this kind is announced to the others there: the join has an id.
     pub(crate) fn announces(&self, kind: u16) -> bool {
         let Some(visited) = self.visited_rooms.iter().find(|visited| visited.kind == kind) else {
             return false;
@@ -136,7 +136,7 @@ pub struct Resume {
 }
 
 impl Resume {
-    /// Whether nothing can be said without having heard something.
+    /// Returns whether nothing can be said without having heard something.
     pub(crate) fn needs_heard(&self) -> bool {
         self.keeps.iter().all(|keep| keep.first.is_empty())
     }
@@ -170,7 +170,7 @@ pub struct LoginRequest {
     pub name: String,
     /// A `POST`; else a `GET`.
     pub is_post: bool,
-    /// Which server it is for: 0 is the clients' own, 1 the first of [`AppFile::login_servers`].
+    /// The server it is for: 0 is the clients' own, 1 the first of [`AppFile::login_servers`].
     pub server: u16,
     /// Path and query.
     pub target: Template,
@@ -233,7 +233,7 @@ pub enum OpenStep {
 }
 
 impl OpenStep {
-    /// The change it shows.
+    /// The message of this step, if it is one.
     fn said(&self) -> Option<&Say> {
         match self {
             OpenStep::Send(say) | OpenStep::Ask(say) => Some(say),
@@ -269,7 +269,7 @@ pub struct Join {
 pub struct VisitedRoom {
     /// The kind of rooms.
     pub kind: u16,
-    /// Which of the [joins](AppFile::joins) it is, where the protocol carries rooms of its own. Else messages do it:
+    /// Its place among the [joins](AppFile::joins), where the protocol carries rooms of its own. Else messages do it:
     pub place: Option<u16>,
     /// These, and what they wait for.
     pub join: Vec<OpenStep>,
@@ -286,7 +286,7 @@ impl VisitedRoom {
 /// A message to everyone in a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broadcast {
-    /// Which kind of rooms it is for: which of the joins, where there are several.
+    /// The kind of rooms it is for: one of the joins, where there are several.
     pub room: u16,
     /// Its share of all broadcasts, of whatever these add up to.
     pub share: u32,
@@ -332,7 +332,7 @@ pub struct Refusal {
 /// Something the server says, and what to answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
-    /// The change it shows.
+    /// How it is recognised.
     pub when: Condition,
     /// The answer.
     pub send: Say,

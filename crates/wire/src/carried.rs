@@ -15,11 +15,11 @@ pub(crate) struct AppMessage<'a> {
     pub(crate) is_binary: bool,
     /// It is JSON that goes as MessagePack.
     pub(crate) is_packed: bool,
-    /// Which of the measured messages it is; `None`: it is not measured.
+    /// The kind of a measured message; `None`: it is not measured.
     pub(crate) kind: Option<Kind>,
     /// The protocol is to ask for its answer, where it need not.
     pub(crate) wants_reply: bool,
-    /// Which of the rooms it goes to that the protocol has joined.
+    /// The room it goes to, among those that the protocol has joined.
     pub(crate) room: u16,
 }
 

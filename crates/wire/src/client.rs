@@ -381,28 +381,28 @@ impl Client {
         protocol.into_iter().chain(app).min()
     }
 
-    /// Whether nothing has been said yet: its first connection does not stand.
+    /// Returns whether nothing has been said yet: its first connection does not stand.
     pub fn is_new(&self) -> bool {
         matches!(self.state, State::Idle)
     }
 
-    /// Whether more of what it has said waits for the server to have room for it than is kept: the server does not read.
+    /// Returns whether more of what it has said waits for the server to have room for it than is kept: the server does not read.
     #[inline]
     pub fn is_overfull(&self) -> bool {
         matches!(&self.state, State::Tunnelled(of) if of.tunnel.is_overfull())
     }
 
-    /// Whether its connection of HTTP/2 is of no further use.
+    /// Returns whether its connection of HTTP/2 is of no further use.
     fn has_failed(&self) -> bool {
         matches!(&self.state, State::Tunnelled(of) if of.tunnel.has_failed())
     }
 
-    /// Whether it logs in.
+    /// Returns whether it logs in.
     pub fn is_logging_in(&self) -> bool {
         matches!(self.state, State::LoggingIn(_))
     }
 
-    /// Whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
+    /// Returns whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
     pub fn is_open(&self) -> bool {
         matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
     }
@@ -422,7 +422,7 @@ impl Client {
         compiled.opening_step(&self.speaker().place.as_ref()?.script)
     }
 
-    /// Whether messages may be sent.
+    /// Returns whether messages may be sent.
     pub fn is_usable(&self) -> bool {
         let Client { state, place } = self.speaker();
         let may_speak = !self.has_failed()
@@ -543,7 +543,7 @@ impl Client {
         }
     }
 
-    /// Whether no goodbye is to be waited for: none is owed, or there is no way to say one.
+    /// Returns whether no goodbye is to be waited for: none is owed, or there is no way to say one.
     pub fn is_closed(&self) -> bool {
         match &self.speaker().state {
             State::Open(session) => session.receiver.is_closed(),

@@ -34,13 +34,13 @@ pub struct Config {
     pub(crate) app: App,
     /// The requests with which each client logs in, if any.
     pub(crate) login: Option<Steps>,
-    /// Whether values of the login are still to be sent once they are usable.
+    /// True if values of the login are still to be sent once they are usable.
     pub(crate) keeps_login: bool,
     /// The measured messages.
     templates: MessageTemplates,
     /// The place of the stamp in echoes that come back as they went, and are alike but for it.
     series: Option<SeriesOf>,
-    /// Which kind each broadcast is.
+    /// The kind of each broadcast.
     mix: Mix,
 }
 
@@ -175,12 +175,12 @@ impl Config {
         self.app.unix_ns_of(stamp)
     }
 
-    /// Which part of the login it was that failed, and what was expected of it: to be shown, without what is anybody's own.
+    /// Names the part of the login that failed, and what was expected of it: to be shown, without what is anybody's own.
     pub fn login_words(&self, failure: Failure) -> Option<String> {
         self.login.as_ref()?.words(failure)
     }
 
-    /// Whether its clients log in.
+    /// Returns whether its clients log in.
     pub fn logs_in(&self) -> bool {
         self.login.is_some()
     }
@@ -216,7 +216,7 @@ impl Config {
         }
     }
 
-    /// Which broadcasts the server acknowledges with a result of its own, apart from the sender's copy.
+    /// Broadcasts that the server acknowledges with a result of its own, apart from the sender's copy.
     pub fn acks(&self) -> Acks {
         let options = self.options();
         match options.of_dialect.ack {
@@ -252,7 +252,7 @@ impl Config {
         self.series
     }
 
-    /// Whether who [joins](crate::Client::pass) a room of this kind announces themselves to the others there.
+    /// Returns whether who [joins](crate::Client::pass) a room of this kind announces themselves to the others there.
     pub fn announces(&self, kind: u16) -> bool {
         matches!(&self.app, App::File(app) if app.announces(kind))
     }

@@ -55,7 +55,7 @@ pub(crate) trait Protocol {
     /// The facts of one of its dialects.
     fn facts(dialect: DialectId) -> &'static Facts;
 
-    /// Whether its clients begin with plain requests.
+    /// Returns whether its clients begin with plain requests.
     fn is_over_requests(_settings: &Settings) -> bool {
         false
     }
@@ -82,7 +82,7 @@ pub(crate) trait Protocol {
     /// Takes note of the messages that are measured, for what follows from their form.
     fn handle_templates(_parts: &mut Self::Parts, _templates: &[&MessageTemplate]) {}
 
-    /// Whether a client goes on to need what it was given at its login, so that its messages or those of others can be named.
+    /// Returns whether a client goes on to need what it was given at its login, so that its messages or those of others can be named.
     fn names_kept(_parts: &Self::Parts) -> bool {
         false
     }
@@ -120,7 +120,7 @@ pub(crate) trait Protocol {
         json::object(text, |_, _| {}).map(|()| 0)
     }
 
-    /// Whether the members of a room take a binary message that belongs to no text.
+    /// Returns whether the members of a room take a binary message that belongs to no text.
     fn takes_binary() -> bool {
         true
     }
@@ -176,7 +176,7 @@ pub(crate) trait ClientProtocol {
         unreachable!("its rooms are joined by messages")
     }
 
-    /// Whether the app may speak.
+    /// Returns whether the app may speak.
     fn is_ready(&self) -> bool {
         true
     }
@@ -243,7 +243,7 @@ pub(crate) trait HttpClientProtocol {
         None
     }
 
-    /// Whether the app may speak.
+    /// Returns whether the app may speak.
     fn is_ready(&self) -> bool;
 
     /// The failure if the server withholds something without which nothing more can be sent.
@@ -262,7 +262,7 @@ pub(crate) trait HttpClientProtocol {
     /// Says goodbye, where there is a way to, and closes the streams.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Self::Parts, I>);
 
-    /// Whether nothing more will come.
+    /// Returns whether nothing more will come.
     fn is_closed(&self) -> bool;
 
     /// When to be woken.

@@ -1,4 +1,4 @@
-//! Which dialects there are. What is known of each, its [`Facts`](crate::Facts), the registry has.
+//! The dialects that there are. The registry has the [`Facts`](crate::Facts) of each.
 
 use serde::{Deserialize, Serialize};
 

@@ -23,7 +23,7 @@ impl Kind {
     pub const ALL: [Kind; 2] = [Kind::Echo, Kind::Broadcast];
 }
 
-/// Which way somebody goes that visits a room.
+/// The way of a client that visits a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// They join it.
@@ -39,7 +39,7 @@ pub struct Passage {
     pub kind: u16,
     /// In or out.
     pub way: Direction,
-    /// What announces it to the others there; `None`: nothing does.
+    /// The stamp that announces it to the others there; `None`: nothing does.
     pub announced: Option<Stamp>,
 }
 
@@ -206,7 +206,7 @@ impl PushNumber {
 /// Something that the server says by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pushed {
-    /// Which of the kinds in the user's own app it is.
+    /// Its kind among those of the user's own app.
     pub kind: u16,
     /// Its number, one more than that of the one before, if it has one.
     pub number: Option<PushNumber>,

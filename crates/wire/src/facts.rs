@@ -37,21 +37,21 @@ pub struct Facts {
     pub form: Form,
     /// How throng's own server is told which room a client is in.
     pub own_room: OwnRoom,
-    /// Whether there are broadcasts.
+    /// True if there are broadcasts.
     pub can_broadcast: bool,
-    /// Whether a message can ask for its own answer ([`Ack::Callback`](crate::settings::Ack)).
+    /// True if a message can ask for its own answer ([`Ack::Callback`](crate::settings::Ack)).
     pub has_callbacks: bool,
-    /// Whether there is nothing around a message: what an app says is all there is.
+    /// True if there is nothing around a message: what an app says is all there is.
     pub is_bare: bool,
-    /// Whether any message, text or binary, comes back as it is.
+    /// True if any message, text or binary, comes back as it is.
     pub takes_anything: bool,
-    /// Whether there is no WebSocket at all: a message is a request, and the answer to it is its echo.
+    /// True if there is no WebSocket at all: a message is a request, and the answer to it is its echo.
     pub is_plain_http: bool,
     /// The protocol TLS has to agree on for it (RFC 7301); `None`: nothing.
     pub alpn: Option<&'static str>,
     /// The rules of a user's own app over it; `None`: an app has no use for this dialect.
     pub app: Option<AppRules>,
-    /// Whether it is nothing without a user's own app.
+    /// True if it is nothing without a user's own app.
     pub needs_app: bool,
 }
 
@@ -83,7 +83,7 @@ impl Facts {
         needs_app: false,
     };
 
-    /// Whether it may be asked for by this name.
+    /// Returns whether it may be asked for by this name.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
@@ -108,7 +108,7 @@ pub enum Opening {
 }
 
 impl Opening {
-    /// Whether this is what was said.
+    /// Returns whether this is what was said.
     pub(crate) fn is(self, text: &str) -> bool {
         match self {
             Opening::Whole(whole) => text == whole,
@@ -142,11 +142,11 @@ pub enum Form {
 /// Rules of a user's own app over a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AppRules {
-    /// Whether messages go under the name of an event.
+    /// True if messages go under the name of an event.
     pub has_events: bool,
-    /// Whether the protocol has replies of its own, which need not carry an id.
+    /// True if the protocol has replies of its own, which need not carry an id.
     pub has_replies: bool,
-    /// Whether it says of every message whether that is a reply.
+    /// True if it says of every message whether that is a reply.
     pub tells_replies: bool,
     /// The body of its messages.
     pub body: Body,

@@ -30,33 +30,33 @@ pub enum Failure {
     BodyTooLarge,
     /// The answer to a request of the login has another status than was expected.
     LoginRefused {
-        /// Which of them, from 0.
+        /// Its number, from 0.
         request: u8,
         /// The status of its answer.
         status: u16,
     },
     /// The answer to a request of the login has not in it what is to be kept of it.
     LoginNoMatch {
-        /// Which of them, from 0.
+        /// Its number, from 0.
         request: u8,
-        /// Which value that is to be kept, from 0.
+        /// The number of the value to keep, from 0.
         keep: u8,
     },
     /// The answer to a request of the login is encoded, so that what is to be kept of its body cannot be found.
     LoginEncoded {
-        /// Which of them, from 0.
+        /// Its number, from 0.
         request: u8,
         /// How.
         coding: Coding,
     },
     /// A request of the login is redirected over and over, or to where this client has no connection.
     LoginRedirects {
-        /// Which of them, from 0.
+        /// Its number, from 0.
         request: u8,
     },
     /// The answer to a request of the login is larger than any page, or sets more cookies than a head has room for.
     LoginTooLarge {
-        /// Which of them, from 0.
+        /// Its number, from 0.
         request: u8,
     },
     /// The server role refused an upgrade with this HTTP status.
@@ -143,7 +143,7 @@ impl Coding {
     }
 }
 
-/// Which rule of RFC 6455 or 7692 the peer broke.
+/// The rule of RFC 6455 or 7692 that the peer broke.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reason {
     /// A reserved bit that no negotiated extension defines (§5.2), or RSV1 where RFC 7692 §6 forbids it.
@@ -170,7 +170,7 @@ pub enum Reason {
     TooManyFragments,
 }
 
-/// Which rule of RFC 9110 or 9112 the peer broke.
+/// The rule of RFC 9110 or 9112 that the peer broke.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HttpReason {
     /// A bare CR or LF (RFC 9112 §2.2).

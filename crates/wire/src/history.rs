@@ -32,7 +32,7 @@ const EPOCH_CHARS: usize = 4;
 pub enum Keep {
     /// Its latest messages.
     Messages(u32),
-    /// Those of the last nanoseconds.
+    /// Messages of the last nanoseconds.
     Time(u64),
 }
 
@@ -94,7 +94,7 @@ pub(crate) type Message = Arc<[Vec<u8>]>;
 pub(crate) struct Missed {
     /// The ones still kept.
     pub(crate) messages: Vec<Message>,
-    /// Whether that is all.
+    /// True if that is all.
     pub(crate) is_whole: bool,
 }
 
@@ -213,7 +213,7 @@ impl History {
         std::array::from_fn(|at| DIGITS[(hash >> (5 * at)) as usize % 32])
     }
 
-    /// Whether this server gave that token.
+    /// Returns whether this server gave that token.
     pub(crate) fn knows(&self, token: &[u8]) -> bool {
         token.try_into().is_ok_and(|token: &[u8; TOKEN_CHARS]| self.token(token) == *token)
     }
@@ -224,7 +224,7 @@ impl History {
 }
 
 impl Keep {
-    /// Whether the oldest message of a room is one too many, or too old.
+    /// Returns whether the oldest message of a room is one too many, or too old.
     fn is_over(self, log: &Log, now_ns: u64) -> bool {
         match self {
             Keep::Messages(most) => log.kept.len() > most as usize,

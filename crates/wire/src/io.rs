@@ -21,7 +21,7 @@ pub trait Io {
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.
     fn close_stream(&mut self, stream: StreamId);
-    /// Whether the request in hand came in before the one that `stream` waits with: one that another thread has read is handed
+    /// Returns whether the request in hand came in before the one that `stream` waits with: one that another thread has read is handed
     /// over later. `false` if that is not known.
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
         false

@@ -46,7 +46,7 @@ pub(crate) fn items<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
     Some(values)
 }
 
-/// Whether `text` is one value, and JSON to its end.
+/// Returns whether `text` is one value, and JSON to its end.
 pub(crate) fn is_value(text: &[u8]) -> bool {
     let mut walk = Walk { text, at: 0 };
     let value = walk.value(0);

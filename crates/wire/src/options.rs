@@ -147,7 +147,7 @@ impl Options {
         Ok(self.encode_shared().then(&Template::of_fields(&self.own_fields()?)))
     }
 
-    /// Those that requests share which come before the clients' own.
+    /// Field lines that all requests share, before the clients' own.
     pub(crate) fn encode_shared(&self) -> Template {
         Template::of_fields(&self.shared_fields())
     }

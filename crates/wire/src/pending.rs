@@ -16,7 +16,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

@@ -63,7 +63,7 @@ macro_rules! parts {
                 }
             }
 
-            /// Whether a client goes on to need what it was given at its login.
+            /// Returns whether a client goes on to need what it was given at its login.
             pub(crate) fn names_kept(&self) -> bool {
                 match self {
                     $(Parts::$id(parts) => protocols::$module::$id::names_kept(parts),)*
@@ -100,7 +100,7 @@ macro_rules! parts {
                 }
             }
 
-            /// Whether its clients begin with plain requests, or stay with them.
+            /// Returns whether its clients begin with plain requests, or stay with them.
             pub fn is_over_requests(self, settings: &Settings) -> bool {
                 match self {
                     $($(DialectId::$dialect)|+ => protocols::$module::$id::is_over_requests(settings),)*
@@ -151,7 +151,7 @@ impl DialectId {
         DialectId::ALL.iter().copied().find(opens)
     }
 
-    /// Whether [`Kind::Broadcast`](crate::Kind::Broadcast) may be sent.
+    /// Returns whether [`Kind::Broadcast`](crate::Kind::Broadcast) may be sent.
     pub fn can_broadcast(self) -> bool {
         self.facts().can_broadcast
     }

@@ -219,13 +219,13 @@ fn subprotocols(options: &Options) -> Result<Vec<Template>, BadOption> {
     options.subprotocols.iter().map(|text| options.template(text, Quoting::Plain)).collect()
 }
 
-/// Whether a user may have this field in a request.
+/// Returns whether a user may have this field in a request.
 pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     let is_reserved = RESERVED_FIELDS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
 }
 
-/// Whether what is asked for can be put into a request.
+/// Returns whether what is asked for can be put into a request.
 pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {
         return Err(BadOption::Host);
@@ -252,12 +252,12 @@ pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     Ok(())
 }
 
-/// Whether this can be asked for: a path, with its query.
+/// Returns whether this can be asked for: a path, with its query.
 pub(crate) fn is_target(text: &[u8]) -> bool {
     text.starts_with(b"/") && text.iter().all(|b| b.is_ascii_graphic() && *b != b'#')
 }
 
-/// Whether every row of people's data fits into the head of a request, where it stands as it is.
+/// Returns whether every row of people's data fits into the head of a request, where it stands as it is.
 fn check_rows(
     identities: &Identities,
     fields: &Template,

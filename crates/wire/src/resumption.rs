@@ -23,7 +23,7 @@ pub struct Resumption {
 /// How far a client has come in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Which of the client's subscriptions it came by.
+    /// The client's subscription that it came by.
     pub(crate) subscription: usize,
     /// The stream's name, and that of its count.
     pub(crate) stream: Vec<u8>,
@@ -33,7 +33,7 @@ pub(crate) struct Position {
 }
 
 impl Resumption {
-    /// Whether the protocol has something to go on with.
+    /// Returns whether the protocol has something to go on with.
     pub(crate) fn is_of_protocol(&self) -> bool {
         !self.session.is_empty() || self.alive_s > 0
     }

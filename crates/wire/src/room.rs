@@ -57,12 +57,12 @@ impl Room {
         Room { topic: topic & !kind | self.topic & kind, ..self }
     }
 
-    /// Whether each member puts words of its own around what is broadcast.
+    /// Returns whether each member puts words of its own around what is broadcast.
     pub fn is_of_readers(self) -> bool {
         self.topic & OF_READERS != 0
     }
 
-    /// Whether the members are sessions, not connections.
+    /// Returns whether the members are sessions, not connections.
     pub fn is_of_sessions(self) -> bool {
         self.topic & OF_SESSIONS != 0
     }

@@ -60,7 +60,7 @@ impl Spot {
         messages
     }
 
-    /// Whether what differs is that of the message of this number.
+    /// Returns whether what differs is that of the message of this number.
     #[inline(always)]
     fn is(self, numbers: Numbers, seq: u32, there: &[u8]) -> bool {
         match self.is_text {
@@ -69,7 +69,7 @@ impl Spot {
         }
     }
 
-    /// Whether this stamp is there.
+    /// Returns whether this stamp is there.
     fn holds(self, message: &[u8], stamp: Stamp) -> bool {
         let Some(there) = message.get(self.at..) else { return false };
         match self.is_text {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_follow_are_taken_and_no_others() {
+    fn messages_that_follow_are_taken_and_no_others() {
         for is_text in [false, true] {
             let spot = Spot { at: 7, is_text };
             let nth = |n| message(is_text, STAMP.after(n));

@@ -53,7 +53,7 @@ impl Default for State {
 }
 
 impl Server {
-    /// Whether a request is half in.
+    /// Returns whether a request is half in.
     pub fn is_amid_request(&self) -> bool {
         match &self.state {
             State::Http(http) => !http.may_end(),

@@ -29,7 +29,7 @@ const OTHERS_BYTES_MAX: usize = 1 << 20;
 /// which may all be under way before the first is asked for.
 const OWN_BYTES_MAX: usize = 16 << 20;
 
-/// Whether so much is not kept for a client that does not ask for it.
+/// Returns whether so much is not kept for a client that does not ask for it.
 pub(crate) fn is_too_much(queued_bytes: usize, own_bytes: usize) -> bool {
     own_bytes > OWN_BYTES_MAX || queued_bytes - own_bytes > OTHERS_BYTES_MAX
 }
@@ -109,7 +109,7 @@ pub(crate) trait Question: fmt::Debug + Sized {
         None
     }
 
-    /// Whether it only announces the body of another request.
+    /// Returns whether it only announces the body of another request.
     fn is_beginning(&self) -> bool {
         false
     }
@@ -172,6 +172,6 @@ pub(crate) trait ServerSession: fmt::Debug {
     /// They are too many: the session ends, and its client is told when it asks.
     fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 
-    /// Whether it may be forgotten.
+    /// Returns whether it may be forgotten.
     fn is_over(&self) -> bool;
 }

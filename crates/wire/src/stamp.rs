@@ -276,7 +276,7 @@ pub fn find(bytes: &[u8]) -> Found {
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
-/// Whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.
+/// Returns whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.
 #[inline]
 pub(crate) fn has_others(bytes: &[u8], offset: usize) -> bool {
     let holds_magic = |part: &[u8]| part.len() >= TEXT_BYTES && MAGIC.find(part).is_some();
@@ -345,7 +345,7 @@ fn read_half(digits: &[u8]) -> Option<u32> {
     (hex_digits(value) == digits).then_some(value)
 }
 
-/// Whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.
+/// Returns whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.
 /// The last character of a damaged magic may itself look like a digit, hence the second try.
 fn has_bare_body(bytes: &[u8]) -> bool {
     let sound = |at: usize| bytes[at..].first_chunk().and_then(read_hex).is_some();

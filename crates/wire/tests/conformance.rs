@@ -80,7 +80,7 @@ fn answers(out: &[u8]) -> (Vec<u16>, String) {
     (statuses, body.to_owned())
 }
 
-/// Whether a status is among those that are listed, as they are or by their first digit.
+/// Returns whether a status is among those that are listed, as they are or by their first digit.
 fn is_among(status: u16, expected: &str) -> bool {
     let (status, class) = (status.to_string(), format!("{}xx", status / 100));
     expected.split(' ').any(|one| one == status || one == class)

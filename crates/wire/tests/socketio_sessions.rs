@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
         self.answer(self.pushes).expect("always answered")
     }
 
-    /// Whether the session is unknown.
+    /// Returns whether the session is unknown.
     fn is_gone(&mut self) -> bool {
         let (status, body) = self.poll();
         let unknown = body == r#"{"code":1,"message":"Session ID unknown"}"#;

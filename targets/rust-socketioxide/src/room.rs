@@ -52,7 +52,7 @@ fn answer(socket: &SocketRef, event: &str, payload: &Value, ack: AckSender, want
     let _ = if wants_ack.0 { ack.send(payload) } else { socket.emit(event, payload) };
 }
 
-/// Whether the client has asked for an acknowledgement, which [`AckSender`] does not tell.
+/// True if the client has asked for an acknowledgement, which [`AckSender`] does not tell.
 struct WantsAck(bool);
 
 impl<A: Adapter> FromMessageParts<A> for WantsAck {

@@ -37,7 +37,7 @@ pub(super) struct Cause {
     at_work_ms: f64,
     /// The owner of the rest of a message's time.
     rest: Whose,
-    /// Whether `make test` has it, with the loads that are as short.
+    /// True if `make test` has it, with the loads that are as short.
     is_short: bool,
 }
 
@@ -134,7 +134,7 @@ impl Cause {
         if self.asleep_ms >= 1_000.0 { "6s" } else { "2s" }
     }
 
-    /// Whether a short run has it.
+    /// Returns whether a short run has it.
     pub(super) fn is_short(&self, load: &Load) -> bool {
         self.is_short && load.is_short
     }

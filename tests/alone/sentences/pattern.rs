@@ -9,7 +9,7 @@ const HOLES: [(&str, &str); 3] = [
     (r"\{any\}", ".*"),
 ];
 
-/// Whether the text, all of it, is what the pattern says.
+/// Returns whether the text, all of it, is what the pattern says.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let mut expression = regex::escape(pattern);
     for (hole, of) in HOLES {

@@ -292,12 +292,12 @@ impl Proof {
     }
 }
 
-/// Whether the line has one of the parts between `||`.
+/// Returns whether the line has one of the parts between `||`.
 fn has_part(line: &str, parts: &str) -> bool {
     parts.split("||").any(|part| fits(&format!("{{any}}{part}{{any}}"), line))
 }
 
-/// Whether the line is a metric's row of messages that has a time other than "at least".
+/// Returns whether the line is a metric's row of messages that has a time other than "at least".
 fn has_latency(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_time = |word: &str| {

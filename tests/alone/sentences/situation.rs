@@ -12,12 +12,12 @@ pub(crate) struct Situation {
     pub(crate) line: &'static str,
     /// Runs that are made before, each with a host of its own: what `compare` compares.
     pub(crate) before: Vec<(Host, &'static str)>,
-    /// Whether its own run has been made once before, against the same server.
+    /// True if its own run has been made once before, against the same server.
     pub(crate) is_warm: bool,
     pub(crate) place: Place,
     /// Acts in the course of it, this long (ms) after the first second was measured.
     pub(crate) acts: Vec<(u64, Act)>,
-    /// Whether it takes less than three seconds and no whole machine: then CI has it, too.
+    /// True if it takes less than three seconds and no whole machine: then CI has it, too.
     pub(crate) is_short: bool,
     pub(crate) must: Must,
 }

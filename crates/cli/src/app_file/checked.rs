@@ -28,7 +28,7 @@ use crate::exit::Failure;
 pub(super) struct Checked<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) names: &'a Names,
-    /// Those of people who have not logged in.
+    /// Names of people who have not logged in.
     pub(super) strangers: &'a Names,
     pub(super) quoting: Quoting,
     pub(super) facts: &'static Facts,
@@ -146,7 +146,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Whether echoes and broadcasts can be told apart.
+    /// Returns whether echoes and broadcasts can be told apart.
     fn check_told_apart(
         &self,
         file: &File,
@@ -249,7 +249,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Whether a message says the number that its answer is recognised by.
+    /// Returns whether a message says the number that its answer is recognised by.
     fn check_numbered(
         &self,
         say: &Say,
@@ -294,7 +294,7 @@ impl Checked<'_> {
         keeping.map(note).collect()
     }
 
-    /// Whether a message is answered by the protocol's own reply, if the protocol has any.
+    /// Returns whether a message is answered by the protocol's own reply, if the protocol has any.
     pub(super) fn replied(&self, replied: &Option<Spanned<bool>>) -> Result<bool, Failure> {
         let Some(replied) = replied else { return Ok(false) };
         if self.rules.has_replies {

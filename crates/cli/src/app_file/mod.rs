@@ -61,13 +61,13 @@ pub(crate) struct Described {
     pub(crate) connect: Connect,
     /// How the app is asked to tell a room something, if that is what is measured.
     pub(crate) publish: Option<Publish>,
-    /// Whether clients say something that differs between them.
+    /// True if clients say something that differs between them.
     pub(crate) tells_apart: bool,
-    /// Whether what it says has a token in it somewhere.
+    /// True if what it says has a token in it somewhere.
     pub(crate) says_token: bool,
     /// How much they do if nobody says anything else.
     pub(crate) defaults: RunDefaults,
-    /// Which rooms people are in, and what is said there; `None`: flags say who shares a room.
+    /// Rooms that people are in, and what is said there; `None`: flags say who shares a room.
     pub(crate) rooms: Option<Rooms>,
     /// The sender of a `[broadcast]` gets no copy of it.
     pub(crate) to_others: bool,
@@ -107,7 +107,7 @@ impl ClientsMax {
     }
 }
 
-/// Whether the value of `--dialect` names a file, as it may.
+/// Returns whether the value of `--dialect` names a file, as it may.
 pub(crate) fn is_file(dialect: &str) -> bool {
     dialect.ends_with(".toml")
 }
@@ -192,7 +192,7 @@ pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
     protocol.facts().paths.first().copied()
 }
 
-/// Whether a run's app, if it is the user's own, has the messages that the run sends.
+/// Returns whether a run's app, if it is the user's own, has the messages that the run sends.
 pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
     let Some(app) = &plan.client_spec.of_dialect.app else { return Ok(()) };
     let (key, is_there) = match plan.workload {
@@ -290,7 +290,7 @@ fn describe(
     })
 }
 
-/// Which rooms people are in, and what is said there, if the file says either.
+/// Reads the rooms that people are in, and what is said there, if the file says either.
 fn rooms_of(
     source: &Source<'_>,
     file: &File,

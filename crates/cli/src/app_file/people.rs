@@ -25,7 +25,7 @@ pub(crate) struct Connect {
 }
 
 impl Connect {
-    /// Whether it is where and what the command line says, and no more.
+    /// Returns whether it is where and what the command line says, and no more.
     pub(super) fn is_usual(&self) -> bool {
         *self == Self::default()
     }

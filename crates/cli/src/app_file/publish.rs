@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
 
-/// Whether messages are published, and how.
+/// The publishing of messages, if they are published.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(super) struct PublishArgs {
@@ -29,7 +29,7 @@ pub(super) struct PublishArgs {
 }
 
 impl PublishArgs {
-    /// Whether they are.
+    /// Returns whether they are.
     pub(super) fn is_given(&self) -> bool {
         self.url.is_some()
     }
@@ -56,7 +56,7 @@ pub(crate) struct Publish {
     pub(crate) connections: Option<u32>,
 }
 
-/// Whether messages can be published there.
+/// Returns whether messages can be published there.
 pub(crate) fn check_place(text: &str) -> Result<(), &'static str> {
     let is_place = ["/", "http://", "https://"].iter().any(|start| text.starts_with(start));
     let expected =

@@ -103,7 +103,7 @@ fn said(
     Ok(often)
 }
 
-/// Whether each kind of messages is said by somebody, and how often is said there alone.
+/// Returns whether each kind of messages is said by somebody, and how often is said there alone.
 fn check_said(
     source: &Source<'_>,
     says: &BTreeMap<String, Spanned<file::Say>>,

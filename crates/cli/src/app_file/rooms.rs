@@ -144,7 +144,7 @@ pub(super) fn names_in(names: &Names, kind: &str) -> Names {
 pub(super) struct Joining {
     /// In the protocol's own terms.
     pub(super) joins: Vec<Join>,
-    /// Which of these is that of each kind of rooms.
+    /// The place of each kind of rooms among these.
     pub(super) places: Vec<Option<u16>>,
     /// By messages, at the end of the opening.
     pub(super) steps: Vec<OpenStep>,

@@ -48,7 +48,7 @@ impl SayArgs {
         SayArgs { event: event.map(Into::into), body: body.map(Into::into) }
     }
 
-    /// Whether there is anything to be said.
+    /// Returns whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {
         self.event.is_some() || self.body.is_some()
     }
@@ -61,7 +61,7 @@ impl From<SayArgs> for BroadcastArgs {
 }
 
 impl BroadcastArgs {
-    /// Whether there is anything to be said.
+    /// Returns whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {
         self.say.is_given()
     }

@@ -44,7 +44,7 @@ fn char_before(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Whether this text is JSON of a type.
+/// Returns whether this text is JSON of a type.
 pub(super) fn is_json<T: DeserializeOwned>(text: &[u8]) -> bool {
     serde_json::from_slice::<T>(text).is_ok()
 }

@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     /// TCP's limits in bytes: low, pressure, high.
     pub(crate) tcp_mem: Option<[u64; 3]>,
     pub(crate) page_bytes: u64,
-    /// Whether the kernel can encrypt.
+    /// True if the kernel can encrypt.
     pub(crate) kernel_tls: Option<bool>,
     /// The limits of control groups.
     pub(crate) cgroup: Cgroup,

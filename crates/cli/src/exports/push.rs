@@ -19,7 +19,7 @@ const QUEUE_SECONDS: usize = 8;
 /// How often it is looked whether the user has had enough of waiting.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether there is more to come.
+/// Moments of a push: with more to come, or at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Now,

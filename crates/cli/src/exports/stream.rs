@@ -32,7 +32,7 @@ pub(crate) struct Stream {
     old: Option<File>,
 }
 
-/// Whether a path is the usual name of standard output.
+/// Returns whether a path is the usual name of standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }

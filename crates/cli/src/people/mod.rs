@@ -83,12 +83,12 @@ pub(crate) fn place_token(client_spec: &mut ClientSpec, is_said: bool) {
     }
 }
 
-/// Whether anything that clients join with may be each client's own.
+/// Returns whether anything that clients join with may be each client's own.
 pub(crate) fn tells_apart(client_spec: &ClientSpec) -> bool {
     texts(client_spec).iter().any(|(_, text)| names_one(text, &client_spec.people.names))
 }
 
-/// Whether a text has one of the names in it.
+/// Returns whether a text has one of the names in it.
 pub(crate) fn names_one(text: &str, names: &Names) -> bool {
     names.iter().any(|name| text.contains(&format!("{{{name}}}")))
 }
@@ -120,7 +120,7 @@ pub(crate) fn room_places(client_spec: &ClientSpec) -> String {
     )
 }
 
-/// Whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
+/// Returns whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
 pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     let template = |flag: &str, text: &str| {
         Template::opening(text, &client_spec.people.names, Quoting::Plain)
@@ -141,7 +141,7 @@ pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the value of a dialect's flag may be each client's own: of what it joins with.
+/// Returns whether the value of a dialect's flag may be each client's own: of what it joins with.
 fn is_own(name: &str) -> bool {
     let mut flags = protocol_flags::of_clients().iter().map(|shared| shared.flag);
     flags.any(|flag| {

@@ -57,7 +57,7 @@ pub(crate) fn header(text: &str) -> Result<(String, Secret), String> {
     }
 }
 
-/// Whether a flag's value is somewhere else, which is for the user alone to say.
+/// Returns whether a flag's value is somewhere else, which is for the user alone to say.
 pub(crate) fn is_reference(value: &str) -> bool {
     Reference::of(value).or_else(|| Reference::of_header(value).map(|(_, reference)| reference)).is_some()
 }

@@ -144,7 +144,7 @@ impl Broadcast {
     }
 }
 
-/// Whether there is anybody slow.
+/// Returns whether there is anybody slow.
 fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
     let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
     if slow.share * clients as f64 >= 1.0 {
@@ -157,7 +157,7 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
     Err(Failure::usage("--slow", problem))
 }
 
-/// Whether each role that says something has somebody who says it, in the smallest step already.
+/// Returns whether each role that says something has somebody who says it, in the smallest step already.
 pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     let role_assignment = rooms.role_assignment();
     for (place, role) in rooms.roles().iter().enumerate().filter(|(_, role)| role.weight() > 0) {
@@ -174,7 +174,7 @@ pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether every sender is answered, as a closed loop needs it.
+/// Returns whether every sender is answered, as a closed loop needs it.
 fn check_answered(plan: &Plan) -> Result<(), Failure> {
     let Some(say) = crowd::unanswered(plan).first().copied() else { return Ok(()) };
     let flag = if say.name.is_empty() { "--to others".into() } else { format!("[say.{}] to", say.name) };
@@ -183,7 +183,7 @@ fn check_answered(plan: &Plan) -> Result<(), Failure> {
     Err(Failure::usage(&flag, problem))
 }
 
-/// Whether a dialect has broadcasts; one that does not exist is told apart later.
+/// Returns whether a dialect has broadcasts; one that does not exist is told apart later.
 pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
     if wire::DialectId::from_name(dialect).is_none_or(wire::DialectId::can_broadcast) {
         return Ok(());

@@ -45,7 +45,7 @@ pub(crate) struct Calibrate {
     duration: u64,
 }
 
-/// Which CPUs are whose; empty: there is but one.
+/// The division of the CPUs; empty: there is but one.
 struct Split {
     server: Vec<usize>,
     generator: Vec<usize>,

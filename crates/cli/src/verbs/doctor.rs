@@ -125,7 +125,7 @@ fn is_of_this_machine(endpoint: &Endpoint) -> bool {
     }
 }
 
-/// Whether somebody listens there, whose process may be hidden from this user.
+/// Returns whether somebody listens there, whose process may be hidden from this user.
 fn is_listening(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Inet(addr) => TcpStream::connect_timeout(addr, ANSWER_WITHIN).is_ok(),

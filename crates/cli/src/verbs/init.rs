@@ -112,7 +112,7 @@ impl Protocol {
         }
     }
 
-    /// Whether throng's own server understands the example.
+    /// Returns whether throng's own server understands the example.
     fn is_served(self) -> bool {
         use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs};
         matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql)
@@ -166,7 +166,7 @@ impl Init {
     }
 }
 
-/// Which protocol, by its number or its name.
+/// Asks for the protocol, by its number or its name.
 fn ask() -> Result<Protocol, Failure> {
     let all = Protocol::value_variants();
     let values: Vec<_> = all.iter().filter_map(ValueEnum::to_possible_value).collect();

@@ -79,7 +79,7 @@ impl Probe {
     }
 }
 
-/// Whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`, `example.org`. No verb does.
+/// Returns whether the first word of a command line names a server: `ws://…`, `localhost:3000/cable`, `example.org`. No verb does.
 pub(crate) fn is_url(word: &str) -> bool {
     let is_file = word.ends_with(".toml");
     !word.starts_with('-') && !is_file && (word.contains([':', '/', '.']) || word == "localhost")

@@ -249,7 +249,7 @@ impl Shootout {
         Ok((suite, record, passed))
     }
 
-    /// Whether there are the CPUs of the flags, as far as that is known here: those of another machine its agent knows.
+    /// Returns whether there are the CPUs of the flags, as far as that is known here: those of another machine its agent knows.
     fn check_pins(&self, host: &Host) -> Result<(), Failure> {
         if self.pin.is_some() && self.fleet.fleet.is_some() {
             return Err(Failure::usage("--pin", "pin a fleet at its agents: throng agent --pin"));
@@ -383,7 +383,7 @@ impl Kept {
     }
 }
 
-/// Whether everything asked for has a figure; what has none is told.
+/// Returns whether everything asked for has a figure; what has none is told.
 fn outcome(record: &Record, sections: &[Section]) -> Exit {
     let has_figure = |name: &String| {
         let standings = sections.iter().flat_map(|section| &section.standings);

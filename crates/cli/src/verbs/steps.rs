@@ -77,7 +77,7 @@ pub(crate) struct StepArgs {
 }
 
 impl StepArgs {
-    /// Whether the number of clients goes on from step to step.
+    /// Returns whether the number of clients goes on from step to step.
     pub(crate) fn go_on(&self) -> bool {
         self.search
             || self.step_size.is_some()
@@ -96,7 +96,7 @@ impl StepArgs {
         if is_asked { Words::WebsocketBench(self.limit_percentile()) } else { Words::Own }
     }
 
-    /// Whether a rate or a closed loop is asked for.
+    /// Returns whether a rate or a closed loop is asked for.
     pub(crate) fn says_how_often(&self) -> bool {
         self.rate.is_some() || self.concurrent.is_some() || self.sample_size.is_some()
     }
@@ -151,7 +151,7 @@ impl Steps {
         Ok(steps)
     }
 
-    /// Whether it goes up until a limit breaks.
+    /// Returns whether it goes up until a limit breaks.
     pub(crate) fn is_walk(&self) -> bool {
         matches!(self, Self::Walk)
     }

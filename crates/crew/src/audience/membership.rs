@@ -14,7 +14,7 @@ type Changes = Vec<(u64, i64)>;
 
 /// The members present in the rooms of a step, over time.
 pub(super) struct MembershipTimeline<'a> {
-    /// Those whose workers are there.
+    /// Clients whose workers are there.
     room_index: &'a RoomIndex<'a>,
     /// Changes by room; and when members left.
     changes: HashMap<Room, Changes>,

@@ -63,7 +63,7 @@ impl Nats {
         Ok((url.host_str().unwrap_or_default().to_owned(), url.port().unwrap_or(PORT)))
     }
 
-    /// Whether it is named as a NATS can be, with what lets us in.
+    /// Returns whether it is named as a NATS can be, with what lets us in.
     ///
     /// # Errors
     /// What is expected instead.

@@ -47,7 +47,7 @@ pub struct AgentOptions<'a> {
     pub labels: Labels,
     /// The key that it obeys alone.
     pub key: Option<AgentKey>,
-    /// Whether to leave.
+    /// Asks whether to leave.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// Is told what happens, a line each.
     pub log: &'a dyn Fn(&str),

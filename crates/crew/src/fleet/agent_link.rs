@@ -134,7 +134,7 @@ impl AgentLink {
         self.segments.iter().any(|segment| segment.worker == worker)
     }
 
-    /// Whether a report can be this agent's: of its own workers, or their clients. Whether it can be true, the crew finds out.
+    /// Returns whether a report can be this agent's: of its own workers, or their clients. Whether it can be true, the crew finds out.
     /// Events without one say nothing of whose they are: that they were not asked for is found out here, where it is known.
     pub(super) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
         match report {

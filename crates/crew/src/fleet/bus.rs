@@ -111,7 +111,7 @@ impl Bus {
         flushed.map_err(|error| Error::Lost(error.to_string()))
     }
 
-    /// Whether there is a server at the other end.
+    /// Returns whether there is a server at the other end.
     pub(crate) fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }

@@ -36,7 +36,7 @@ pub enum Error {
         free: usize,
         /// How many were asked for.
         needed: usize,
-        /// Those that are there, by name, and why they cannot work.
+        /// Agents that are there, by name, and why they cannot work.
         unfit: Vec<(String, Unfit)>,
     },
     /// The agent that was asked for cannot work.

@@ -24,7 +24,7 @@ const CALL_INTERVAL: Duration = Duration::from_millis(100);
 /// Agents answer a claim within this, or do not work for us.
 const CLAIM_TIME: Duration = Duration::from_secs(2);
 
-/// Which agents are wanted.
+/// The agents that are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct AgentSelection {
     /// NATS's address.

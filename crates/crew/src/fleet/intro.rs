@@ -118,7 +118,7 @@ pub struct HostHello {
 }
 
 impl Hello {
-    /// Whether what it says can be true: it came over a network.
+    /// Returns whether what it says can be true: it came over a network.
     fn is_sound(&self) -> bool {
         let of_lock = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
         // Those of earlier versions have no such key.
@@ -143,7 +143,7 @@ impl Hello {
         Capacity::of(self.clients_per_process, self.threads)
     }
 
-    /// Whether it has all of these labels.
+    /// Returns whether it has all of these labels.
     pub(crate) fn has(&self, labels: &Labels) -> bool {
         labels.iter().all(|(key, value)| self.labels.get(key) == Some(value))
     }
@@ -174,7 +174,7 @@ pub(crate) struct ClaimAnswer {
     pub(crate) refused: Option<String>,
 }
 
-/// Whom an agent obeys, as a coordinator is told it.
+/// Says to a coordinator which key an agent obeys.
 pub(crate) fn wants_key(key: &str) -> String {
     format!("wants orders signed by the key {key}")
 }

@@ -246,7 +246,7 @@ impl Drop for Job<'_> {
     }
 }
 
-/// Whether two deltas of a worker can go out as one: of one step, and together no longer than the second that a row is of.
+/// Returns whether two deltas of a worker can go out as one: of one step, and together no longer than the second that a row is of.
 fn belong_together(earlier: &Delta, delta: &Delta) -> bool {
     earlier.step == delta.step && earlier.usage.wall_ns + delta.usage.wall_ns <= ROW_NS
 }

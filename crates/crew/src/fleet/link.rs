@@ -122,27 +122,27 @@ impl Link {
         }
     }
 
-    /// Whether the other end has been silent for longer than the lease.
+    /// Returns whether the other end has been silent for longer than the lease.
     pub(crate) fn is_lost(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS
     }
 
-    /// Whether it has said nothing for most of the lease: they are asked for a word six times in it.
+    /// Returns whether it has said nothing for most of the lease: they are asked for a word six times in it.
     pub(crate) fn is_silent(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS / 4 * 3
     }
 
-    /// Whether a message that can wait may go out.
+    /// Returns whether a message that can wait may go out.
     pub(crate) fn has_room(&self) -> bool {
         self.transport.has_room()
     }
 
-    /// Whether so much waits that nothing should be added.
+    /// Returns whether so much waits that nothing should be added.
     pub(crate) fn is_full(&self) -> bool {
         self.transport.is_full()
     }
 
-    /// Whether everything has arrived there.
+    /// Returns whether everything has arrived there.
     pub(crate) fn is_idle(&self) -> bool {
         self.transport.is_idle()
     }

@@ -117,7 +117,7 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
 }
 
 impl Rule {
-    /// Whether it names this server; `found` are the addresses of names.
+    /// Returns whether it names this server; `found` are the addresses of names.
     fn names(&self, scheme: &str, address: SocketAddr, found: &HashMap<String, Vec<IpAddr>>) -> bool {
         // `::ffff:10.0.0.1` is 10.0.0.1 (RFC 4291 §2.5.5.2): a rule on either form must not be passed by the
         // other.
@@ -132,7 +132,7 @@ impl Rule {
     }
 }
 
-/// Whether an address has the first `bits` of another.
+/// Returns whether an address has the first `bits` of another.
 fn is_within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
     let (differing, width) = match (address, network) {
         (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32),

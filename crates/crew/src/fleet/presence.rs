@@ -64,7 +64,7 @@ impl AgentPresence {
         intro::read(&message.payload)
     }
 
-    /// Whether the call ends the run that the agent works for.
+    /// Returns whether the call ends the run that the agent works for.
     pub(super) fn is_ended(&self, run: &str, call: &Call) -> bool {
         match (&self.key, call) {
             (None, Call::Stop) => true,

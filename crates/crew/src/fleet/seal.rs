@@ -95,7 +95,7 @@ impl AgentKey {
         Some(Seal { key: Arc::clone(&self.0), claimed, number: 0 })
     }
 
-    /// Whether it is signed by this key that the run is over.
+    /// Returns whether it is signed by this key that the run is over.
     pub(super) fn is_end(&self, run: &str, signature: &[u8]) -> bool {
         self.0.verify(&ended(run), signature).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Whether what a coordinator asks of an agent can be meant: it came over a network.
+//! Checks whether what a coordinator asks of an agent can be meant: it came over a network.
 //!
 //! Rules. What cannot be meant is not begun: times that no clock shows, rates that are no numbers, more clients than
 //! the agent's processes may have, a worker twice. What is left may ask for much, but the agent stays what it is, and
@@ -26,7 +26,7 @@ const PUBLISHERS_MAX: u32 = 1 << 16;
 /// Places in a closed loop's list of the clients that may send, at one worker.
 const PLACES_MAX: u64 = 1 << 26;
 
-/// Whether there is a run that begins like this.
+/// Returns whether there is a run that begins like this.
 pub(super) fn is_brief(brief: &Brief) -> bool {
     let Brief { plan, segments, processes, offset_ns } = brief;
     let workers = segments.first().map_or(0, |segment| segment.workers);
@@ -75,7 +75,7 @@ fn is_plan(plan: &Plan) -> bool {
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
 }
 
-/// Whether they are those that the app's file numbers.
+/// Returns whether they are those that the app's file numbers.
 fn are_login_servers(servers: &[LoginServer], client_spec: &ClientSpec) -> bool {
     let numbered = client_spec.of_dialect.app.as_ref().map_or(0, |app| app.login_servers.len());
     servers.len() == numbered && servers.iter().all(|server| !server.endpoints.is_empty())
@@ -104,7 +104,7 @@ fn is_flap(flap: &Flap) -> bool {
     flap.is_sound() && flap.up_ns_max <= TIME_NS_MAX && flap.away_ns.unwrap_or(0) <= TIME_NS_MAX
 }
 
-/// Whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.
+/// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.
 pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64) -> bool {
     match command {
         Command::Step(order) => {
@@ -146,7 +146,7 @@ fn is_share(share: f64) -> bool {
     (0.0..=1.0).contains(&share)
 }
 
-/// Whether the run's clock, which is this machine's and so much more, shows a time.
+/// Returns whether the run's clock, which is this machine's and so much more, shows a time.
 fn is_offset(offset_ns: i64) -> bool {
     clock::own_monotonic_ns().checked_add_signed(offset_ns).is_some_and(|ns| ns <= CLOCK_NS_MAX)
 }

@@ -27,7 +27,7 @@ const MESSAGE_BYTES_MAX: usize = 1 << 29;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) number: u32,
-    /// Whether it ends its message.
+    /// True if it ends its message.
     pub(crate) last: bool,
     pub(crate) bytes: Vec<u8>,
 }
@@ -123,17 +123,17 @@ impl Transport {
         self.expected
     }
 
-    /// Whether a message that can wait may go out: at most half of what may be under way is taken up.
+    /// Returns whether a message that can wait may go out: at most half of what may be under way is taken up.
     pub(crate) fn has_room(&self) -> bool {
         self.parts.len() < WINDOW_PARTS / 2
     }
 
-    /// Whether so much waits that nothing should be added.
+    /// Returns whether so much waits that nothing should be added.
     pub(crate) fn is_full(&self) -> bool {
         self.parts.len() >= PARTS_WAITING_MAX
     }
 
-    /// Whether all has arrived that was to be carried.
+    /// Returns whether all has arrived that was to be carried.
     pub(crate) fn is_idle(&self) -> bool {
         self.parts.is_empty()
     }

@@ -18,14 +18,14 @@ const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
 /// The announcements of a step at one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Announcements {
-    /// Those of clients here, by number.
+    /// Announcements of clients here, by number.
     made: Vec<Announced>,
     /// Announcements heard by clients here, of anybody.
     pub(crate) heard: Broadcasts,
 }
 
 impl Announcements {
-    /// Those of a step; with `has_leavers`, clients may leave their rooms in the midst of it.
+    /// Announcements of a step; with `has_leavers`, clients may leave their rooms in the midst of it.
     pub(crate) fn new(has_leavers: bool) -> Self {
         Self { made: Vec::new(), heard: Broadcasts::new(has_leavers) }
     }
@@ -49,7 +49,7 @@ impl Announcements {
         }
     }
 
-    /// Those of clients here.
+    /// Takes the announcements of clients here.
     pub(crate) fn take_made(&mut self) -> Vec<Announced> {
         std::mem::take(&mut self.made)
     }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_one_write_are_waited_for_together() {
+    fn messages_of_one_write_are_waited_for_together() {
         let mut awaiting = Awaiting::default();
         awaiting.push(5, 3);
         awaiting.push(5, 1);

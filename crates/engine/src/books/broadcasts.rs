@@ -33,7 +33,7 @@ pub(crate) enum Copy {
     Duplicate,
 }
 
-/// Those whose order counts: a sender's of one kind, by its worker, its number there and the kind.
+/// Broadcasts whose order counts: a sender's of one kind, by its worker, its number there and the kind.
 type Chain = (u16, u32, u16);
 
 /// Broadcasts in one room by send time: with its worker and its number there.
@@ -67,7 +67,7 @@ pub(crate) struct Origin {
     pub(crate) sent_ns: u64,
     /// How many clients here it is due to.
     pub(crate) due: u32,
-    /// Whether it was due to this client while it was away: that counts beside what was due to those who were here.
+    /// True if it was due to this client while it was away: that counts beside what was due to those who were here.
     pub(crate) is_away: bool,
 }
 
@@ -92,7 +92,7 @@ const BEHIND_MAX: usize = 64;
 pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
-    /// Those of a step; with `has_leavers`, clients may [leave](Broadcasts::excuse) in the midst of it.
+    /// Broadcasts of a step; with `has_leavers`, clients may [leave](Broadcasts::excuse) in the midst of it.
     pub(crate) fn new(has_leavers: bool) -> Self {
         Self { by_room: has_leavers.then(HashMap::new), ..Self::default() }
     }
@@ -230,7 +230,7 @@ impl Broadcasts {
         }
     }
 
-    /// Whether a later broadcast of the chain has come to this place.
+    /// Returns whether a later broadcast of the chain has come to this place.
     #[inline]
     fn saw_later(&mut self, chain: Chain, number: u32, place: u32) -> bool {
         let mut next = self.tally(chain.0, number).and_then(|tally| tally.next);
@@ -273,7 +273,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// Those at clients of one room.
+    /// Broadcasts at clients of one room.
     struct Room(Broadcasts, u32);
 
     impl Room {

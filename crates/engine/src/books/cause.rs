@@ -39,7 +39,7 @@ impl Cause {
         }
     }
 
-    /// Whether this machine, not the server, is at fault.
+    /// Returns whether this machine, not the server, is at fault.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::Net(kind) if kind.is_local())
     }

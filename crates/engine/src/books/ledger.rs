@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     pub(super) are_spoken_for: bool,
     /// In a step before this one a sender was answered: the server knows how.
     was_heeded: bool,
-    /// Which kinds of messages the server acknowledges to their senders.
+    /// Kinds of messages that the server acknowledges to their senders.
     acks: Acks,
     /// Clients usable now.
     pub(crate) usable: u32,
@@ -120,7 +120,7 @@ impl Ledger {
         Self { acks, ..self }
     }
 
-    /// Whether the server answers the sender of a message of this kind: by an acknowledgement or its own copy.
+    /// Returns whether the server answers the sender of a message of this kind: by an acknowledgement or its own copy.
     #[inline]
     pub(crate) fn is_answered(&self, kind: usize) -> bool {
         self.acks.has(kind) || self.local_rooms.say(kind).hears_itself()
@@ -131,7 +131,7 @@ impl Ledger {
         Self { relayed: Some(Vec::new()), ..self }
     }
 
-    /// Whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
+    /// Returns whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         !self.freed.is_empty()

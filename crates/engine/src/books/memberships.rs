@@ -114,19 +114,19 @@ impl Memberships {
         }
     }
 
-    /// Whether a client is in its room of this kind, as far as it may be counted there.
+    /// Returns whether a client is in its room of this kind, as far as it may be counted there.
     pub(crate) fn is_in(&self, client: u32, kind: u16) -> bool {
         self.visited & 1 << kind == 0 || self.inside[client as usize] & 1 << kind != 0
     }
 
-    /// Whether a client of this role is in all rooms where its people say something.
+    /// Returns whether a client of this role is in all rooms where its people say something.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32, role: usize) -> bool {
         let needed = self.speaks_in[role];
         self.inside[client as usize] & needed == needed
     }
 
-    /// Whether a client has come into a room since that was asked last.
+    /// Returns whether a client has come into a room since that was asked last.
     pub(crate) fn has_entered(&self) -> bool {
         !self.entered.is_empty()
     }
@@ -200,12 +200,12 @@ impl Memberships {
         Some(membership.announced)
     }
 
-    /// Whether a client is inside or at the door.
+    /// Returns whether a client is inside or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
         self.latest(client, kind).is_some_and(|membership| membership.until_ns == u64::MAX)
     }
 
-    /// Whether a client is at the door.
+    /// Returns whether a client is at the door.
     pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
         self.latest(client, kind).is_some_and(Membership::is_waiting)
     }
@@ -255,7 +255,7 @@ impl Memberships {
         (0..8).filter(move |kind| visited & 1 << kind != 0)
     }
 
-    /// Those who are at a door, and by which number each was announced.
+    /// Clients that are at a door, each with the number by which it was announced.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
         let slots = self.visited.count_ones();
         let waits = |&latest: &u32| self.membership(latest).filter(|membership| membership.is_waiting());

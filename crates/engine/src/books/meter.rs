@@ -67,7 +67,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Those of a worker's clients.
+    /// Secrets of a worker's clients.
     pub(crate) fn new(wire: &wire::Config, segment: Segment) -> Self {
         let options = wire.options();
         Self {
@@ -78,7 +78,7 @@ impl Secrets {
         }
     }
 
-    /// Those of a run with one worker.
+    /// Secrets of a run with one worker.
     #[cfg(test)]
     pub(crate) fn of_one(shared: Vec<Secret>) -> Self {
         Self { shared, people: Arc::default(), segment: Segment { worker: 0, workers: 1 }, log_in: false }
@@ -93,7 +93,7 @@ impl Secrets {
         }
     }
 
-    /// Those that may be quoted to a client, by its number at this worker.
+    /// Secrets that may be quoted to a client, by its number at this worker.
     fn of(&self, client: u32) -> Vec<Secret> {
         [&self.shared[..], &self.people.secrets_of(self.segment.number(client))].concat()
     }

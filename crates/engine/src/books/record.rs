@@ -62,7 +62,7 @@ impl Record {
         self.dropped = 0;
     }
 
-    /// Whether its connection is on its way to be usable.
+    /// Returns whether its connection is on its way to be usable.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.state, State::Connecting | State::Opening)
     }

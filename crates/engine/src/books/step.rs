@@ -107,7 +107,7 @@ impl Step {
         (!self.is_settled && self.seq(number) == seq).then_some(number)
     }
 
-    /// Whether a sequence number is of a step whose books are closed.
+    /// Returns whether a sequence number is of a step whose books are closed.
     pub(crate) fn is_behind(&self, seq: u32) -> bool {
         let [this, other] = [self.seq(0), seq & !NUMBER_MASK];
         match this.wrapping_sub(other) {
@@ -122,35 +122,35 @@ impl Step {
         BROADCASTS_PER_WORKER_MAX as usize - self.sent.len()
     }
 
-    /// Whether the messages under way are kept, client by client.
+    /// Returns whether the messages under way are kept, client by client.
     #[inline]
     pub(crate) fn awaits(&self) -> bool {
         self.terms.is_some_and(|terms| terms.awaits)
     }
 
-    /// Whether answers decide what is sent.
+    /// Returns whether answers decide what is sent.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.terms.is_some_and(|terms| terms.is_closed)
     }
 
-    /// Whether this moment lies behind the window.
+    /// Returns whether this moment lies behind the window.
     #[inline]
     pub(crate) fn is_after_window(&self, now_ns: u64) -> bool {
         self.terms.is_some_and(|terms| now_ns > terms.window_end_ns)
     }
 
-    /// Whether clients that lose their connection come back, or others in their place.
+    /// Returns whether clients that lose their connection come back, or others in their place.
     pub(crate) fn has_returns(&self) -> bool {
         self.terms.is_some_and(|terms| terms.has_churn || terms.is_flapping || terms.storm_ns.is_some())
     }
 
-    /// Whether a client that is lost now is away until it is back.
+    /// Returns whether a client that is lost now is away until it is back.
     pub(crate) fn is_flapping(&self) -> bool {
         self.terms.is_some_and(|terms| terms.is_flapping)
     }
 
-    /// Whether a client that is lost now is counted as the storm's.
+    /// Returns whether a client that is lost now is counted as the storm's.
     pub(crate) fn has_storm(&self) -> bool {
         self.terms.is_some_and(|terms| terms.storm_ns.is_some())
     }

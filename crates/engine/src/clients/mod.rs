@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) has_paused: bool,
     /// When its dialect wants to be woken, if that is news.
     pub(crate) wake_ns: Option<u64>,
-    /// Whether there is more to read; or why its connection is over.
+    /// More to read (true), or why its connection is over.
     pub(crate) held: Result<bool, Cause>,
 }
 
@@ -84,13 +84,13 @@ impl Clients {
         self.all.len() as u32
     }
 
-    /// Whether a client takes part in the load.
+    /// Returns whether a client takes part in the load.
     #[inline]
     pub(crate) fn is_usable(&self, index: u32) -> bool {
         self.all[index as usize].record.state == State::Usable
     }
 
-    /// Whether the connection of a client may be ended, for it to come back.
+    /// Returns whether the connection of a client may be ended, for it to come back.
     pub(crate) fn presence(&self, index: u32) -> Presence {
         let Shared { wire, resumes, .. } = &self.shared;
         match self.is_usable(index) {
@@ -100,17 +100,17 @@ impl Clients {
         }
     }
 
-    /// Whether a client has no connection.
+    /// Returns whether a client has no connection.
     pub(crate) fn is_vacant(&self, index: u32) -> bool {
         self.all[index as usize].record.state == State::Vacant
     }
 
-    /// Whether a client's main connection is under way, its first or another.
+    /// Returns whether a client's main connection is under way, its first or another.
     pub(crate) fn is_dialling(&self, index: u32) -> bool {
         self.all[index as usize].streams.is_dialling()
     }
 
-    /// Whether no client has a connection.
+    /// Returns whether no client has a connection.
     pub(crate) fn are_vacant(&self) -> bool {
         self.all.iter().all(|client| client.record.state == State::Vacant)
     }
@@ -155,13 +155,13 @@ impl Clients {
         }
     }
 
-    /// Those to whom broadcasts are due in a load that begins now.
+    /// Clients to which broadcasts are due in a load that begins now.
     pub(crate) fn present(&self) -> Vec<u32> {
         let is_present = |&index: &u32| self.is_usable(index) && !self.all[index as usize].record.is_slow;
         (0..self.count()).filter(is_present).collect()
     }
 
-    /// Whether the server turns out to leave senders without an answer: then it is noted, once, with what would help.
+    /// Returns whether the server turns out to leave senders without an answer: then it is noted, once, with what would help.
     pub(crate) fn note_unheeded(&mut self, now_ns: u64) -> bool {
         let unheeded = if self.ledger.step.is_unheeded { None } else { self.ledger.unheeded(now_ns) };
         let Some(client) = unheeded else { return false };
@@ -234,7 +234,7 @@ impl Clients {
         }
     }
 
-    /// Whether this attempt is still under way.
+    /// Returns whether this attempt is still under way.
     pub(crate) fn is_opening(&self, index: u32, attempt: u32) -> bool {
         let client = &self.all[index as usize];
         client.attempt == attempt && client.record.is_opening()

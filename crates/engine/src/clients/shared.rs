@@ -163,7 +163,7 @@ impl Shared {
         Ok(Self { poller: Arc::clone(&self.poller), mark: PUBLISHER, ..Self::new(plan, self.segment)? })
     }
 
-    /// Which messages the server answers to those who say them, besides sending them to the others.
+    /// Kinds of messages that the server answers to their senders, besides sending them to the others.
     pub(crate) fn acks(&self) -> Acks {
         if self.has_publishers { Acks::all(true) } else { self.wire.acks() }
     }
@@ -213,7 +213,7 @@ impl Shared {
         self.number(index) as usize % of
     }
 
-    /// Whether the next read is to ask when the kernel received what it reads.
+    /// Returns whether the next read is to ask when the kernel received what it reads.
     #[inline]
     pub(crate) fn is_next_read_stamped(&mut self) -> bool {
         self.unstamped_reads += 1;

@@ -27,7 +27,7 @@ impl Streams {
         }
     }
 
-    /// Whether the main one is being connected, or secured.
+    /// Returns whether the main one is being connected, or secured.
     pub(crate) fn is_dialling(&self) -> bool {
         self.main.is_connecting || self.main.tls.as_ref().is_some_and(Tls::is_handshaking)
     }

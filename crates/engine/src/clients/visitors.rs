@@ -6,19 +6,19 @@ use super::{Clients, Token};
 use crate::books::Cause;
 
 impl Clients {
-    /// Whether a client may say something now: it is usable, and in the rooms where it speaks. Nobody has to be anywhere for a message
+    /// Returns whether a client may say something now: it is usable, and in the rooms where it speaks. Nobody has to be anywhere for a message
     /// that others publish.
     #[inline]
     pub(crate) fn may_speak(&self, index: u32) -> bool {
         self.is_usable(index) && (self.shared.has_publishers || self.ledger.may_speak(index))
     }
 
-    /// Whether a client makes visits: slow ones do nothing but read.
+    /// Returns whether a client makes visits: slow ones do nothing but read.
     pub(crate) fn is_visitor(&self, index: u32) -> bool {
         self.is_usable(index) && !self.all[index as usize].record.is_slow
     }
 
-    /// Whether a client waits for an answer: at the door of its room of this kind, or to something that it has said itself.
+    /// Returns whether a client waits for an answer: at the door of its room of this kind, or to something that it has said itself.
     pub(crate) fn is_unanswered(&self, index: u32, kind: u16) -> bool {
         let has_said = !self.shared.has_publishers && self.all[index as usize].record.unacknowledged > 0;
         has_said || self.ledger.is_at_door(index, kind)

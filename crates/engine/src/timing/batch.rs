@@ -55,13 +55,13 @@ impl<'a> Portion<'a> {
         messages
     }
 
-    /// Whether the next message was due at this moment.
+    /// Returns whether the next message was due at this moment.
     #[inline]
     pub(crate) fn is_due_at(&self, intended_ns: u64) -> bool {
         self.due.first().is_some_and(|due| due.intended_ns == intended_ns)
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.due.is_empty()
@@ -144,7 +144,7 @@ mod tests {
     use crate::timing::LocalSenders;
 
     #[test]
-    fn those_that_were_due_together_are_taken_together() {
+    fn messages_due_together_are_taken_together() {
         let until = Until::Samples(99);
         let load = Load::Closed { concurrency: 6, per_client: 3, until };
         let order = StepOrder { index: 0, clients: 2, load, warmup: false };

@@ -128,12 +128,12 @@ impl Disruptions {
         Some(storm.start_ns())
     }
 
-    /// Whether clients lose their connections on purpose, and come back.
+    /// Returns whether clients lose their connections on purpose, and come back.
     pub(crate) fn is_flapping(&self) -> bool {
         matches!(self.kind, Kind::Flap(_))
     }
 
-    /// Whether clients leave, and others come in their place.
+    /// Returns whether clients leave, and others come in their place.
     pub(crate) fn is_churn(&self) -> bool {
         matches!(self.kind, Kind::Churn(_))
     }
@@ -144,17 +144,17 @@ impl Disruptions {
         Some(renewal)
     }
 
-    /// Whether clients end their connection after a number of messages.
+    /// Returns whether clients end their connection after a number of messages.
     pub(crate) fn is_renewal(&self) -> bool {
         matches!(self.kind, Kind::Renewal(_))
     }
 
-    /// Whether the storm takes the connection of a client, by its number in the run.
+    /// Returns whether the storm takes the connection of a client, by its number in the run.
     pub(crate) fn takes(&self, number: u32) -> bool {
         matches!(&self.kind, Kind::Storm(storm) if storm.takes(number))
     }
 
-    /// Whether a client is still to come back that has not failed to, or not too often.
+    /// Returns whether a client is still to come back that has not failed to, or not too often.
     pub(crate) fn has_hope(&self) -> bool {
         match &self.kind {
             Kind::Renewal(renewal) => renewal.is_due() || self.reconnects.has_tries(TRIES_MAX),
@@ -162,7 +162,7 @@ impl Disruptions {
         }
     }
 
-    /// Whether a client is away because it was to be: it is still to come back, and has not failed to.
+    /// Returns whether a client is away because it was to be: it is still to come back, and has not failed to.
     pub(crate) fn is_away(&self, client: u32) -> bool {
         matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.reconnects.is_hoped_for(client)
     }

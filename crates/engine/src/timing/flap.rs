@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, HashMap};
 use fastrand::Rng;
 use load::{Cut, Segment};
 
-/// Whether a client's connection may end.
+/// Presences of a client: they decide whether its connection may end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     /// It has none, or is not usable yet.

@@ -103,7 +103,7 @@ impl Growth {
         self.full_ns.get_or_insert(now_ns);
     }
 
-    /// Whether a unix socket's backlog may be full: a server that has made no room in it for as long as a client has to connect
+    /// Returns whether a unix socket's backlog may be full: a server that has made no room in it for as long as a client has to connect
     /// is waited for no longer.
     pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
         self.full_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < self.timeout_ns)
@@ -171,7 +171,7 @@ impl Growth {
         due_ns.into_iter().chain(expiry_ns).min()
     }
 
-    /// Whether every attempt has ended.
+    /// Returns whether every attempt has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.waiting.is_empty() && self.under_way == 0
     }
@@ -187,7 +187,7 @@ impl Growth {
         self.lost
     }
 
-    /// Whether no client gets in, or none does any more.
+    /// Returns whether no client gets in, or none does any more.
     fn is_hopeless(&self, now_ns: u64) -> bool {
         let attempts = if self.usable_ns == 0 { 1 } else { 2 };
         // 0 until a client gets in: it is then hopeless at the first timeout, before which nobody asks.

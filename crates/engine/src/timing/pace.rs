@@ -1,4 +1,4 @@
-//! Which client sends next, and when: the workload of one step at one worker.
+//! The next client to send, and when: the workload of one step at one worker.
 //!
 //! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever became
 //! of earlier ones; those who have a rate of their own have turns of their own. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
@@ -47,11 +47,11 @@ pub(crate) struct Open {
     turn: Option<usize>,
     /// Clients may be gone for a while: then a message's number does not tell its turn.
     has_absences: bool,
-    /// Whether due messages wait while no client takes them.
+    /// True if due messages wait while no client takes them.
     waits: bool,
 }
 
-/// Those who send a share of an open load, in turn.
+/// Clients that send a share of an open load, in turn.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSenders {
     /// The share of the load, and this worker's part of it.
@@ -205,7 +205,7 @@ impl Pace {
         Some(open.start_ns + open.pacer.due_ns(k))
     }
 
-    /// Whether the messages under way have to be kept, client by client.
+    /// Returns whether the messages under way have to be kept, client by client.
     pub(crate) fn awaits(&self) -> bool {
         match self {
             Self::Open(groups) => groups.iter().any(|open| open.has_absences),
@@ -214,12 +214,12 @@ impl Pace {
         }
     }
 
-    /// Whether there is more to send, no answer to wait for, and no client left to send it.
+    /// Returns whether there is more to send, no answer to wait for, and no client left to send it.
     pub(crate) fn is_stranded(&self) -> bool {
         matches!(self, Self::Closed(closed) if closed.idle.is_empty() && closed.free_slots == closed.slots)
     }
 
-    /// Whether answers decide what is sent.
+    /// Returns whether answers decide what is sent.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }

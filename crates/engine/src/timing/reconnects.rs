@@ -81,22 +81,22 @@ impl Reconnects {
         self.due.push(Reverse((due_ns, client)));
     }
 
-    /// Whether `client` is to come back.
+    /// Returns whether `client` is to come back.
     pub(crate) fn expects(&self, client: u32) -> bool {
         self.absent.contains_key(&client)
     }
 
-    /// Whether `client` is to come back, and has not failed to.
+    /// Returns whether `client` is to come back, and has not failed to.
     pub(crate) fn is_hoped_for(&self, client: u32) -> bool {
         self.absent.get(&client).is_some_and(|absent| absent.tries == 0)
     }
 
-    /// Whether a client is still to come back that has not failed to.
+    /// Returns whether a client is still to come back that has not failed to.
     pub(crate) fn has_hope(&self) -> bool {
         self.has_tries(1)
     }
 
-    /// Whether a client is still to come back that has not failed to as often as this.
+    /// Returns whether a client is still to come back that has not failed to as often as this.
     pub(crate) fn has_tries(&self, tries_max: u32) -> bool {
         self.absent.values().any(|absent| absent.tries < tries_max)
     }

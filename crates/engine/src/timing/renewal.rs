@@ -60,7 +60,7 @@ impl Renewal {
         None
     }
 
-    /// Whether a client is about to leave, to come back.
+    /// Returns whether a client is about to leave, to come back.
     pub(crate) fn is_due(&self) -> bool {
         !self.done.is_empty()
     }

@@ -123,7 +123,7 @@ impl Visits {
         self.due.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Whether somebody is on a round.
+    /// Returns whether somebody is on a round.
     pub(crate) fn are_on(&self) -> bool {
         !self.due.is_empty()
     }

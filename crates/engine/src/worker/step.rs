@@ -204,7 +204,7 @@ impl Worker {
         }
     }
 
-    /// Whether an open loop waits for a client, and none is here or expected back.
+    /// Returns whether an open loop waits for a client, and none is here or expected back.
     fn lacks_senders(&self) -> bool {
         let is_open = self.pace.as_ref().is_some_and(|pace| !pace.is_closed());
         is_open
@@ -235,7 +235,7 @@ impl Worker {
         was_unsent
     }
 
-    /// Whether the client whose turn it is is away, as it was to be, or outside the room where it speaks. An open loop that passes over
+    /// Returns whether the client whose turn it is is away, as it was to be, or outside the room where it speaks. An open loop that passes over
     /// clients comes to such a one where nobody is there at all.
     fn has_nobody_for(&self, client: u32) -> bool {
         if self.clients.is_usable(client) {

@@ -35,7 +35,7 @@ impl Worker {
         }
     }
 
-    /// Whether somebody may still come into the rooms where they have something to say.
+    /// Returns whether somebody may still come into the rooms where they have something to say.
     pub(super) fn has_visitors(&self) -> bool {
         self.visits.as_ref().is_some_and(|visits| visits.are_on())
     }

@@ -65,7 +65,7 @@ impl Rooms {
         Some(Rooms { visits, ..self }).filter(Rooms::is_sound)
     }
 
-    /// Whether they can be meant, wherever they come from.
+    /// Returns whether they can be meant, wherever they come from.
     pub fn is_sound(&self) -> bool {
         let Rooms { kinds, says, roles, visits } = self;
         (1..=Self::KINDS_MAX).contains(&kinds.len())
@@ -124,12 +124,12 @@ impl Rooms {
         RoleAssignment::new(&self.roles)
     }
 
-    /// Which kind each message is, in a run of so many workers.
+    /// The kinds of messages by their numbers, in a run of so many workers.
     pub fn mix(&self, workers: u16) -> Mix {
         Mix::new(self.says.iter().map(|say| say.share)).of_roles(&self.roles, workers)
     }
 
-    /// Whether everybody is in one room, and hears one kind of messages there.
+    /// Returns whether everybody is in one room, and hears one kind of messages there.
     #[inline]
     pub fn is_one(&self) -> bool {
         matches!((&self.kinds[..], &self.says[..]), ([kind], [_]) if kind.division == Division::ONE)
@@ -138,7 +138,7 @@ impl Rooms {
 }
 
 impl SayKind {
-    /// Whether somebody gets a copy of what they say themselves.
+    /// Returns whether somebody gets a copy of what they say themselves.
     #[inline]
     pub fn hears_itself(&self) -> bool {
         !self.to_others

@@ -8,9 +8,9 @@ use crate::segment::Segment;
 #[derive(Debug, Default)]
 pub(super) struct UnequalRooms {
     pub(super) places: Vec<u32>,
-    /// Those at this worker, by room.
+    /// Clients at this worker, by room.
     pub(super) here: Vec<u32>,
-    /// Those at any worker, by room.
+    /// Clients at any worker, by room.
     pub(super) all: Vec<u32>,
     /// How many have been counted for that.
     counted: u32,

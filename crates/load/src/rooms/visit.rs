@@ -35,7 +35,7 @@ impl Visit {
     /// A wait is no longer than a day.
     pub const WAIT_NS_MAX: u64 = 86_400_000_000_000;
 
-    /// Whether it can be meant, where there are so many kinds of rooms.
+    /// Returns whether it can be meant, where there are so many kinds of rooms.
     pub fn is_sound(&self, kinds: usize) -> bool {
         let is_step = |step: &VisitStep| match *step {
             VisitStep::Join(kind) | VisitStep::Leave(kind) => usize::from(kind) < kinds,
@@ -79,7 +79,7 @@ impl Visit {
         self.joined() & !self.stays
     }
 
-    /// Whether they are, at some moment of a round, in all of these rooms.
+    /// Returns whether they are, at some moment of a round, in all of these rooms.
     pub fn is_ever_in(&self, kinds: u8) -> bool {
         let mut inside = self.stays;
         let mut is_in = inside & kinds == kinds;

@@ -19,7 +19,7 @@ pub struct CpuQuota {
 pub struct Throttling {
     /// Periods in which it had something to run.
     pub periods: u64,
-    /// Those at whose end it stood still.
+    /// Periods at whose end it stood still.
     pub throttled: u64,
 }
 

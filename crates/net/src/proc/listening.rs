@@ -1,4 +1,4 @@
-//! Which processes listen at an address.
+//! The processes that listen at an address.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

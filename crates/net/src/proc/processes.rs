@@ -1,4 +1,4 @@
-//! Which processes there are, and which descend from which.
+//! The processes of the machine, and which descend from which.
 
 use std::collections::HashMap;
 use std::fs;
@@ -49,7 +49,7 @@ pub fn program_of(pid: u32) -> Option<String> {
     program.or_else(named)
 }
 
-/// Whether a process is there, and has not ended without anybody having waited for it. One that cannot be looked at is.
+/// Returns whether a process is there, and has not ended without anybody having waited for it. One that cannot be looked at is.
 pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }

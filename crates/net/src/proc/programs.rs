@@ -1,4 +1,4 @@
-//! Which other programs have the CPUs of this machine: every process at two moments, and what it used in between.
+//! Other programs on the CPUs of this machine: every process at two moments, and what it used in between.
 //!
 //! A process that ended since is in its parent's `cutime`, less what was seen of it before: `cargo` answers for its
 //! compilers. Kernel threads are not among them: what they do for the network, they do for the programs that use it.

@@ -89,7 +89,7 @@ impl Reader {
     }
 }
 
-/// Whether that a file of a process cannot be read says something of the process. That we have no files left, say, does not.
+/// Returns whether that a file of a process cannot be read says something of the process. That we have no files left, say, does not.
 pub(super) fn is_of_process(error: &io::Error) -> bool {
     let of_process = [Errno::NOENT, Errno::SRCH, Errno::ACCESS, Errno::PERM];
     Errno::from_io_error(error).is_some_and(|errno| of_process.contains(&errno))

@@ -1,4 +1,4 @@
-//! Which processes a server is, when all that is known of it is where it listens.
+//! The processes of a server of which nothing is known but where it listens.
 //!
 //! A server may be several: workers that share a port, a listener beside what does its work (AnyCable: a gateway in Go,
 //! and Rails behind it). They are

@@ -49,7 +49,7 @@ pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     Ok(Reservation { socket: bind_tcp(&free, true)? })
 }
 
-/// Whether a server could listen there: `AddrInUse` if one does, `AddrNotAvailable` if this machine does not have the address.
+/// Returns whether a server could listen there: `AddrInUse` if one does, `AddrNotAvailable` if this machine does not have the address.
 /// Port 0 stands for any.
 ///
 /// Listens nowhere, not for a moment: a child that was forked in that moment would keep the socket until its exec, and take
@@ -58,7 +58,7 @@ pub fn can_bind(addr: &SocketAddr) -> io::Result<()> {
     bind_tcp(addr, false).map(drop)
 }
 
-/// Whether connections can come from this address: false if this machine does not have it.
+/// Returns whether connections can come from this address: false if this machine does not have it.
 pub fn has_address(ip: IpAddr) -> bool {
     let bound = can_bind(&SocketAddr::new(ip, 0));
     bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
@@ -98,7 +98,7 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether `path` is a socket on which nothing listens. Anything else in the way is left alone: connecting to a
+/// Returns whether `path` is a socket on which nothing listens. Anything else in the way is left alone: connecting to a
 /// plain file is refused as well.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());

@@ -83,7 +83,7 @@ impl ClientTls {
         Arc::clone(&self.returned)
     }
 
-    /// Whether this is what was asked for: where nothing was, anything is.
+    /// Returns whether this is what was asked for: where nothing was, anything is.
     pub(super) fn expects(&self, agreed: Option<&[u8]>) -> bool {
         self.newcomers.alpn_protocols.first().is_none_or(|asked| Some(asked.as_slice()) == agreed)
     }
@@ -122,7 +122,7 @@ impl ServerTls {
     }
 }
 
-/// Whether certificates are in this text of a PEM file, and can be trusted.
+/// Returns whether certificates are in this text of a PEM file, and can be trusted.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -130,7 +130,7 @@ pub fn check_authorities(text: &str) -> io::Result<()> {
     roots(Some(text)).map(drop)
 }
 
-/// Whether a client can say with these texts of PEM files who it is.
+/// Returns whether a client can say with these texts of PEM files who it is.
 ///
 /// # Errors
 /// They cannot be used, and why.

@@ -57,7 +57,7 @@ fn push<T>(queue: &mut VecDeque<T>, max: usize, session: T) {
 #[derive(Debug)]
 pub(super) struct SessionStore {
     pub(super) sessions: Arc<Sessions>,
-    /// Whether it was there before.
+    /// True if it was there before.
     pub(super) is_back: bool,
 }
 

@@ -63,17 +63,17 @@ impl Faults {
         wire::ReplayFault { forget: holds(self.forget), again: holds(self.again), swap: holds(self.swap) }
     }
 
-    /// Whether any of those is to go wrong.
+    /// Returns whether any of those is to go wrong.
     pub fn are_of_replays(&self) -> bool {
         self.forget.or(self.again).or(self.swap).is_some()
     }
 
-    /// Whether departure `k` from a room is not carried out.
+    /// Returns whether departure `k` from a room is not carried out.
     pub(super) fn lingers(&self, k: u64) -> bool {
         self.linger.is_some_and(|which| which.holds(k, &mut self.rng(SALT_DEPARTURES ^ k)))
     }
 
-    /// Whether the connection accepted as number `arrival` is reset at once.
+    /// Returns whether the connection accepted as number `arrival` is reset at once.
     pub(super) fn refuses(&self, arrival: u64) -> bool {
         self.refuse.is_some_and(|who| who.holds(arrival, &mut self.rng(SALT_ARRIVALS ^ arrival)))
     }

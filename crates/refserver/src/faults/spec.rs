@@ -50,7 +50,7 @@ pub enum Selector {
     All,
     /// This one.
     One(u64),
-    /// Those that leave this residue.
+    /// Numbers that leave this residue.
     Residue {
         /// Less than the modulus.
         residue: u64,
@@ -75,7 +75,7 @@ pub struct MessageSelector {
 pub struct Delay {
     /// By how much.
     pub time: Time,
-    /// Which.
+    /// The residue.
     pub which: MessageSelector,
 }
 

@@ -123,7 +123,7 @@ impl WorkerFaults {
         Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
     }
 
-    /// Whether a client that leaves a room, while it stays connected, is to hear it all the same.
+    /// Returns whether a client that leaves a room, while it stays connected, is to hear it all the same.
     pub(crate) fn lingers(&mut self) -> bool {
         let lingers = self.shared.faults.linger.is_some()
             && self.shared.faults.lingers(self.shared.departures.fetch_add(1, Ordering::Relaxed));
@@ -256,7 +256,7 @@ impl WorkerFaults {
         self.waiting.pop_front().map(|(_, socket)| socket)
     }
 
-    /// Whether the client may not be read now. If only for a while, it comes up again in
+    /// Returns whether the client may not be read now. If only for a while, it comes up again in
     /// [`poll_unread`](WorkerFaults::poll_unread).
     pub(crate) fn is_deaf(&mut self, client: Option<&ClientFaults>, token: u64, now_ns: u64) -> bool {
         if client.is_some_and(|client| client.silent) {

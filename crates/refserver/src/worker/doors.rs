@@ -91,7 +91,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether there is nothing left to wait for.
+    /// Returns whether there is nothing left to wait for.
     pub(super) fn has_stopped(&self) -> bool {
         let Some(stop_at_ns) = self.stop_at_ns else { return false };
         self.connections.is_empty() || self.now_ns >= stop_at_ns || self.stop.level() > 1

@@ -51,7 +51,7 @@ impl Worker {
         }
     }
 
-    /// Whether a connection is not to be read now.
+    /// Returns whether a connection is not to be read now.
     pub(super) fn is_deaf(&mut self, key: usize, token: u64) -> bool {
         let Some(line) = &mut self.faults else { return false };
         line.is_deaf(self.connections[key].faults.as_deref(), token, monotonic_ns())
@@ -133,7 +133,7 @@ impl Worker {
         others().find(|&key| key > own).or_else(|| others().next())
     }
 
-    /// Whether a client is there to be sent to.
+    /// Returns whether a client is there to be sent to.
     fn hears(&self, key: usize) -> bool {
         let connection = &self.connections[key];
         connection.phase == Phase::Open && connection.faults.as_ref().is_some_and(|client| !client.silent)

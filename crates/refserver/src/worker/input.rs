@@ -52,7 +52,7 @@ impl Io for SessionIo<'_> {
     }
 }
 
-/// Which of a session's verbs to call.
+/// The verb of a session to call.
 pub(super) enum Call<'a> {
     Input(&'a [u8]),
     Eof,

@@ -75,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Whether a connection is behind while the total allows no client more.
+    /// Returns whether a connection is behind while the total allows no client more.
     fn is_crowded_out(&self, key: usize) -> bool {
         self.connections[key].link.unsent_bytes() > 0 && self.held.is_full()
     }

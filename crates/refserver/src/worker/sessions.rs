@@ -17,7 +17,7 @@ use crate::connection::{Connection, NEVER_NS};
 use crate::mailbox::Arrival;
 use crate::options::SlowPolicy;
 
-/// Which of a session's verbs to call.
+/// The verb of a session to call.
 enum SessionCall<'a> {
     /// A request, and the key of the connection that it came by.
     Request(usize, SessionRequest),

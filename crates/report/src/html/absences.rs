@@ -29,7 +29,7 @@ pub(super) struct AgesData {
     recovered: u64,
 }
 
-/// Those of a step in which something was due.
+/// Absences of a step in which something was due.
 pub(super) fn absences(step: &Step) -> Vec<AbsencesData> {
     step.absences.iter().filter(|row| row.due > 0).map(row_of).collect()
 }

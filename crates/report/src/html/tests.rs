@@ -56,7 +56,7 @@ fn unanswered_messages_are_drawn_as_no_latency() {
 
 /// Asked of each run where it is asked of one, so that the columns are the same.
 #[test]
-fn whether_it_arrives_is_asked_where_clients_drop() {
+fn arrival_is_asked_about_where_clients_drop() {
     let question = "Does it arrive when clients drop?";
     let steady = sample::broadcast_run();
     assert!(!words_of(&page_of(std::slice::from_ref(&steady))).contains(question));

@@ -26,7 +26,7 @@ pub(super) struct View {
     runs: Vec<RunView>,
 }
 
-/// Whether the second of two runs is really different.
+/// A comparison of two runs: whether the second is really different.
 #[derive(Serialize)]
 struct ComparisonView {
     columns: Vec<&'static str>,

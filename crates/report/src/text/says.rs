@@ -43,7 +43,7 @@ fn messages(counts: &Counts) -> String {
     amounts + &words(counts, troubles)
 }
 
-/// Those of these counts of which there are some, in words.
+/// Counts above 0 among these, in words.
 fn words(counts: &Counts, of: impl Iterator<Item = Count>) -> String {
     let word = |of: Count| {
         let n = *counts.get(of);

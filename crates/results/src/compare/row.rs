@@ -19,13 +19,13 @@ pub struct Row {
     pub figure: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which direction is the better one.
+    /// The better direction.
     pub better: Better,
     /// A's value; the mean over its repeats.
     pub a: f64,
     /// B's.
     pub b: f64,
-    /// Whether the values are lower bounds, as where clients never came back: then nothing is said of them.
+    /// True if the values are lower bounds, as where clients never came back: then nothing is said of them.
     pub at_least: [bool; 2],
     /// The comparison of both. `None`: too few seconds, too few runs, or a value that is not known.
     pub found: Option<compare::Comparison>,
@@ -59,7 +59,7 @@ impl Row {
         }
     }
 
-    /// Whether there is nothing on either side: no finding, but a bound on it is kept.
+    /// Returns whether there is nothing on either side: no finding, but a bound on it is kept.
     pub fn is_nothing(&self) -> bool {
         self.a == 0.0 && self.b == 0.0
     }

@@ -46,7 +46,7 @@ pub enum RuleError {
         figure: String,
         /// The scenario.
         scenario: Scenario,
-        /// The value found.
+        /// The figures that there are.
         known: String,
     },
 }

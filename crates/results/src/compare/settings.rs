@@ -73,7 +73,7 @@ fn asked(run: &Run) -> Vec<String> {
     flags
 }
 
-/// Whether a word names the server, with a scheme or without.
+/// Returns whether a word names the server, with a scheme or without.
 fn is_target(run: &Run, word: &str) -> bool {
     let bare = |url: &str| url.split_once("://").map_or(url, |(_, rest)| rest).to_owned();
     let url = bare(&run.target.url);

@@ -200,7 +200,7 @@ fn some(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
-/// Whether a copy of each message is missing, as if the server left out the sender. A few messages may lack one each by
+/// Returns whether a copy of each message is missing, as if the server left out the sender. A few messages may lack one each by
 /// chance, and a receiver who got none lacks one of each.
 fn is_one_each(step: &Step) -> bool {
     let counts = &step.counts;
@@ -243,7 +243,7 @@ fn first_loss(step: &Step) -> Option<Ns> {
     first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)
 }
 
-/// Whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
+/// Returns whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
     const OTHERS: [&str; 15] = [

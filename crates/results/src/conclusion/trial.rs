@@ -1,4 +1,4 @@
-//! Whether the generator, or the machine it shares with others, may have made the result what it is: what `--strict`
+//! Judges whether the generator, or the machine it shares with others, may have made the result what it is: what `--strict`
 //! refuses.
 
 use super::held::heaviest_kept;
@@ -8,7 +8,7 @@ use crate::run::Run;
 use crate::step::Step;
 use crate::verdict;
 
-/// Whether a step that the result rests on could have come out otherwise with a generator that was not late, or a
+/// Returns whether a step that the result rests on could have come out otherwise with a generator that was not late, or a
 /// machine that was not full. Limits that were kept in spite of that are kept.
 pub fn is_untrusted(run: &Run) -> bool {
     let broken = verdict::lightest_broken(&run.steps, &run.verdict);

@@ -7,7 +7,7 @@ use crate::judgement::{Bottleneck, LimitOutcome};
 use crate::limit::{Counted, Figure};
 use crate::step::Step;
 
-/// Whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
+/// Returns whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
 /// where that part is not known of a limit, the generator or the machine gave out; or the generator lacked a part of itself.
 pub(super) fn is_undecided(step: &Step) -> bool {
     let cause = step.bottleneck.as_ref().map(|found| &found.cause);
@@ -24,7 +24,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
     !step.has_passed() && step.broken().all(may_be_kept)
 }
 
-/// Whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
+/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
 /// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
     match Figure::of_limit(limit) {
@@ -38,7 +38,7 @@ fn is_proof(limit: &LimitOutcome) -> bool {
     }
 }
 
-/// Whether the generator or the machine held it back.
+/// Returns whether the generator or the machine held it back.
 pub(super) fn is_limited(step: &Step) -> bool {
     let who = step.bottleneck.as_ref().map(|found| found.bottleneck);
     matches!(who, Some(Bottleneck::Generator | Bottleneck::Machine))

@@ -47,7 +47,7 @@ impl FileCounts {
         (self.counts, errors)
     }
 
-    /// Whether a count stands in the file even if it is 0.
+    /// Returns whether a count stands in the file even if it is 0.
     fn is_said(&self, count: Count) -> bool {
         let facts = count.facts();
         !facts.is_rare && (facts.of == CountOf::Connections || self.counts.has_messages())

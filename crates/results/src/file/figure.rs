@@ -68,7 +68,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 #[derive(Debug, Default)]
 pub(super) struct FileFigures(pub(super) Figures);
 
-/// Those of them that stand in one object.
+/// Figures that stand in one object.
 struct Group<'a> {
     all: &'a Figures,
     of_it: &'a [Timed],

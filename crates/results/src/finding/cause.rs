@@ -268,7 +268,7 @@ findings! {
         idle: Percent,
         /// CPU of other programs, where it was much.
         others: Option<Percent>,
-        /// Which programs.
+        /// The programs.
         programs: Option<Programs>,
     } => "server and generator share a machine that ran out of CPU: {idle} idle{}{}", others.behind(", other programs used "),
          programs.within(" (", ")");
@@ -278,7 +278,7 @@ findings! {
         thread: String,
         /// How much of the time it had a CPU.
         cpu: Percent,
-        /// Which other programs ran.
+        /// Other programs that ran.
         programs: Option<Programs>,
     } => "the server's thread \"{thread}\" was ready to run all the time, and had a CPU for {cpu} of it{}",
          programs.behind("; others: ");
@@ -286,7 +286,7 @@ findings! {
     MachineLate "machine.late" {
         /// CPU that a hypervisor gave to other machines, where that is why.
         stolen: Option<Percent>,
-        /// Which other programs ran.
+        /// Other programs that ran.
         programs: Option<Programs>,
         /// How long the generator waited.
         lag: Ns,
@@ -301,7 +301,7 @@ findings! {
     MachineLateBoth "machine.late_both" {
         /// CPU that a hypervisor gave to other machines.
         stolen: Option<Percent>,
-        /// Which other programs ran.
+        /// Other programs that ran.
         programs: Option<Programs>,
         /// How long the generator waited.
         lag: Ns,
@@ -317,7 +317,7 @@ findings! {
     MachineCrowded "machine.crowded" {
         /// CPU of other programs.
         others: Percent,
-        /// Which programs.
+        /// The programs.
         programs: Option<Programs>,
         /// Idle CPU.
         idle: Percent,

@@ -52,7 +52,7 @@ findings! {
         lag: Ns,
         /// CPU that a hypervisor gave to other machines, where that is why.
         stolen: Option<Percent>,
-        /// Which other programs ran.
+        /// Other programs that ran.
         programs: Option<Programs>,
     } => "up to {lag} of the {latency} {} {quantile} is CPU contention on this machine ({})",
          metric.words(), contention(&stolen, &programs);
@@ -83,7 +83,7 @@ findings! {
     Others "caveat.others" {
         /// CPU of other programs.
         others: Percent,
-        /// Which programs.
+        /// The programs.
         programs: Option<Programs>,
     } => "other programs used {others} of the generator's machine{}", programs.within(" (", ")");
     /// A percentile of few samples.
@@ -231,7 +231,7 @@ pub(crate) fn agents(lost: u64, of: u64) -> String {
     lost_agents(&Span { low: &lost, high: &lost }, &Span { low: &of, high: &of })
 }
 
-/// Which steps of a run have a caveat.
+/// The steps of a run that have a caveat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// The run itself, or its only step.
@@ -255,7 +255,7 @@ pub struct RunCaveat {
     pub low: Caveat,
     /// The caveat with the highest numbers.
     pub high: Caveat,
-    /// Which steps have it.
+    /// The steps that have it.
     pub place: Place,
 }
 

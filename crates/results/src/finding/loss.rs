@@ -65,12 +65,12 @@ findings! {
     Pushes "loss.pushes" {
         /// Numbers that never came.
         missing: u64,
-        /// Those that came, and these.
+        /// All due: the ones that came, and these.
         of: u64,
     } => "{} never came, by their numbers", missing.part_of(&of, "pushes");
     /// Pushes that said something else than others of the same number.
     PushesDiffer "loss.pushes_differ" {
-        /// Those with another content than most receivers had.
+        /// Pushes with another content than most receivers had.
         differing: u64,
         /// All that were compared.
         of: u64,
@@ -84,18 +84,18 @@ findings! {
     } => "{} {} not back", missing.part_of(&of, "clients"), if *missing.high == 1 { "was" } else { "were" };
     /// Copies or answers that had not come when throng stopped waiting.
     StillToCome "loss.still_to_come" {
-        /// Those that had not come.
+        /// Copies that had not come.
         missing: u64,
-        /// Those due.
+        /// Copies due.
         of: u64,
         /// `copies` or `answers`.
         what: String,
     } => "{} still to come when the wait for them ended (--drain-timeout)", missing.part_of(&of, &what);
     /// Copies or answers that never came.
     Missing "loss.missing" {
-        /// Those that never came.
+        /// Copies that never came.
         missing: u64,
-        /// Those due.
+        /// Copies due.
         of: u64,
         /// `copies` or `answers`.
         what: String,
@@ -114,7 +114,7 @@ findings! {
          missing.part_of(&of, &what);
     /// Messages that were not acknowledged.
     Unacknowledged "loss.unacknowledged" {
-        /// Those that were not.
+        /// Messages that were not acknowledged.
         missing: u64,
         /// Messages sent.
         of: u64,
@@ -146,9 +146,9 @@ findings! {
     } => "{} wrong, {leaked} of them leaked into other rooms", wrong.part_of(&of, &what);
     /// Answers that came after the schedule.
     Queued "loss.queued" {
-        /// Those that came late.
+        /// Messages that came late.
         late: u64,
-        /// Those due.
+        /// Copies due.
         of: u64,
         /// `copies` or `answers`.
         what: String,
@@ -175,9 +175,9 @@ findings! {
     } => "{achieved} answered of {asked:#} {sends}/s";
     /// Copies due to clients that were away.
     WhileAway "loss.while_away" {
-        /// Those that never came.
+        /// Copies that never came.
         lost: u64,
-        /// Those due.
+        /// Copies due.
         of: u64,
     } => "{} due to clients while they were away never came", lost.part_of(&of, "copies");
     /// A limit of the user's was broken.

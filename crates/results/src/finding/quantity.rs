@@ -28,7 +28,7 @@ pub trait Quantity: Clone + PartialEq {
         if low == high { low } else { format!("{low} to {high}") }
     }
 
-    /// Whether two values may belong to one finding of several steps: numbers may differ, text may not.
+    /// Returns whether two values may belong to one finding of several steps: numbers may differ, text may not.
     fn is_alike(&self, other: &Self) -> bool {
         self == other || self.rank().is_some() && other.rank().is_some()
     }
@@ -183,7 +183,7 @@ impl Quantity for Programs {
         Some(self.0.iter().map(|program| program.cpu_percent).sum())
     }
 
-    /// Those that used most.
+    /// The programs that used most.
     fn range(_: &Self, high: &Self) -> String {
         high.words().0
     }
@@ -256,7 +256,7 @@ impl<T: Quantity> Quantity for Option<T> {
         }
     }
 
-    /// Whether two are alike but for their numbers; a number that a step does not know does not set it apart.
+    /// Returns whether two are alike but for their numbers; a number that a step does not know does not set it apart.
     fn is_alike(&self, other: &Self) -> bool {
         self.as_ref().zip(other.as_ref()).is_none_or(|(own, other)| own.is_alike(other))
     }
@@ -333,7 +333,7 @@ impl<T: Quantity> Span<'_, Option<T>> {
     }
 }
 
-/// Which of two numbers a range ends at.
+/// The number of two at which a range ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
     /// The lower one.

@@ -25,7 +25,7 @@ pub trait Finding: Sized + std::fmt::Display {
         self.key().to_owned() + &numbers.collect::<String>()
     }
 
-    /// Whether both differ in nothing but their numbers.
+    /// Returns whether both differ in nothing but their numbers.
     fn is_alike(&self, other: &Self) -> bool;
 
     /// Merges two that are alike: each number that is the extreme.

@@ -118,7 +118,7 @@ impl Figure {
         Figure::untimed(limit.figure())
     }
 
-    /// Whether the scenario has it.
+    /// Returns whether the scenario has it.
     pub(crate) fn is_of(self, scenario: Scenario) -> bool {
         let facts = scenario.facts();
         match self {
@@ -176,7 +176,7 @@ impl Figure {
         )
     }
 
-    /// Whether what never came decides the value, a client that was not back or an answer: it is then that or more.
+    /// Returns whether what never came decides the value, a client that was not back or an answer: it is then that or more.
     pub(crate) fn is_open(self, step: &Step) -> bool {
         let Figure::Timed(timed, statistic) = self else { return false };
         let open = step.open_samples(timed);
@@ -187,7 +187,7 @@ impl Figure {
         }
     }
 
-    /// Whether it says something of a step: of one that the user ended, what had not come by then is not lost.
+    /// Returns whether it says something of a step: of one that the user ended, what had not come by then is not lost.
     pub(crate) fn is_told(self, step: &Step) -> bool {
         use Count::{JoinFailures, LostOffline, NotBack, Unseen};
         let is_of_what_comes_late = match self {
@@ -200,12 +200,12 @@ impl Figure {
         !(step.was_interrupted() && is_of_what_comes_late)
     }
 
-    /// Whether its value may be a share: of what a count is part of, or of the rate that was asked.
+    /// Returns whether its value may be a share: of what a count is part of, or of the rate that was asked.
     pub(crate) fn has_share(self) -> bool {
         matches!(self, Figure::Counted(_) | Figure::Rate(Rate::Achieved))
     }
 
-    /// Whether more of it is better: that is so for rates, and for what came.
+    /// Returns whether more of it is better: that is so for rates, and for what came.
     pub(crate) fn more_is_better(self) -> bool {
         matches!(self, Figure::Rate(_) | Figure::Gauge(Gauge::Delivered))
     }

@@ -47,7 +47,7 @@ impl Part {
         if is_parted(scenario) { KNOWN } else { "" }
     }
 
-    /// Whether a figure of the scenario is told of such a part.
+    /// Returns whether a figure of the scenario is told of such a part.
     pub(crate) fn has(&self, figure: Figure, scenario: Scenario) -> bool {
         match (self, figure) {
             (Part::Whole, _) => true,
@@ -95,7 +95,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// Whether there may be several kinds of messages, and roles.
+/// Returns whether there may be several kinds of messages, and roles.
 fn is_parted(scenario: Scenario) -> bool {
     scenario.timed().any(|timed| timed == Timed::Delivery)
 }

@@ -32,7 +32,7 @@ pub fn conclude(steps: &[Step]) -> Verdict {
     }
 }
 
-/// Which of two steps is less load: by clients, and then by messages per second.
+/// Compares the load of two steps: by clients, and then by messages per second.
 fn by_weight(a: &Step, b: &Step) -> Ordering {
     let rate = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
     a.clients.cmp(&b.clients).then(rate(a).total_cmp(&rate(b)))

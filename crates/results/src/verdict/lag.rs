@@ -105,7 +105,7 @@ impl Lag {
         self.lag_ns as f64 / latency_ns.max(1) as f64
     }
 
-    /// Whether it is most of what was measured.
+    /// Returns whether it is most of what was measured.
     pub(super) fn decides(&self) -> bool {
         self.share_of(self.longest_ns) > self.decisive_share
     }
@@ -117,7 +117,7 @@ impl Lag {
         (Ns(lag_ns), Ns(self.latency_ns), self.figure.to_string(), Quantile(self.quantile))
     }
 
-    /// Whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
+    /// Returns whether the generator's own work can have made it late: it had a worker that worked, and was not kept from it. What a
     /// hypervisor takes from a worker shows nowhere in its own times: one with much time to spare was late because of that.
     fn is_own(&self, step: &Step) -> bool {
         let cpu = worker_cpu(step).unwrap_or(0.0);
@@ -178,7 +178,7 @@ pub(super) fn caveat(step: &Step) -> Option<Caveat> {
     })
 }
 
-/// Whether [`caveat`] names others.
+/// Returns whether [`caveat`] names others.
 pub(super) fn names_others(step: &Step) -> bool {
     Lag::of(step).is_some_and(|lag| others(step, &lag).is_some())
 }
@@ -209,7 +209,7 @@ fn stolen_percent(step: &Step) -> Option<f64> {
     machine::others_percent(step).is_none_or(|others| others < stolen).then_some(stolen)
 }
 
-/// Whether a worker was ready to run for long and had no CPU.
+/// Returns whether a worker was ready to run for long and had no CPU.
 fn waited(step: &Step) -> bool {
     let Some(generator) = &step.generator else { return false };
     let waiting = generator.worker_waiting_percent_max.or(generator.waiting_percent);

@@ -60,7 +60,7 @@ pub(super) fn crowded(step: &Step) -> Option<Cause> {
     })
 }
 
-/// Whether server and generator share a machine whose CPUs others use, all but all of them.
+/// Returns whether server and generator share a machine whose CPUs others use, all but all of them.
 pub(super) fn is_filled_by_others(step: &Step) -> bool {
     let has_none_left = |machine: &MachineUse| {
         machine.same_host == Some(true)
@@ -69,7 +69,7 @@ pub(super) fn is_filled_by_others(step: &Step) -> bool {
     step.machine.as_ref().is_some_and(has_none_left) && others_percent(step).is_some()
 }
 
-/// Whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
+/// Returns whether the server can have missed so much of the rate because it waited for a CPU; not known counts as yes. Without the
 /// waiting it would have answered as much more as it had more time, at both ends of a message.
 fn can_be_for_waiting(step: &Step, missed_percent: f64) -> bool {
     let threads = || step.server.iter().flat_map(|server| &server.thread_use);

@@ -23,7 +23,7 @@ const THROTTLED_PERCENT_MIN: f64 = 10.0;
 /// Declares [`Owner`] with its names.
 macro_rules! owners {
     ($($(#[$doc:meta])* $owner:ident $key:literal $words:literal,)*) => {
-        /// Whom a part of the time belongs to.
+        /// The owner of a part of the time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Owner {
             $($(#[$doc])* $owner,)*

@@ -27,7 +27,7 @@ pub(super) fn short_of_connections(step: &Step) -> Option<Cause> {
     })
 }
 
-/// Whether the connections are too few even for a server without a queue.
+/// Returns whether the connections are too few even for a server without a queue.
 pub(super) fn needs_connections(step: &Step) -> bool {
     short_of_connections(step).is_some()
 }

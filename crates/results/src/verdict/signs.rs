@@ -29,7 +29,7 @@ pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
     step.generator.as_ref()?.worker_cpu_percent_max
 }
 
-/// Whether the generator had CPU to spare; not known counts as yes.
+/// Returns whether the generator had CPU to spare; not known counts as yes.
 pub(super) fn generator_had_time(step: &Step) -> bool {
     worker_cpu(step).is_none_or(|cpu| cpu < WORKER_CPU_PERCENT_MAX)
 }
@@ -40,7 +40,7 @@ pub(super) fn overflows(step: &Step) -> Option<u64> {
     (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64).then_some(times)
 }
 
-/// Whether an open loop's messages waited for a connection that unanswered ones held: they were sent late, but not because the
+/// Returns whether an open loop's messages waited for a connection that unanswered ones held: they were sent late, but not because the
 /// generator was.
 pub(super) fn waits_for_slots(step: &Step) -> bool {
     step.counts.waited as f64 > WAITED_SHARE_MAX * step.counts.sent as f64
@@ -63,12 +63,12 @@ pub(super) fn lost_clients(step: &Step) -> Cause {
     }
 }
 
-/// Whether the server left out more than a hundredth of what was due.
+/// Returns whether the server left out more than a hundredth of what was due.
 pub(super) fn server_left_out(step: &Step) -> bool {
     step.counts.missing as f64 > MISSING_SHARE_MAX * step.counts.due() as f64
 }
 
-/// Whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
+/// Returns whether a rate was missed by more than a hundredth. 1 − 0.99 is a hair above 0.01 in binary: the tolerance lets 990 of
 /// 1,000 pass.
 pub(super) fn is_missed(achieved: f64, asked: f64) -> bool {
     1.0 - achieved / asked > 0.01 + 1e-9

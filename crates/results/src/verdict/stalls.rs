@@ -30,13 +30,13 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
     })
 }
 
-/// Whether the generator handled and sent everything in less than half of that time.
+/// Returns whether the generator handled and sent everything in less than half of that time.
 fn is_on_time(step: &Step, longest_ns: u64) -> bool {
     let loop_lag_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
     loop_lag_ns.max(step.figures.send_lag.max_ns()) < longest_ns / 2
 }
 
-/// Whether a thread of the server waited for a CPU for half of that time.
+/// Returns whether a thread of the server waited for a CPU for half of that time.
 fn lacks_cpu(step: &Step, lasted_ns: u64) -> bool {
     let threads = step.server.iter().flat_map(|server| &server.thread_use);
     let waited_percent = threads.map(|thread| thread.waiting_percent).fold(0.0, f64::max);

@@ -56,7 +56,7 @@ impl Capacity {
         wide.or(self.contradicted_by.map(Inconclusive::Contradicted))
     }
 
-    /// Whether the search has told it.
+    /// Returns whether the search has told it.
     pub fn is_decided(&self) -> bool {
         self.doubt().is_none()
     }

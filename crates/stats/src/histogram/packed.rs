@@ -24,7 +24,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Whether there is no sample.
+    /// Returns whether there is no sample.
     pub fn is_empty(&self) -> bool {
         self.buckets.0.is_empty()
     }
@@ -71,7 +71,7 @@ impl Packed {
         self.clamped += other.clamped;
     }
 
-    /// Whether buckets and sums can be of one histogram: they may have come over a network.
+    /// Returns whether buckets and sums can be of one histogram: they may have come over a network.
     fn check(&self) -> Result<(), DecodeError> {
         let (mut samples, mut last_us) = (0u64, None);
         for pair in self.buckets.claimed() {

@@ -34,7 +34,7 @@ pub struct EventRow {
     pub latency_ns: Option<i64>,
     /// Bytes of the message.
     pub bytes: Option<i32>,
-    /// Which error, why.
+    /// The error, or why.
     pub detail: Option<String>,
 }
 
@@ -78,7 +78,7 @@ fn trouble(path: &Path, error: ParquetError) -> EventsError {
 }
 
 thread_local! {
-    /// Whether this thread reads what may be damaged.
+    /// Set while this thread reads what may be damaged.
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -207,7 +207,7 @@ impl<'a> Socket<'a> {
         }
     }
 
-    /// Whether there is time left: a server that says something else all the time, such as pings, gets no more of it.
+    /// Returns whether there is time left: a server that says something else all the time, such as pings, gets no more of it.
     fn check_time(&self) -> Result<(), String> {
         if (self.is_interrupted)() {
             return Err("interrupted".to_owned());
@@ -219,7 +219,7 @@ impl<'a> Socket<'a> {
     }
 }
 
-/// Whether it is only that nothing could be done within a [`TICK`], or that a signal came.
+/// Returns whether it is only that nothing could be done within a [`TICK`], or that a signal came.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -138,7 +138,7 @@ pub struct Stop {
 }
 
 impl Target {
-    /// Whether it can do this.
+    /// Returns whether it can do this.
     pub fn can(&self, ability: Ability) -> bool {
         self.supports.contains(&ability)
     }
@@ -171,7 +171,7 @@ impl Target {
         Some(secure)
     }
 
-    /// Whether it speaks TLS as it is.
+    /// Returns whether it speaks TLS as it is.
     pub fn is_over_tls(&self) -> bool {
         ["wss:", "https:"].iter().any(|scheme| self.endpoint.starts_with(scheme))
     }

@@ -34,12 +34,12 @@ pub struct Head {
     /// The time in which the measurements should be over, in seconds.
     #[serde(default)]
     pub budget_s: Option<f64>,
-    /// Whether the reference server also runs under a second name, as a control.
+    /// True if the reference server also runs under a second name, as a control.
     #[serde(default)]
     pub has_control: bool,
     /// The seed of all random choices.
     pub seed: u64,
-    /// Whether targets that were not installed were left out.
+    /// True if targets that were not installed were left out.
     #[serde(default)]
     pub no_install: bool,
     /// The CPUs of the generator, if it was pinned.
@@ -69,7 +69,7 @@ pub struct Head {
     /// The targets that the command line named.
     #[serde(default)]
     pub named: Vec<String>,
-    /// Which named targets have no part in which scenarios.
+    /// Named targets without a part in some scenarios, and in which.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
 }
@@ -96,7 +96,7 @@ pub enum Generator {
     Fleet {
         /// How many, if it was said.
         agents: Option<u16>,
-        /// Those with these labels.
+        /// Agents with these labels.
         labels: BTreeMap<String, String>,
     },
 }

@@ -22,7 +22,7 @@ pub struct Suite {
     pub repeats_max: u32,
     /// How often a measurement is made again in which other programs had too much of the CPU.
     pub busy_retries: u32,
-    /// Whether the reference server takes part under a second name, too: whoever tells the two apart sees differences
+    /// True if the reference server takes part under a second name, too: whoever tells the two apart sees differences
     /// where there are none.
     pub control: bool,
     /// The pause after each measurement, for the machine to settle.
@@ -54,7 +54,7 @@ pub struct Scenario {
     pub tls: bool,
     /// The verb's long flags, without dashes; a flag without a value has an empty one.
     pub flags: Vec<(String, String)>,
-    /// Which of them are not as the suite asks for them.
+    /// Flags that are not as the suite asks for them.
     pub shortened: Vec<Shortened>,
     /// The figures shown, the one that servers are ranked by first.
     pub figures: Vec<Figure>,

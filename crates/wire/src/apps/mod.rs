@@ -90,7 +90,7 @@ impl App {
         }
     }
 
-    /// Which broadcasts are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
+    /// Broadcasts that are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
     pub(crate) fn acks(&self) -> Option<Acks> {
         match self {
             App::Bench(_) => None,
@@ -103,7 +103,7 @@ impl App {
         self.has_places().then(Box::default)
     }
 
-    /// Whether there is something to keep of each client for as long as its session lasts.
+    /// Returns whether there is something to keep of each client for as long as its session lasts.
     pub(crate) fn has_places(&self) -> bool {
         matches!(self, App::File(app) if app.has_script())
     }

@@ -11,7 +11,7 @@ pub struct HttpOptions {
     pub method: String,
     /// The body; `None` sends no body, nor its length.
     pub body: Option<Vec<u8>>,
-    /// Whether a connection carries one request after the other, or each has its own.
+    /// True if a connection carries one request after the other, or each has its own.
     pub keep_alive: bool,
     /// Most requests under way on one connection: one behind the other, or on streams of their own.
     pub pipelining: u32,
@@ -100,7 +100,7 @@ impl From<&Settings> for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Whether that can be carried out, whichever version of HTTP it is for.
+    /// Returns whether that can be carried out, whichever version of HTTP it is for.
     pub(crate) fn check(&self) -> Result<(), BadOption> {
         let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
         if !fields::is_token(self.method.as_bytes()) || self.method == "CONNECT" {
@@ -121,12 +121,12 @@ impl HttpOptions {
         Ok(())
     }
 
-    /// Whether a request may be sent again when nobody knows what became of it.
+    /// Returns whether a request may be sent again when nobody knows what became of it.
     pub(crate) fn is_idempotent(&self) -> bool {
         IDEMPOTENT.contains(&self.method.as_str())
     }
 
-    /// Whether an answer with this status is a good one.
+    /// Returns whether an answer with this status is a good one.
     pub fn is_expected(&self, status: u16) -> bool {
         self.expect_status.iter().any(|&(first, last)| (first..=last).contains(&status))
     }

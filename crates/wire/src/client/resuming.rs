@@ -17,7 +17,7 @@ impl Client {
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
 
-    /// Whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
+    /// Returns whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
         let App::File(app) = &cfg.app else { return false };
         let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);

@@ -47,7 +47,7 @@ pub(super) trait TunnelUser {
     fn handle_input(&mut self, bytes: &[u8], io: &mut Inside<'_>) -> Result<(), Failure>;
     /// The server says no more.
     fn handle_eof(&mut self, io: &mut Inside<'_>) -> Result<(), Failure>;
-    /// Whether that is to be expected: both have said goodbye.
+    /// Returns whether that is to be expected: both have said goodbye.
     fn is_closed(&self) -> bool;
 }
 
@@ -163,13 +163,13 @@ impl Tunnel {
         }
     }
 
-    /// Whether more waits for room than is kept: the server does not read.
+    /// Returns whether more waits for room than is kept: the server does not read.
     #[inline]
     pub(super) fn is_overfull(&self) -> bool {
         self.is_overfull
     }
 
-    /// Whether the server's settings are in, and allow no stream yet.
+    /// Returns whether the server's settings are in, and allow no stream yet.
     fn is_without_streams(&self) -> bool {
         self.state == State::Greeting && self.connection.settings.streams_max == 0
     }
@@ -183,7 +183,7 @@ impl Tunnel {
         }
     }
 
-    /// Whether the connection is of no further use.
+    /// Returns whether the connection is of no further use.
     pub(super) fn has_failed(&self) -> bool {
         self.state == State::Failed
     }

@@ -62,7 +62,7 @@ impl Default for Position {
     }
 }
 
-/// What is in of an event that is not whole.
+/// Bytes of an event that is not whole yet.
 #[derive(Clone, Debug, Default)]
 struct Partial {
     /// The line that is not whole.

@@ -81,7 +81,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Which rule of RFC 9113 or 7541 the peer broke.
+/// The rule of RFC 9113 or 7541 that the peer broke.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Http2Reason {
     /// A frame of a size that its kind does not have, or above the limit (§4.2).

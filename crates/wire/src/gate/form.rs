@@ -112,7 +112,7 @@ impl Form {
     }
 }
 
-/// Whether a request has the cookie of somebody who has logged in.
+/// Returns whether a request has the cookie of somebody who has logged in.
 pub(super) fn is_logged_in(fields: &Fields<'_>) -> bool {
     let parts = cookie(fields, SESSION).and_then(|session| session.rsplit_once('.'));
     parts.is_some_and(|(name, seal)| sealed(SESSION, name) == seal)

@@ -29,7 +29,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Whether a request may have what it asks for, at this second of the wall clock.
+    /// Returns whether a request may have what it asks for, at this second of the wall clock.
     pub(crate) fn admits(&self, request: &Request<'_>, unix_s: u64) -> bool {
         let is_open = || OPEN.contains(&request.path()) && !request.wants_websocket();
         let has_token =
@@ -38,7 +38,7 @@ impl Gate {
             && self.jwt.as_ref().is_none_or(|key| has_token(key) || is_open())
     }
 
-    /// Whether the form to log in by is there.
+    /// Returns whether the form to log in by is there.
     pub(crate) fn has_form_at(&self, path: &str) -> bool {
         self.login && path == PATH
     }

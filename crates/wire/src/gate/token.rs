@@ -6,7 +6,7 @@ use ring::hmac;
 
 use crate::json::{object, plain, string};
 
-/// Whether a token was signed with this key, and is valid at this second.
+/// Returns whether a token was signed with this key, and is valid at this second.
 pub(super) fn is_valid(token: &str, key: &str, unix_s: u64) -> bool {
     judge(token, key, unix_s).is_some()
 }

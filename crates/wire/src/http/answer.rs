@@ -15,7 +15,7 @@ pub(crate) const OCTETS: &str = "application/octet-stream";
 pub(crate) struct AnswerHead {
     /// The minor version of the request: 0 has no chunks.
     pub(crate) minor: u8,
-    /// Whether the connection lives on.
+    /// True if the connection lives on.
     pub(crate) keep_alive: bool,
     /// The request was a HEAD, whose answer has no body, but says how long that of a GET would be (RFC 9110 §9.3.2).
     pub(crate) to_head: bool,

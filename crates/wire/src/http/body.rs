@@ -95,7 +95,7 @@ impl Body {
         Body { state, seen: 0, line: Vec::new() }
     }
 
-    /// Whether the body may end here, when the connection does.
+    /// Returns whether the body may end here, when the connection does.
     pub fn may_end(&self) -> bool {
         matches!(self.state, State::UntilEof | State::Done | State::Length(0))
     }
@@ -210,7 +210,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     u64::from_str_radix(size, 16).map_err(|_| bad(HttpReason::Chunk))
 }
 
-/// Whether the bytes are `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112 §7.1.1).
+/// Returns whether the bytes are `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112 §7.1.1).
 fn are_extensions(mut bytes: &[u8]) -> bool {
     loop {
         bytes = trim_start(bytes);

@@ -27,7 +27,7 @@ impl Cookies {
     /// None yet.
     pub(crate) const NONE: Cookies = Cookies(None);
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.pairs().next().is_none()
     }
@@ -99,7 +99,7 @@ fn name_of(pair: &str) -> &str {
     pair.split_once('=').map_or(pair, |(name, _)| name)
 }
 
-/// Whether this attribute takes a cookie away: of those that are in the past, servers use the start of Unix time.
+/// Returns whether this attribute takes a cookie away: of those that are in the past, servers use the start of Unix time.
 fn ends(attribute: &str) -> bool {
     let Some((name, value)) = attribute.split_once('=') else { return false };
     match name.trim() {

@@ -51,12 +51,12 @@ impl Exchange {
         Exchange { state: State::Connecting, ..Exchange::new(stream) }
     }
 
-    /// Whether the connection stands.
+    /// Returns whether the connection stands.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Idle | State::Busy)
     }
 
-    /// Whether a request is under way: the next has to wait for the end of its answer.
+    /// Returns whether a request is under way: the next has to wait for the end of its answer.
     pub(crate) fn is_busy(&self) -> bool {
         self.state == State::Busy || !self.waiting.is_empty()
     }

@@ -28,7 +28,7 @@ impl<'a> Fields<'a> {
         self.all(name).flat_map(members)
     }
 
-    /// Whether a list has that member, whatever its case.
+    /// Returns whether a list has that member, whatever its case.
     pub fn has_member(&self, name: &str, member: &str) -> bool {
         self.members(name).any(|m| m.eq_ignore_ascii_case(member.as_bytes()))
     }
@@ -76,17 +76,17 @@ fn read_param(param: &[u8]) -> Option<Param<'_>> {
     (is_token(name) && is_token(value)).then_some((name, Some(value)))
 }
 
-/// Whether the bytes are a token (RFC 9110 §5.6.2).
+/// Returns whether the bytes are a token (RFC 9110 §5.6.2).
 pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&b| is_tchar(b))
 }
 
-/// Whether the byte may be part of a token.
+/// Returns whether the byte may be part of a token.
 pub fn is_tchar(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
 
-/// Whether the bytes may be sent as a field value: visible, blank or beyond ASCII, no blank at either end (§5.5).
+/// Returns whether the bytes may be sent as a field value: visible, blank or beyond ASCII, no blank at either end (§5.5).
 pub fn is_value(bytes: &[u8]) -> bool {
     trim(bytes).len() == bytes.len() && bytes.iter().all(|&b| b == b'\t' || (b >= b' ' && b != 0x7f))
 }

@@ -13,7 +13,7 @@
 use crate::failure::{Failure, HttpReason};
 use crate::limits::Limits;
 
-/// Which kind of head is expected.
+/// The kind of head that is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expect {
     /// A request: starts with a method.
@@ -80,7 +80,7 @@ impl HeadReader {
         Ok(end.map(|_| (head, self.lines as usize)))
     }
 
-    /// Whether part of a head is in.
+    /// Returns whether part of a head is in.
     pub fn is_partial(&self) -> bool {
         !self.held.is_empty() && self.state != State::Whole
     }

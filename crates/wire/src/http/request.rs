@@ -46,7 +46,7 @@ impl<'a> Request<'a> {
         Ok(Request { method, target, minor, fields, body })
     }
 
-    /// Whether the connection serves another request after this one (RFC 9112 §9.3).
+    /// Returns whether the connection serves another request after this one (RFC 9112 §9.3).
     pub fn keep_alive(&self) -> bool {
         // After a CONNECT, who believes in its tunnel sends no requests.
         self.method != "CONNECT" && super::response::keep_alive(&self.fields, self.minor)
@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of RFC 6455.
+    /// Returns whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of RFC 6455.
     pub fn wants_websocket(&self) -> bool {
         self.fields.has_member("upgrade", "websocket")
             || self.fields.all("sec-websocket-key").next().is_some()
@@ -77,7 +77,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112 §2.3).
+/// Returns whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112 §2.3).
 fn has_version(head: &[u8]) -> bool {
     let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
     // A space within the target is no matter of versions.
@@ -123,7 +123,7 @@ fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
     }
 }
 
-/// Whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name (§3.2.2),
+/// Returns whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name (§3.2.2),
 /// all but the comma: with it, two readers could see two hosts.
 pub(crate) fn is_host(bytes: &[u8]) -> bool {
     let (host, after) = match bytes.strip_prefix(b"[") {

@@ -44,7 +44,7 @@ impl<'a> Response<'a> {
     }
 }
 
-/// Whether a connection lives on after a message with these fields (RFC 9112 §9.3).
+/// Returns whether a connection lives on after a message with these fields (RFC 9112 §9.3).
 pub(crate) fn keep_alive(fields: &Fields<'_>, minor: u8) -> bool {
     !fields.has_member("connection", "close") && (minor >= 1 || fields.has_member("connection", "keep-alive"))
 }
@@ -56,7 +56,7 @@ pub enum ResponseEvent<'a> {
     Head {
         /// Its status code.
         status: u16,
-        /// Whether the connection serves another request after this one.
+        /// True if the connection serves another request after this one.
         keep_alive: bool,
     },
     /// Bytes of its body.

@@ -83,7 +83,7 @@ impl FrameReader {
         Ok(Some(frame_of(&self.held)))
     }
 
-    /// Whether part of a frame is in.
+    /// Returns whether part of a frame is in.
     pub(crate) fn is_partial(&self) -> bool {
         !self.held.is_empty() && !self.is_whole()
     }
@@ -93,7 +93,7 @@ impl FrameReader {
         frame_of(frame)
     }
 
-    /// Whether the frame held is one.
+    /// Returns whether the frame held is one.
     fn is_whole(&self) -> bool {
         length_of(&self.held).is_some_and(|bytes| bytes == self.held.len())
     }

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 const OF_CONNECTIONS: [&str; 5] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// Whether a field may not be sent over HTTP/2, whoever asks for it.
+/// Returns whether a field may not be sent over HTTP/2, whoever asks for it.
 pub(crate) fn is_foreign(name: &str, value: &[u8]) -> bool {
     OF_CONNECTIONS.contains(&name) || (name == "te" && value != b"trailers")
 }
@@ -158,7 +158,7 @@ impl RequestHead {
         Ok(!self.is_bad && self.has_good_target() && self.has_good_host())
     }
 
-    /// Whether method, scheme and path are as in §8.3.1. A tunnel (§8.5) is none of these: this server has none.
+    /// Returns whether method, scheme and path are as in §8.3.1. A tunnel (§8.5) is none of these: this server has none.
     fn has_good_target(&self) -> bool {
         let (method, scheme) = (self.method(), self.value(self.scheme));
         let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -170,7 +170,7 @@ impl RequestHead {
         fields::is_token(method.as_bytes()) && method != "CONNECT" && is_scheme && is_path
     }
 
-    /// Whether the request names one host: `:authority`, `host`, or both alike (§8.3.1).
+    /// Returns whether the request names one host: `:authority`, `host`, or both alike (§8.3.1).
     fn has_good_host(&self) -> bool {
         let (authority, host) = (self.value(self.authority), self.value(self.host));
         let named = if self.authority.is_some() { authority } else { host };

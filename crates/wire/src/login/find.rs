@@ -52,7 +52,7 @@ impl fmt::Display for BadFind {
     }
 }
 
-/// Whether a value can be looked for there.
+/// Returns whether a value can be looked for there.
 ///
 /// # Errors
 /// What is wrong with the place.
@@ -81,7 +81,7 @@ impl Find {
         }
     }
 
-    /// Whether it is in the body.
+    /// Returns whether it is in the body.
     pub(super) fn is_in_body(&self) -> bool {
         matches!(self, Find::InBody(_) | Find::Html(_))
     }

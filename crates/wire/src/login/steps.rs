@@ -27,7 +27,7 @@ pub(super) struct Step {
 }
 
 impl Steps {
-    /// Those of an app's file; `None`: there is no login.
+    /// Requests of an app's file; `None`: there is no login.
     pub(crate) fn new(app: &AppFile, options: &Options) -> Result<Option<Steps>, BadOption> {
         if app.login.is_empty() {
             return Ok(None);
@@ -66,7 +66,7 @@ impl Steps {
         self.steps.get(at)
     }
 
-    /// Which request it was that failed, and what was expected, for whoever reads of it. `None`: it was none of these.
+    /// Names the request that failed, and what was expected, for the reader of results. `None`: none of these failed.
     pub(crate) fn words(&self, failure: Failure) -> Option<String> {
         let request = |at: u8| self.steps.get(usize::from(at)).map(|step| &step.request);
         match failure {
@@ -160,7 +160,7 @@ impl Step {
         })
     }
 
-    /// Whether something of the body is kept.
+    /// Returns whether something of the body is kept.
     pub(super) fn keeps_body(&self) -> bool {
         self.finds.iter().any(|(_, find)| find.is_in_body())
     }

@@ -1,4 +1,4 @@
-//! Which room each client is in, by its number in the run alone: the same at every worker, in every step.
+//! The room of each client, by its number in the run alone: the same at every worker, in every step.
 //!
 //! Rooms of equal size are consecutive numbers, so that their arithmetic is all there is. In rooms of unequal size, a number's
 //! position on a circle (its multiple of the golden ratio: any first n numbers cover it evenly, and so do those of any worker) falls into
@@ -51,7 +51,7 @@ impl Division {
         Division::Even { people, rooms: NonZero::<u32>::MIN }
     }
 
-    /// Whether it can be meant, wherever it comes from.
+    /// Returns whether it can be meant, wherever it comes from.
     pub fn is_sound(&self) -> bool {
         match self {
             Division::Even { people, rooms } => rooms <= people,

@@ -77,7 +77,7 @@ impl fmt::Display for BadKey {
 }
 
 impl Jwt {
-    /// Whether the key can sign.
+    /// Returns whether the key can sign.
     ///
     /// # Errors
     /// What the key has to be.

@@ -1,4 +1,4 @@
-//! Which kind of message each broadcast is, by its number alone, or by its number and its sender's role: the same to whoever sends
+//! The kind of each broadcast, by its number alone, or by its number and its sender's role: the same to whoever sends
 //! it, gets it or counts it, and kept nowhere.
 //!
 //! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds evenly, and each

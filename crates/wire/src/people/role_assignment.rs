@@ -1,4 +1,4 @@
-//! Which role each person has, by its number in the run alone: the same at every worker, in every step, and kept nowhere.
+//! The role of each person, by its number in the run alone: the same at every worker, in every step, and kept nowhere.
 //!
 //! Roles follow one another in a pattern that is as long as their shares need (of 90% and 10%, ten people), in which each is
 //! spread as evenly as can be. So any people whose numbers follow each other, as those of a room, have their share of each.
@@ -44,7 +44,7 @@ impl RoleAssignment {
     /// The longest pattern: shares are counted in millionths.
     const PATTERN_MAX: u64 = 1_001_000;
 
-    /// Whether roles can be meant, wherever they come from: of people who say messages of so many kinds.
+    /// Returns whether roles can be meant, wherever they come from: of people who say messages of so many kinds.
     pub fn is_sound(roles: &[RoleKind], kinds: usize) -> bool {
         let whole: u64 = roles.iter().map(|role| u64::from(role.share)).sum();
         let is_role = |role: &RoleKind| role.share > 0 && role.says.len() == kinds;

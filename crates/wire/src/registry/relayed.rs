@@ -16,7 +16,7 @@ const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
 
 macro_rules! relayed {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
-        /// Whether these bytes are so many broadcasts as a room's members get them: whole frames of whole messages, in the
+        /// Returns whether these bytes are so many broadcasts as a room's members get them: whole frames of whole messages, in the
         /// dialect's own form; of sessions, what they are given for that.
         pub fn can_carry(room: Room, messages: u32, bytes: &[u8]) -> bool {
             let found = match room.dialect {

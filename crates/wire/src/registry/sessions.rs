@@ -165,12 +165,12 @@ impl SessionRequest {
         &self.name
     }
 
-    /// Whether a session that is not there is to be made.
+    /// Returns whether a session that is not there is to be made.
     pub fn opens(&self) -> bool {
         self.opens
     }
 
-    /// Which of `of` equals keeps the session, from 0: the same for every request that names it.
+    /// The worker that keeps the session, of `of` equals and from 0: the same for every request that names it.
     pub fn keeper(&self, of: usize) -> usize {
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
@@ -187,12 +187,12 @@ impl SessionRequest {
         of_any!(&mut self.of, question => question.set_begun(), _head => {});
     }
 
-    /// Whether it only announces the body of another request.
+    /// Returns whether it only announces the body of another request.
     pub fn is_beginning(&self) -> bool {
         of_any!(&self.of, question => question.is_beginning(), _head => false)
     }
 
-    /// Whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
+    /// Returns whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
     pub fn is_for_metrics(&self) -> bool {
         matches!(self.of, Of::Metrics(_))
     }
@@ -206,7 +206,7 @@ impl SessionRequest {
         head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
     }
 
-    /// Whether it is for everyone in a room, and so concerns no session: [`publish`](Self::publish), and then
+    /// Returns whether it is for everyone in a room, and so concerns no session: [`publish`](Self::publish), and then
     /// [`answer_published`](Self::answer_published).
     pub fn is_for_publishing(&self) -> bool {
         matches!(self.of, Of::Publication(..))
@@ -278,7 +278,7 @@ impl Session {
         of_any!(&mut self.state, session => session.give_up(link, on));
     }
 
-    /// Whether it may be forgotten. Until then its name is taken.
+    /// Returns whether it may be forgotten. Until then its name is taken.
     pub fn is_over(&self) -> bool {
         of_any!(&self.state, session => session.is_over())
     }

@@ -54,7 +54,7 @@ struct PendingRequest {
 }
 
 impl Http {
-    /// Whether the peer may leave now: no request is half in. Who waits for the answer of a session may.
+    /// Returns whether the peer may leave now: no request is half in. Who waits for the answer of a session may.
     pub(super) fn may_end(&self) -> bool {
         self.pending.is_none() && !self.head.is_partial()
     }
@@ -210,7 +210,7 @@ impl Pending {
         }
     }
 
-    /// Whether the body is whole. That of a session's request is kept.
+    /// Returns whether the body is whole. That of a session's request is kept.
     fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
         while let Some(piece) = self.body.read(&cfg.limits, input)? {
             match (piece, &mut self.answer) {

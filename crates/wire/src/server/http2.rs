@@ -92,7 +92,7 @@ impl Http2 {
         }
     }
 
-    /// Whether the client may leave now: no request is half in.
+    /// Returns whether the client may leave now: no request is half in.
     pub(super) fn may_end(&self) -> bool {
         self.asked.is_empty() && !self.frames.is_partial()
     }

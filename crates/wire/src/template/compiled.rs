@@ -116,7 +116,7 @@ impl CompiledTemplate {
         }
     }
 
-    /// Whether a message that shows this wall clock is as it is laid out.
+    /// Returns whether a message that shows this wall clock is as it is laid out.
     #[inline]
     pub(crate) fn fits(&self, unix_ns: u64) -> bool {
         UNIX_NS.contains(&unix_ns)

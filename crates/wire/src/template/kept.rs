@@ -35,12 +35,12 @@ impl Values {
     /// None yet.
     pub(crate) const NONE: Values = Values(None);
 
-    /// Whether a text can be a value, and said anywhere.
+    /// Returns whether a text can be a value, and said anywhere.
     pub(crate) fn can_hold(text: &str) -> bool {
         text.len() <= VALUE_BYTES_MAX && !text.contains(|c: char| c.is_ascii_control())
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }

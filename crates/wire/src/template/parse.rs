@@ -162,7 +162,7 @@ fn read_message(
     })
 }
 
-/// Whether what stands in braces is a function's name, and what it is given.
+/// Returns whether what stands in braces is a function's name, and what it is given.
 fn is_call(name: &str) -> bool {
     name.split_once(':').is_some_and(|(name, _)| is_function_name(name))
 }

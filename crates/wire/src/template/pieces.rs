@@ -169,12 +169,12 @@ impl Template {
         })
     }
 
-    /// Whether it tells one from another.
+    /// Returns whether it tells one from another.
     pub(crate) fn has_id(&self) -> bool {
         self.has(&Piece::Id)
     }
 
-    /// Whether this hole is in it, or in what a function leaves as it is.
+    /// Returns whether this hole is in it, or in what a function leaves as it is.
     fn has(&self, hole: &Piece) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Function(function) => function.carried().is_some_and(|of| of.has(hole)),
@@ -182,7 +182,7 @@ impl Template {
         })
     }
 
-    /// Whether an answer can be known by what stands in this form in it.
+    /// Returns whether an answer can be known by what stands in this form in it.
     pub fn has_key(&self, form: KeyForm) -> bool {
         self.has(match form {
             KeyForm::Seq => &Piece::Seq,
@@ -190,7 +190,7 @@ impl Template {
         })
     }
 
-    /// Whether it has a value in it that a client was given at its login.
+    /// Returns whether it has a value in it that a client was given at its login.
     pub(crate) fn has_kept(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Kept { .. } => true,
@@ -240,7 +240,7 @@ impl Template {
         Some(Template { pieces })
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -333,7 +333,7 @@ impl Template {
 }
 
 impl Template {
-    /// The change it shows.
+    /// Its text, with the holes filled.
     pub(crate) fn filled(&self, filling: &Filling<'_>) -> Cow<'_, [u8]> {
         match self.as_literal() {
             Some(text) => text.into(),
@@ -422,7 +422,7 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) client: u32,
     /// When, on the sessions' clock.
     pub(crate) now_ns: u64,
-    /// Those that it is one of.
+    /// The people that it is one of.
     pub(crate) people: &'a dyn PersonData,
     /// The values it was given at its login.
     pub(crate) kept: &'a Kept,

@@ -21,7 +21,7 @@ enum Takers {
     /// Everybody's: clients take them in turn, and from the start again.
     #[default]
     All,
-    /// Those of the clients of some workers alone, of whom each has a row of its own: in the order of their numbers.
+    /// Rows of the clients of some workers alone, of whom each has a row of its own: in the order of their numbers.
     Workers {
         /// The first of them, and how many they are.
         first: u32,
@@ -71,7 +71,7 @@ impl Table {
         self.cells.len() + self.ends.len() * size_of::<u32>()
     }
 
-    /// Those rows alone that the clients of these workers take, of so many in all, if the run has so many clients at the
+    /// The rows alone that the clients of these workers take, of so many in all, if the run has so many clients at the
     /// most. Where several clients share a row these are all.
     pub fn share(&self, workers: Range<u16>, of: u16, clients_max: u32) -> Table {
         // With fewer rows than clients, a row has takers at several workers.

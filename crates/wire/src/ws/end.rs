@@ -1,6 +1,6 @@
 //! The two ends.
 
-/// Which end of a WebSocket this is. Clients mask what they send and servers do not (RFC 6455 §5.1).
+/// The ends of a WebSocket. Clients mask what they send and servers do not (RFC 6455 §5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The end that asked for the upgrade.

@@ -71,7 +71,7 @@ pub struct Header {
 pub struct Accepts {
     /// The end that reads: a server wants masks, a client wants none.
     pub end: End,
-    /// Whether permessage-deflate was negotiated, which gives RSV1 its meaning.
+    /// True if permessage-deflate was negotiated, which gives RSV1 its meaning.
     pub deflate: bool,
 }
 

@@ -65,7 +65,7 @@ struct Held {
     message: Option<Open>,
     payload: Vec<u8>,
     control: Vec<u8>,
-    /// Whether the last call's result borrows from here.
+    /// True if the last call's result borrows from here.
     returned: bool,
 }
 
@@ -78,7 +78,7 @@ struct Open {
 }
 
 impl Reader {
-    /// Whether nothing of a message or a frame is in.
+    /// Returns whether nothing of a message or a frame is in.
     #[inline(always)]
     pub(crate) fn is_between(&self) -> bool {
         self.held.as_ref().is_none_or(|held| held.is_over())
@@ -165,7 +165,7 @@ fn check_size(limits: &Limits, frame: u64, before: usize) -> Result<(), Failure>
 }
 
 impl Held {
-    /// Whether all of it has been returned.
+    /// Returns whether all of it has been returned.
     fn is_over(&self) -> bool {
         self.returned && self.message.is_none()
     }

@@ -82,13 +82,13 @@ impl Receiver {
         Receiver { end, closed: false, reader: Reader::default(), inflater }
     }
 
-    /// Whether what comes next begins a message, and comes as it is.
+    /// Returns whether what comes next begins a message, and comes as it is.
     #[inline(always)]
     pub(crate) fn begins_plain(&self) -> bool {
         self.inflater.is_none() && self.reader.is_between()
     }
 
-    /// Whether the peer's close frame is in.
+    /// Returns whether the peer's close frame is in.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

@@ -40,12 +40,12 @@ impl Sender {
         Sender { end, closed: false, deflater }
     }
 
-    /// Whether messages go as they are.
+    /// Returns whether messages go as they are.
     pub(crate) fn is_plain(&self) -> bool {
         self.deflater.is_none()
     }
 
-    /// Whether the close frame has been sent.
+    /// Returns whether the close frame has been sent.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

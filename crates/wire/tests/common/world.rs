@@ -93,7 +93,7 @@ impl Happened {
     }
 }
 
-/// Which of a session's verbs to call.
+/// The verb of a session to call.
 enum Verb<'a> {
     Request(usize, wire::SessionRequest),
     Lost,
@@ -129,7 +129,7 @@ impl World {
         String::from_utf8_lossy(&self.take(at)).into_owned()
     }
 
-    /// Whether the server has closed it.
+    /// Returns whether the server has closed it.
     pub(crate) fn is_closed(&self, at: usize) -> bool {
         self.connections[at].closed
     }

@@ -16,7 +16,7 @@ pub(super) struct Servers {
     catalog: Arc<TargetCatalog>,
     throng: PathBuf,
     address: Ipv4Addr,
-    /// Whether installing is allowed here, whatever a coordinator says.
+    /// True if installing is allowed here, whatever a coordinator says.
     may_install: bool,
     /// Set once nobody waits for the work any more.
     is_over: Arc<AtomicBool>,

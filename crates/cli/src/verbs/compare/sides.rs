@@ -1,4 +1,4 @@
-//! Which runs are held against each other: each once, and on one side only.
+//! The runs that are held against each other: each once, and on one side only.
 
 use results::Run;
 

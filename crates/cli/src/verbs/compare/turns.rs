@@ -132,7 +132,7 @@ fn run_both(turns: [&Turn; 2], tools: &Tools<'_>) -> Result<Option<[Run; 2]>, Fa
     Ok(Some([first, second]))
 }
 
-/// Whether more rounds would not change what becomes of any rule: also where it is not their number that is against it. Without
+/// Returns whether more rounds would not change what becomes of any rule: also where it is not their number that is against it. Without
 /// rules, nothing is ever decided.
 fn is_decided(taken: &Taken, rules: &[String]) -> Result<bool, Failure> {
     let found = compare::compare(&taken.a, &taken.b);

@@ -38,7 +38,7 @@ pub(super) struct View<'a> {
     pub(super) url: String,
     /// Connections that were made.
     pub(super) requests: usize,
-    /// Whether they had headers of the user's.
+    /// True if they had headers of the user's.
     pub(super) has_headers: bool,
     pub(super) found: &'a [Found],
     /// The trial at the best of them.

@@ -21,7 +21,7 @@ pub(super) struct Place {
     /// Path and query.
     pub(super) path: String,
     pub(super) asked: RequestKind,
-    /// Whether a WebSocket that says nothing is worth a line: one at the URL itself, or where plain ones usually are.
+    /// True if a WebSocket that says nothing is worth a line: one at the URL itself, or where plain ones usually are.
     pub(super) may_be_plain: bool,
 }
 
@@ -86,18 +86,18 @@ impl Place {
         }
     }
 
-    /// Whether it is a plain request.
+    /// Returns whether it is a plain request.
     pub(super) fn is_get(&self) -> bool {
         self.asked == RequestKind::Get
     }
 
-    /// Whether nothing but a plain WebSocket is looked for there.
+    /// Returns whether nothing but a plain WebSocket is looked for there.
     pub(super) fn is_plain(&self) -> bool {
         self.may_be_plain
             && matches!(self.asked, RequestKind::Upgrade(dialect) if dialect.facts().takes_anything)
     }
 
-    /// Whether the client sends something once it is connected.
+    /// Returns whether the client sends something once it is connected.
     pub(super) fn sends(&self) -> bool {
         matches!(self.asked, RequestKind::Get | RequestKind::Echo(_))
     }

@@ -18,9 +18,9 @@ pub(super) struct Reply {
     pub(super) text: String,
     /// The kind of an error, and the error in words.
     pub(super) failure: Option<(String, String)>,
-    /// Whether the server expects TLS, and was asked in plain text.
+    /// True if the server expects TLS, and was asked in plain text.
     pub(super) is_tls: bool,
-    /// Whether a message of the probe was answered.
+    /// True if a message of the probe was answered.
     pub(super) is_answered: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Found {
     /// Its path and query.
     pub(super) path: String,
     pub(super) service: Service,
-    /// Whether a request is answered with a status of success (RFC 9110 §15.3).
+    /// True if a request is answered with a status of success (RFC 9110 §15.3).
     pub(super) is_good: bool,
     /// Further details of it.
     pub(super) details: Vec<String>,
@@ -69,7 +69,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether it is a WebSocket of no protocol that has a name.
+    /// Returns whether it is a WebSocket of no protocol that has a name.
     pub(super) fn is_plain(&self) -> bool {
         self.service == Service::Plain
     }

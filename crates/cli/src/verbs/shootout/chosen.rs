@@ -1,4 +1,4 @@
-//! Which targets a shootout is of, and which of those that were named have no part in it.
+//! The targets of a shootout, and those among the named that have no part in it.
 
 use suite::manifest::REFERENCE_NAME;
 use suite::record::LeftOut;
@@ -54,7 +54,7 @@ pub(super) fn keep_only(suite: &mut Suite, names: &[String]) -> Result<(), Failu
     Ok(())
 }
 
-/// Which of them have no part in which scenarios.
+/// Targets without a part in some scenarios, and in which.
 pub(super) fn left_out(suite: &Suite, named: &[&Target]) -> Vec<LeftOut> {
     let of = |target: &Target, scenario: &Scenario| {
         let why = scenario.fit(target).err()?;

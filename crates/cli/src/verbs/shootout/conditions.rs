@@ -1,4 +1,4 @@
-//! Whether a shootout that is resumed goes on under the conditions under which it began: what it has would be compared with what it
+//! Checks whether a shootout that is resumed goes on under the conditions under which it began: what it has would be compared with what it
 //! has not otherwise.
 
 use suite::Target;
@@ -15,7 +15,7 @@ pub(super) fn generator(args: &FleetArgs) -> Generator {
     }
 }
 
-/// Whether servers run, and the load is made, where they were.
+/// Returns whether servers run, and the load is made, where they were.
 pub(super) fn check_machines(head: &Head, args: &FleetArgs) -> Result<(), Failure> {
     if head.target_agent != args.target_agent {
         let at = |agent: &Option<String>| agent.clone().unwrap_or_else(|| "this machine".to_owned());
@@ -42,7 +42,7 @@ pub(super) fn besides(head: &Head) -> &'static str {
     if is_here { "" } else { ", with the same flags of the fleet" }
 }
 
-/// Whether a target is started and spoken to as it was, as far as that is known.
+/// Returns whether a target is started and spoken to as it was, as far as that is known.
 pub(super) fn check_manifest(receipt: &PreparedTarget, target: &Target) -> Result<(), Failure> {
     let told = |about: &About| {
         format!("started with `{}` and spoken to in {}", about.start, about.dialects.join(", "))
@@ -55,7 +55,7 @@ pub(super) fn check_manifest(receipt: &PreparedTarget, target: &Target) -> Resul
     Err(Failure::usage("--resume", problem))
 }
 
-/// Whether a target that passed the gate again has the version that it had.
+/// Returns whether a target that passed the gate again has the version that it had.
 pub(super) fn check_version(receipt: &PreparedTarget, now: &PreparedTarget) -> Result<(), Failure> {
     if now.trouble.is_some() || now.version == receipt.version {
         return Ok(());

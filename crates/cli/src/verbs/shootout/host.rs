@@ -53,7 +53,7 @@ impl Host {
         Ok(Self { agent: args.host()?.map(claim).transpose()?, words: args.words() })
     }
 
-    /// Whether servers run on another machine.
+    /// Returns whether servers run on another machine.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.agent.is_some()
     }

@@ -113,7 +113,7 @@ fn minutes(time: Duration) -> String {
     format!("{}:{:02}", time.as_secs() / 60, time.as_secs() % 60)
 }
 
-/// Whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
+/// Returns whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
 fn is_too_late(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<bool, Failure> {
     let Some(budget_s) = record.head.budget_s else { return Ok(false) };
     let spent_s: f64 = record.entries.iter().map(|entry| entry.took_s).sum();

@@ -106,7 +106,7 @@ impl Row {
     }
 }
 
-/// The value found.
+/// The rows of a list of targets: which are installed, and why others cannot be.
 pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
         if let Err(trouble) = setup::look_for_requirements(target, tools) {

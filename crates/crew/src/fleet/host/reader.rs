@@ -84,7 +84,7 @@ async fn ask(
     }
 }
 
-/// Whether a look can be true: it came over a network. Names of threads and programs are shown.
+/// Returns whether a look can be true: it came over a network. Names of threads and programs are shown.
 fn is_sound(look: &ServerReading) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
     look.cores > 0.0

@@ -169,7 +169,7 @@ fn work(mut host: Box<dyn Host>, orders: &mpsc::Receiver<Down>, answers: &Unboun
     }
 }
 
-/// Whether an order can be meant: it came over a network.
+/// Returns whether an order can be meant: it came over a network.
 fn is_sound(order: &Down) -> bool {
     match order {
         Down::Prepare { target, .. } => name(target).is_ok(),

@@ -16,12 +16,12 @@ use crate::messages::SentBroadcast;
 const YOUNG_NS: u64 = 10_000_000_000;
 
 impl Ledger {
-    /// Whether a client is in its room of this kind, as it is where nobody comes and goes.
+    /// Returns whether a client is in its room of this kind, as it is where nobody comes and goes.
     pub(super) fn is_in(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_none_or(|memberships| memberships.is_in(client, kind))
     }
 
-    /// Whether a usable client is in all rooms where it has something to say.
+    /// Returns whether a usable client is in all rooms where it has something to say.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32) -> bool {
         let role = || self.local_rooms.role_of(self.segment.number(client)).unwrap_or(0);
@@ -93,12 +93,12 @@ impl Ledger {
         true
     }
 
-    /// Whether a client is in its room of this kind, or at the door.
+    /// Returns whether a client is in its room of this kind, or at the door.
     pub(crate) fn is_at(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_some_and(|memberships| memberships.is_at(client, kind))
     }
 
-    /// Whether a client has asked to be let into its room of this kind, and has no answer.
+    /// Returns whether a client has asked to be let into its room of this kind, and has no answer.
     pub(crate) fn is_at_door(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_some_and(|memberships| memberships.is_at_door(client, kind))
     }
@@ -189,7 +189,7 @@ impl Ledger {
         step.announcements.heard.excuse(kind, room, place, from_ns, |_, _| true);
     }
 
-    /// Whether the sender of a message was not in the room, as far as that is counted.
+    /// Returns whether the sender of a message was not in the room, as far as that is counted.
     pub(crate) fn is_outside(&self, number: u32, sent: &Sent) -> bool {
         let Some(memberships) = &self.memberships else { return false };
         let room = self.local_rooms.say(self.kind_of(sent.client, number)).room;

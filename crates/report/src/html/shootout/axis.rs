@@ -16,7 +16,7 @@ pub(super) struct Axis {
     /// The ends; of a logarithmic axis, their logarithms.
     from: f64,
     to: f64,
-    /// Whether equal distances are equal quotients.
+    /// True if equal distances are equal quotients.
     pub(super) is_log: bool,
 }
 

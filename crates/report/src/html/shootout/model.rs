@@ -33,7 +33,7 @@ pub struct Question {
     pub figure: String,
     /// Its unit.
     pub unit: Unit,
-    /// Whether more of it is better.
+    /// True if more of it is better.
     pub more_is_better: bool,
     /// The command line that measured it.
     pub command: String,

@@ -57,7 +57,7 @@ struct RowView<'a> {
     server: &'a str,
     of: Option<&'a Server>,
     place: String,
-    /// Whether nobody is certainly ahead of it.
+    /// True if nobody is certainly ahead of it.
     leads: bool,
     is_yardstick: bool,
     is_ranked: bool,
@@ -153,7 +153,7 @@ fn card(question: &Question) -> Option<Card<'_>> {
     })
 }
 
-/// Whether one of two is certainly ahead: what their figures may be has no value in common.
+/// Returns whether one of two is certainly ahead: what their figures may be has no value in common.
 fn are_apart(a: &Row, b: &Row) -> bool {
     let apart = |((a_low, a_high), (b_low, b_high))| a_low > b_high || b_low > a_high;
     a.reach.zip(b.reach).is_some_and(apart)

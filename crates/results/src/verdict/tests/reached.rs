@@ -3,7 +3,7 @@
 use super::*;
 use crate::FleetAgent;
 
-/// Which rule decides.
+/// The rule that decides.
 fn deciding(step: &Step, previous: Option<&Step>) -> Option<usize> {
     RULES.iter().position(|rule| rule(step, previous).is_some())
 }

@@ -1,4 +1,4 @@
-//! Whether a broken limit would have been kept without lag.
+//! Tests of whether a broken limit would have been kept without lag.
 
 use super::*;
 use crate::limit::Limit;

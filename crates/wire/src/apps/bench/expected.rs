@@ -50,20 +50,20 @@ impl Expected {
         &self.tail
     }
 
-    /// Whether these are the bytes of the tail. An empty one is not compared: the masked loads of a vectorised
+    /// Returns whether these are the bytes of the tail. An empty one is not compared: the masked loads of a vectorised
     /// `memcmp` take a hundred nanoseconds to find out that an empty vector's pointer is not to be followed.
     #[inline]
     pub(super) fn is_tail(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.tail.len() && (bytes.is_empty() || bytes == self.tail)
     }
 
-    /// Whether messages differ.
+    /// Returns whether messages differ.
     #[inline]
     pub(super) fn is_varied(&self) -> bool {
         !self.tails.is_empty()
     }
 
-    /// Whether these are the bytes that the message with this stamp ends with.
+    /// Returns whether these are the bytes that the message with this stamp ends with.
     #[inline]
     pub(super) fn is_tail_of(&self, stamp: Stamp, bytes: &[u8]) -> bool {
         if self.is_varied() { bytes == self.tail_of(&stamp) } else { self.is_tail(bytes) }

@@ -119,7 +119,7 @@ pub(crate) fn role<S: Spelled>(payload: &[u8]) -> Option<Role> {
     S::types().iter().find(|(word, _)| word.find(payload).is_some()).map(|&(_, role)| role)
 }
 
-/// Whether the padding came through, which was sent as this and with it what is before and behind it; `after` is where
+/// Returns whether the padding came through, which was sent as this and with it what is before and behind it; `after` is where
 /// the stamp ends, which it usually follows.
 #[inline(always)]
 pub(crate) fn is_padding_sound<S: Spelled>(payload: &[u8], after: usize, sent: &[u8]) -> bool {
@@ -171,7 +171,7 @@ pub(crate) fn room_of_broadcast(message: &[u8]) -> Option<&[u8]> {
     Scan::new(named).string()
 }
 
-/// Whether somebody joins a room, or else leaves it, and its name as it stands there.
+/// Returns whether somebody joins a room, or else leaves it, and its name as it stands there.
 pub(crate) fn recognise_move(message: &[u8]) -> Option<(bool, &[u8])> {
     let joins = message.starts_with(br#"{"type":"join","room":"#);
     let named = match joins {

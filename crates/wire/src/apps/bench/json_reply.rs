@@ -1,4 +1,4 @@
-//! Whether a message of websocket-bench's JSON protocol came back whole: every byte that throng wrote is held against it.
+//! Checks whether a message of websocket-bench's JSON protocol came back whole: every byte that throng wrote is held against it.
 //!
 //! Rules. A server that returns the bytes returns the message it was sent, but for the type of a result: start, time,
 //! stamp and end are compared where they stand. One that decodes and encodes again returns other bytes: these are JSON

@@ -68,7 +68,7 @@ impl Bench {
         }
     }
 
-    /// Whether messages may end in different ways.
+    /// Returns whether messages may end in different ways.
     pub(crate) fn may_vary(&self) -> bool {
         self.shape == Shape::Typed && self.form != Form::Binary
     }

@@ -38,7 +38,7 @@ pub(crate) struct CompiledApp {
     heartbeats: Vec<(u64, MessageTemplate)>,
     /// The roles that a message with an id may have, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
-    /// Which kind that is.
+    /// The number of that kind.
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
     pushes: Vec<Push>,
@@ -183,7 +183,7 @@ impl CompiledApp {
         })
     }
 
-    /// Whether its clients have a place in it.
+    /// Returns whether its clients have a place in it.
     pub(crate) fn has_script(&self) -> bool {
         self.has_script
     }
@@ -234,7 +234,7 @@ impl CompiledApp {
         }
     }
 
-    /// Whether its clients say how far they have come.
+    /// Returns whether its clients say how far they have come.
     pub(crate) fn is_resumed(&self) -> bool {
         self.resume.is_some()
     }
@@ -293,7 +293,7 @@ impl CompiledApp {
         Some(so_far.iter().filter(|step| !matches!(step, Step::Reply | Step::Keep(_))).count())
     }
 
-    /// Whether who joins a room of this kind is announced to the others there.
+    /// Returns whether who joins a room of this kind is announced to the others there.
     pub(crate) fn announces(&self, kind: u16) -> bool {
         self.written.announces(kind)
     }

@@ -46,7 +46,7 @@ impl Matcher {
         if tests.is_empty() && !has_key { Err(BadCondition::Empty) } else { Ok(Matcher { tests }) }
     }
 
-    /// Whether the message is meant.
+    /// Returns whether the message is meant.
     #[inline]
     pub(super) fn matches(&self, message: &Opened<'_>) -> bool {
         self.tests.iter().all(|test| test.holds(message))
@@ -98,7 +98,7 @@ impl std::fmt::Display for BadCondition {
     }
 }
 
-/// Whether a condition can be used.
+/// Returns whether a condition can be used.
 ///
 /// # Errors
 /// What is wrong with it.

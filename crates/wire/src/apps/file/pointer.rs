@@ -26,7 +26,7 @@ impl Pointer {
         keys.filter(|keys| keys.len() <= POINTER_DEPTH_MAX).map(|keys| Pointer { keys })
     }
 
-    /// Whether the value there is this one. Of a key that is there twice, the first counts.
+    /// Returns whether the value there is this one. Of a key that is there twice, the first counts.
     #[inline]
     pub(super) fn leads_to(&self, message: &[u8], value: &JsonScalar) -> bool {
         self.follow(message).is_some_and(|mut scan| is_value(&mut scan, value))
@@ -96,7 +96,7 @@ fn is_value(scan: &mut Scan<'_>, value: &JsonScalar) -> bool {
     }
 }
 
-/// Whether a string with its escapes (RFC 8259 §7) is this text.
+/// Returns whether a string with its escapes (RFC 8259 §7) is this text.
 fn is_string(raw: &[u8], text: &str) -> bool {
     if memchr::memchr(b'\\', raw).is_none() {
         return raw == text.as_bytes();

@@ -49,7 +49,7 @@ struct ScriptExtras {
 }
 
 impl ScriptExtras {
-    /// Whether nothing is in it.
+    /// Returns whether nothing is in it.
     fn is_blank(&self) -> bool {
         let ScriptExtras { questions, heard, is_back, passages, passage_step: _, kept, numbered, due_ns } =
             self;
@@ -106,7 +106,7 @@ impl Script {
         extras.passage_step = 0;
     }
 
-    /// Whether messages may be sent.
+    /// Returns whether messages may be sent.
     pub(crate) fn is_usable(&self) -> bool {
         self.step == USABLE
     }
@@ -191,7 +191,7 @@ impl Script {
         (extras.heard, extras.is_back) = (heard, true);
     }
 
-    /// Whether the client is back and is yet to say how far it has come; from then on it has said so.
+    /// Returns whether the client is back and is yet to say how far it has come; from then on it has said so.
     pub(super) fn is_back(&mut self) -> bool {
         self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_back))
     }

@@ -16,7 +16,7 @@ pub(super) enum Step {
     Keep(Keeps),
 }
 
-/// Whether it can be the protocol's own reply to a message that is not measured.
+/// Returns whether it can be the protocol's own reply to a message that is not measured.
 pub(super) fn is_reply(arrival: &Arrival<'_>) -> bool {
     matches!(arrival.says, MessageHint::Answer(_) | MessageHint::Unknown)
 }

@@ -42,7 +42,7 @@ impl VisitedRooms {
         }
     }
 
-    /// Whether a message is what a client waits for on its way in or out. What is to be kept of it is.
+    /// Returns whether a message is what a client waits for on its way in or out. What is to be kept of it is.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.

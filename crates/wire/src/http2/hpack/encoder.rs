@@ -65,7 +65,7 @@ struct Block {
 }
 
 impl Blocks {
-    /// Those of these fields.
+    /// Blocks of these fields.
     pub(crate) fn new(fields: &[Field]) -> Blocks {
         let entries = || fields.iter().filter_map(Field::entry);
         Blocks {

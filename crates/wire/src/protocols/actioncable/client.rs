@@ -152,7 +152,7 @@ fn open(payload: &[u8]) -> Option<Opened<'_>> {
 }
 
 impl Client {
-    /// Whether it was a message of the protocol's own.
+    /// Returns whether it was a message of the protocol's own.
     #[cold]
     fn handle_control<I: Io>(
         &mut self,
@@ -252,7 +252,7 @@ impl Client {
         }
     }
 
-    /// Whether nothing is missing any more.
+    /// Returns whether nothing is missing any more.
     fn find_usable(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let Client::Held(held) = self else { return };
         let Stage::Subscribing(confirmed) = &held.stage else { return };
@@ -289,7 +289,7 @@ fn rejection_of(reason: &[u8]) -> Rejection {
     }
 }
 
-/// Whether a subscription is named by this, as it stands in a string: servers may escape it in other ways.
+/// Returns whether a subscription is named by this, as it stands in a string: servers may escape it in other ways.
 fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
     let own = members(subscribe, ["identifier"]).and_then(|[own]| unescape(string(own)?));
     own.is_some() && own == unescape(identifier)
@@ -300,20 +300,20 @@ fn now_s<I: Io>(link: &Link<'_, Parts, I>) -> u64 {
     link.identities.unix_ns(link.now_ns) / NS_PER_S
 }
 
-/// Which of the client's subscriptions is named by this.
+/// The client's subscription that is named by this.
 fn place_of<I: Io>(link: &Link<'_, Parts, I>, identifier: &[u8]) -> Option<usize> {
     let filling = link.filling();
     link.parts.subscribe.iter().position(|own| is_identifier_of(&own.filled(&filling), identifier))
 }
 
-/// Whether a subscription is among those that were restored: all of them, where the server names none.
+/// Returns whether a subscription is among those that were restored: all of them, where the server names none.
 fn is_among<I: Io>(link: &Link<'_, Parts, I>, ids: &[u8], at: usize) -> bool {
     let mut is_there = ids.is_empty();
     let _ = array(ids, |id| is_there |= string(id).and_then(|id| place_of(link, id)) == Some(at));
     is_there
 }
 
-/// Whether a message came through another subscription than those that count.
+/// Returns whether a message came through another subscription than those that count.
 fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) -> bool {
     let (all, counted) = (&link.parts.subscribe, link.parts.counted());
     if counted.len() == all.len() {
@@ -329,7 +329,7 @@ fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) 
     })
 }
 
-/// Whether a string has escapes that identifiers, as we write them, have no need of: where it has none, equal ones have equal bytes.
+/// Returns whether a string has escapes that identifiers, as we write them, have no need of: where it has none, equal ones have equal bytes.
 fn is_escaped_otherwise(inside: &[u8]) -> bool {
     let mut bytes = inside.iter();
     while bytes.by_ref().any(|&byte| byte == b'\\') {

@@ -62,7 +62,7 @@ impl<'a> HistoryRequest<'a> {
     }
 }
 
-/// Whether a client has come anywhere in any stream.
+/// Returns whether a client has come anywhere in any stream.
 pub(super) fn names_streams(history: &[u8]) -> bool {
     let [streams] = members(history, ["streams"]).unwrap_or_default();
     let mut names = false;

@@ -18,7 +18,7 @@ const NO_MESSAGE: &[u8] = b"\0";
 pub(crate) struct Parts {
     /// The commands that subscribe.
     pub(super) subscribe: Vec<Template>,
-    /// Those that end a subscription.
+    /// Messages that end a subscription.
     pub(super) unsubscribe: Vec<Template>,
     /// The kind of rooms of each, where clients come and go.
     pub(super) visited: Vec<Option<u16>>,
@@ -26,7 +26,7 @@ pub(crate) struct Parts {
     pub(super) identifiers: Vec<Template>,
     /// How many of these messages go to, and come from: the first, or each of those of the app's file.
     counted: usize,
-    /// Whether the extended protocol is spoken, and pings are answered.
+    /// True if the extended protocol is spoken, and pings are answered.
     pub(super) is_extended: bool,
     pub(super) answers_pings: bool,
     /// The beginning of a message to the first subscription, up to its action's name; or one that no message has, where the
@@ -60,7 +60,7 @@ impl Parts {
         })
     }
 
-    /// Whether a subscription that messages name has a value in its name that the client was given at its login.
+    /// Returns whether a subscription that messages name has a value in its name that the client was given at its login.
     pub(super) fn names_kept(&self) -> bool {
         self.identifiers[..self.counted].iter().any(Template::has_kept)
     }

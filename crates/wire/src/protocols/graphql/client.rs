@@ -141,7 +141,7 @@ fn open(message: &[u8]) -> Option<Opened<'_>> {
     Packet::parse(message).map(|packet| Opened { event: b"".into(), body: packet.payload.into() })
 }
 
-/// Whether a result has errors. Only what has the word is looked at closely.
+/// Returns whether a result has errors. Only what has the word is looked at closely.
 fn has_errors(result: &[u8]) -> bool {
     static ERRORS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""errors""#));
     let errors = ERRORS.find(result).and_then(|_| members(result, ["errors"]));

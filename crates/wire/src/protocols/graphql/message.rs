@@ -25,7 +25,7 @@ impl<'a> Packet<'a> {
         Some(Packet { id: plain(written_id), written_id, kind: plain(kind), payload })
     }
 
-    /// Whether the members are of the types that this kind of message has (graphql-ws 6, common.ts, `validateMessage`).
+    /// Returns whether the members are of the types that this kind of message has (graphql-ws 6, common.ts, `validateMessage`).
     pub(super) fn is_valid(&self) -> bool {
         match &*self.kind {
             b"connection_init" | b"connection_ack" | b"ping" | b"pong" => is_missing_or(self.payload, b'{'),
@@ -38,7 +38,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Whether a value, which is JSON, is missing, `null`, or of the type that begins so.
+/// Returns whether a value, which is JSON, is missing, `null`, or of the type that begins so.
 fn is_missing_or(value: &[u8], first: u8) -> bool {
     matches!(value, b"" | b"null") || value.first() == Some(&first)
 }

@@ -34,7 +34,7 @@ const STREAM: StreamId = 0;
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     connection: Connection,
-    /// Whether this connection has given a whole answer.
+    /// True if this connection has given a whole answer.
     has_answered: bool,
     responses: Responses,
     answer: Answer,
@@ -62,7 +62,7 @@ struct Asking {
     stamp: Stamp,
     /// For whom, by their number in the run.
     client: u32,
-    /// The change it shows.
+    /// The kind of request, by its number.
     kind: usize,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Stream {
     pub(super) receiving: Receiving,
     /// Bytes of the request's body that are out, and how many more may go.
     pub(super) sent: usize,
-    /// Whether the rest of the body waits for room in the server's windows.
+    /// True if the rest of the body waits for room in the server's windows.
     pub(super) is_held: bool,
     pub(super) sending: Sending,
 }
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// Whether the final head is in: what follows is data or a trailer.
+    /// Returns whether the final head is in: what follows is data or a trailer.
     pub(super) fn has_head(&self) -> bool {
         self.head.is_some()
     }
@@ -104,7 +104,7 @@ impl Stream {
         self.handle_part(http, ends)
     }
 
-    /// Whether the answer is whole; a body is then as long as its head says (§8.1.1), where it has to have one at all.
+    /// Returns whether the answer is whole; a body is then as long as its head says (§8.1.1), where it has to have one at all.
     fn handle_part(&self, http: &HttpOptions, ends: bool) -> Result<Part, Http2Reason> {
         if !ends {
             return Ok(Part::More);
@@ -147,7 +147,7 @@ impl Streams {
         self.next > crate::http2::frame::STREAM_MAX
     }
 
-    /// Whether a stream of this number has been opened, be it over or not.
+    /// Returns whether a stream of this number has been opened, be it over or not.
     pub(super) fn has_opened(&self, id: u32) -> bool {
         id < self.next && id % APART == FIRST % APART
     }
@@ -186,7 +186,7 @@ impl Streams {
         self.all.iter_mut()
     }
 
-    /// Whether the whole body of a request waits for room.
+    /// Returns whether the whole body of a request waits for room.
     pub(super) fn has_held_body(&self) -> bool {
         self.all.iter().any(|stream| stream.is_held && stream.sent == 0)
     }

@@ -367,12 +367,12 @@ impl<'a> Control<'a> {
         Control { number, ..*self }.joined_topic(parts)
     }
 
-    /// Whether it is of this topic, or else of any of the client's.
+    /// Returns whether it is of this topic, or else of any of the client's.
     fn is_of<I: Io>(&self, topic: Option<usize>, link: &Link<'_, Parts, I>) -> bool {
         self.topics(link).any(|named| topic.is_none_or(|topic| topic == named))
     }
 
-    /// Those of the client's topics that have its name.
+    /// Topics of the client that have its name.
     fn topics<I: Io>(&self, link: &Link<'_, Parts, I>) -> impl Iterator<Item = usize> {
         let named = unescape(self.topic).unwrap_or_default();
         let is_it = move |topic: &Topic| *named == *topic.name.filled(&link.filling());
@@ -380,12 +380,12 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Whether it is the protocol's own reply to something.
+/// Returns whether it is the protocol's own reply to something.
 fn is_reply(message: &[u8]) -> bool {
     Control::parse(message).is_some_and(|control| control.event == b"phx_reply")
 }
 
-/// Whether a message of ours comes back as an error. Only what has the word is looked at closely.
+/// Returns whether a message of ours comes back as an error. Only what has the word is looked at closely.
 fn is_refusal(payload: &[u8]) -> bool {
     static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""error""#));
     let is_error = |control: Control<'_>| control.event == b"phx_reply" && control.status == b"error";

@@ -151,7 +151,7 @@ impl Parts {
         })
     }
 
-    /// Whether a topic that messages name has a value in its name that the client was given at its login.
+    /// Returns whether a topic that messages name has a value in its name that the client was given at its login.
     pub(super) fn names_kept(&self) -> bool {
         self.topics.iter().any(|topic| topic.name.has_kept())
     }
@@ -162,7 +162,7 @@ impl Parts {
         self.topics.iter().enumerate().map(of).sum()
     }
 
-    /// Whether a message is as those usually are that answer nothing.
+    /// Returns whether a message is as those usually are that answer nothing.
     #[inline]
     pub(super) fn is_pushed(&self, message: &[u8]) -> bool {
         message.starts_with(&self.pushed)

@@ -86,12 +86,12 @@ impl App {
         App { version, connected, left: connected, places: Places::new(room), partial: None, greeting: None }
     }
 
-    /// Whether any namespace is connected.
+    /// Returns whether any namespace is connected.
     pub(crate) fn is_connected(&self) -> bool {
         self.connected.contains(&true)
     }
 
-    /// Whether there is something to be said in a packet of its own: [`greet`](App::greet).
+    /// Returns whether there is something to be said in a packet of its own: [`greet`](App::greet).
     pub(crate) fn has_greeting(&self) -> bool {
         self.greeting.is_some()
     }
@@ -138,7 +138,7 @@ impl App {
         }
     }
 
-    /// Whether the message is an event whose answer is the message itself.
+    /// Returns whether the message is an event whose answer is the message itself.
     #[inline]
     pub(crate) fn is_echo(&self, message: &[u8]) -> bool {
         // The whole test costs less than taking the packet apart, and most of a benchmark's messages pass it.

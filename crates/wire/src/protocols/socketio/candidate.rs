@@ -96,7 +96,7 @@ impl Candidate {
         self.probed = self.asked.take() == Some(Verb::Probe);
     }
 
-    /// Whether the answer to something is waited for.
+    /// Returns whether the answer to something is waited for.
     pub(crate) fn is_asking(&self) -> bool {
         self.asked.is_some()
     }

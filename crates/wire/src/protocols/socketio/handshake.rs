@@ -67,7 +67,7 @@ impl<'a> Handshake<'a> {
     }
 }
 
-/// Whether this can name a session: it goes into a query as it is.
+/// Returns whether this can name a session: it goes into a query as it is.
 fn is_sid(sid: &[u8]) -> bool {
     const SID_BYTES_MAX: usize = 128;
     let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');

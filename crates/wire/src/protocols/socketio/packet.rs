@@ -142,7 +142,7 @@ fn is_reserved(name: &[u8]) -> bool {
     reserved.contains(&name)
 }
 
-/// Whether every placeholder in a payload, which is JSON, stands for one of so many attachments.
+/// Returns whether every placeholder in a payload, which is JSON, stands for one of so many attachments.
 pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
     let mut starts = Vec::new();
     let mut at = 0;

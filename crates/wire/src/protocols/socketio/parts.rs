@@ -108,7 +108,7 @@ impl Parts {
         })
     }
 
-    /// Which of its namespaces this is.
+    /// The place of this among its namespaces.
     pub(super) fn place_of(&self, namespace: &[u8]) -> Option<usize> {
         self.namespaces.iter().position(|own| own.name == namespace)
     }

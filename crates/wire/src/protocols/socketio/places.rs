@@ -44,7 +44,7 @@ impl<const NAMESPACES: usize> Places<NAMESPACES> {
         std::iter::once(self.first[at]).chain(further)
     }
 
-    /// Whether it has joined a room.
+    /// Returns whether it has joined a room.
     pub(super) fn is_in(&self, at: usize, room: u64) -> bool {
         self.has_joined[at] && self.all(at).any(|other| other == room)
     }

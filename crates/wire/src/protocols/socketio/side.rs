@@ -79,7 +79,7 @@ impl Side {
         }
     }
 
-    /// Whether the message itself is its answer.
+    /// Returns whether the message itself is its answer.
     #[inline]
     pub(crate) fn is_echo(&self, text: bool, message: &[u8]) -> bool {
         match self.service {

@@ -83,7 +83,7 @@ impl Takeover {
         };
     }
 
-    /// Whether polling is to come to an end.
+    /// Returns whether polling is to come to an end.
     pub(crate) fn is_probed(&self) -> bool {
         matches!(self, Takeover::Probed(_))
     }

@@ -269,7 +269,7 @@ impl Talk {
         self.held.as_ref().map(|held| held.heartbeat.poll_timeout())
     }
 
-    /// Whether a ping is to be sent now.
+    /// Returns whether a ping is to be sent now.
     pub(crate) fn handle_timeout(&mut self, now_ns: u64) -> Result<bool, Failure> {
         let beats = self.held.as_mut().map_or(Some(false), |held| held.heartbeat.handle_timeout(now_ns));
         beats.ok_or(Failure::HeartbeatTimeout)
@@ -310,7 +310,7 @@ fn note_offset(resumption: &mut Resumption, event: &[u8]) {
     }
 }
 
-/// Which message a packet is: by the id in it, or by the number that an acknowledgement has.
+/// Finds the message that a packet is: by the id in it, or by the number that an acknowledgement has.
 fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]) -> Found {
     let number = packet.id.filter(|_| packet.kind == PacketKind::Ack);
     let numbered = number.and_then(|number| pending::take(pending, number));

@@ -30,7 +30,7 @@ impl Transport {
         Ok(transport)
     }
 
-    /// Whether one was chosen that begins with plain requests.
+    /// Returns whether one was chosen that begins with plain requests.
     pub(crate) fn is_over_requests(settings: &Settings) -> bool {
         let chosen = settings.text(TRANSPORT.name).and_then(Transport::named);
         chosen.is_some_and(|transport| transport != Transport::WebSocket)

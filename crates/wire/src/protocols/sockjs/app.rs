@@ -59,7 +59,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Whether a message, as a string or not, is but to be sent back, which nearly all are that are no broadcasts.
+/// Returns whether a message, as a string or not, is but to be sent back, which nearly all are that are no broadcasts.
 pub(crate) fn is_echo(service: &Service, message: &[u8]) -> bool {
     service.app != App::Benchmark || memchr::memmem::find(message, b"broadcast").is_none()
 }

@@ -98,7 +98,7 @@ pub(crate) fn check(string: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a string holds characters that browsers mangle on some transport.
+/// Returns whether a string holds characters that browsers mangle on some transport.
 pub(crate) fn has_mangled(string: &[u8]) -> bool {
     // The first bytes of all of them in UTF-8: most texts have neither, and are searched once.
     memchr::memchr2_iter(0xe2, 0xef, string).any(|at| mangled(&string[at..]).is_some())

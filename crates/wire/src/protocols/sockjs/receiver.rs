@@ -26,12 +26,12 @@ impl Receiving {
         })
     }
 
-    /// Whether an answer takes more than one frame.
+    /// Returns whether an answer takes more than one frame.
     pub(crate) fn is_streaming(self) -> bool {
         matches!(self, Receiving::XhrStreaming | Receiving::EventSource | Receiving::HtmlFile)
     }
 
-    /// Whether frames come as scripts that call a function the client has named.
+    /// Returns whether frames come as scripts that call a function the client has named.
     pub(crate) fn has_callback(self) -> bool {
         matches!(self, Receiving::HtmlFile | Receiving::Jsonp)
     }

@@ -4,7 +4,7 @@ use super::service::is_framed;
 use crate::json;
 use crate::room::Room;
 
-/// Whether this is what the members of a room get: those with frames a frame, the others anything.
+/// Returns whether this is what the members of a room get: those with frames a frame, the others anything.
 pub(super) fn is_text_of(room: Room, text: &[u8]) -> bool {
     !is_framed(room) || text.strip_prefix(b"a").and_then(|array| json::array(array, |_| {})).is_some()
 }

@@ -27,7 +27,7 @@ impl Verb {
         }
     }
 
-    /// Whether pages of other origins may read the answer.
+    /// Returns whether pages of other origins may read the answer.
     pub(crate) fn has_cors(self) -> bool {
         self.methods().1
     }

@@ -73,7 +73,7 @@ impl ServiceRoom {
     }
 }
 
-/// Whether the members of a room of those with a WebSocket get frames.
+/// Returns whether the members of a room of those with a WebSocket get frames.
 pub(super) fn is_framed(room: Room) -> bool {
     room.topic & FRAMED != 0
 }

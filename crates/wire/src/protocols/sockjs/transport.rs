@@ -41,7 +41,7 @@ impl Transport {
         })
     }
 
-    /// Whether there is no WebSocket.
+    /// Returns whether there is no WebSocket.
     pub(crate) fn is_over_requests(self) -> bool {
         !matches!(self, Transport::WebSocket | Transport::RawWebSocket)
     }

@@ -230,7 +230,7 @@ impl CompiledApp {
         PayloadKind::Unknown
     }
 
-    /// Whether the opening or a visit waits for this message. Then it does no more, and what is to be kept of it is.
+    /// Returns whether the opening or a visit waits for this message. Then it does no more, and what is to be kept of it is.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.
