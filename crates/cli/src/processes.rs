@@ -20,6 +20,7 @@ pub(crate) fn clients_per_process(threads: u16) -> Result<u64, Failure> {
 
 /// How many clients a process of so many threads may have that may have this many files open.
 pub(crate) fn clients_with_files(files: u64, threads: u64) -> u64 {
+    // At least one: with so few files, connecting it tells the user what is wrong.
     files.saturating_sub(OTHER_FILES + FILES_PER_WORKER * threads).max(1)
 }
 
@@ -74,9 +75,11 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         None => Vec::new(),
     };
     let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
+    // Who pins the generator has decided what is left to the server.
     let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
     let threads_of_each =
         |processes: u16| args.threads.unwrap_or_else(|| threads_on(cores / usize::from(processes)));
+    // Fewer processes have more threads each, which take files of their own: so at most this many.
     let most = threads_of_each(args.processes.unwrap_or(1));
     let needed = clients.max(1).div_ceil(clients_per_process(most)?);
     let needed =
@@ -87,6 +90,7 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         return Err(Failure::usage("--processes", problem));
     }
     let threads = threads_of_each(processes);
+    // Workers are numbered by u16 across all processes.
     if u32::from(processes) * u32::from(threads) > u32::from(u16::MAX) {
         return Err(Failure::usage("--threads", "more than 65,535 workers in all"));
     }

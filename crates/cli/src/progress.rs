@@ -65,6 +65,7 @@ impl Live {
     /// The run has ended. Who is slow to take what is left is waited for until the user interrupts that, or has already
     /// asked twice for the end. Returns whether every line of the stream, if there is one, has been read.
     pub(crate) fn finish_exports(&mut self, run: &Run) -> bool {
+        // Who has interrupted the run once wants its results all the same, also where they are sent.
         let before = self.interrupts.count();
         let is_over = || self.interrupts.count() > before.min(1);
         std::mem::take(&mut self.exports).finish(run, &is_over)
@@ -92,6 +93,7 @@ impl Live {
     pub(crate) fn rest(&self, cooldown: Duration) {
         let began = Instant::now();
         while began.elapsed() < cooldown && !self.was_interrupted() {
+            // In short naps, as a signal that comes does not end a sleep.
             thread::sleep(LOOK_INTERVAL.min(cooldown));
         }
     }
@@ -122,6 +124,7 @@ impl Observer for Live {
         if let Some(screen) = &mut self.screen {
             return screen.handle_progress(progress);
         }
+        // It was taken away for the lines of a step.
         if self.line.is_finished() {
             self.line.reset();
         }

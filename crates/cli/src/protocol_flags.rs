@@ -45,6 +45,7 @@ fn gather(flags: impl Fn(&'static Facts) -> &'static [Flag]) -> Vec<Shared> {
                 Some(shared) => {
                     let alike = (flag.kind, flag.value_name, flag.default);
                     let of_first = (shared.flag.kind, shared.flag.value_name, shared.flag.default);
+                    // One command line reads it for all of them, before it is known which protocol is spoken.
                     assert_eq!(alike, of_first, "--{} is declared in two ways", flag.name);
                     shared.help += &format!("; {help}");
                     shared.dialects.push(dialect);

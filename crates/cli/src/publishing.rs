@@ -25,6 +25,7 @@ pub(crate) fn publishing(
 ) -> Result<Publishing, Failure> {
     let Publish { url, mut headers, expect, connections } = publish;
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(CONTENT_TYPE)) {
+        // Most apps are told their broadcasts in JSON.
         headers.push((CONTENT_TYPE.to_owned(), "application/json".into()));
     }
     check_place(&url).map_err(|problem| Failure::usage(FLAG, problem))?;
@@ -44,6 +45,7 @@ pub(crate) fn publishing(
             carrier: Carrier::Http1,
             host: to.host.clone(),
             path: there.as_ref().map_or(url, |there| there.path.clone()).into(),
+            // A server that publishes is no browser's page, and offers no subprotocols.
             origin: None,
             subprotocols: Vec::new(),
             headers,
@@ -63,6 +65,8 @@ pub(crate) fn publishing(
         },
         connections: connections.unwrap_or(CONNECTIONS),
     };
+    // Checked with the people whose data the templates name, although the connections that publish are
+    // nobody's.
     let people = Arc::clone(&client_spec.people);
     let checked = ClientSpec { people, ..publishing.client_spec.clone() }.wire_config();
     checked.map(|_| publishing).map_err(|bad| Failure::usage(FLAG, bad))

@@ -57,8 +57,10 @@ fn piece(text: &str) -> Result<Piece, String> {
     let (rates, time) = text.rsplit_once('/').ok_or_else(expected)?;
     let duration_ns = units::duration_ns(time).map_err(|_| expected())?;
     let rate = |text: &str| checked(units::rate_per_s(text).map_err(|_| expected())?);
+    // A rate that is held is a ramp to itself.
     let ends = ARROWS.iter().find_map(|arrow| rates.split_once(arrow)).unwrap_or((rates, rates));
     let (from_per_s, to_per_s) = (rate(ends.0)?, rate(ends.1)?);
+    // One of the ends may be 0, but a piece without any message has no schedule.
     positive(from_per_s + to_per_s)?;
     if duration_ns == 0 {
         return Err(format!("{text:?} must take longer than 0"));

@@ -51,6 +51,7 @@ pub(crate) struct Limits {
 impl Request<'_> {
     /// The limits, before any client connects; whether there can be a screen is also known then.
     pub(crate) fn limits(&self) -> Result<Limits, Failure> {
+        // Before anything is begun: without a terminal, the run would have to end in its midst.
         if self.args.tui {
             screen::check()?;
         }

@@ -38,6 +38,7 @@ impl Restarts {
         }
         let is_over = Arc::new(AtomicBool::new(false));
         let (commands, begin_ns, seen) = (self.commands.clone(), go_ns + self.lead_ns, Arc::clone(&is_over));
+        // Beside the run, which goes on measuring while servers are away.
         let thread = thread::spawn(move || {
             while clock::monotonic_ns() < begin_ns {
                 if seen.load(Ordering::Relaxed) {
@@ -45,6 +46,7 @@ impl Restarts {
                 }
                 thread::sleep(LOOK_INTERVAL);
             }
+            // One after another, as a rolling restart is: servers that are up take the others' clients.
             commands.iter().filter_map(|command| run(command, &seen).err()).collect()
         });
         self.running = Some(Running { is_over, thread });
@@ -68,6 +70,7 @@ fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
         match ended(&mut child) {
             Some(0) => return Ok(()),
             Some(code) => return Err(Caveat::RestartFailed { command: command_text(), code }),
+            // It goes on by itself: what it restarts may still come up.
             None if is_over.load(Ordering::Relaxed) => {
                 return Err(Caveat::RestartUnended { command: command_text() });
             }

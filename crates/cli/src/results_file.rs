@@ -40,6 +40,7 @@ impl ResultsFile {
     /// It could not be written: it is as it was before.
     pub(crate) fn keep(&mut self, run: &Run) -> io::Result<()> {
         let frame = Frame::of(run);
+        // Taken: if neither this nor writing it anew succeeds, the next step does not trust the offsets.
         let grown = self.written.take().and_then(|written| self.grow(written, run, &frame).ok());
         self.written = Some(match grown {
             Some(grown) => grown,

@@ -29,6 +29,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 
 /// The same, while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
+    // What can be refused is refused before anybody connects.
     app_file::check_messages(&request.plan, request.scenario)?;
     app_file::check_visits(&request.plan, request.scenario)?;
     net::reserve::keep()
@@ -53,6 +54,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     let mut agenda = Agenda::new(course, args, &shape, crew.clients_max_of_fleet())?;
     recorder.begin(&mut crew)?;
 
+    // An error waits: what was measured before it is concluded, printed and kept first.
     let measured = measure(&mut agenda, &mut crew, &mut judge, &mut recorder);
 
     let held =
@@ -67,6 +69,7 @@ pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Re
     recorder.run.verdict.trust.extend(crew.scrape().and_then(Scrape::trouble).map(Into::into));
     match &measured {
         Ok(()) => crew.finish(&mut recorder.live),
+        // Workers that have failed are not asked to close their connections in good order.
         Err(_) => drop(crew),
     }
     drop(target); // the built-in server may go now
@@ -137,6 +140,7 @@ fn measure(
             Err(Broken { error, step }) => (*step, Some(error)),
         };
         recorder.handle_measured(&step);
+        // It is neither judged nor kept.
         if error.is_none() && order.warmup {
             judge.handle_warmup(&step);
             agenda.handle_warmup(&order);
@@ -169,6 +173,7 @@ fn watch(request: &Request<'_>) -> Result<ServerWatch, Failure> {
     let mut watch = ServerWatch::new(server);
     if server.is_some() && args.server_pid.is_none() {
         let addrs: Vec<Addr> = request.target.addrs().collect();
+        // A server that restarts has another process.
         watch.look_again(move || Service::listening_on(addrs.iter().cloned()).ok().flatten());
     }
     Ok(watch)

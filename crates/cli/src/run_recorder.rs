@@ -35,7 +35,7 @@ pub(crate) struct RunRecorder<'a> {
 }
 
 impl<'a> RunRecorder<'a> {
-    /// A desk for what was requested, or for the second part of an `earlier` run.
+    /// A recorder of what was requested, or for the second part of an `earlier` run.
     pub(crate) fn new(request: &Request<'a>, earlier: Option<Run>) -> Result<Self, Failure> {
         let args = request.args;
         let resumed = earlier.as_ref().and_then(resume::caveat);
@@ -49,6 +49,7 @@ impl<'a> RunRecorder<'a> {
         let mut recorder = Self {
             args,
             sink: Sink::new(args, &run, steps != Some(1), style(request))?,
+            // Opened now, so that a path that cannot be written to is known before the run.
             log_file: args.events.as_deref().map(event_log::open).transpose()?,
             events: None,
             live: Live::new(args.quiet, Exports::new(args, &run)?, screen)?,
@@ -81,8 +82,10 @@ impl<'a> RunRecorder<'a> {
     /// # Errors
     /// It is the first, and not one client could connect: there is nothing to report but why.
     pub(crate) fn keep(&mut self, step: Step) -> Result<(), Failure> {
+        // A server that was there before may have been brought down by the load: that is a result.
         let was_reached = step.connections() > 0 || !self.run.steps.is_empty();
         let was_interrupted = self.live.was_interrupted();
+        // A step that the user has cut short is done again by --resume.
         if was_reached && !was_interrupted {
             self.run.resume_after = Some(self.run.steps.len() as u32 + 1);
         }

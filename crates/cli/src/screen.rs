@@ -36,7 +36,7 @@ pub(crate) struct Screen {
     drawn: Option<Instant>,
 }
 
-/// Returns whether there is a terminal to draw on.
+/// Refuses `--tui` without a terminal to draw on.
 pub(crate) fn check() -> Result<(), Failure> {
     if stderr::is_live() {
         Ok(())
@@ -72,6 +72,7 @@ impl Screen {
         if self.terminal.take().is_some() {
             give_back();
         }
+        // The next progress is drawn at once, over the lines that were printed.
         self.drawn = None;
     }
 
@@ -95,6 +96,7 @@ impl Drop for Screen {
 
 /// Called first when the process ends in a hurry.
 pub(crate) fn give_back() {
+    // Once: the end of the process and the screen's own may both ask for it.
     if IS_TAKEN.swap(false, Ordering::Relaxed) {
         let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
     }

@@ -58,7 +58,9 @@ fn flags() -> &'static Flags {
 
 /// Registers secrets, which no output shows from then on.
 pub(crate) fn know(secrets: impl IntoIterator<Item = Secret>) {
+    // Else the word of the template would be hidden wherever it stands.
     let secrets = secrets.into_iter().filter(|secret| !is_placeholder(secret.reveal()));
+    // A thread that has panicked must not make the others show what is secret.
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);
 }
 

@@ -61,6 +61,8 @@ impl Sink {
         let has_stream = args.stream.is_some() && !streams_instead;
         let is_kept = keeper.has_place() || out.is_some() || github.is_some() || has_stream;
         let unwritten = match output::check_open() {
+            // Standard output is closed, but the results are worth having elsewhere: the exit code tells of
+            // it.
             Err(failure) if is_kept => Some(failure),
             Err(failure) => return Err(failure),
             Ok(()) => None,
@@ -89,6 +91,7 @@ impl Sink {
         let resume = self.out.is_some().then(|| "--resume goes on".to_owned());
         // Whatever else speaks against it, this is what its reader has to know.
         run.verdict.trust.insert(0, Caveat::Unended { resume }.into());
+        // Told once, and not with every step while the disk is full.
         let was_behind = self.behind.is_some();
         self.keep(run);
         if let Some(failure) = self.behind.as_ref().filter(|_| !was_behind) {
@@ -202,6 +205,7 @@ impl Sink {
     fn tell_github(&mut self, run: &Run) {
         let Some(path) = &self.github else { return };
         stderr::text(report::annotations(run));
+        // Other steps of the job write to this file as well.
         let added = OpenOptions::new().append(true).create(true).open(path);
         if let Err(error) = added.and_then(|mut file| file.write_all(report::markdown(run).as_bytes())) {
             let failure = Failure::could_not("write", format!("write {}", path.display()), error);

@@ -10,6 +10,7 @@ static LACKS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Reads from a command line, be it one that clap refuses, whether it asks for JSON.
 pub(crate) fn begin<'a>(words: impl IntoIterator<Item = &'a str>) {
+    // Behind it are no flags.
     let mut words = words.into_iter().take_while(|word| *word != "--").peekable();
     let mut asks = false;
     while let Some(word) = words.next() {

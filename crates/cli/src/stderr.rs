@@ -41,5 +41,6 @@ pub(crate) fn text(text: impl Display) {
     let within = if IS_READ.load(Ordering::Relaxed) { READ_WITHIN } else { Duration::ZERO };
     // Locked, so that lines of several threads do not mix.
     let written = pipe::write_within(io::stderr().lock(), text.as_bytes(), within);
+    // A reader that is there again is waited for again.
     IS_READ.store(written.is_ok_and(|bytes| bytes == text.len()), Ordering::Relaxed);
 }

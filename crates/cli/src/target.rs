@@ -34,7 +34,7 @@ pub(crate) struct Target {
     pub(crate) name: Option<String>,
     /// Keeps the built-in server alive.
     built_in: Option<BuiltIn>,
-    /// Its path.
+    /// The addresses that it listens on, or its unix socket.
     pub(crate) endpoints: Vec<Endpoint>,
     /// The Host header: name, and port unless it is the scheme's own.
     pub(crate) host: String,
@@ -69,6 +69,7 @@ pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     let threads = processes::server_threads(processes)?;
     let (processes, threads) = (processes.to_string(), threads.to_string());
     let mut flags = vec!["--processes", &processes, "--threads", &threads];
+    // The server agrees only to what its own flags allow.
     flags.extend(args.compression.flags());
     let built_in = BuiltIn::start(&flags)?;
     let mut target = resolve(&built_in.url, None)?;
@@ -89,7 +90,9 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
         let found = find();
         let closed = match &found {
             Ok(target) => target.endpoints.iter().find(|endpoint| !is_open(endpoint)),
+            // Waiting does not mend a URL.
             Err(failure) if failure.is_usage() => return found,
+            // A name that is not there yet may come with its server.
             Err(_) => None,
         };
         if found.is_ok() && closed.is_none() {
@@ -99,6 +102,7 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
             return Err(Failure::interrupted());
         }
         if start.elapsed() >= within {
+            // An error of the last attempt says more than that the time is over.
             let target = found?;
             let what = format!("reach {}", secrets::url(&target.url));
             let waited = within.as_secs_f64();
@@ -131,6 +135,7 @@ pub(crate) fn resolve(text: &str, unix: Option<PathBuf>) -> Result<Target, Failu
         return Err(Failure::usage("URL", "port 0 cannot be connected to"));
     }
     let endpoints = match unix {
+        // The host is only for the header then, and need not be known to this machine.
         Some(path) => vec![Endpoint::Unix(path)],
         None => addresses(&name, port)?.into_iter().map(Endpoint::Inet).collect(),
     };
@@ -188,6 +193,7 @@ fn userinfo(url: &Url) -> Option<(String, Secret)> {
 fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
     let found = net::socket::resolve(name, port)
         .map_err(|error| Failure::could_not("find_host", format!("find the host {name:?}"), error))?;
+    // Nothing to choose: whether it answers, the clients will tell.
     if found.len() < 2 {
         return Ok(found);
     }

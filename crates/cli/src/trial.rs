@@ -42,10 +42,12 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let target = if dialect == HTTP { target.at_root() } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients: clients.into() };
+    // What it costs is the server's memory and CPU, too.
     let watch = ServerWatch::new(Some(&Service::of(server.pid())));
     let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
     let mut step = crew.measure(order, &mut NullObserver).map_err(|broken| cannot(broken.error))?;
+    // Before the clients leave: the server's memory is that of open connections.
     while_open();
     crew.finish(&mut NullObserver);
     step.bottleneck = Some(verdict::bottleneck(&step, None));

@@ -202,6 +202,7 @@ pub fn install(target: &Target, tools: &Tools<'_>) -> Result<(), StageFailure> {
     look_for_requirements(target, tools)?;
     if let Some(step) = &target.install {
         let _turn =
+            // A thread that panicked has left nothing in it: the lock is only for taking turns.
             uses_packages(target).then(|| PACKAGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         run(target, step, Stage::Install, tools)?;
     }
@@ -270,6 +271,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
     let log = target.folder.join(if stage == Stage::Build { "build.log" } else { INSTALL_LOG });
     let trouble = |error: io::Error| StageFailure::new(stage, error.to_string());
     let place = Place::find(tools.host, &target.folder, &tools.throng).map_err(trouble)?;
+    // Only installing needs what the package manager writes to.
     let is_of_packages = stage == Stage::Install && uses_packages(target);
     let needs = Needs { packages: is_of_packages, ..Needs::default() };
     let brief = Brief {
@@ -311,6 +313,7 @@ fn run(target: &Target, step: &Step, stage: Stage, tools: &Tools<'_>) -> Result<
 /// Starts a program; one that is shut in sees no other processes, where that has not been refused.
 fn start(mut brief: Brief, tools: &Tools<'_>) -> io::Result<Guarded> {
     if let Some(sandbox) = &mut brief.sandbox {
+        // Not asked for again: a kernel that refuses it does so each time.
         sandbox.hides_processes = !NO_NAMESPACE_SAID.is_completed();
     }
     match Guarded::start(tools.guard(), &brief) {
@@ -358,6 +361,7 @@ fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Ou
         grace: Duration::ZERO,
     };
     let mut program = start(brief, tools)?;
+    // A command that waits for something must not hold up all other targets.
     let limit = Instant::now() + ANSWER_MAX;
     let is_success = loop {
         match program.poll_end() {
@@ -366,6 +370,7 @@ fn output(words: &[String], target: &Target, tools: &Tools<'_>) -> io::Result<Ou
             None => std::thread::sleep(ANSWER_POLL),
         }
     };
+    // What it left in the background is killed as well: the answer is whole.
     drop(program); // and with it the writer of the log
     let mut bytes = Vec::new();
     File::open(log)?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;

@@ -84,6 +84,7 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
         .iter()
         .find(|entrant| entrant.target == reference)
         .and_then(|entrant| mean(&entrant.values))
+        // Of nothing there are no multiples.
         .filter(|mean| *mean > 0.0);
     let mut standings: Vec<(bool, Standing)> = entrants
         .iter()
@@ -92,6 +93,7 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
             let interval = entrant.interval().filter(|_| *is_ranked);
             let reach = interval.map(|Interval { low, high }| match (is_bound, figure.more_is_better()) {
                 (false, _) => Interval { low, high },
+                // Its true figure may be any better one.
                 (true, true) => Interval { low, high: f64::INFINITY },
                 (true, false) => Interval { low: f64::NEG_INFINITY, high },
             });
@@ -114,6 +116,7 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
     let key = |standing: &Standing| standing.mean.map_or(f64::INFINITY, |mean| sign * mean);
     standings.sort_by(|(a_ranked, a), (b_ranked, b)| {
+        // By name where the means are equal, so that tables do not change from one printing to the next.
         let by_mean = key(a).total_cmp(&key(b)).then_with(|| a.target.cmp(&b.target));
         b_ranked.cmp(a_ranked).then(by_mean)
     });
@@ -123,6 +126,8 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
         let (before, after) = (&standings[..at], &standings[at + 1..ranked]);
         let apart =
             |others: &[Standing]| others.iter().filter(|other| are_apart(other, &standings[at])).count();
+        // Sorted by means, so that who is certainly ahead stands before it, and who is certainly behind after
+        // it.
         standings[at].place = Some(Place { best: 1 + apart(before), worst: ranked - apart(after) });
     }
     standings

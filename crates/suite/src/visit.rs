@@ -52,7 +52,7 @@ struct Lines {
     unsent: Vec<Vec<u8>>,
     wanted: Vec<StreamId>,
     closing: Vec<StreamId>,
-    /// Its number.
+    /// The client's number.
     client: u32,
 }
 
@@ -89,6 +89,7 @@ impl Visitor {
         let mut visitor = Visitor {
             config: config(&url, route)?,
             client: Client::new(),
+            // The first stream is there from the beginning, and nobody asks for it.
             lines: Lines { wanted: vec![0], client: number, ..Lines::default() },
             start: Instant::now(),
             events: Vec::new(),
@@ -247,6 +248,7 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
     let options = Options {
         dialect: route.dialect,
         carrier: Carrier::Http1,
+        // As browsers send it: without the scheme's own port.
         host: url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")),
         path: format!("{}{query}", url.path()).into(),
         headers: Vec::new(),

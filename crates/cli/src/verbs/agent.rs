@@ -102,6 +102,7 @@ impl Agent {
             ("--targets-dir", self.targets_dir.is_some()),
             ("--allow-install", self.allow_install),
         ];
+        // Refused rather than ignored: their user has another role in mind.
         if let Some((flag, _)) = role_target.into_iter().find(|(_, given)| *given) {
             return Err(Failure::usage(flag, "only with --role target"));
         }
@@ -210,6 +211,7 @@ fn machine() -> String {
     let gib = memory_bytes as f64 / f64::from(1 << 30);
     let cpu = cpu_model.unwrap_or_else(|| "unknown CPU".to_owned());
     let text = format!("{cpu}, {cores} cores, {gib:.0} GiB, {kernel}");
+    // Other machines print it, and part of it is whatever the hardware and the kernel call themselves.
     text.chars().filter(|c| stats::is_shown(*c)).take(200).collect()
 }
 

@@ -84,6 +84,7 @@ impl Broadcast {
         let plan = flap.of(Plan { churn: steps.churn, slow: *slow, ..plan })?;
         check_slow(*slow, clients_max)?;
         check_roles(&plan.rooms, stepping.clients_min(steps, 0)?)?;
+        // A schedule goes on without answers.
         if steps.rate.is_none() && interval.is_none() {
             check_answered(&plan)?;
         }
@@ -97,6 +98,7 @@ impl Broadcast {
                 ..processes::shape(args, clients * flap.links(), server_pid.is_some())?
             },
             course: self.course(interval)?,
+            // No further step is left that this limit could spare.
             stop: if matches!(stepping, steps::Steps::Single) {
                 Vec::new()
             } else {
@@ -144,9 +146,10 @@ impl Broadcast {
     }
 }
 
-/// Returns whether there is anybody slow.
+/// Refuses a share of slow clients that is nobody.
 fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
     let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
+    // The run would say that slow readers do no harm, with none there.
     if slow.share * clients as f64 >= 1.0 {
         return Ok(());
     }
@@ -157,10 +160,11 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
     Err(Failure::usage("--slow", problem))
 }
 
-/// Returns whether each role that says something has somebody who says it, in the smallest step already.
+/// Refuses a role that says something but is nobody's, be it only in the smallest step.
 pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     let role_assignment = rooms.role_assignment();
     for (place, role) in rooms.roles().iter().enumerate().filter(|(_, role)| role.weight() > 0) {
+        // The first person with this role: with fewer people, nobody has it.
         let first =
             (0..).find(|&number| role_assignment.role(number) == place).expect("each role has a place");
         if u64::from(first) >= people {
@@ -174,7 +178,7 @@ pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether every sender is answered, as a closed loop needs it.
+/// Refuses senders without an answer, which a closed loop waits for.
 fn check_answered(plan: &Plan) -> Result<(), Failure> {
     let Some(say) = crowd::unanswered(plan).first().copied() else { return Ok(()) };
     let flag = if say.name.is_empty() { "--to others".into() } else { format!("[say.{}] to", say.name) };
@@ -183,7 +187,7 @@ fn check_answered(plan: &Plan) -> Result<(), Failure> {
     Err(Failure::usage(&flag, problem))
 }
 
-/// Returns whether a dialect has broadcasts; one that does not exist is told apart later.
+/// Refuses a dialect without broadcasts; one that does not exist is told apart later.
 pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
     if wire::DialectId::from_name(dialect).is_none_or(wire::DialectId::can_broadcast) {
         return Ok(());

@@ -79,6 +79,7 @@ impl Split {
     fn new() -> Result<Self, Failure> {
         let cpus = affinity::available_cpus()
             .map_err(|e| Failure::could_not("read_affinity", "read the CPU affinity", e))?;
+        // Nothing to divide: they share it, and the output says so.
         if cpus.len() < 2 {
             return Ok(Self { server: Vec::new(), generator: Vec::new() });
         }
@@ -130,6 +131,7 @@ impl Split {
             return BuiltIn::start(&[]);
         }
         let threads = self.server.len().to_string();
+        // Pinned, so that the server's threads take nothing from the generator's CPUs.
         BuiltIn::start(&["--pin", &list(&self.server), "--threads", &threads])
     }
 }
@@ -138,6 +140,7 @@ impl Split {
 /// not known.
 fn ceiling(step: &Step, work: Work) -> Option<Ceiling> {
     let cpu = step.generator.as_ref().and_then(|generator| generator.worker_cpu_percent_max);
+    // A generator that was not busy could have done more: its server was the limit.
     let busy = work != Work::Connects && cpu.is_some_and(|cpu| cpu >= WORKER_CPU_PERCENT_MAX);
     let per_s = work.per_s(step).filter(|&per_s| per_s > 0.0)?;
     Some(Ceiling { per_s, at_least: !busy })

@@ -70,6 +70,7 @@ impl Compare {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         if let (Some(first), Some(second)) = (&self.first, &self.second)
+            // Two directories of shootouts are compared by their orders, and not run by run.
             && let (Some(a), Some(b)) = (Kept::open(Path::new(first))?, Kept::open(Path::new(second))?)
         {
             return output::print(&shootouts::table(&a, &b, self.format.into())?);
@@ -92,7 +93,9 @@ impl Compare {
             );
             return Err(Failure::usage("A B", problem));
         }
+        // A run that stands on both sides, or twice on one, would be taken for independent.
         let repeated = sides::tell_apart(&mut a, &mut b)?;
+        // What a rule may name depends on the scenario, which only the runs tell.
         let rules = rules::read(&self.fail_if, scenario)?;
         let mut found = compare::compare(&a, &b);
         found.notes.extend(repeated);

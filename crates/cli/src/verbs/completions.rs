@@ -50,6 +50,7 @@ impl Man {
             clap_mangen::generate_to(command, folder).map_err(failed)?;
             return Ok(Exit::Fine);
         }
+        // Names of verbs below others are whole only then.
         command.build();
         for verb in &self.verbs {
             command = of_verb(&command, verb)?;

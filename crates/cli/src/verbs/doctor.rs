@@ -70,6 +70,7 @@ impl Doctor {
         let mut facts = Facts::read(server, Some(Cost::measure(files, self.compression)?));
         let mut rows = doctor::rows(&facts, &ask);
         if self.fix && fix(&rows) {
+            // What a connection costs is not changed by limits, and takes long to measure.
             facts = Facts::read(server, facts.cost);
             rows = doctor::rows(&facts, &ask);
         }
@@ -97,6 +98,7 @@ impl Doctor {
         };
         let target = target::resolve(url, None)?;
         let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
+        // Another user's server shows no process, but its address is of this machine.
         let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
         let place = match here {
             true if pid.is_some() || target.endpoints.iter().any(is_listening) => Place::Here,
@@ -137,6 +139,7 @@ fn is_listening(endpoint: &Endpoint) -> bool {
 fn fix(rows: &[Row]) -> bool {
     let mut changed = false;
     for row in rows {
+        // Most rows are in order, or nothing that throng knows mends them.
         let Some(mend) = &row.mend else { continue };
         match mend.apply() {
             None => stderr::line(format_args!("throng: {}: left to you: {}", row.check, mend.command())),

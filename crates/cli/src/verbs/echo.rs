@@ -84,6 +84,7 @@ impl Echo {
             plan,
             shape: processes::shape(args, clients, server_pid.is_some())?,
             course: self.course()?,
+            // No further step is left that this limit could spare.
             stop: if stepping.is_walk() || steps.search { vec![steps::stop(steps)] } else { Vec::new() },
             percentile: steps.limit_percentile(),
             words: steps.words(),
@@ -95,6 +96,7 @@ impl Echo {
     /// The steps that it takes.
     fn course(&self) -> Result<Course, Failure> {
         let stepping = self.stepping()?;
+        // In a walk without a pace, websocket-bench's closed loop is what its users expect.
         let paces_itself = stepping.is_walk() && self.steps.rate.is_none() && self.interval.is_none();
         let is_closed = self.is_closed() || paces_itself;
         let rule = if is_closed { self.closed(&stepping)? } else { self.open()? };
@@ -121,6 +123,7 @@ impl Echo {
         let Some(per_client) = self.pipelining else { return steps::closed(&self.steps, &SEED, 1) };
         let clients = match stepping {
             steps::Steps::Single => self.steps.clients.unwrap_or(CLIENTS),
+            // Not read: -c says how many.
             _ if self.steps.concurrent.is_some() => 0,
             _ => {
                 let problem = "the number of clients changes from step to step: say with -c how many are under way over all";

@@ -153,6 +153,7 @@ fn manifest(agents: u16, namespace: &str, image: &str, allow: &[String]) -> Resu
     let plain = |text: &str, more: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
+    // Both are put into YAML as they are.
     if !plain(namespace, "-") {
         return Err(Failure::usage("--namespace", "expected letters, digits and '-'"));
     }

@@ -128,6 +128,7 @@ fn for_http(arg: clap::Arg) -> clap::Arg {
         "token_in" => {
             arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
         }
+        // Hidden, but still parsed: who gives one is told why it means nothing here.
         _ if is_of_dialects || FOREIGN.contains(&id) => arg.hide(true),
         _ => arg,
     }
@@ -229,6 +230,7 @@ impl Http {
     fn warmup(&self, clients: u32, rule: LoadRule) -> Option<Warmup> {
         let duration_ns = self.warmup.filter(|&ns| ns > 0)?;
         let load = match rule.for_clients(clients) {
+            // Only for as long: a ramp begins again with the measured step.
             Load::Open { schedule, .. } => Load::Open { schedule, duration_ns },
             Load::Closed { concurrency, per_client, .. } => {
                 Load::Closed { concurrency, per_client, until: Until::Elapsed { duration_ns } }
@@ -258,6 +260,7 @@ impl Http {
                 host = Some(value.reveal().to_owned());
                 false
             }
+            // HTTP/2 has no such header (RFC 9113, section 8.2.2): there it is left in, to be refused.
             "connection" if !self.run.over_http2 => {
                 self.no_keep_alive |= value.reveal().eq_ignore_ascii_case("close");
                 false
@@ -290,6 +293,7 @@ impl Http {
 /// `404`, `2xx` or `200-399`.
 fn statuses(text: &str) -> Result<(u16, u16), String> {
     let expected = || "expected a status such as 404, 2xx or 200-399".to_owned();
+    // A 1xx is no final answer (RFC 9110, section 15.2).
     let one = |text: &str| text.parse::<u16>().ok().filter(|code| (200..=599).contains(code));
     let range = if let Some(hundreds) = text.strip_suffix("xx") {
         one(&format!("{hundreds}00")).map(|first| (first, first + 99))

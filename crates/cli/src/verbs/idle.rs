@@ -75,6 +75,7 @@ impl Idle {
     fn course(&self) -> Result<Course, Failure> {
         steps::positive("--duration", self.duration)?;
         let rule = if self.echo {
+            // One interval long: each client's message is due once.
             LoadRule::EachClient { interval_ns: self.duration, duration_ns: self.duration }
         } else {
             LoadRule::Same(Load::Hold { duration_ns: self.duration })

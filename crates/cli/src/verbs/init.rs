@@ -82,6 +82,7 @@ impl Protocol {
     fn example_in(self, file: &str) -> String {
         let own = self.to_possible_value().expect("none is hidden");
         let example = self.example().replacen(&format!("{}.toml", own.get_name()), file, 1);
+        // It says already what is said before the load.
         if example.contains("\nopen = ") {
             return example;
         }
@@ -170,6 +171,7 @@ impl Init {
 fn ask() -> Result<Protocol, Failure> {
     let all = Protocol::value_variants();
     let values: Vec<_> = all.iter().filter_map(ValueEnum::to_possible_value).collect();
+    // A script would wait for an answer that nobody gives.
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
         return Err(Failure::usage(
@@ -187,6 +189,7 @@ fn ask() -> Result<Protocol, Failure> {
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer);
         if read.map_err(|error| Failure::could_not("read_answer", "read the answer", error))? == 0 {
+            // The end of the input (Ctrl-D) is no answer.
             return Err(Failure::interrupted());
         }
         let answer = answer.trim();

@@ -65,6 +65,7 @@ impl Probe {
         let first = prober.first()?;
         let found = prober.look(&first)?;
         let trial = match advice::best(&found) {
+            // One that refuses the probe, or sends it elsewhere, does the same to a trial.
             Some(found) if found.barrier.is_none() => prober.try_echo(found)?,
             _ => None,
         };
@@ -103,6 +104,7 @@ impl Prober {
         let url = secrets::url(&self.target.url);
         let could_not = |why: String| Failure::could_not("reach", format!("reach {url}"), why).because(kind);
         if reply.is_tls {
+            // The scheme is the first of the URL; more of the same may stand in its query.
             let secure = url.replacen("http:", "https:", 1).replacen("ws:", "wss:", 1);
             return Err(could_not(format!("the server speaks TLS on this port; try throng {secure}")));
         }
@@ -146,6 +148,7 @@ impl Prober {
         let scheme = if self.target.tls_name.is_some() { "https" } else { "http" };
         let origin = format!("{scheme}://{}", self.target.host);
         let again = self.ask(place, Some(&origin), TIMEOUT)?;
+        // An origin that changes nothing is not worth a flag in the command that is suggested.
         let is_changed = again.status != reply.status;
         Ok(if is_changed { (again, Some(origin)) } else { (reply, None) })
     }
@@ -168,6 +171,7 @@ impl Prober {
         self.requests += 1;
         let mut args = self.args.clone();
         args.connect_timeout = Some(timeout.as_nanos() as u64);
+        // The user's own origin comes first.
         args.access.origin = args.access.origin.or(origin.map(str::to_owned));
         args.subprotocols = place.subprotocols();
         let target = self.target.at_path(&place.path);

@@ -61,6 +61,7 @@ impl Report {
     /// Writes it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         if let [one] = &self.runs[..]
+            // A shootout's directory is more than its runs: it has the rankings.
             && let Some(kept) = Kept::open(Path::new(one))?
         {
             return self.format.of_shootout(&kept);

@@ -68,6 +68,7 @@ impl Run {
         }
         // What its people do does not depend on who shares a room.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
+        // Steps and searches go as far as the server does: how many people there will be is not known.
         let known = match self.steps.go_on() {
             true => ClientsMax::Unasked,
             false => {
@@ -83,6 +84,8 @@ impl Run {
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
                 let interval =
+                    // What the command line says comes first, then a rate of the file, then the interval of
+                    // its roles.
                     defaults.interval_ns.filter(|_| !self.steps.says_how_often() && defaults.rate.is_none());
                 let rate = interval.is_none().then(|| rates::rates(RATE).expect("a rate"));
                 let Self { run, tells, steps, talk, flap, .. } = self;
@@ -90,6 +93,7 @@ impl Run {
                 Broadcast::of(run, tells, steps, talk, flap).at_interval(interval).run()
             }
             (true, Some(_)) => {
+                // Refused rather than ignored: the user would read results as if the flag had been followed.
                 self.refuse_talk(&file, "echoes are for their sender alone")?;
                 Echo::of(self.run, stepped(self.steps, defaults, None)).run()
             }

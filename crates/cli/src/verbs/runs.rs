@@ -165,6 +165,7 @@ impl Delete {
         // All are found before any is deleted: @2 is another run once @1 is gone.
         for id in find_all(store, &self.runs)? {
             store.delete(&id).map_err(archive::failure)?;
+            // The report has the same figures in it: a run that is deleted is to be gone.
             pages::forget(&id).map_err(|error| {
                 Failure::could_not("delete_report", format!("delete the report of {id}"), error)
             })?;
@@ -180,12 +181,14 @@ impl Export {
             let [id] = ids.as_slice() else {
                 return Err(Failure::usage("--out", "to export several runs, name a directory"));
             };
+            // As it was kept, and not written anew from what was read.
             return output::print(&store.results(id).map_err(archive::failure)?);
         };
         fs::create_dir_all(&dir).map_err(|error| {
             Failure::could_not("make_directory", format!("make the directory {}", dir.display()), error)
         })?;
         for id in ids {
+            // Ids of imported runs are what their files say, be it a path to somewhere else.
             if !archive::is_file_name(&id) {
                 let problem =
                     format!("the id {id:?} is no name of a file: export that run alone, without --out");

@@ -73,7 +73,10 @@ impl Saturate {
         let server_pid = request::server_pid(args, &target)?;
         let plan =
             self.talk.of(plan::telling(args, &self.tells, &target, workload, dialect, Some(clients))?)?;
+        // The level with the fewest people has the fewest in each role.
         broadcast::check_roles(&plan.rooms, self.levels.iter().min().copied().unwrap_or(0))?;
+        // Where nothing answers the sender there is no round trip: what is timed then is the way to the
+        // others.
         let stop = overload(if crowd::is_unanswered(&plan) { "delivery" } else { "rtt" }).to_vec();
         run::run(Request {
             args,

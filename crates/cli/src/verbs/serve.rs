@@ -141,6 +141,7 @@ impl Serve {
         let stop =
             StopFlag::on_signals().map_err(|e| Failure::could_not("handle_signals", "handle signals", e))?;
         let going_on = |error| Failure::could_not("serve", "go on serving", error);
+        // A child: the cluster, the announcement and the report are its parent's.
         if let Some(sibling) =
             Sibling::from_env().map_err(|e| Failure::could_not("join_processes", "join the others", e))?
         {
@@ -159,6 +160,7 @@ impl Serve {
             for peer in outside {
                 server.share_broadcasts(peer);
             }
+            // Only now, so that who waits for this line can connect.
             self.announce(server.local_addrs());
             server.run(&stop).map_err(going_on)?
         };
@@ -212,8 +214,10 @@ impl Serve {
         let size = |flag, bytes: u64| usize::try_from(bytes).map_err(|error| Failure::usage(flag, error));
         let message_bytes_max = size("--max-message", self.max_message)?;
         let limits =
+            // A message may come in a single frame.
             wire::Limits { message_bytes_max, frame_bytes_max: self.max_message, ..wire::Limits::default() };
         Ok(Options {
+            // A room's messages have one order, which the history keeps, only on one thread.
             threads: match self.history {
                 Some(_) => 1,
                 None => self.threads.map_or((available / usize::from(self.processes)).max(1), usize::from),
@@ -273,6 +277,7 @@ impl Serve {
     fn listen_addrs(&self) -> Vec<Addr> {
         const PORT: u16 = 9000;
         let mut addrs: Vec<Addr> = self.listen.iter().copied().map(Addr::Inet).collect();
+        // Who asks for a socket alone wants no port beside it.
         if addrs.is_empty() && (self.port.is_some() || self.socket.is_empty()) {
             addrs.push(Addr::Inet(SocketAddr::new(self.host, self.port.unwrap_or(PORT))));
         }
@@ -301,6 +306,7 @@ fn report(stats: &Stats, lost: &Lost) {
         "served {} connections, {} echoes, {} broadcasts ({} copies), {} requests",
         stats.connections, stats.echoes, stats.broadcasts, stats.copies, stats.requests
     ));
+    // Lines about what did not happen would hide those about what did.
     if stats.slow_dropped + stats.copies_skipped > 0 {
         say(format_args!(
             "slow clients: {} dropped, {} copies skipped",

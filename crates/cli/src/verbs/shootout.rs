@@ -144,6 +144,7 @@ impl Shootout {
             Some(folder) => self.resumed(folder, &host, &tools)?,
             None => self.begun(&host, &tools)?,
         };
+        // What was measured in earlier parts is still worth its tables.
         if !is_interrupted() {
             round::run_all(&suite, &mut record, &selected, &mut host, &tools)?;
         }
@@ -191,6 +192,7 @@ impl Shootout {
         self.check_pins(host)?;
         let catalog = targets::catalog(self.targets_dir.as_deref())?;
         let named = chosen::named(&suite, &catalog, self.targets.as_deref())?;
+        // A mistake in a manifest may be why there is none.
         if named.is_empty() {
             for (folder, mistake) in &catalog.mistakes {
                 stderr::line(format_args!("{folder} is left out: {}", mistake.line()));
@@ -218,6 +220,7 @@ impl Shootout {
             return Err(Failure::interrupted());
         }
         let seed = self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+        // Kept for the summary, which says how many measurements there are of all.
         let in_round = schedule::round(&suite, &passed.iter().collect::<Vec<_>>(), 1, seed).len();
         let head = Head {
             schema: SCHEMA,
@@ -289,10 +292,13 @@ impl Shootout {
         let control = Target::control();
         let mut wanted = Vec::new();
         for receipt in known.clone() {
+            // The yardstick is part of this program, and no folder's.
             let found = match receipt.target == control.name {
                 true => vec![&control],
                 false => targets::find(&catalog, &receipt.target)?,
             };
+            // Another manifest starts another server, which would share a name with the one that was
+            // measured.
             found.iter().try_for_each(|target| conditions::check_manifest(receipt, target))?;
             wanted.extend(found);
         }
@@ -324,6 +330,7 @@ impl Shootout {
             given
         } else {
             let found = suite::find_folder(suite::SUITES_FOLDER, &here);
+            // A file of that name in a folder of suites comes first: it may have been adapted.
             if found.is_none() && name == CARRIED {
                 return Ok(carried());
             }

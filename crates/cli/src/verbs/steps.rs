@@ -137,6 +137,7 @@ impl Steps {
             let problem = "is for a single step; with steps, use --initial-clients and --step-size";
             return Err(Failure::usage("--clients", problem));
         }
+        // In websocket-bench, which has these flags, the number of clients always goes up.
         let loop_without_clients =
             args.clients.is_none() && (args.concurrent.is_some() || args.sample_size.is_some());
         let steps = match (args.search, args.go_on() || loop_without_clients) {
@@ -198,6 +199,8 @@ impl Steps {
                     let problem = format!("{initial} is above the {max} that --max-clients allows");
                     return Err(Failure::usage("--initial-clients", problem));
                 }
+                // The usual first step may be above what the user allows; one that was asked for has been
+                // refused.
                 let start = u64::from(first).min(max);
                 let (step, tolerance, repeats) = (u64::from(by), SEARCH_TOLERANCE, SEARCH_REPEATS);
                 Course::search(SearchConfig { start, step, max, tolerance, repeats }, rule)
@@ -240,6 +243,7 @@ pub(crate) fn closed(args: &StepArgs, defaults: &Defaults, per_client: u32) -> R
 /// The open loop at the rates asked for over all clients: as long as asked, or as they take.
 pub(crate) fn rate(rates: Rates, duration: Option<u64>, default_ns: u64) -> Result<LoadRule, Failure> {
     let Rates { schedule, duration_ns } = rates;
+    // A ramp that is cut short would never reach the rate that was asked for.
     let needed_ns = schedule.duration_ns();
     let duration_ns = duration.or(duration_ns).unwrap_or(default_ns.max(needed_ns));
     positive("--duration", duration_ns)?;
@@ -261,6 +265,7 @@ pub(crate) fn of_each(interval_ns: u64, duration: Option<u64>, default_ns: u64) 
 /// The same load with a tenth of the first step's clients, before it counts.
 pub(crate) fn warmup(args: &StepArgs, default: u64, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
     let Some(duration_ns) = args.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
+    // A verb without a usual number of clients goes up in steps.
     let stepped = args.step_size.or(args.initial_clients).is_some() || default == 0;
     let first = if stepped { first_and_by(args).0 } else { default };
     let clients = (args.clients.unwrap_or(first) / WARMUP_SHARE).max(1);

@@ -64,6 +64,7 @@ impl Storm {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
+        // What can be refused is refused before a server is started or reached.
         self.course(false)?;
         let dialect = self.dialect();
         let target = target::of(args, self.clients)?;
@@ -113,6 +114,7 @@ impl Storm {
             return Err(Failure::usage("--share", "from 0% to 100%"));
         }
         let clients = plan::clients("--clients", self.clients)?;
+        // The restarting servers drop the connections, and not the clients.
         let share = if self.restart_commands.is_empty() { self.share } else { 0.0 };
         if self.restart_commands.is_empty() && share * f64::from(clients) < 1.0 {
             let problem = format!(
@@ -121,6 +123,7 @@ impl Storm {
             );
             return Err(Failure::usage("--share", problem));
         }
+        // At least one's: also if all leave, a schedule has a rate above 0.
         let stay = (f64::from(clients) * (1.0 - share)).max(1.0);
         let storm = load::Storm {
             rate_per_s: (!is_silent).then_some(stay * 1e9 / self.interval as f64),

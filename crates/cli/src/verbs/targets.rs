@@ -76,6 +76,7 @@ impl Targets {
         let interrupts = interrupts::install()?;
         let is_interrupted = || interrupts.count() > 0;
         let tools = tools(&is_interrupted)?;
+        // Before the catalog is read, which refuses a folder that is not trusted yet.
         if let Job::Trust { dir } = &self.job {
             let named = dir.clone().or(self.targets_dir);
             return trust::add(&named.map_or_else(|| found(&here()?), Ok)?);
@@ -90,17 +91,18 @@ impl Targets {
                 Job::Check(selection) => rows::check(&selection.of(&catalog, false)?, &tools)
                     .print(selection.format, !selection.all),
                 Job::Start { name } => start(&catalog, name, &tools),
-                Job::Trust { .. } => unreachable!("it needs no shelf"),
+                Job::Trust { .. } => unreachable!("it needs no catalog"),
             }?;
         for (_, mistake) in &catalog.mistakes {
             stderr::text(crate::exit::rendered(mistake));
         }
+        // An interrupt leaves targets undone, whatever has become of the others.
         Ok(if is_interrupted() { Exit::Interrupted } else { exit })
     }
 }
 
 impl Selection {
-    /// The targets that were named, each once and in the order of the shelf; nothing named means all of them only where that
+    /// The targets that were named, each once and in the order of the catalog; nothing named means all of them only where that
     /// costs nothing.
     fn of<'a>(&self, catalog: &'a TargetCatalog, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {
         if self.all || (self.names.is_empty() && nothing_is_all) {
@@ -176,6 +178,7 @@ fn found(here: &Path) -> Result<PathBuf, Failure> {
 
 /// Starts one and says where it is.
 fn start(catalog: &TargetCatalog, name: &str, tools: &Tools<'_>) -> Result<Exit, Failure> {
+    // Of a folder with variants, the first; each can be named by itself.
     let target = find(catalog, name)?[0];
     let failed = |trouble| match (tools.is_interrupted)() {
         true => Failure::interrupted(),
@@ -191,6 +194,7 @@ fn start(catalog: &TargetCatalog, name: &str, tools: &Tools<'_>) -> Result<Exit,
     }
     text.push_str(&format!("  log: {}\nCtrl-C stops it.\n", server.log().display()));
     output::print(&text)?;
+    // A server that dies is told of now, rather than by clients that cannot connect.
     while !(tools.is_interrupted)() {
         if let Some(death) = server.poll_death() {
             return Err(Failure::could_not("keep_running", format!("keep {} running", target.name), death));

@@ -53,6 +53,7 @@ impl Ui {
             words_verb: hidden::WORDS,
             mask: secrets::mask(),
             dialects: DialectId::named()
+                // Runs of plain requests have a verb of their own, which takes no dialect.
                 .filter(|dialect| !dialect.facts().is_plain_http)
                 .map(DialectId::name)
                 .collect(),
@@ -67,6 +68,7 @@ impl Ui {
             }
         };
         let served = web::serve(options, ready, || interrupts.count() > 0);
+        // The page has the token in it: it goes with the server that the token is for.
         drop(signpost);
         served.map_err(|error| Failure::could_not("listen", format!("serve on {}", self.listen), error))?;
         Ok(Exit::Fine)

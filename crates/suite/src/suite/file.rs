@@ -208,6 +208,7 @@ fn scenario(
         file.flags.iter().map(|(name, value)| (name.get_ref().clone(), flag_value(value))).collect();
     let mut shortened = Vec::new();
     for (flag, value) in &mut flags {
+        // Only the flags that the suite names: shorter in others, it would be another test.
         let to = shorten(value, scale);
         if to != *value && file.shortened.iter().any(|name| name.get_ref() == flag) {
             let from = std::mem::replace(value, to.clone());
@@ -216,6 +217,7 @@ fn scenario(
     }
     check_flags(verb, &flags).map_err(|mistake| {
         let key = file.flags.keys().find(|name| mistake.flag.as_ref() == Some(name.get_ref()));
+        // A flag that is missing has no place of its own.
         let place = key.map_or(file.verb.span(), Spanned::span);
         source.mistake(place, mistake.message, mistake.help)
     })?;

@@ -29,7 +29,7 @@ pub struct Suite {
     pub cooldown: Duration,
     /// The only targets, where the suite is not for all that can do it.
     pub targets: Option<Vec<String>>,
-    /// The run to try.
+    /// The scenarios, in the order of the file.
     pub scenarios: Vec<Scenario>,
     /// The text of the file.
     pub text: String,
@@ -135,6 +135,7 @@ impl Scenario {
         if self.dialects.is_empty() {
             return Ok(None);
         }
+        // One run has one app's file, which would have to be both.
         if target.app.is_some() && self.flags.iter().any(|(name, _)| name == "app") {
             return Err(Unfit::App);
         }

@@ -32,6 +32,7 @@ pub(super) fn shorten(value: &str, scale: f64) -> String {
     if value.contains(',') {
         return thin_out(value, scale);
     }
+    // Not 0, unless it was: without clients or time, there is no measurement.
     let shortened = |number: f64| ((number * scale).round() as u64).max(u64::from(number > 0.0));
     // A bare number is a count, even 0; `5m` are minutes, and no millions.
     if let Ok(count) = value.parse::<u64>() {
@@ -53,6 +54,7 @@ pub(super) fn shorten(value: &str, scale: f64) -> String {
 fn thin_out(list: &str, scale: f64) -> String {
     let entries: Vec<&str> = list.split(',').collect();
     let kept = ((entries.len() as f64 * scale).round() as usize).clamp(1, entries.len());
+    // The last of each part, so that the heaviest of a rising list is among them.
     let last_of_part = |part: usize| ((part + 1) * entries.len()).div_ceil(kept) - 1;
     (0..kept).map(|part| entries[last_of_part(part)]).collect::<Vec<_>>().join(",")
 }

@@ -55,6 +55,7 @@ struct Secure {
 
 impl Secure {
     fn new(stream: TcpStream, host: &str) -> io::Result<Secure> {
+        // What is tested is the server's protocol; the certificate is throng's own work.
         let tls = ClientTls::new(&TlsOptions { insecure: true, ..TlsOptions::default() })?;
         let tls = Tls::new_client(&tls, host).map_err(broken)?;
         Ok(Secure { stream, tls, heard: Vec::new(), unsent: Vec::new() })
@@ -67,6 +68,7 @@ impl Read for Secure {
         while self.heard.is_empty() {
             let mut ciphertext = [0; CIPHERTEXT_BYTES];
             let bytes = self.stream.read(&mut ciphertext)?;
+            // The end of the stream, although TLS has its own: servers often just close.
             if bytes == 0 {
                 return Ok(0);
             }
