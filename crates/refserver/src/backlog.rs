@@ -122,8 +122,10 @@ impl Backlog {
         let block = batch.block(&self.held);
         // Only the first piece can be sent in part; and only where there was none before has some of it been sent.
         if self.pieces.is_empty() {
+            // The block is shared and cannot lose its beginning: where to go on is this client's own.
             self.sent_bytes = sent_bytes;
         }
+        // Behind other pieces, nothing of this one can have gone out.
         debug_assert!(sent_bytes == 0 || self.pieces.is_empty());
         self.unsent_bytes += rest.len();
         self.copies_bytes += rest.len();
@@ -135,6 +137,7 @@ impl Backlog {
         self.copies_bytes += if is_copy { bytes.len() } else { 0 };
         if let Some(last) = self.pieces.back_mut()
             && let Bytes::Own(gathered) = &mut last.bytes
+            // Apart, as copies count against the bound for slow clients, and answers do not.
             && last.is_copy == is_copy
             && gathered.len() + bytes.len() <= GATHERED_BYTES_MAX
         {
@@ -166,6 +169,7 @@ impl Backlog {
             let cost_bytes = first.cost_bytes();
             self.pieces.pop_front();
             self.sent_bytes = 0;
+            // Only whole pieces give memory back: what is sent of one stays in it until its end.
             self.booked.take(cost_bytes);
         }
     }

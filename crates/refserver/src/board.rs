@@ -58,6 +58,7 @@ impl SharedStats {
         let said_ns = &self.said_ns[notice as usize];
         let last_ns = said_ns.load(Ordering::Relaxed);
         let is_due = last_ns == 0 || now_ns.saturating_sub(last_ns) >= SAY_INTERVAL_NS;
+        // Of several workers that find it due at once, one says it.
         if is_due && said_ns.compare_exchange(last_ns, now_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             (self.say)(&self.words(notice));
         }
@@ -78,6 +79,7 @@ impl SharedStats {
     /// In the text format of Prometheus.
     pub(crate) fn metrics(&self) -> String {
         let (mut sum, mut open) = (Stats::default(), 0);
+        // One lock at a time: nobody who publishes waits for the whole sum.
         for worker in 0..self.figures.len() {
             let figures = self.lock(worker).clone();
             sum.add(&figures.stats);

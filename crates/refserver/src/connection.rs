@@ -84,6 +84,7 @@ impl Connection {
 
     /// Returns whether reading is held back.
     pub(crate) fn is_held_back(&self) -> bool {
+        // What is not read fills the kernel's buffers, until TCP makes the client wait.
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
     }
 
@@ -97,6 +98,7 @@ impl Connection {
 
     /// The next request on a connection that lives on has as long as the first, from its first bytes on.
     pub(crate) fn handle_begun(&mut self, until_ns: u64) {
+        // Only then: the first request has its deadline from when the connection was accepted.
         if self.phase == Phase::Idle {
             (self.phase, self.deadline_ns) = (Phase::Open, until_ns);
         }
@@ -127,6 +129,7 @@ impl Connection {
         let Some(tls) = &mut self.tls else { return self.link.send_copies(batch, way) };
         cipher.clear();
         tls.write(batch.bytes(), cipher);
+        // Each connection has keys of its own, so that nobody else can use these bytes.
         self.link.send_copies(&mut Batch::new(cipher), way)
     }
 }

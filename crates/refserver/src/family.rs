@@ -103,6 +103,7 @@ impl Family {
         stop.register(waker);
         let (mut stats, mut failure, mut told, mut kill_at_ns) = (Stats::default(), None, 0, None);
         while self.members.iter().any(|member| member.link.is_some()) {
+            // A family with a member missing serves only some of its clients: the others are stopped as well.
             let asked = stop.level().max(u32::from(failure.is_some()));
             if asked > told {
                 // Children that have ended by themselves are no news.
@@ -110,6 +111,7 @@ impl Family {
                     drop(terminate(&member.child));
                 }
                 told = asked;
+                // From the first request to stop on: asking again gives no more time.
                 kill_at_ns.get_or_insert(monotonic_ns() + self.grace_ns + KILL_AFTER_GRACE_NS);
             }
             if kill_at_ns.is_some_and(|at_ns| at_ns <= monotonic_ns()) {
@@ -120,6 +122,7 @@ impl Family {
                     Ok(more) => stats.add(&more),
                     Err(error) => failure = failure.or(Some(error)),
                 }
+                // Nobody has asked it to end, so that even a good end is a failure.
                 if told == 0 && failure.is_none() {
                     failure = Some(io::Error::other("a process ended by itself"));
                 }
@@ -144,6 +147,7 @@ impl Family {
     fn wait_until_ready(&mut self) -> io::Result<()> {
         let deadline_ns = monotonic_ns() + READY_TIMEOUT_NS;
         while !self.members.iter().all(|member| member.said.starts_with(sibling::READY)) {
+            // A child that has said its last before it is ready has failed.
             if let Some(&number) = self.read_links(Some(deadline_ns))?.first() {
                 let cause = self.members[number].finish().err();
                 return Err(cause.unwrap_or_else(|| io::Error::other("a process ended at once")));
@@ -159,6 +163,7 @@ impl Family {
     fn read_links(&mut self, until_ns: Option<u64>) -> io::Result<Vec<usize>> {
         let mut events = Events::with_capacity(64);
         self.poller.wait(&mut events, until_ns.map(|ns| ns.saturating_sub(monotonic_ns())))?;
+        // The waker and the interrupts have only to end the waiting.
         let links = events.iter().filter(|event| event.token < TOKEN_INTERRUPTS);
         Ok(links
             .filter_map(|Event { token, .. }| self.members[token as usize].read().then_some(token as usize))
@@ -170,6 +175,7 @@ impl Drop for Family {
     fn drop(&mut self) {
         for member in &mut self.members {
             let _ = member.child.kill();
+            // Waited for, so that it does not stay as a zombie for as long as this process lives.
             let _ = member.child.wait();
         }
     }

@@ -75,6 +75,7 @@ impl Groups {
     pub(crate) fn members(&self, room: Room) -> u64 {
         match (&self.room_counts, self.by_room.get(&room)) {
             (Some(room_counts), _) => room_counts.members(room).into(),
+            // The only worker has all members itself, and needs no count beside them.
             (None, group) => group.map_or(0, |&group| self.list[group].members.len() as u64),
         }
     }
@@ -126,6 +127,7 @@ impl Groups {
 
     fn push_to(&mut self, group: usize, messages: u32, frames: &[u8]) {
         let Group { batch, messages: of_batch, .. } = &mut self.list[group];
+        // The first of this turn: a group that is pending is noted once.
         if batch.is_empty() {
             self.pending.push(group);
         }
@@ -199,6 +201,7 @@ impl Groups {
 
     fn forget_if_empty(&mut self, group: usize) {
         if self.list[group].members.is_empty() && self.list[group].batch.is_empty() {
+            // Clients name rooms: those that nobody is in any more must not pile up.
             self.by_room.remove(&self.list[group].room);
             self.list.remove(group);
         }

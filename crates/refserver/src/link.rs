@@ -37,6 +37,7 @@ impl Link {
     /// batch may wait in any case.
     pub(crate) fn has_room_for(&self, batch_bytes: usize, bytes_max: usize) -> bool {
         let behind_bytes = self.unsent.as_ref().map_or(0, |unsent| unsent.copies_behind_bytes());
+        // A batch above the bound could never be kept else, be the client as fast as it may.
         behind_bytes == 0 || behind_bytes + batch_bytes <= bytes_max
     }
 
@@ -67,6 +68,7 @@ impl Link {
                 sent => unsent.advance(sent),
             }
         }
+        // Its memory goes as soon as the client has caught up.
         self.unsent = None;
         poller.modify(&self.socket, token, Interest::ReadEdge)?;
         Ok(true)

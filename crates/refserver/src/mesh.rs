@@ -95,6 +95,7 @@ impl Peer {
     fn read(&mut self, buffer: &mut [u8], arrived: &mut Vec<RoomBatch>, refused: &mut u64) -> io::Result<()> {
         loop {
             match self.link.socket.recv(buffer) {
+                // The peer has ended: its place becomes a gap.
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => self.partial.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -121,6 +122,7 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
     bytes.extend(room_batch.messages.to_le_bytes());
     bytes.extend(room_batch.room.topic.to_le_bytes());
     let dialect = DialectId::ALL.iter().position(|&dialect| dialect == room_batch.room.dialect);
+    // By its place in ALL, which all processes of one version share.
     bytes.push(dialect.expect("ALL has every dialect") as u8);
     bytes.extend_from_slice(&room_batch.frames);
     bytes
@@ -130,6 +132,7 @@ fn encode(room_batch: &RoomBatch) -> Vec<u8> {
 fn split(bytes: &[u8]) -> io::Result<Option<(&[u8], &[u8])>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
+    // Else a wrong length would have everything that follows gathered as one batch.
     if length > HEAD_BYTES + QUEUED_BYTES_MAX {
         return Err(io::ErrorKind::InvalidData.into());
     }

@@ -89,7 +89,9 @@ impl Server {
         let mut workers = Vec::new();
         for (number, (inbox, listeners)) in inboxes.into_iter().zip(self.listeners).enumerate() {
             let mut others = outboxes.clone();
+            // A worker's own members get the broadcast from itself.
             others.remove(number);
+            // The first worker has all of them, and passes on what comes from there.
             let peers = std::mem::take(&mut peers);
             let (faults, held, board) = (faults.clone(), held.clone(), Arc::clone(&board));
             let room_counts = room_counts.clone();
@@ -99,6 +101,7 @@ impl Server {
         }
         drop(outboxes);
         if let Some(sibling) = &self.sibling {
+            // Only now, when every worker has what it needs to serve.
             sibling.report_ready()?;
         }
         let stats = run_workers(workers, &options.cpus, stop)?;
@@ -171,6 +174,7 @@ where
         let mut threads = Vec::new();
         for (number, work) in works {
             let builder = thread::Builder::new().name(format!("serve-{number}"));
+            // A thread that cannot be started stops those that run: the scope waits for them.
             threads.push(builder.spawn_scoped(scope, move || run(work)).inspect_err(|_| stop.stop())?);
         }
         let mut stats = run(first)?;

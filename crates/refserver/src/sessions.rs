@@ -63,6 +63,7 @@ impl Sessions {
     /// Forgets a session.
     pub(crate) fn remove(&mut self, key: usize) -> Entry {
         let entry = self.list.remove(key);
+        // A client that comes back under this name begins anew.
         self.by_name.remove(&entry.name);
         entry
     }

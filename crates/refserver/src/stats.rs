@@ -40,6 +40,7 @@ pub struct Stats {
 impl Stats {
     /// Adds another's totals.
     pub fn add(&mut self, other: &Stats) {
+        // Counters are only listed for writing, which a borrowed one does not allow.
         let mut other = other.clone();
         for ((_, sum), (_, more)) in self.counters().into_iter().zip(other.counters()) {
             *sum += *more;
@@ -67,6 +68,7 @@ impl Stats {
     pub(crate) fn from_lines(lines: &str) -> Option<Stats> {
         let mut stats = Stats::default();
         for line in lines.lines() {
+            // From the end: names of errors and faults stand behind a word of their own.
             let (name, count) = line.rsplit_once(' ')?;
             let count = count.parse().ok()?;
             match name.split_once(' ') {

@@ -139,6 +139,7 @@ impl Worker {
         let WorkerContext { number, listeners, inbox, others, peers, faults, held, board, room_counts } =
             context;
         let poller = Poller::new()?;
+        // By level: who has not drained it is told again, whatever came in between.
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
             poller.add(interrupts, TOKEN_INTERRUPTS, Interest::ReadEdge)?;
@@ -239,6 +240,7 @@ impl Worker {
     /// How long a wait may last.
     fn timeout_ns(&self) -> Option<u64> {
         let is_behind = !self.asked.is_empty() || !self.moved_in.is_empty() || !self.bereft.is_empty();
+        // No event would come for these: their bytes have been announced, or read, already.
         if !self.unfinished.is_empty() || is_behind {
             return Some(0);
         }
@@ -252,6 +254,7 @@ impl Worker {
             faults_ns,
         ];
         let next_ns = times.into_iter().flatten().min()?;
+        // Not from the time of the turn, which may have taken a while.
         Some(next_ns.saturating_sub(monotonic_ns()))
     }
 
@@ -277,6 +280,7 @@ impl Worker {
 
     /// A number for a connection or session; the two highest bits of tokens are not for it.
     fn new_serial(&mut self) -> u32 {
+        // The serial fills the upper half of a token.
         self.next_serial = (self.next_serial + 1) & (u32::MAX >> 2);
         self.next_serial
     }
@@ -315,6 +319,7 @@ impl Worker {
                 continue;
             }
             let Some(key) = self.find(token) else { continue };
+            // An entry that counts no more is of an earlier deadline.
             if self.connections[key].timer_ns == at_ns {
                 self.connections[key].timer_ns = NEVER_NS;
                 self.handle_timeout(key);
@@ -345,6 +350,7 @@ impl Worker {
         if connection.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
             self.handle_session_timeout(key);
         }
+        // The session may have ended it.
         if self.connections.contains(key) {
             self.arm(key);
         }
@@ -375,6 +381,7 @@ impl Worker {
     /// Takes a connection out of its rooms, and from the session that holds it.
     fn part(&mut self, key: usize) {
         let connection = &mut self.connections[key];
+        // Told later: a session that is called now may be in the midst of another call.
         self.bereft.extend(connection.held_by.take());
         let memberships = std::mem::take(&mut connection.memberships);
         self.leave_rooms(memberships);

@@ -76,6 +76,7 @@ fn takes_next(flags: &Flags, word: &str) -> bool {
 /// The value of a flag.
 fn value(flags: &Flags, flag: &str, value: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
     let is_telling = flags.tells(flag) && is_secret_in(value);
+    // Where a secret is kept is worth knowing, and lets nobody in.
     let is_secret = flags.has_secret(flag) && Reference::of(value).is_none();
     if is_secret || is_telling {
         hide(value)
@@ -91,11 +92,13 @@ fn flag_and_value(flags: &Flags, word: &str, hide: &mut dyn FnMut(&str) -> Strin
     if let Some((flag, of_flag)) = word.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
         return format!("{flag}={}", value(flags, flag, of_flag, hide));
     }
+    // clap takes a short flag's value from the same word, too.
     if let Some(body) = word.strip_prefix(BODY).filter(|body| is_secret_in(body)) {
         return format!("-b{}", hide(body));
     }
     match header_cluster(word) {
         Some(text) => format!("{}{}", &word[..word.len() - text.len()], header(text, hide)),
+        // Any word may be a URL, with a password in it.
         None => place::hide_in_url(word, hide),
     }
 }
@@ -104,6 +107,7 @@ fn flag_and_value(flags: &Flags, word: &str, hide: &mut dyn FnMut(&str) -> Strin
 fn header_cluster(word: &str) -> Option<&str> {
     let letters = word.strip_prefix('-')?;
     let (before, text) = letters.split_once('H')?;
+    // Other short flags may stand before it, each a letter.
     before.chars().all(|letter| letter.is_ascii_lowercase()).then_some(text)
 }
 

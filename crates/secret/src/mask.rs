@@ -25,6 +25,7 @@ pub struct Mask {
 impl fmt::Debug for Mask {
     /// Without its key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Who logs it must not log what makes guesses possible.
         f.write_str("Mask")
     }
 }
@@ -65,6 +66,7 @@ pub fn without_tags(text: &str) -> String {
     let mut pieces = text.split(HIDDEN);
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |shown, piece| {
+        // Where the user has typed three asterisks, other text may follow.
         let is_tag = |tag: &str| tag.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let digits = piece.get(..2 * TAG_BYTES).filter(|tag| is_tag(tag)).map_or(0, str::len);
         shown + HIDDEN + &piece[digits..]

@@ -60,6 +60,7 @@ pub(crate) fn hide_in_url(text: &str, hide: &mut dyn FnMut(&str) -> String) -> S
 fn hide_in_one(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let (authority, place) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // From the end: a password may have an @ in it that nobody has encoded.
     let (user, host) = match authority.rsplit_once('@') {
         Some((user, host)) => (hide(user) + "@", host),
         None => (String::new(), authority),
@@ -70,9 +71,11 @@ fn hide_in_one(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
 /// A path with what follows it.
 pub(crate) fn hide_in_place(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
     let (path, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    // With their signs, so that what is shown differs from the URL in nothing else.
     rest.split_inclusive(BETWEEN).fold(path.to_owned(), |shown, piece| {
         let pair = piece.trim_end_matches(BETWEEN);
         match pair.split_once('=') {
+            // Nothing is no secret, and mistakes such as ?token= should show.
             Some((name, value)) if is_secret(name) && !value.is_empty() => {
                 shown + name + "=" + &hide(value) + &piece[pair.len()..]
             }

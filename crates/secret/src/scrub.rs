@@ -14,6 +14,7 @@ pub const SCRUBBED_BYTES_MIN: usize = 8;
 /// The text with `***` for each of the secrets in it, and for each JSON Web Token.
 pub fn scrub<'a>(text: &'a str, secrets: &[Secret]) -> Cow<'a, str> {
     let mut text = Cow::Borrowed(text);
+    // Anew after each: what stands in its place moves all behind it.
     while let Some(token) = jwt_in(text.as_bytes()) {
         text.to_mut().replace_range(token, HIDDEN);
     }
@@ -33,6 +34,7 @@ pub fn scrub_bytes<'a>(bytes: &'a [u8], secrets: &[Secret]) -> Cow<'a, [u8]> {
     }
     for secret in longest_first(secrets) {
         let found: Vec<usize> = memmem::find_iter(&bytes, secret).collect();
+        // Most answers quote none, and need no copy.
         if found.is_empty() {
             continue;
         }
@@ -58,6 +60,7 @@ pub fn scrub_random(bytes: &[u8]) -> Cow<'_, [u8]> {
     let is_random = |run: &[u8]| {
         let has = |is: fn(&u8) -> bool| run.iter().any(is);
         let kinds = [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase];
+        // Long words are of one kind; keys in hexadecimal or base64 are not.
         run.len() >= RANDOM_BYTES_MIN && kinds.into_iter().filter(|&kind| has(kind)).count() >= 2
     };
     let (mut shown, mut rest) = (Vec::new(), bytes);

@@ -77,6 +77,7 @@ const PERCENTILES: &str = "
     SELECT p50_ns, p99_ns FROM histograms WHERE run = ? AND figure = ? AND step = (SELECT max(step) FROM steps WHERE run = ?1)";
 
 pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Entry>> {
+    // SQLite takes a negative limit as none.
     let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let mut statement = connection.prepare_cached(LIST)?;
     let rows = statement.query_map(
@@ -84,6 +85,7 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
         entry,
     )?;
     let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    // One by one: each scenario has a main figure of its own.
     let mut percentiles = connection.prepare_cached(PERCENTILES)?;
     for entry in &mut entries {
         let mut rows = percentiles.query([entry.id.as_str(), entry.scenario.main_figure().name()])?;

@@ -47,7 +47,7 @@ pub enum StoreError {
     /// No run is meant.
     #[error("there is no run {reference:?}{}", suggestion(near))]
     NoRun {
-        /// The figure asked for.
+        /// The text that was to name a run.
         reference: String,
         /// Ids that look like it, the newest first.
         near: Vec<String>,
@@ -55,7 +55,7 @@ pub enum StoreError {
     /// Several runs are meant.
     #[error("{reference:?} is the beginning of several run ids: {}; give more characters", ids.join(", "))]
     Ambiguous {
-        /// The figure asked for.
+        /// The text that was to name a run.
         reference: String,
         /// Some of those it could be.
         ids: Vec<String>,

@@ -13,6 +13,7 @@ pub(crate) fn put(
     results: &str,
 ) -> rusqlite::Result<()> {
     put_run(transaction, run, results)?;
+    // Whole steps do not change: those that are there need not be written with every further one.
     for (step, number) in run.steps.iter().zip(1..).skip(kept) {
         insert_step(transaction, &run.id, number, step)?;
         for (timed, histogram) in step.figures.iter() {

@@ -29,6 +29,7 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(match u32::try_from(version) {
         Ok(version) if id == i64::from(APPLICATION_ID) && version > 0 => Found::Ours(version),
+        // A database of another program may have these numbers as well, but it has tables.
         Ok(0) if id == 0 && tables == 0 => Found::Empty,
         _ => Found::Foreign,
     })

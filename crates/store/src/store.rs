@@ -103,6 +103,7 @@ impl Store {
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let wrong = |error| wrong(path, error);
         let mut connection =
+            // A connection is used by one thread at a time, as its type already says.
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(wrong)?;
         // Another throng may be about to write a run; SQLite would fail at once.
         connection.busy_timeout(BUSY_TIMEOUT).map_err(wrong)?;
@@ -203,6 +204,7 @@ impl Store {
         match ids.as_slice() {
             [] => Err(StoreError::NoRun { reference: reference.into(), near: self.near(reference)? }),
             [_] => Ok(ids.remove(0)),
+            // A whole id may be the beginning of another.
             _ if ids.iter().any(|id| id == reference) => Ok(reference.into()),
             _ => {
                 ids.truncate(IDS_NAMED_MAX);
@@ -321,6 +323,7 @@ fn known_steps(transaction: &Transaction<'_>, run: &Run, kept: usize) -> rusqlit
     if last.unwrap_or(0) == kept as i64 {
         return Ok(kept);
     }
+    // Somebody else has written this run, or has deleted it: all is written anew.
     transaction.execute("DELETE FROM steps WHERE run = ?", [&run.id])?;
     transaction.execute("DELETE FROM parts WHERE run = ?", [&run.id])?;
     Ok(0)

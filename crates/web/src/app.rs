@@ -29,6 +29,7 @@ impl App {
         &self,
         ask: impl FnOnce(&mut Store) -> Result<T, StoreError>,
     ) -> Result<T, Box<Response>> {
+        // Opened for each question: the file may be moved or deleted while the server runs.
         Store::open(&self.options.store).and_then(|mut store| ask(&mut store)).map_err(|error| {
             let (status, title) = match error {
                 StoreError::NoRun { .. } | StoreError::Ambiguous { .. } => {

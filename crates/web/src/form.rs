@@ -84,6 +84,7 @@ pub(crate) fn command(pairs: &[(String, String)], dialects: &[&str]) -> Result<V
     let mut words = vec![verb.to_string()];
     words.extend(given("url").map(checked_url).transpose()?);
     if let Some(dialect) = given("dialect").filter(|_| verb.facts().has_dialects) {
+        // The word of the list, and not the one that came in.
         let known = dialects.iter().find(|known| **known == dialect);
         words.push(format!("--dialect={}", known.ok_or("Dialect: choose one of the list")?));
     }
@@ -156,6 +157,7 @@ pub(crate) fn without_secrets(pairs: &[(String, String)]) -> (BTreeMap<String, S
                 ("Token", if Reference::of(value.trim()).is_some() { value } else { "" }.into())
             }
             Some(Kind::Headers) => {
+                // Line by line: one secret does not take the others with it.
                 let lines = value.split_inclusive('\n').filter(|line| is_public_header(line.trim()));
                 ("Headers", lines.collect())
             }
@@ -203,6 +205,7 @@ fn without_credentials(text: &str) -> String {
     // One that has a host can be without a user.
     let _ = (url.set_username(""), url.set_password(None));
     url.set_query(Some(public.join("&")).as_deref().filter(|query| !query.is_empty()));
+    // It never reaches a server, and tokens of logins may be left in it.
     url.set_fragment(None);
     url.into()
 }

@@ -53,6 +53,7 @@ fn objection(app: &App, request: &Request) -> Option<Response> {
             return Some(refuse("open the address that throng ui printed, with its token"));
         }
     }
+    // GET and HEAD are safe (RFC 9110, section 9.2.1): no handler of them changes anything.
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
     (changes && !is_own_page(request.headers()))
         .then(|| refuse("this request did not come from a page of throng ui"))
@@ -93,6 +94,7 @@ fn is_same(presented: &str, token: &str) -> bool {
 
 fn welcome(token: &str, cookie: &str, location: &str) -> Response {
     let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
+    // The path is the visitor's, and stands in HTML.
     let location = location.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     let page = format!(
         "<!doctype html>\n<meta http-equiv=\"refresh\" content=\"0; url={location}\">\n<title>throng</title>\n"
@@ -132,6 +134,7 @@ fn harden(headers: &mut HeaderMap) {
         (HeaderName::from_static("cache-control"), "no-store"),
     ];
     for (name, value) in fixed {
+        // What a handler has set stays: a report has a stricter policy of its own.
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }

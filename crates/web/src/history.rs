@@ -84,6 +84,7 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         Ok(entries) => entries,
         Err(page) => return *page,
     };
+    // Runs without a common tag are of many kinds: a line through them would mean nothing.
     let trend = query.tag.as_ref().and_then(|_| Trend::of(&entries));
     app.pages.render(
         "history.html",
@@ -180,6 +181,7 @@ pub(crate) async fn tag(
         if fits {
             new.iter().try_for_each(|tag| store.tag(&id, tag))?;
         }
+        // Also where the new ones do not fit: taking away makes room.
         if !tagging.remove.is_empty() {
             store.untag(&id, &tagging.remove)?;
         }

@@ -60,6 +60,7 @@ impl Jobs {
     /// Starts a run with these words, unless one is under way: they would measure each other. `Err(None)` then.
     pub(crate) fn start(&self, options: &Options, words: &[String]) -> Result<Arc<Job>, Option<io::Error>> {
         let mut jobs = locked(&self.0);
+        // Only the last can be: it was started when the one before had ended.
         if jobs.last().is_some_and(|job| job.is_running()) {
             return Err(None);
         }
@@ -100,6 +101,7 @@ impl Job {
         let of_page = ["--stream", "-", "--no-report", "--store", store].map(str::to_owned);
         let all: Vec<String> = words.iter().cloned().chain(of_page).collect();
         let mut process = Command::new(&options.program);
+        // The masked words are for lists of processes; the true ones go over the pipe.
         process.arg(options.words_verb).args(options.mask.command(all.iter().cloned()));
         process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = net::signals::end_with_parent(&mut process).spawn()?;
@@ -116,11 +118,13 @@ impl Job {
             child: Mutex::new(Some(child)),
         });
         let told = job.clone();
+        // Each pipe has a reader: a full one would stop the run.
         let remarks = thread::spawn(move || told.read(stderr, Log::remark));
         let told = job.clone();
         let store = options.store.clone();
         thread::spawn(move || {
             told.read(stdout, Log::row);
+            // The last words may come after the end of standard output.
             let _ = remarks.join();
             told.finish(store);
         });
@@ -152,6 +156,7 @@ impl Job {
 
     fn read(&self, pipe: impl Read, add: fn(&mut Log, String)) {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            // The lock is let go before the watchers are told, who take it.
             add(&mut self.log(), line);
             self.changed.send_replace(());
         }
@@ -184,7 +189,7 @@ impl Log {
     }
 }
 
-/// Drops the rows of all runs but the last.
+/// Drops the rows of all runs but the latest.
 fn forget_rows(jobs: &[Arc<Job>]) {
     let earlier = jobs.len().saturating_sub(JOBS_WHOLE_MAX);
     for job in &jobs[..earlier] {

@@ -35,6 +35,7 @@ pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Respo
 /// loaded again gets the same from the beginning.
 pub(crate) async fn events(State(app): Shared, Path(number): Path<usize>) -> Response {
     let Some(job) = app.jobs.get(number) else { return unknown(&app) };
+    // Watched before it is read: nothing is added in between unseen.
     let reader = Reader { changed: job.watch(), job, told: 0, is_over: false };
     let stream = stream::unfold(reader, |mut reader| async {
         let event = reader.next().await?;

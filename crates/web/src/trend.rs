@@ -45,6 +45,7 @@ impl Trend {
         if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
             return None;
         }
+        // Not 0, by which heights are divided.
         let most_ns = timed.iter().map(|(_, _, p99_ns)| *p99_ns).max()?.max(1);
         let line = |name, of: fn(&(&Entry, u64, u64)) -> u64| {
             let marks = timed.iter().enumerate().map(|(number, run)| {

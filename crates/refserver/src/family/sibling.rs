@@ -41,6 +41,7 @@ impl Sibling {
     fn parse(text: &str) -> io::Result<Sibling> {
         let bad = || io::Error::new(io::ErrorKind::InvalidInput, format!("{VARIABLE}={text} makes no sense"));
         let fields: Vec<&str> = text.split(' ').collect();
+        // The environment can be set by anybody: a part that is none is an error, and no panic.
         let [number, parent, peers, addrs, unix] = fields[..] else { return Err(bad()) };
         let socket = |number: &str| number.parse().map_err(|_| bad()).and_then(inherited);
         let listener = |number: &str| socket(number).map(|socket| Arc::new(Listener::of_another(socket)));
@@ -83,6 +84,7 @@ impl Sibling {
 
 /// The stats in what a child said, if it got to the end.
 pub(super) fn last_words(said: &str) -> Option<Stats> {
+    // Without the last line, it may have been killed in the midst of its figures.
     Stats::from_lines(said.strip_prefix(READY)?.strip_suffix(END)?)
 }
 

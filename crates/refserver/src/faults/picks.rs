@@ -15,7 +15,7 @@ const SALT_DEPARTURES: u64 = 1 << 61;
 
 /// The outcome of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RequestOutcome {
+pub(super) struct MessageOutcome {
     pub(super) drop: bool,
     pub(super) duplicate: bool,
     pub(super) reorder: bool,
@@ -27,12 +27,13 @@ pub(super) struct RequestOutcome {
 
 impl Faults {
     /// The outcome of message `k` of all, which is number `own` of its client.
-    pub(super) fn outcome(&self, k: u64, own: u64) -> RequestOutcome {
+    pub(super) fn outcome(&self, k: u64, own: u64) -> MessageOutcome {
+        // Its own generator for each message, so that it does not matter which thread sends it.
         let mut rng = self.rng(k);
         let holds = |which: Option<MessageSelector>, rng: &mut Rng| {
             which.is_some_and(|which| which.selector.holds(if which.of_each_client { own } else { k }, rng))
         };
-        RequestOutcome {
+        MessageOutcome {
             drop: holds(self.drop, &mut rng),
             duplicate: holds(self.duplicate, &mut rng),
             reorder: holds(self.reorder, &mut rng),
@@ -81,6 +82,7 @@ impl Faults {
     /// How long the connection accepted as number `arrival` waits.
     pub(super) fn accept_delay_ns(&self, arrival: u64) -> u64 {
         let slow = |rng: &mut Rng| self.accept.filter(|slow| slow.who.holds(arrival, rng));
+        // Other bits than for refusing, or the same connections would be chosen for both.
         slow(&mut self.rng(!(SALT_ARRIVALS ^ arrival))).map_or(0, |slow| slow.delay_ns)
     }
 

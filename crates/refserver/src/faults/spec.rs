@@ -75,7 +75,7 @@ pub struct MessageSelector {
 pub struct Delay {
     /// By how much.
     pub time: Time,
-    /// The residue.
+    /// The messages that come later.
     pub which: MessageSelector,
 }
 

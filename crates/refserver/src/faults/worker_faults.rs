@@ -143,6 +143,7 @@ impl WorkerFaults {
     ) -> &[u8] {
         self.now.clear();
         let mut rest = output;
+        // A message in here may end the connection, and what is behind it is not sent.
         while !rest.is_empty() && !client.silent {
             let (piece, behind) = frames::cut(rest);
             rest = behind;
@@ -165,6 +166,7 @@ impl WorkerFaults {
         now_ns: u64,
     ) {
         let shared = Arc::clone(&self.shared);
+        // Numbered before anything is decided, so that a message that is dropped has a number as well.
         let k = shared.messages.fetch_add(1, Ordering::Relaxed);
         let own = client.messages;
         client.messages += 1;
@@ -197,6 +199,7 @@ impl WorkerFaults {
             bytes.extend_from_within(..);
         }
         let at_ns = shared.release_ns(now_ns, outcome.delay_ns);
+        // One at a time: holding this one back as well would lose the one that is held.
         if outcome.reorder && client.held.is_empty() {
             self.count("reorder");
             return client.held = bytes;
@@ -263,6 +266,7 @@ impl WorkerFaults {
             return true;
         }
         let deaf = self.deaf_until_ns(now_ns).is_some();
+        // Events come by edges: without this, what has arrived meanwhile would not be read until more comes.
         if deaf {
             self.unread.push(token);
         }

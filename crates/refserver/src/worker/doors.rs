@@ -23,6 +23,7 @@ impl Worker {
     /// Accepts what waits at a listener.
     pub(super) fn accept(&mut self, listener: usize) -> io::Result<()> {
         for _ in 0..ACCEPTS_PER_TURN {
+            // A connection of this very turn may have found descriptors gone.
             if self.accept_again_ns.is_some() {
                 return Ok(());
             }
@@ -46,6 +47,7 @@ impl Worker {
 
     fn pause_accepting(&mut self) -> io::Result<()> {
         self.accept_again_ns = Some(self.now_ns + ACCEPT_PAUSE_NS);
+        // Watched by level, they would wake the worker at once and again.
         self.listeners.iter().try_for_each(|listener| self.poller.remove(&**listener))
     }
 
@@ -77,11 +79,13 @@ impl Worker {
         // The whole of it, and not from the beginning of the turn in which the stop is noticed.
         self.stop_at_ns = Some(monotonic_ns() + self.options.grace_ns);
         self.accept_again_ns = None;
+        // Who is told to go need not say that it is there.
         self.next_ping_ns = None;
         self.listeners.clear();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
         for key in keys {
             if self.connections[key].is_upgraded && self.connections[key].phase == Phase::Open {
+                // Out of its rooms first, so that nothing is broadcast to it behind the close.
                 self.part(key);
                 self.call(key, Call::Close(GOING_AWAY));
             } else if matches!(self.connections[key].phase, Phase::Fresh | Phase::Open | Phase::Idle) {

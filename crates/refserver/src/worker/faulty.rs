@@ -96,6 +96,7 @@ impl Worker {
             }
             DeferredFault::Leak(token, bytes) => {
                 let groups = |key: usize| self.connections[key].memberships.groups();
+                // Somebody who is in none of the rooms of the one that the message was for.
                 let is_in = |group: u32| groups(token as u32 as usize).any(|own| own == group);
                 let outsider = self.stranger_to(token, |key| !groups(key).any(is_in));
                 if let Some(outsider) = outsider {
@@ -112,9 +113,11 @@ impl Worker {
 
     fn end(&mut self, key: usize, how: CloseMethod) {
         match how {
+            // Its faults are silent from now on, and the socket stays open.
             CloseMethod::Mute => {}
             CloseMethod::Close => {
                 self.part(key);
+                // The close itself is to come out.
                 self.connections[key].faults = None;
                 self.call(key, Call::Close(GOING_AWAY));
             }

@@ -89,6 +89,7 @@ impl Worker {
         let Some(key) = self.find(event.token) else { return };
         if event.error {
             let error = self.connections[key].link.socket.take_error();
+            // An error that cannot be asked for is an error, too.
             if let Some(error) = error.unwrap_or_else(Some) {
                 return self.fail(key, ErrorKind::of(&error));
             }
@@ -135,6 +136,7 @@ impl Worker {
                 return;
             }
             let connection = &mut self.connections[key];
+            // Noted, as no event comes for bytes that have been announced.
             if connection.is_held_back() {
                 connection.unread = true;
                 return;
@@ -153,6 +155,7 @@ impl Worker {
             }
         }
         let Some(key) = self.find(token) else { return };
+        // There may be more, and no event comes for it.
         if !std::mem::replace(&mut self.connections[key].is_unfinished, true) {
             self.exhausted.push(token);
         }
@@ -161,6 +164,7 @@ impl Worker {
     /// `count` bytes are in the input buffer.
     fn handle_bytes(&mut self, key: usize, count: usize) {
         let connection = &mut self.connections[key];
+        // Read and thrown away: unread, it would turn the close into a reset.
         if matches!(connection.phase, Phase::Closing | Phase::Lingering) {
             return;
         }
@@ -172,6 +176,7 @@ impl Worker {
         };
         let mut plain = std::mem::take(&mut self.buffers.plain);
         let result = tls.handle_input(&mut self.buffers.input[..count], &mut plain);
+        // Also when it has failed: an alert says why.
         self.send_tls_records(key);
         if self.connections.contains(key) && !plain.is_empty() {
             self.call(key, Call::Input(&plain));
@@ -198,6 +203,7 @@ impl Worker {
                     self.close_after_output(key);
                 }
             }
+            // It ends when its output is sent, whether or not the peer sends any more.
             Phase::Closing => {}
             Phase::Lingering => self.close(key),
         }
@@ -216,6 +222,7 @@ impl Worker {
         let (groups, stats, is_upgraded) = (&mut self.groups, &mut self.stats, &mut connection.is_upgraded);
         let (faults, client_faults) = (&mut self.faults, &mut connection.faults);
         let memberships = &mut connection.memberships;
+        // Told after the call: the connections are borrowed until then.
         let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
             ServerEvent::Upgraded => {
@@ -264,6 +271,7 @@ impl Worker {
         for other in moved {
             self.handle_moved(other);
         }
+        // Only echoes are messages to the faults; answers to requests and to pings are not.
         if verdict.echoed {
             self.send_echoes(key, &output);
         } else {

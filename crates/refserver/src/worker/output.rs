@@ -70,6 +70,7 @@ impl Worker {
     fn handle_sent(&mut self, key: usize, sent: std::io::Result<()>) {
         match sent {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
+            // Answers that it does not take are kept for it as well.
             Ok(()) if self.is_crowded_out(key) => self.drop_slow(key, Slow::Crowd),
             Ok(()) => {}
         }
@@ -143,6 +144,7 @@ impl Worker {
     }
 
     fn handle_batch(&mut self, room_batch: &RoomBatch) {
+        // A room without members here would be made and forgotten again.
         if self.groups.find(room_batch.room).is_some() {
             self.groups.push(room_batch.room, room_batch.messages, &room_batch.frames);
         }
@@ -255,6 +257,7 @@ impl Worker {
     pub(super) fn drop_slow(&mut self, key: usize, why: Slow) {
         self.count_slow_drop(why);
         self.part(key);
+        // A reset: what the kernel still holds for it would go out only if it read.
         self.connections.remove(key).link.socket.abort();
     }
 
@@ -273,6 +276,7 @@ impl Worker {
     /// Pings every member, if it is time. Batches are empty now, and pings are not handed over.
     pub(super) fn ping_members(&mut self) {
         let Some(at_ns) = self.next_ping_ns.filter(|&at_ns| at_ns <= self.now_ns) else { return };
+        // From when it was due, so that late turns do not add up.
         self.next_ping_ns = self.options.ping_interval_ns.map(|interval_ns| at_ns + interval_ns);
         self.groups.push_to_all(&PING);
         self.deliver_all();
@@ -284,6 +288,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         connection.phase = Phase::Closing;
         connection.deadline_ns = self.now_ns + LINGER_NS;
+        // A peer that does not read its last words must not keep the connection.
         self.arm(key);
         if self.connections[key].link.unsent_bytes() == 0 {
             self.linger(key);
@@ -305,6 +310,7 @@ impl Worker {
         if connection.link.socket.shutdown_write().is_err() {
             return self.close(key);
         }
+        // There may be bytes whose event has come before.
         self.read_later(key);
     }
 }

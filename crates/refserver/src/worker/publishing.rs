@@ -18,6 +18,7 @@ impl Worker {
                 }
             }
         });
+        // Once, be it in several protocols.
         self.stats.broadcasts += u64::from(is_said);
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_published(is_said.then_some(members), &mut output);

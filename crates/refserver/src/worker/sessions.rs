@@ -111,6 +111,7 @@ impl Worker {
             return self.publish_from_outside(key, request);
         }
         let keeper = request.keeper(self.others.len() + 1);
+        // A session is called by one thread only.
         if keeper != self.number {
             return self.hand_over(key, request, keeper);
         }
@@ -139,11 +140,13 @@ impl Worker {
     pub(super) fn take_in(&mut self, arrival: Arrival) {
         let Arrival { mut connection, request } = arrival;
         connection.serial = self.new_serial();
+        // The entry in the timers is the other worker's, too.
         connection.timer_ns = NEVER_NS;
         // The list that it may be in is the other worker's; what there is to read is an event here.
         connection.is_unfinished = false;
         let interest = match connection.link.unsent_bytes() {
             0 => Interest::ReadEdge,
+            // What it had not taken there goes out from here.
             _ => Interest::ReadWriteEdge,
         };
         let key = self.connections.insert(connection);
@@ -221,6 +224,7 @@ impl Worker {
             }
         };
         let is_answered = io.is_answered;
+        // A whole answer frees the connection for its next request.
         let held = if is_answered { entry.held.take() } else { entry.held };
         for other in moved {
             self.handle_moved(other);
@@ -293,6 +297,7 @@ impl Worker {
     pub(super) fn handle_session_timer(&mut self, at_ns: u64, token: u64) {
         let Some(key) = self.find_session(token) else { return };
         let entry = self.sessions.get(key);
+        // An earlier deadline has been set since, and that entry has counted.
         if entry.timer_ns != at_ns {
             return;
         }

@@ -36,6 +36,7 @@ pub(super) fn generator_had_time(step: &Step) -> bool {
 
 /// How often the server's accept queue was full, where that was so for a good part of the connections begun.
 pub(super) fn overflows(step: &Step) -> Option<u64> {
+    // The counter is the machine's: a few may be another program's.
     let times = step.machine.as_ref()?.listen_overflows.filter(|&times| times > 0)?;
     (times as f64 >= OVERFLOWS_SHARE_MIN * step.counts.connects as f64).then_some(times)
 }

@@ -22,6 +22,7 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
         step.series.iter().filter_map(|row| Some((row, waited_ns(row)?))).collect();
     let longest_ns = stalls.iter().map(|(_, ns)| *ns).max()?;
     let (first, first_ns) = *stalls.first()?;
+    // All of them together, as the server's threads say only how long they waited over the whole step.
     let lasted_ns: u64 = stalls.iter().map(|(_, ns)| ns).sum();
     (is_on_time(step, longest_ns) && !lacks_cpu(step, lasted_ns)).then(|| Cause::ServerStalled {
         longest: Ns(longest_ns),

@@ -17,6 +17,7 @@ pub fn weigh_broken<'a>(step: &mut Step, limits: impl Iterator<Item = &'a Limit>
     let too_long = broken.iter().filter_map(|limit| limit.too_long_from());
     // Of several, the one that allows most: what is beyond it is beyond all.
     let too_long = too_long.max_by_key(|(from_ns, _)| *from_ns);
+    // Before the shares are asked for: they are of the slow messages that are chosen here.
     if let Some(spent) = &mut step.spent {
         spent.settle_tail(too_long);
     }
@@ -45,9 +46,11 @@ fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
         Figure::Timed(Timed::Rtt, Statistic::Mean) => {
             Some(actual * Owners::of_all(step)?.share_without_lag())
         }
+        // Of how a time varies, the owners say nothing.
         Figure::Timed(Timed::Rtt, _) => None,
         Figure::Timed(timed, _) => Some(actual * lag::share_without(step, timed)?),
         Figure::Rate(Rate::Achieved) => Some(rate_without_lag(step, actual, &Owners::of_all(step)?)),
+        // Counts have no time that a part could be taken of.
         _ => None,
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn properties() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("throng ", env!("CARGO_PKG_VERSION")).into())
         .set_compression(Compression::ZSTD(level))
+        // Only of the time, by which readers can leave out whole groups.
         .set_statistics_enabled(EnabledStatistics::None)
         .set_column_statistics_enabled(ColumnPath::from("time_ns"), EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
@@ -96,6 +97,7 @@ impl Columns {
     }
 
     pub(crate) fn add(&mut self, batch: &Batch) {
+        // Once for a batch: a copy of such an array is only counted.
         let kinds = Kind::ALL.map(|kind| ByteArray::from(kind.name()));
         let names: Vec<ByteArray> = batch.names.iter().map(|name| ByteArray::from(name.as_str())).collect();
         for entry in &batch.entries {

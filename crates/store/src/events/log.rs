@@ -106,6 +106,7 @@ fn write_all(mut writer: Writer, batches: &Receiver<Batch>, totals: &Mutex<Total
     let mut failure: Option<String> = None;
     let mut seen = 0;
     let publish = |writer: &Writer, lost: u64, failure: &Option<String>, bytes: u64| {
+        // After an error, the rows of the group that did not fit are gone.
         let written = if failure.is_some() { writer.written } else { writer.written + writer.pending() };
         *totals.lock().unwrap_or_else(PoisonError::into_inner) =
             Totals { written, lost, bytes, failure: failure.clone() };
@@ -118,6 +119,7 @@ fn write_all(mut writer: Writer, batches: &Receiver<Batch>, totals: &Mutex<Total
         }
         let unwritten = failure.as_ref().map_or(0, |_| seen - writer.written);
         publish(&writer, lost + unwritten, &failure, 0);
+        // Also when it could not be written: whoever filled it uses the buffer again.
         batch.recycle();
     }
     let finished = writer.finish();

@@ -20,7 +20,7 @@ use crate::error::EventsError;
 pub struct EventRow {
     /// When, since the start of the run.
     pub time_ns: i64,
-    /// Kinds of events.
+    /// The kind of the event.
     pub kind: String,
     /// The step of the results, from 1; absent in a warm-up.
     pub step: Option<i32>,
@@ -52,6 +52,7 @@ pub fn read(path: &Path, mut on_row: impl FnMut(EventRow) -> bool) -> std::resul
         .key_value_metadata()
         .and_then(|entries| entries.iter().find(|entry| entry.key == SCHEMA_KEY)?.value.clone());
     match version {
+        // Both: the file may say one thing of itself and be another.
         Some(version) if version == SCHEMA && file_metadata.schema() == columns::schema().as_ref() => {}
         Some(version) => return Err(foreign(format!("its schema is {version}, this one knows {SCHEMA}"))),
         None => return Err(foreign(format!("its metadata has no {SCHEMA_KEY}"))),

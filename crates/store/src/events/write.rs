@@ -61,6 +61,7 @@ impl Writer {
         for entry in &key_values {
             parquet.append_key_value_metadata(entry.clone());
         }
+        // A disk that is full already is told of at once.
         parquet.flush()?;
         let whole_bytes = parquet.bytes_written() as u64;
         let columns = Columns::default();
@@ -85,6 +86,7 @@ impl Writer {
             let mut group = parquet.next_row_group()?;
             self.columns.write(&mut group)?;
             group.close()?;
+            // Else an error would show with a later group, when this one counts as written.
             parquet.flush().map_err(ParquetError::from)
         };
         match write() {
@@ -109,6 +111,7 @@ impl Writer {
             Some((*rows, group))
         });
         let groups =
+            // The library counts a group that is closed, be it only in part on the disk.
             whole.take_while(|(rows, _)| *rows <= self.written).map(|(_, group)| group.clone()).collect();
         let schema = parquet.schema_descr().clone();
         let created_by = Some(parquet.properties().created_by().to_owned());

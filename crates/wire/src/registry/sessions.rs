@@ -91,6 +91,7 @@ macro_rules! sessions {
                     Of::Metrics(_) | Of::Publication(..) => return None,
                 };
                 let (name, body) = (self.name.clone(), Vec::new());
+                // It only tells a session that is there; the request itself opens one.
                 Some(SessionRequest { name, opens: false, keep_alive: false, body, of })
             }
         }
@@ -172,6 +173,7 @@ impl SessionRequest {
 
     /// The worker that keeps the session, of `of` equals and from 0: the same for every request that names it.
     pub fn keeper(&self, of: usize) -> usize {
+        // Its keys are always the same, unlike those of a HashMap: all workers come to one result.
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
         (hasher.finish() % of as u64) as usize

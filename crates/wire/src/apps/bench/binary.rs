@@ -27,6 +27,7 @@ pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     let min = stamp::BINARY_BYTES as u32;
     let max =
         u32::try_from(options.limits.message_bytes_max - STAMP_AT).unwrap_or(u32::MAX - STAMP_AT as u32);
+    // The stamp stands in the padding, which so cannot be smaller.
     let size = options.payload.padding.unwrap_or(0).max(min);
     if size > max {
         return Err(BadOption::PayloadSize { min, max });
@@ -50,6 +51,7 @@ pub(super) fn template(kind: Kind, tail: &Template, tail_bytes: usize) -> Templa
 pub(crate) fn recognise(message: &[u8]) -> Option<Kind> {
     let (head, rest) = message.split_first_chunk::<HEAD_BYTES>()?;
     let [kind, size @ ..] = *head;
+    // Other binary messages are echoed as they are, and must not be taken for these.
     if rest.len() < TIME_BYTES || u32::from_be_bytes(size) as usize != rest.len() {
         return None;
     }

@@ -74,6 +74,7 @@ impl Expected {
     pub(crate) fn tail_of(&self, stamp: &Stamp) -> &[u8] {
         match self.tails.len() {
             0 => &self.tail,
+            // From the client's number on: clients that speak at once say different ones.
             n => &self.tails[stamp.client.wrapping_add(stamp.seq) as usize % n],
         }
     }

@@ -106,6 +106,7 @@ impl Spelled for Escaped {
 }
 
 fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
+    // With the closing mark, so that broadcast is not found in broadcastResult.
     [(Finder::new(result), Role::Ack), (Finder::new(broadcast), Role::Copy), (Finder::new(echo), Role::Echo)]
 }
 
@@ -113,6 +114,7 @@ fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
 /// wherever it stands.
 #[inline]
 pub(crate) fn role<S: Spelled>(payload: &[u8]) -> Option<Role> {
+    // Most servers keep the order of the keys, so that the payload is not searched.
     if let Some(&(_, role)) = S::STARTS.iter().find(|(start, _)| payload.starts_with(start)) {
         return Some(role);
     }
@@ -139,6 +141,7 @@ pub(crate) fn is_padding_sound<S: Spelled>(payload: &[u8], after: usize, sent: &
 /// outermost object for one key: no tree, no recursion, whatever the depth.
 pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
     const VALUE_AT: usize = br#"{"type":""#.len();
+    // As throng writes them: nothing has to be scanned.
     if message.starts_with(br#"{"type":"broadcast","#) {
         return Some((Kind::Broadcast, VALUE_AT));
     }
@@ -156,6 +159,7 @@ pub(crate) fn recognise(message: &[u8]) -> Option<(Kind, usize)> {
                 b"broadcast" => Kind::Broadcast,
                 _ => return None,
             };
+            // Back over the closing mark and the word, to where a result's type is put in its place.
             let length = if kind == Kind::Echo { 4 } else { 9 };
             return Some((kind, scan.at() - 1 - length));
         }

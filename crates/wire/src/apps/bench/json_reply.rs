@@ -40,6 +40,7 @@ pub(super) fn role(payload: &[u8], stamp: Stamp, offset: usize, expected: &Expec
 #[inline(always)]
 fn role_at(payload: &[u8], offset: usize, sent: Sent<'_>) -> Option<Role> {
     let (before, after) = (&payload[..offset], &payload[offset + TEXT_BYTES..]);
+    // The end first: its length alone rules out most messages that were written anew.
     if after == sent.tail
         && let Some(before) = before.strip_suffix(BEFORE_STAMP)
         && let Some((start, role)) = STARTS.iter().find(|(start, _)| before.starts_with(start))

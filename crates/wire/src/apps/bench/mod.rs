@@ -41,6 +41,7 @@ impl Bench {
     pub(crate) fn new(form: Form, shape: Shape, options: &Options) -> Result<Bench, BadOption> {
         let tail = tail(form, shape, options)?;
         let is_text = options.payload.text;
+        // Only few protocols put messages into strings: made when the first is checked.
         Ok(Bench { form, shape, is_text, expected: Expected::new(tail), escaped: OnceLock::new() })
     }
 
@@ -91,6 +92,7 @@ impl Bench {
                 Template::literal(before).then(&before_tail()).then(&tail)
             }
             (Shape::Typed, Form::Binary) => binary::template(kind, &tail, self.expected.tail().len()),
+            // A raw message has no type that would tell a broadcast from an echo.
             (Shape::Typed, Form::Raw) if kind == Kind::Broadcast => return None,
             (Shape::Typed, Form::Raw) => {
                 let id = if self.is_text { Piece::Id } else { Piece::IdBytes };
@@ -116,6 +118,7 @@ impl Bench {
     #[inline]
     fn ending(&self) -> &[u8] {
         let tail = self.expected.tail();
+        // The outer brace is of a typed message, and the inner one is written by whoever writes the payload.
         tail.strip_suffix(b"}}").unwrap_or(tail)
     }
 
@@ -146,6 +149,7 @@ impl Bench {
         match self.form {
             Form::Raw if is_text => stamp::find(message),
             Form::Raw => stamp::read_binary(message),
+            // Where the endings differ in length, the stamp's place cannot be counted from the end.
             Form::Json if self.expected.is_varied() => stamp::find(message),
             Form::Json => stamp::find_before(message, self.expected.tail().len()),
             Form::Binary => binary::find(message, is_text),

@@ -24,6 +24,7 @@ pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
 /// An echo, if nothing is before its stamp, and after it what was sent.
 #[inline(always)]
 pub(super) fn role(message: &[u8], stamp: Stamp, offset: usize, expected: &Expected) -> Option<Role> {
+    // A stamp has as many bytes as its spelling takes.
     let after = offset + stamp::bytes_at(&message[offset..]);
     (offset == 0 && expected.is_tail_of(stamp, &message[after..])).then_some(Role::Echo)
 }

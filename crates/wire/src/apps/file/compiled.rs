@@ -38,7 +38,7 @@ pub(crate) struct CompiledApp {
     heartbeats: Vec<(u64, MessageTemplate)>,
     /// The roles that a message with an id may have, by the kind of broadcasts that it is if it is one.
     roles: Vec<Roles>,
-    /// The number of that kind.
+    /// The kinds of broadcasts, each with its share of them.
     mix: Mix,
     refusals: Vec<(Matcher, Rejection)>,
     pushes: Vec<Push>,
@@ -99,6 +99,7 @@ impl Roles {
 
     /// The key of the condition that a message which fits none comes nearest to; `None`: there is none.
     fn nearest(&self, opened: &Opened<'_>) -> Option<&'static str> {
+        // From behind: of two that are equally near, the wider one is meant.
         let nearest = self.told.iter().rev().min_by_key(|(matcher, ..)| matcher.distance(opened));
         nearest.map(|&(_, _, key)| key)
     }
@@ -217,6 +218,7 @@ impl CompiledApp {
     /// what it was given from now on.
     pub(crate) fn go_on(&self, heard: Option<Values>, script: &mut Script, kept: &mut Values) {
         let Some(Resume { keeps, .. }) = &self.written.resume else { return };
+        // A client that has heard nothing yet begins where the file says.
         for (n, Resumed { value, first, .. }) in (0..).zip(keeps) {
             let heard = heard.as_ref().map(|heard| heard.get(n)).filter(|heard| !heard.is_empty());
             kept.set(*value, heard.unwrap_or(first));
@@ -229,6 +231,7 @@ impl CompiledApp {
     /// A measured message goes out under this number of its connection.
     #[inline]
     pub(crate) fn handle_sending(&self, script: &mut Script, number: u32, kind: Kind, stamp: Stamp) {
+        // Only where answers are known by numbers: it takes memory for each message under way.
         if !self.keys.is_empty() {
             script.handle_numbered(number, kind, stamp);
         }
@@ -270,6 +273,7 @@ impl CompiledApp {
                 }
                 Some(Step::Wait(_) | Step::Expect(_) | Step::Reply | Step::Keep(_)) => return None,
                 None => {
+                    // Behind the opening, which is that of a new connection, and before anything is measured.
                     let is_back = script.is_back();
                     if let Some((_, Some(message_template))) = self.resume.as_ref().filter(|_| is_back) {
                         return Some(message_template);

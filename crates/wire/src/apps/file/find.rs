@@ -34,6 +34,7 @@ impl InBody {
         match kind {
             "json" => Some(Pointer::parse(what).map(InBody::Json).ok_or(BadPlace::Pointer)),
             "regex" => {
+                // A file may come from others: an expression with large counts must not fill the memory.
                 let regex = RegexBuilder::new(what).size_limit(REGEX_BYTES_MAX).build();
                 Some(regex.map(InBody::Regex).map_err(|error| BadPlace::Regex(error.to_string())))
             }

@@ -32,6 +32,7 @@ impl Keeps {
     /// What is told of the first value that is not there.
     pub(super) fn keep(&self, message: &Opened<'_>, script: &mut Script) -> Result<(), Rejection> {
         for (value, place, lacking) in &self.all {
+            // Servers say what they like: each client's values have their bounds.
             let found = place.find(&message.body).filter(|found| Values::can_hold(found));
             script.handle_kept(*value, &found.ok_or(*lacking)?);
         }

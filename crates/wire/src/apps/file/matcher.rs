@@ -39,6 +39,7 @@ impl Matcher {
             let regex = RegexBuilder::new(regex).size_limit(REGEX_BYTES_MAX).build();
             tests.push(Test::Regex(regex.map_err(|error| BadCondition::Regex(error.to_string()))?));
         }
+        // A key is looked for elsewhere, but makes a condition that says something.
         let has_key = match &condition.key {
             Some(key) => Pointer::parse(&key.at).map(|_| true).ok_or(BadCondition::Pointer)?,
             None => false,

@@ -60,7 +60,9 @@ impl Pointer {
 }
 
 fn unescaped_key(key: &str) -> Option<String> {
+    // Other escapes are errors in RFC 6901, section 3.
     let sound = key.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    // In this order (section 4), or ~01 would become a slash.
     sound.then(|| key.replace("~1", "/").replace("~0", "~"))
 }
 
@@ -78,7 +80,9 @@ fn enter(scan: &mut Scan<'_>, key: &str) -> Option<()> {
         }
     }
     scan.token(b'[')?;
+    // Only behind the bracket: in an object, digits are a key like any other.
     let index: usize = key.parse().ok()?;
+    // An empty array has no element 0.
     if scan.peek()? == b']' {
         return None;
     }

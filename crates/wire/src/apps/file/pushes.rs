@@ -64,6 +64,7 @@ impl Push {
 fn fingerprint(content: &[u8]) -> NonZeroU64 {
     let digest = digest(&SHA256, content);
     let first = digest.as_ref().first_chunk().expect("it has 32 bytes");
+    // No digest is 0 but by a chance of 1 in 2^64; the niche saves a word in each event.
     NonZeroU64::new(u64::from_be_bytes(*first)).unwrap_or(NonZeroU64::MIN)
 }
 
@@ -74,6 +75,7 @@ fn unix_ns(text: &str) -> Option<u64> {
     let Ok(whole) = whole.parse::<u64>() else {
         return u64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).ok();
     };
+    // Apart from the whole: as one f64, nanoseconds since 1970 would lose their last digits.
     let fraction = if fraction.is_empty() { 0.0 } else { fraction.parse::<f64>().ok()? };
     let units = [(1, 1_000_000_000), (1_000, 1_000_000), (1_000_000, 1_000)];
     let ns_per_unit =

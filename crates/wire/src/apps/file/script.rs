@@ -115,6 +115,7 @@ impl Script {
     pub(super) fn start_heartbeats(&mut self, now_ns: u64, every_ns: impl Iterator<Item = u64>) {
         let due_ns: Vec<u64> = every_ns.map(|every_ns| now_ns + every_ns).collect();
         self.wake_ns = due_ns.iter().copied().min().unwrap_or(0);
+        // A single one is in wake_ns already.
         if due_ns.len() > 1 {
             self.extras.get_or_insert_default().due_ns = due_ns;
         }
@@ -126,6 +127,7 @@ impl Script {
             return None;
         }
         let all = self.extras.as_mut().map(|extras| &mut extras.due_ns).filter(|due| !due.is_empty());
+        // With one heartbeat, the time to wake is all that there is to know.
         let Some(due_ns) = all else {
             self.wake_ns = now_ns + every_ns(0);
             return Some(0);

@@ -62,6 +62,7 @@ impl VisitedRooms {
         if !is_awaited {
             return Ok(false);
         }
+        // Here, since the message is gone when the step would have its turn.
         if let Some(Step::Keep(keeps)) = steps.get(usize::from(at) + 1) {
             keeps.keep(opened, script)?;
             script.advance();
