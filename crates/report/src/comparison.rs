@@ -52,6 +52,7 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
         TableFormat::Text | TableFormat::Markdown => {
             let note = |note: &String| match format {
                 TableFormat::Markdown => format!("- {}\n", results::columns::escape(note)),
+                // Notes have names in them that servers and files have given.
                 _ => format!("note  {}\n", format::printable(note)),
             };
             let notes: String = found.notes.iter().map(note).collect();
@@ -94,6 +95,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::Number(value, format!("{sign}{}", show(row.unit, value.abs())))
     };
     let bound = |bound: Option<f64>| bound.filter(|bound| bound.is_finite()).map_or(Cell::Absent, signed);
+    // From a lower bound, no difference can be taken.
     let is_open = row.at_least.contains(&true);
     let by = if is_open { Cell::Absent } else { signed(row.b - row.a) };
     let percent = row.percent().filter(|_| !is_open);
@@ -166,6 +168,7 @@ fn between(row: &Row, found: &stats::compare::Comparison) -> String {
     let interval = found.percent().unwrap_or(found.difference);
     let bound = |bound: f64| match found.percent() {
         _ if !bound.is_finite() => "anything".into(),
+        // Nobody reads +4,200% as what it is, 43 times.
         Some(_) if bound >= MANY_TIMES_PERCENT => {
             format!("{} times", format::count((1.0 + bound / 100.0).round() as u64))
         }

@@ -15,6 +15,7 @@ const STATISTICS: [&str; 11] = [
 
 /// The runs' steps as comma-separated values, with one header: what one of them has is a column of all.
 pub fn csv(runs: &[Run]) -> String {
+    // From the same function as the rows, so that a column cannot stand under another's name.
     let header = columns(runs, &Run::default(), &Step::default()).into_iter().map(|(name, _)| name).collect();
     let steps = runs.iter().flat_map(|run| run.steps.iter().map(move |step| (run, step)));
     let rows = steps.map(|(run, step)| columns(runs, run, step).into_iter().map(|(_, cell)| cell).collect());
@@ -48,6 +49,7 @@ fn columns(all: &[Run], run: &Run, step: &Step) -> Vec<Column> {
 
 /// Each kind of messages that a run has: what was due, what came of it, and how long that took.
 fn says(all: &[Run], step: &Step) -> Vec<Column> {
+    // Of all runs: a table has one header, and the cells of those without are empty.
     let names: BTreeSet<&str> = steps(all).flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
     let nothing = SayFigures::default();
     let of_one = |name: &str| {

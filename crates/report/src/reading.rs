@@ -14,6 +14,7 @@ pub(crate) fn quantile(step: &Step, timed: Timed, q: f64) -> String {
 pub(crate) fn marked_quantile(step: &Step, timed: Timed, q: f64) -> String {
     let text = quantile(step, timed, q);
     let is_read = !text.is_empty() && text != NOTHING;
+    // The longest is a fact, however few samples there are.
     if is_read && q < 1.0 && step.figures.get(timed).is_marked(q) { text + "?" } else { text }
 }
 

@@ -39,6 +39,7 @@ fn runs_to_tell(row: &Row, share: f64) -> String {
         None => {
             format!("; more than {REPEATS_MAX} runs a side would: measure longer, or on a quieter machine")
         }
+        // From single runs, how much they vary among themselves is not known.
         Some(runs) if row.found.is_none_or(|found| found.is_of_single_runs()) => {
             format!("; {runs} runs a side or more may")
         }

@@ -90,6 +90,7 @@ const IN_ASCII: [(char, char); 12] = [
 impl Style {
     /// Text as it is printed: in ASCII, if so asked. Other programs' lines have nothing else.
     pub(crate) fn in_letters(&self, text: String) -> String {
+        // Most lines have none of these signs.
         if !self.ascii || text.is_ascii() {
             return text;
         }

@@ -113,6 +113,7 @@ impl Cell {
             Cell::Absent => None,
             Cell::Text(text) => Some(json!(text)),
             Cell::Said(word, _) => (!word.is_empty()).then(|| json!(word)),
+            // Whole numbers without .0, as far as an f64 has each of them.
             Cell::Number(value, _) if value.fract() == 0.0 && value.abs() < 2f64.powi(53) => {
                 Some(json!(*value as i64))
             }

@@ -68,6 +68,7 @@ impl Printer {
             Layout::Nothing => String::new(),
             Layout::Single => single::lines(run.scenario, step, &self.style),
             Layout::Rows(Some(timed)) => walk::row(run.scenario, step, *timed, &self.style),
+            // The first step decides the metric: the names of the columns stand above all rows.
             Layout::Rows(timed) => {
                 let timed = *timed.insert(walk::metric(step));
                 walk::names(timed, &self.style) + &walk::row(run.scenario, step, timed, &self.style)

@@ -31,6 +31,7 @@ pub(super) struct AgesData {
 
 /// Absences of a step in which something was due.
 pub(super) fn absences(step: &Step) -> Vec<AbsencesData> {
+    // Of nothing that was due, no share can have come.
     step.absences.iter().filter(|row| row.due > 0).map(row_of).collect()
 }
 

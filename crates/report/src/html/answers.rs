@@ -19,6 +19,7 @@ pub(super) struct Answer {
 pub(super) fn all(run: &Run, runs: &[Run]) -> Vec<Answer> {
     let conclusion = conclusion::conclude(run);
     let mut answers = vec![result(run, &conclusion), why(&conclusion), caveats(run)];
+    // The answers of runs stand side by side: one that lacks a question would put the others out of line.
     if runs.iter().any(|run| Delivery::of(&run.steps).is_some()) {
         answers.insert(1, arrives(run));
     }
@@ -34,6 +35,7 @@ fn result(run: &Run, conclusion: &Conclusion) -> Answer {
         Status::Unclear => "doubt",
     };
     let (answer, result) = (conclusion.headline(), conclusion.result());
+    // The headline is the beginning of the result, and stands in larger letters already.
     let rest = result.strip_prefix(&answer).unwrap_or(&result);
     let detail = rest.trim_start_matches([':', ',', ';', '.', ' ']).to_owned();
     let memory = run.verdict.memory_per_client.filter(|_| run.verdict.capacity.is_none()).map(|line| {
@@ -80,6 +82,7 @@ fn caveats(run: &Run) -> Answer {
     let limited = conclusion::is_untrusted(run)
         && run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator);
     let (answer, tone) = match trust.len() {
+        // Whatever else there is: figures of the generator say nothing of the server.
         _ if limited => ("limited by the generator".into(), "bad"),
         0 => ("none".into(), "good"),
         n => (n.to_string(), "doubt"),

@@ -65,6 +65,7 @@ fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
         let rest = 10f64.powf(f64::from(k) / f64::from(POINTS_PER_DECADE));
         let value = ms(histogram.quantile_ns(1.0 - 1.0 / rest) as f64);
         if rest > samples {
+            // Where the samples end, the curve does: it is not drawn on as a flat line.
             points.push((digits(samples.max(1.0)), ms(histogram.max_ns() as f64)));
             break;
         }

@@ -144,6 +144,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
     let shown = page::shown(run);
+    // The curves are most of a page, and of several runs only one each is drawn.
     let step = |(number, step)| step_data(step, rows_max, !is_one_of_several || number == shown);
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),
@@ -178,6 +179,7 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
 }
 
 fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
+    // Of rooms of one size, the figure is that of all.
     let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
     // What was given up unanswered says how long that was waited for, and nothing of a latency.
     let is_latency = |timed: Timed| timed != Timed::Rtt || step.has_answers();

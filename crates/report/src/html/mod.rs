@@ -37,6 +37,7 @@ pub fn html(page: &Page<'_>) -> String {
 
 /// JSON that cannot end the element it stands in, nor open a comment in it.
 fn in_script(json: &str) -> String {
+    // Every such end and comment begins with this sign; in JSON, it stands only in strings.
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 

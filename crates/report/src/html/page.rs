@@ -38,6 +38,7 @@ impl<'a> Page<'a> {
     /// Each run with its other repeats.
     pub(super) fn with_repeats(&self) -> impl Iterator<Item = (&'a Run, &'a [Run])> {
         let none: &[Run] = &[];
+        // Without a list, or with one that is too short, each run still has its turn.
         let repeats = self.repeats.iter().map(Vec::as_slice).chain(std::iter::repeat(none));
         self.runs.iter().zip(repeats)
     }

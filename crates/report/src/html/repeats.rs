@@ -12,6 +12,7 @@ use crate::reading;
 /// any.
 pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
     repeats.sort_by_key(|run| run.steps.get(shown(run)).map(|step| main_figure(step).1.quantile_ns(0.5)));
+    // Of an even number, the better of the two in the middle.
     let at = repeats.len().checked_sub(1)? / 2;
     Some((repeats.remove(at), repeats))
 }
@@ -22,6 +23,7 @@ pub(super) struct Repeats<'a>(Vec<&'a Step>);
 impl<'a> Repeats<'a> {
     /// `None` without another repeat of the same load: a search ends at another number of clients each time.
     pub(super) fn of(run: &'a Run, others: &'a [Run]) -> Option<Self> {
+        // Latencies at other loads are not repeats.
         let load = |step: &Step| (step.clients, step.rates.asked_per_s);
         let step = |run: &'a Run| run.steps.get(shown(run));
         let stands = step(run)?;

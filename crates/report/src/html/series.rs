@@ -53,9 +53,11 @@ impl SeriesData {
         let mut from_ns = start_ns;
         for rows in rows.chunks(per_row) {
             data.add(rows, with_lengths(rows, from_ns).map(|(_, ns)| ns).sum());
+            // The next row begins where this one ends, whatever lengths the seconds had.
             from_ns = rows.last().map_or(from_ns, |row| row.t_ns);
         }
         let nothing = |column: &[Option<f64>]| column.iter().all(Option::is_none);
+        // Columns that were not measured are left out, which readers of the data take as none.
         if data.density.iter().all(Vec::is_empty) {
             data.density.clear();
         }
@@ -101,6 +103,7 @@ impl SeriesData {
         self.max.push(worst(|row| row.max_ns));
         self.density.push(density(rows));
         self.server_cpu.push(mean(|row| row.server_cpu_percent));
+        // What is held, and not what passes: the last reading is the state at the end of the row.
         self.server_rss.push(last.server_rss_bytes);
         self.generator_cpu.push(mean(|row| row.generator_cpu_percent));
     }

@@ -19,6 +19,7 @@ const TEMPLATES: [(&str, &str); 3] = [
 /// A template with what every page carries along.
 pub(super) fn render(name: &str, view: Value) -> String {
     let mut environment = Environment::new();
+    // All of them, whatever their names end in: names of servers and what they said are filled in.
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text).expect("the templates are constants");

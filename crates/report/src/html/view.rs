@@ -119,6 +119,7 @@ pub(super) fn view(page: &Page<'_>) -> View {
 /// The comparison of two runs of one scenario, as `throng compare` has it.
 fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
     let [a, b] = page.runs else { return None };
+    // Other scenarios time something else.
     if a.scenario != b.scenario {
         return None;
     }

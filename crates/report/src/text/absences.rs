@@ -25,6 +25,7 @@ pub(super) fn lines(step: &Step) -> Vec<String> {
     let mut ways: Vec<(&str, u64, u64)> = Vec::new();
     for Absences { ended_by, due, recovered, .. } in &step.absences {
         match ways.last_mut() {
+            // Rows of one way stand together.
             Some((way, all, lost)) if way == ended_by => {
                 (*all, *lost) = (*all + due, *lost + due - recovered)
             }
@@ -36,6 +37,7 @@ pub(super) fn lines(step: &Step) -> Vec<String> {
             ways.iter().map(|(way, due, lost)| format!("{way} {} of {} lost", count(*lost), count(*due)));
         lines.push(said.collect::<Vec<_>>().join(", "));
     }
+    // If all or nothing came, age makes no difference.
     if counts.recovered > 0 && counts.lost_offline > 0 {
         lines.push(coarse(&step.ages).iter().map(age).collect::<Vec<_>>().join(", "));
     }

@@ -56,6 +56,7 @@ fn first_line(scenario: Scenario, step: &Step, style: &Style) -> String {
 /// `clients: %5d    %dper-rtt: %3dms    min-rtt: %3dms    median-rtt: %3dms    max-rtt: %3dms`, rounded half up.
 fn line_of_websocket_bench(step: &Step, percentile: f64) -> String {
     let rtt = &step.figures.rtt;
+    // Numbers would be those of the time that was waited.
     if rtt.is_empty() || !step.has_answers() {
         return format!("clients: {:5}", step.clients);
     }

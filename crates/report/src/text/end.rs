@@ -59,6 +59,7 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
 /// Suggestions with their commands, which are never folded: they are copied as they stand.
 pub(super) fn next(next: &[(String, Option<String>)], style: &Style) -> String {
     let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
+    // A line break in the midst of a command would end it, where it is pasted.
     let unfolded = Style { columns: None, ..*style };
     let commands = Rows { style: &unfolded, ..rows };
     let labels = ["NEXT"].into_iter().chain(iter::repeat(""));
@@ -107,6 +108,7 @@ pub(crate) fn ceiling(run: &Run) -> Option<String> {
         (_, false) => "copies",
     };
     let ceiling = rate(generator.ceiling_per_s?, what);
+    // 0% would say that nothing was done.
     let share = if percent < 1.0 { "less than 1%".into() } else { format!("{percent:.0}%") };
     Some(match generator.ceiling_at_least {
         Some(true) if percent >= 1.0 => {

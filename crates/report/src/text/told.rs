@@ -113,6 +113,7 @@ pub(super) fn cpu_percent(server: &ServerUse) -> Option<f64> {
 }
 
 fn cores(server: &ServerUse) -> f64 {
+    // Where it is not known how many cores it may use, of one.
     server.cores.filter(|&cores| cores > 0.0).unwrap_or(1.0)
 }
 

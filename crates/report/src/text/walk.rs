@@ -57,6 +57,7 @@ fn came(step: &Step) -> String {
     match expected {
         0 => String::new(),
         _ if received >= expected => "100%".into(),
+        // Rounded down: a single one that is missing must not look like 100%.
         _ => format!("{:.1}%", (1000.0 * received as f64 / expected as f64).floor() / 10.0),
     }
 }

@@ -36,14 +36,17 @@ impl Axis {
         let logs = || values.iter().filter(|value| **value > 0.0).map(|value| value.log10());
         let from = logs().fold(f64::INFINITY, f64::min).floor();
         let to = logs().fold(f64::NEG_INFINITY, f64::max).ceil();
+        // Without a value above 0 there is no logarithm: any axis will do, with no point on it.
         if !from.is_finite() {
             return Axis { from: 0.0, to: 1.0, is_log: true };
         }
+        // At least one decade, as a single power of ten has no length.
         Axis { from, to: to.max(from + 1.0), is_log: true }
     }
 
     /// The position of a value, in percent of the way; at an end if it lies beyond.
     pub(super) fn at(&self, value: f64) -> f64 {
+        // An interval may reach down to 0, and is shown to the edge.
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let share = (value - self.from) / (self.to - self.from);
         (share.clamp(0.0, 1.0) * 1e4).round() / 1e2
@@ -56,6 +59,7 @@ impl Axis {
         }
         let rough = self.to / TICKS;
         let power = 10f64.powf(rough.log10().floor());
+        // Round labels, at most as many as there is room for.
         let step = [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter().find(|step| *step >= rough);
         let step = step.unwrap_or(power);
         (0..=(self.to / step) as usize).map(|k| k as f64 * step).collect()

@@ -39,6 +39,7 @@ impl Curve {
     pub fn of(run: &Run) -> Option<Curve> {
         if !run.verdict.levels.is_empty() {
             let mut points: Vec<_> = run.steps.iter().filter_map(of_rate).collect();
+            // A sweep narrows a gap, and so does not measure in rising order.
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             return (points.len() > 1).then_some(Curve { of: Of::Rates, points });
         }
@@ -65,6 +66,7 @@ impl Curve {
         let mut x_labels: Vec<Label> = Vec::new();
         for value in x_axis.ticks() {
             let at = x(value);
+            // Labels that would lie over the one before are left out.
             if x_labels.last().is_none_or(|last| at - last.at >= WIDTH * LABEL_ROOM / 100.0) {
                 x_labels.push(label(at, x_label(value)));
             }

@@ -132,6 +132,7 @@ fn lead(shootout: &Shootout) -> String {
 
 /// `None` if nobody has a rank but the yardstick.
 fn card(question: &Question) -> Option<Card<'_>> {
+    // The yardstick is no server that anybody would choose.
     let mut ranked = question.rows.iter().filter(|row| row.place.is_some() && row.server != YARDSTICK);
     let best = ranked.next()?;
     let ties: Vec<&str> = ranked.filter(|row| !are_apart(best, row)).map(|row| &*row.server).collect();
@@ -217,6 +218,7 @@ fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
     question.rows.iter().filter_map(move |row| {
         let source = question.published.as_ref()?;
         let then = row.then?;
+        // Of nothing there are no multiples.
         let quotient = row.mean.filter(|_| then > 0.0).map(|now| now / then);
         Some(Then {
             question: &question.name,
