@@ -29,6 +29,9 @@ const LOOPS: usize = 4;
 const APART_MAX: f64 = 15.0;
 /// The share from which the owner is the one that the bottleneck names.
 const OWNED_MIN: f64 = 60.0;
+/// Faster messages hold nothing back, whatever a scheduler's turn adds to a few; nor do fewer slow ones.
+const HELD_MS_MIN: f64 = 1.0;
+const HELD_MESSAGES_MIN: u64 = 10;
 const ATTEMPTS_MAX: usize = 2;
 /// In the document, of a row that is false.
 const FALSE: &str = "✗";
@@ -57,6 +60,8 @@ struct Found {
     expected: Shares,
     shares: Shares,
     bottleneck: String,
+    /// The slow messages are long enough, and enough of them, to hold anything back.
+    is_held_back: bool,
     /// CPU that other programs had, percent of a core, where nothing was to be beside it.
     others_percent: f64,
 }
@@ -66,7 +71,8 @@ impl Found {
         let apart = self.expected.each().into_iter().zip(self.shares.each());
         let is_near = apart.into_iter().all(|((_, truth), (_, said))| (truth - said).abs() <= APART_MAX);
         let blamed: &[&str] = match self.expected {
-            Shares { contention, .. } if contention >= OWNED_MIN => &["machine"],
+            Shares { contention, .. } if contention >= OWNED_MIN && self.is_held_back => &["machine"],
+            Shares { contention, .. } if contention >= OWNED_MIN => &["machine", "none"],
             Shares { asleep, at_work, .. } if asleep + at_work >= OWNED_MIN => &["server", "none"],
             _ => &["machine", "server", "none", "unknown"],
         };
@@ -139,8 +145,11 @@ fn measure(cause: &Cause, load: &Load) -> Option<Found> {
     };
     let mean_ms = 1e3 * whole_s(tail) / tail["messages"].as_f64().unwrap();
     let bottleneck = step["bottleneck"].as_str().unwrap_or_default().to_owned();
+    let (from_ms, messages) =
+        (step["account"]["tail_from_ms"].as_f64().unwrap(), tail["messages"].as_u64().unwrap());
+    let is_held_back = from_ms >= HELD_MS_MIN && messages >= HELD_MESSAGES_MIN;
     let others_percent = if cause.place == Place::Quiet { others_percent(&results) } else { 0.0 };
-    Some(Found { expected: cause.expected(mean_ms), shares, bottleneck, others_percent })
+    Some(Found { expected: cause.expected(mean_ms), shares, bottleneck, is_held_back, others_percent })
 }
 
 /// All round trips of a part of the account.

@@ -30,6 +30,14 @@ impl Costs {
         }
     }
 
+    /// The share of the load's time in which at least one message of any worker was without an answer: 0 to 1. Workers send
+    /// independently of each other. `None`: nothing was measured.
+    pub(crate) fn outstanding_share(&self) -> Option<f64> {
+        let worked = self.of_window.values().filter(|usage| usage.wall_ns > 0);
+        let none_of = |usage: &Usage| 1.0 - (usage.outstanding_ns as f64 / usage.wall_ns as f64).min(1.0);
+        worked.map(none_of).reduce(|a, b| a * b).map(|none| 1.0 - none)
+    }
+
     /// Sums it up; `seconds` are those of the load.
     pub(crate) fn generator_use(&self, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
         let share =
@@ -63,10 +71,11 @@ mod tests {
     fn longest_wait_stands_beside_the_mean() {
         let mut costs = Costs::default();
         for (worker, run_queue_ns) in [(0, 100), (1, 700)] {
-            costs.add(worker, &Usage { wall_ns: 1_000, cpu_ns: 50, run_queue_ns }, true);
+            costs.add(worker, &Usage { wall_ns: 1_000, cpu_ns: 50, run_queue_ns, outstanding_ns: 500 }, true);
         }
         let used = costs.generator_use(&[], Histogram::default());
         assert_eq!((used.waiting_percent, used.worker_waiting_percent_max), (Some(40.0), Some(70.0)));
+        assert_eq!((costs.outstanding_share(), Costs::default().outstanding_share()), (Some(0.75), None));
         let nothing = Costs::default().generator_use(&[], Histogram::default());
         assert_eq!((nothing.waiting_percent, nothing.worker_waiting_percent_max), (None, None));
     }

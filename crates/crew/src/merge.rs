@@ -330,7 +330,7 @@ impl Merge {
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
             duration_ns,
             rates,
-            spent: TimeSpent::of(&totals.account, &totals.figures.rtt),
+            spent: TimeSpent::of(&totals.account, &totals.figures.rtt, self.costs.outstanding_share()),
             figures: Figures { completion, ..totals.figures },
             counts,
             errors: totals.errors,

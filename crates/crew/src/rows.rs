@@ -210,7 +210,7 @@ mod tests {
     /// This many received by a worker with 10 clients, in the second that ends then.
     fn delta(worker: u16, at_ns: u64, received: u64) -> Delta {
         let counts = Counts { received, ..Counts::default() };
-        let usage = Usage { wall_ns: S, cpu_ns: S / 4, run_queue_ns: 0 };
+        let usage = Usage { wall_ns: S, cpu_ns: S / 4, ..Usage::default() };
         Delta { worker, at_ns, usable: 10, counts, usage, ..Delta::default() }
     }
 

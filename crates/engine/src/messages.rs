@@ -197,7 +197,7 @@ pub struct Abandoned {
     pub answers: u64,
 }
 
-/// The cost of a thread.
+/// The time of a worker's thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Length of the interval.
@@ -206,6 +206,8 @@ pub struct Usage {
     pub cpu_ns: u64,
     /// Time spent ready to run, waiting for a CPU.
     pub run_queue_ns: u64,
+    /// Time in which at least one message was without an answer.
+    pub outstanding_ns: u64,
 }
 
 /// The books of one step at one worker, closed.
@@ -417,6 +419,7 @@ impl Usage {
         self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.run_queue_ns = self.run_queue_ns.saturating_add(other.run_queue_ns);
+        self.outstanding_ns = self.outstanding_ns.saturating_add(other.outstanding_ns);
     }
 }
 

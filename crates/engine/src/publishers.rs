@@ -129,6 +129,11 @@ impl Publishers {
         self.hand_over(index, users, now_ns);
     }
 
+    /// The worker was woken at this moment, by what it then reads.
+    pub(crate) fn handle_woken(&mut self, now_ns: u64) {
+        self.clients.shared.handle_woken(now_ns);
+    }
+
     /// Something happened to one of the connections. True: there is more to read.
     pub(crate) fn handle_ready(&mut self, event: Event, users: &mut Clients) -> bool {
         let token = Token::unpack(event.token & !PUBLISHER);

@@ -149,6 +149,7 @@ impl Worker {
             // others have something, too.
             let wait_ns = if self.unfinished.is_empty() { self.wait_ns(now_ns) } else { Some(0) };
             self.clients.shared.poller.wait(&mut events, wait_ns)?;
+            self.handle_woken(clock::monotonic_ns());
             for event in events.iter() {
                 if event.token == WAKER_TOKEN {
                     self.waker.drain();
@@ -175,6 +176,14 @@ impl Worker {
             }
         }
         Err(io::ErrorKind::OutOfMemory.into())
+    }
+
+    /// Begins a turn, in which what was ready by now is read.
+    fn handle_woken(&mut self, now_ns: u64) {
+        self.clients.shared.handle_woken(now_ns);
+        if let Some(publishers) = &mut self.publishers {
+            publishers.handle_woken(now_ns);
+        }
     }
 
     /// How long there is nothing to do unless something arrives; `None`: for ever.

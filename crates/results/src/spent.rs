@@ -18,6 +18,8 @@ pub struct TimeSpent {
     pub tail_quantile: f64,
     /// The percentage of the time before messages were sent that they waited for a connection that others held: 0 to 100.
     pub waited_percent: f64,
+    /// The percentage of the load's time in which at least one message was without an answer, if it is known: 0 to 100.
+    pub outstanding_percent: Option<f64>,
     /// The parts by how long round trips took, until the step is judged.
     pub(crate) by_latency: Account,
 }
@@ -27,12 +29,13 @@ pub struct TimeSpent {
 const STAMPED_SHARE_MIN: f64 = 0.02;
 
 impl TimeSpent {
-    /// Share of sent → handled that came after the answers had arrived: 0 to 1.
+    /// Share of sent → handled that came after the answers had arrived: 0 to 1. Stamps tell all of it, of a few; the turns of the
+    /// generator's loop tell a part, of every message.
     pub(crate) fn handled_share(&self, of: &LatencyParts) -> f64 {
         let is_stamped = of.stamped_ns as f64 >= STAMPED_SHARE_MIN * of.service_ns as f64;
         // Of sampled reads: one in 61 is stamped, so that the tail of a short step may have next to none.
         let own = of.handled_share().filter(|_| is_stamped);
-        own.or(self.all.handled_share()).unwrap_or(0.0)
+        own.or(self.all.handled_share()).unwrap_or(0.0).max(of.turn_share())
     }
 
     /// Sent → answer arrived, of one of these messages on average.
@@ -40,8 +43,9 @@ impl TimeSpent {
         of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
     }
 
-    /// Takes what workers have measured together; `None` where nothing was answered.
-    pub fn of(account: &Account, rtt: &Histogram) -> Option<TimeSpent> {
+    /// Takes what workers have measured together, and for which share of the time a message was without an answer; `None` where
+    /// nothing was answered.
+    pub fn of(account: &Account, rtt: &Histogram, outstanding_share: Option<f64>) -> Option<TimeSpent> {
         let tail_from_ns = if rtt.is_empty() { return None } else { rtt.quantile_ns(TAIL_QUANTILE) };
         Some(TimeSpent {
             all: account.from(0),
@@ -49,6 +53,7 @@ impl TimeSpent {
             tail_from_ns,
             tail_quantile: TAIL_QUANTILE,
             waited_percent: 100.0 * account.waiting_share(),
+            outstanding_percent: outstanding_share.map(|share| 100.0 * share),
             by_latency: account.clone(),
         })
     }

@@ -20,6 +20,8 @@ pub struct LatencyParts {
     pub service_ns: u64,
     /// Due → given up, of those that had no answer in time.
     pub unanswered_ns: u64,
+    /// The part of it from the generator was woken → answer handled, of those that had been sent before.
+    pub turn_ns: u64,
     /// Sent → answer handled, of those whose answer's arrival the kernel stamped.
     pub stamped_ns: u64,
     /// The part of it from answer arrived → answer handled.
@@ -37,19 +39,47 @@ impl LatencyParts {
         (self.stamped_ns > 0).then(|| (self.handling_ns as f64 / self.stamped_ns as f64).min(1.0))
     }
 
+    /// The generator was woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came after the
+    /// answers had arrived, but of every message.
+    pub fn turn_share(&self) -> f64 {
+        (self.turn_ns as f64 / self.service_ns.max(1) as f64).min(1.0)
+    }
+
     /// Adds other messages.
     pub fn merge(&mut self, other: &LatencyParts) {
-        let LatencyParts { messages, unsent_ns, service_ns, unanswered_ns, stamped_ns, handling_ns } = *other;
+        let LatencyParts { messages, unsent_ns, service_ns, unanswered_ns, turn_ns, stamped_ns, handling_ns } =
+            *other;
         for (sum, more) in [
             (&mut self.messages, messages),
             (&mut self.unsent_ns, unsent_ns),
             (&mut self.service_ns, service_ns),
             (&mut self.unanswered_ns, unanswered_ns),
+            (&mut self.turn_ns, turn_ns),
             (&mut self.stamped_ns, stamped_ns),
             (&mut self.handling_ns, handling_ns),
         ] {
             *sum = sum.saturating_add(more);
         }
+    }
+}
+
+/// How long an answer has been within reach of the generator that handles it now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was there.
+    pub woken_ns: u64,
+    /// The kernel received so long ago what was read last; `None`: this read did not ask.
+    pub received_ns: Option<u64>,
+}
+
+impl Reach {
+    /// For a message of this age: how long its answer has been there since the generator was woken, and in all,
+    /// where that is known. What the kernel stamps is the last that a read finds: behind an answer that was there before, it may be
+    /// another one.
+    #[inline]
+    fn of(self, service_ns: u64) -> (u64, Option<u64>) {
+        let woken_ns = if service_ns > self.woken_ns { self.woken_ns } else { 0 };
+        (woken_ns, self.received_ns.map(|received_ns| received_ns.clamp(woken_ns, service_ns)))
     }
 }
 
@@ -65,17 +95,19 @@ pub struct Account {
 }
 
 impl Account {
-    /// Messages that were answered together: how long they took, and how long ago their answer had arrived, if that is known.
+    /// Messages that were answered together: how long they took, and for how long their answers have been there.
     #[inline]
-    pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, handling_ns: Option<u64>) {
-        let service_ns = service_ns.min(rtt_ns) * messages;
+    pub fn add(&mut self, rtt_ns: u64, service_ns: u64, messages: u64, reach: Reach) {
+        let service_ns = service_ns.min(rtt_ns);
+        let (turn_ns, handling_ns) = reach.of(service_ns);
         let spent = self.class(rtt_ns);
         spent.messages += messages;
-        spent.unsent_ns += rtt_ns * messages - service_ns;
-        spent.service_ns += service_ns;
+        spent.unsent_ns += (rtt_ns - service_ns) * messages;
+        spent.service_ns += service_ns * messages;
+        spent.turn_ns += turn_ns * messages;
         if let Some(handling_ns) = handling_ns {
-            spent.stamped_ns += service_ns;
-            spent.handling_ns += (handling_ns * messages).min(service_ns);
+            spent.stamped_ns += service_ns * messages;
+            spent.handling_ns += handling_ns * messages;
         }
     }
 
@@ -145,8 +177,8 @@ mod tests {
     #[test]
     fn parts_add_up_to_the_round_trips() {
         let mut account = Account::default();
-        account.add(1_000, 900, 10, Some(90));
-        account.add(1_000_000, 200_000, 1, None);
+        account.add(1_000, 900, 10, Reach { woken_ns: 0, received_ns: Some(90) });
+        account.add(1_000_000, 200_000, 1, Reach::default());
         account.give_up(5_000_000);
         let all = account.from(0);
         assert_eq!((all.messages, all.sum_ns()), (12, 6_010_000));
@@ -161,9 +193,24 @@ mod tests {
     }
 
     #[test]
+    fn older_messages_were_answered_before_waking() {
+        let handled = |service_ns, woken_ns, received_ns| {
+            let mut account = Account::default();
+            account.add(service_ns, service_ns, 1, Reach { woken_ns, received_ns });
+            let all = account.from(0);
+            (all.turn_share(), all.handled_share())
+        };
+        assert_eq!(handled(1_000, 400, None), (0.4, None));
+        assert_eq!(handled(1_000, 400, Some(900)), (0.4, Some(0.9)));
+        assert_eq!(handled(1_000, 400, Some(1)), (0.4, Some(0.4)), "the stamp of what came behind it");
+        assert_eq!(handled(300, 400, Some(100)), (0.0, Some(1.0 / 3.0)), "sent since");
+        assert_eq!(handled(300, 400, Some(900)), (0.0, Some(1.0)));
+    }
+
+    #[test]
     fn connection_waits_are_part_of_the_unsent() {
         let mut account = Account::default();
-        account.add(1_000, 0, 1, None);
+        account.add(1_000, 0, 1, Reach::default());
         (account.waited_ns, account.waited_late_ns) = (900, 100);
         assert_eq!(account.waiting_share(), 0.8);
     }

@@ -23,7 +23,7 @@ mod student;
 mod summary;
 mod table;
 
-pub use account::{Account, LatencyParts};
+pub use account::{Account, LatencyParts, Reach};
 pub use accounting::{Count, CountOf, Counts, Whole};
 pub use capacity::Capacity;
 pub use errors::Errors;

@@ -169,7 +169,7 @@ mod tests {
     use std::sync::Arc;
 
     use results::TimeSpent;
-    use stats::{Account, Counts, Histogram};
+    use stats::{Account, Counts, Histogram, Reach};
 
     use super::*;
 
@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn time_spent_is_exported_after_a_step() {
         let (mut account, mut rtt) = (Account::default(), Histogram::new());
-        account.add(1_000_000_000, 750_000_000, 10, None);
+        account.add(1_000_000_000, 750_000_000, 10, Reach::default());
         rtt.record_n_ns(1_000_000_000, 10);
-        let step = Step { spent: TimeSpent::of(&account, &rtt), ..Step::default() };
+        let step = Step { spent: TimeSpent::of(&account, &rtt, None), ..Step::default() };
         let mut measures = Measures::default();
         let is_told =
             |measures: &Measures| measures.all().iter().any(|told| told.name == "throng.time_spent");

@@ -115,7 +115,7 @@ impl Account {
             self.errors,
             self.samples,
         ];
-        let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns);
+        let time_ns = usage.wall_ns.max(usage.cpu_ns).max(usage.run_queue_ns).max(usage.outstanding_ns);
         let is_too_much = events.into_iter().any(|events| events > bounds.events)
             || self.due > asked.saturating_mul(bounds.clients)
             || self.received_bytes > bounds.bytes

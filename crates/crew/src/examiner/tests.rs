@@ -36,7 +36,7 @@ fn honest(workload: Workload) -> Vec<Report> {
     let loaded = |worker| {
         let received = if workload == Workload::Echo { half } else { 2 * SAMPLES };
         let counts = Counts { sent: half, received, ..Counts::default() };
-        let usage = Usage { wall_ns: 1_000, cpu_ns: 1_000, run_queue_ns: 0 };
+        let usage = Usage { wall_ns: 1_000, cpu_ns: 1_000, ..Usage::default() };
         let acks = if workload == Workload::Echo { 0 } else { half };
         let (at_ns, last_arrival_ns) = (now_ns + 1, now_ns);
         let delta =

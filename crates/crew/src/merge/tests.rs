@@ -113,7 +113,7 @@ fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     merge.start(0, 100 * MS);
     let mut at = |at_ms: u64, wall_ms: u64, cpu_ms: u64| {
         let last_arrival_ns = arrivals_ms.iter().rfind(|ms| **ms <= at_ms).map_or(0, |ms| ms * MS);
-        let usage = Usage { wall_ns: wall_ms * MS, cpu_ns: cpu_ms * MS, run_queue_ns: 0 };
+        let usage = Usage { wall_ns: wall_ms * MS, cpu_ns: cpu_ms * MS, ..Usage::default() };
         merge.add(&Delta { at_ns: at_ms * MS, last_arrival_ns, usage, ..Delta::default() });
         if at_ms == 1_100 {
             merge.end_load(at_ms * MS);

@@ -1,7 +1,7 @@
 //! Books one event of a client.
 
 use load::Workload;
-use stats::{Count, Timed};
+use stats::{Count, Reach, Timed};
 use wire::{Acks, Event, Pushed, Role, Stamp};
 
 use crate::books::absences::Due;
@@ -33,8 +33,8 @@ pub(crate) struct Booking<'a> {
     pub(crate) alike: LatencyRun,
     /// The message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
-    /// How long ago the kernel had received what the event comes of, if it is known.
-    pub(crate) lag_ns: Option<u64>,
+    /// How long what the event comes of has been there.
+    pub(crate) reach: Reach,
 }
 
 /// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
@@ -52,7 +52,7 @@ impl Booking<'_> {
         if answers == 0 {
             return;
         }
-        self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.lag_ns);
+        self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.reach);
         self.ledger.meter.figures.service.record_n_ns(service_ns, answers);
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
     }
@@ -443,6 +443,7 @@ impl Booking<'_> {
             self.finish();
             (self.alike.service_ns, self.alike.rtt_ns) = (service_ns, rtt_ns);
         }
+        self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));
         let awaited = u64::from(awaited);
         self.alike.answers += awaited;
         if let Some(say) = self.ledger.meter.say(kind) {
@@ -487,7 +488,7 @@ mod tests {
             end: &mut None,
             alike: LatencyRun::default(),
             is_in_same_frame: false,
-            lag_ns: None,
+            reach: Reach::default(),
         };
         answers.into_iter().for_each(|answer| booking.handle(answer));
         booking.finish();

@@ -248,8 +248,11 @@ impl Ledger {
             self.step.sent.push(Sent { client, acknowledged: !is_answered, is_excused: false, times });
             record.unacknowledged += u32::from(is_answered);
         }
-        if is_answered && self.step.awaits() {
-            record.awaiting.push(intended_ns, 1);
+        if is_answered {
+            self.meter.outstanding.add(1, now_ns);
+            if self.step.awaits() {
+                record.awaiting.push(intended_ns, 1);
+            }
         }
         self.step.messages_sent += 1;
         (number, stamp)
@@ -257,8 +260,15 @@ impl Ledger {
 
     /// This many echoes go out behind the one before, as its series.
     #[inline]
-    pub(crate) fn handle_sending_more(&mut self, record: &mut Record, intended_ns: u64, messages: u32) {
+    pub(crate) fn handle_sending_more(
+        &mut self,
+        record: &mut Record,
+        intended_ns: u64,
+        messages: u32,
+        now_ns: u64,
+    ) {
         record.echoes.send(messages);
+        self.meter.outstanding.add(messages, now_ns);
         if self.step.awaits() {
             record.awaiting.push(intended_ns, messages);
         }
@@ -314,6 +324,7 @@ impl Ledger {
             }
         }
         record.awaiting.remove(intended_ns, 1);
+        self.meter.outstanding.remove(1, now_ns);
         self.step.messages_sent -= 1;
         self.handle_unsent(client, now_ns);
     }
@@ -437,6 +448,7 @@ impl Ledger {
     fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
         let kind = self.kind_of_awaited(client, since_ns);
         self.charge(client, kind, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
+        self.meter.outstanding.remove(1, now_ns);
         self.freed.push((client, 1));
     }
 

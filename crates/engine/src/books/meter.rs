@@ -13,6 +13,7 @@ use wire::People;
 
 use crate::books::cause::Cause;
 use crate::books::excerpt::excerpt;
+use crate::books::outstanding::Outstanding;
 use crate::books::recorder::Recorder;
 use crate::contents::Contents;
 use crate::events::{Entry, Kind};
@@ -27,6 +28,7 @@ pub(crate) struct Meter {
     pub(crate) figures: Figures,
     pub(crate) account: Account,
     pub(crate) loop_lag: Histogram,
+    pub(crate) outstanding: Outstanding,
     pub(crate) counts: Counts,
     /// The same by kind of messages, where there are several.
     says: Vec<SayDelta<Histogram>>,
@@ -109,6 +111,7 @@ impl Meter {
             figures: Figures::default(),
             account: Account::default(),
             loop_lag: Histogram::new(),
+            outstanding: Outstanding::default(),
             counts: Counts::default(),
             says: Vec::new(),
             roles: Vec::new(),
@@ -169,6 +172,8 @@ impl Meter {
     /// The load begins at this moment: what the thread cost before, above all its idle time, is not of it.
     pub(crate) fn start_load(&mut self, at_ns: u64) {
         self.thread = proc::thread_usage();
+        // What an earlier step has not been answered is in that step's books.
+        self.outstanding.clear();
         // The worker may be told a little before the load begins.
         self.since_ns = clock::monotonic_ns().max(at_ns);
     }
@@ -283,6 +288,7 @@ impl Meter {
             wall_ns: self.collected_ns(now_ns),
             cpu_ns: cpu_ns(&thread).saturating_sub(cpu_ns(&self.thread)),
             run_queue_ns: thread.run_queue_wait_ns.saturating_sub(self.thread.run_queue_wait_ns),
+            outstanding_ns: self.outstanding.take(now_ns),
         };
         self.thread = thread;
         self.since_ns = now_ns;

@@ -17,6 +17,7 @@ mod excerpt;
 mod ledger;
 mod memberships;
 mod meter;
+mod outstanding;
 mod pushes;
 mod record;
 mod recorder;

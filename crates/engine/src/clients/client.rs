@@ -314,7 +314,7 @@ impl LoadClient {
         ledger: &mut Ledger,
     ) -> Result<(), Cause> {
         let acks = shared.acks();
-        let lag_ns = shared.lag_ns.take();
+        let reach = shared.reach();
         let Shared { wire, read, plain, output, segment, workload, now_ns, said, .. } = shared;
         let mut end = None;
         let bytes = match input {
@@ -338,7 +338,7 @@ impl LoadClient {
             end: &mut end,
             alike: LatencyRun::default(),
             is_in_same_frame: false,
-            lag_ns,
+            reach,
         };
         let was_logging_in = self.session.is_logging_in();
         let on = &mut |event| booking.handle(event);
@@ -499,7 +499,7 @@ impl LoadClient {
             more = portion.take_alike(intended_ns, room.min(books::numbers_behind(number)));
         }
         if more > 0 {
-            ledger.handle_sending_more(record, intended_ns, more);
+            ledger.handle_sending_more(record, intended_ns, more, now_ns);
             let io = &mut shared.output.of(sender);
             self.session.send_series(wire, now_ns, unix_ns, stamp, 1 + more, io);
             let bytes = (shared.output.len() - before) / (1 + more);

@@ -16,6 +16,7 @@ use load::{Cut, StepOrder};
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
+use stats::Reach;
 use wire::{Acks, RequestOutcome, Sending, Stamp};
 
 use crate::books::{Booking, Cause, LatencyRun, Ledger, State};
@@ -402,7 +403,7 @@ impl Clients {
             end: &mut None,
             alike: LatencyRun::default(),
             is_in_same_frame: false,
-            lag_ns: None,
+            reach: Reach::default(),
         };
         booking.published(stamp, bytes);
     }

@@ -10,6 +10,7 @@ use net::clock;
 use net::poll::{Interest, Poller};
 use net::socket::{Addr, Socket};
 use net::tls::{ClientTls, TlsOptions};
+use stats::Reach;
 use wire::{Acks, StreamId};
 
 use crate::books::Cause;
@@ -24,6 +25,8 @@ const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// One read in so many asks when the kernel received what it reads, for the loop lag: a prime, so that no round of clients falls in
 /// step with it.
 const STAMPED_READ_EVERY: u32 = 61;
+/// Between two events of a turn, no work of the worker's own takes so long.
+const ABSENCE_NS_MIN: u64 = 1_000_000;
 /// The next read asks in any case if none has for so long.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
@@ -79,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) has_publishers: bool,
     /// The time of the event in hand, on the run's clock.
     pub(crate) now_ns: u64,
+    /// When the worker was last woken by what it then reads.
+    woken_ns: u64,
     /// How long ago the kernel had received what is in hand, if it stamped that.
     pub(crate) lag_ns: Option<u64>,
     /// How long the client in hand had said nothing when the server ended its connection.
@@ -138,6 +143,7 @@ impl Shared {
             mark: 0,
             has_publishers: plan.publishing.is_some(),
             now_ns: clock::monotonic_ns(),
+            woken_ns: 0,
             lag_ns: None,
             silent_ns: None,
             unstamped_reads: 0,
@@ -213,9 +219,29 @@ impl Shared {
         self.number(index) as usize % of
     }
 
+    /// Notes that the worker was woken at this moment.
+    pub(crate) fn handle_woken(&mut self, now_ns: u64) {
+        (self.now_ns, self.woken_ns) = (now_ns, now_ns);
+    }
+
+    /// Compares the time with that of the last event. A worker that others kept from the CPU in between finds what came meanwhile as
+    /// if it had been woken now, in the midst of its turn.
+    #[inline]
+    fn detect_absence(&mut self) {
+        if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
+            self.handle_woken(clock::monotonic_ns());
+        }
+    }
+
+    /// How long what is in hand has been there.
+    pub(crate) fn reach(&mut self) -> Reach {
+        Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
+    }
+
     /// Returns whether the next read is to ask when the kernel received what it reads.
     #[inline]
     pub(crate) fn is_next_read_stamped(&mut self) -> bool {
+        self.detect_absence();
         self.unstamped_reads += 1;
         // By count, for a busy loop; by time, for a quiet one, in which one read of 61 could be a minute
         // apart.

@@ -18,6 +18,8 @@ mirror!(FileSpent of LatencyParts {
     service_ns: u64,
     #[serde(rename = "unanswered_s", with = "seconds")]
     unanswered_ns: u64,
+    #[serde(rename = "turn_s", with = "seconds", default)]
+    turn_ns: u64,
     #[serde(rename = "stamped_s", with = "seconds")]
     stamped_ns: u64,
     #[serde(rename = "handling_s", with = "seconds")]
@@ -37,6 +39,8 @@ struct FilePart {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileAccount {
     waited_percent: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outstanding_percent: Option<f64>,
     tail_from_ms: f64,
     #[serde(default = "usual_quantile")]
     tail_quantile: f64,
@@ -53,6 +57,7 @@ impl FileAccount {
         };
         Some(FileAccount {
             waited_percent: rounded(spent.waited_percent)?,
+            outstanding_percent: spent.outstanding_percent.and_then(rounded),
             tail_from_ms: ms_from_ns(spent.tail_from_ns as f64),
             tail_quantile: rounded(spent.tail_quantile)?,
             all: part(&spent.all, Owners::of_all(step)),
@@ -78,6 +83,7 @@ impl From<FileAccount> for TimeSpent {
             tail_from_ns: ns_from_ms(file.tail_from_ms),
             tail_quantile: file.tail_quantile,
             waited_percent: file.waited_percent,
+            outstanding_percent: file.outstanding_percent,
             ..TimeSpent::default()
         }
     }

@@ -188,7 +188,7 @@ fn generator(step: &Step) -> Shares {
 /// timer or another service. What takes longer waits behind others, as far as the busiest thread is at work (or ready for it), or
 /// for something that is no CPU.
 fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
-    let Some(Threads { at_work, waiting, busiest_at_work, busiest_waiting }) = Threads::of(step) else {
+    let Some(Threads { at_work, waiting, ready, alike }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
     };
     let way_ns = way_ns(step);
@@ -204,10 +204,13 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
     let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
     let behind_ns = mean_ns - unhindered_ns;
-    // By Little's law; of fewer than one at a time, its threads have the time in between to themselves.
-    let held = (rate_per_s * mean_of_all_ns / 1e9).clamp(f64::EPSILON, 1.0);
-    let is_busy = ((busiest_at_work + busiest_waiting) / held).min(1.0);
-    let of_waiting = busiest_waiting / (busiest_at_work + busiest_waiting).max(f64::EPSILON);
+    // The threads that had a message, on average: no more than messages by Little's law, and of threads that have them independently
+    // of each other as many as leave none with one while none is outstanding. What they do in between is nobody's delay.
+    let held = rate_per_s * mean_of_all_ns / 1e9;
+    let idle_share = 1.0 - account.outstanding_percent.unwrap_or(100.0) / 100.0;
+    let with_messages = alike * (1.0 - idle_share.powf(1.0 / alike));
+    let is_busy = (ready / held.min(with_messages).max(f64::EPSILON)).min(1.0);
+    let of_waiting = waiting / ready.max(f64::EPSILON);
     let is_throttled = step
         .server
         .as_ref()
@@ -223,26 +226,32 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     parts.map(|(owner, ns)| (owner, ns / mean_ns.max(f64::EPSILON))).to_vec()
 }
 
-/// The server's threads, on average: how many were at work, and how many ready without a CPU; and the same of the one that was so
-/// for most of the time.
+/// The server's threads, on average.
 struct Threads {
+    /// How many were at work, those that have ended included.
     at_work: f64,
+    /// How many were ready without a CPU.
     waiting: f64,
-    busiest_at_work: f64,
-    busiest_waiting: f64,
+    /// How many were either.
+    ready: f64,
+    /// As how many that were so for the same time they count: one, where one did all.
+    alike: f64,
 }
 
 impl Threads {
     fn of(step: &Step) -> Option<Threads> {
         let server = step.server.as_ref()?;
-        let ready = |thread: &&ThreadUse| thread.cpu_percent() + thread.waiting_percent;
-        let busiest = server.thread_use.iter().max_by(|a, b| ready(a).total_cmp(&ready(b)))?;
-        let waiting: f64 = server.thread_use.iter().map(|thread| thread.waiting_percent).sum();
-        Some(Threads {
+        let threads = &server.thread_use;
+        let ready_of = |thread: &ThreadUse| (thread.cpu_percent() + thread.waiting_percent) / 100.0;
+        let ready: f64 = threads.iter().map(ready_of).sum();
+        let squares: f64 = threads.iter().map(|thread| ready_of(thread).powi(2)).sum();
+        let waiting: f64 = threads.iter().map(|thread| thread.waiting_percent / 100.0).sum();
+        let alike = if squares > 0.0 { ready * ready / squares } else { 1.0 };
+        (!threads.is_empty()).then_some(Threads {
             at_work: server.cpu_percent_mean? / 100.0,
-            waiting: waiting / 100.0,
-            busiest_at_work: busiest.cpu_percent() / 100.0,
-            busiest_waiting: busiest.waiting_percent / 100.0,
+            waiting,
+            ready,
+            alike,
         })
     }
 }
@@ -255,7 +264,7 @@ fn way_ns(step: &Step) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use stats::{Account, Histogram};
+    use stats::{Account, Histogram, Reach};
 
     use super::*;
     use crate::resources::{GeneratorUse, MachineUse, ServerUse};
@@ -265,15 +274,16 @@ mod tests {
     /// A second in which the server, of one thread, answered 100 messages of 100 ms each, half of which had waited to be sent, and one
     /// more that was in nobody's way.
     fn step(cpu_percent: f64, waiting_percent: f64) -> Step {
+        let answered = Reach { received_ns: Some(MS), ..Reach::default() };
         let mut account = Account::default();
-        account.add(200 * MS, 100 * MS, 50, Some(MS));
-        account.add(100 * MS, 100 * MS, 50, Some(MS));
+        account.add(200 * MS, 100 * MS, 50, answered);
+        account.add(100 * MS, 100 * MS, 50, answered);
         let mut rtt = Histogram::new();
         rtt.record_n_ns(200 * MS, 50);
         rtt.record_n_ns(100 * MS, 50);
         let thread = ThreadUse { user_percent: cpu_percent, waiting_percent, ..ThreadUse::default() };
         let mut step =
-            Step { duration_ns: 1_000 * MS, spent: TimeSpent::of(&account, &rtt), ..Step::default() };
+            Step { duration_ns: 1_000 * MS, spent: TimeSpent::of(&account, &rtt, None), ..Step::default() };
         step.figures.service.record_ns(MS);
         step.rates.achieved_per_s = Some(100.0);
         step.server = Some(ServerUse {
@@ -315,6 +325,27 @@ mod tests {
         assert_eq!(of(2.0, 0.0)[0], (Owner::ServerAsleep, 48));
         let starved = of(20.0, 80.0);
         assert_eq!(starved[0].0, Owner::Contention, "{starved:?}");
+    }
+
+    #[test]
+    fn servers_are_ready_while_they_have_messages() {
+        let asleep = |change: &dyn Fn(&mut Step)| {
+            let mut step = step(1.0, 30.0);
+            change(&mut step);
+            Owners::of_tail(&step).unwrap().percent(Owner::ServerAsleep).round()
+        };
+        let outstanding = |step: &mut Step| step.spent.as_mut().unwrap().outstanding_percent = Some(31.0);
+        assert_eq!([asleep(&|_| ()), asleep(&outstanding)], [34.0, 0.0]);
+        let two = |step: &mut Step| {
+            let threads = &mut step.server.as_mut().unwrap().thread_use;
+            threads.push(threads[0].clone());
+        };
+        assert_eq!(asleep(&two), 34.0, "each has messages of its own");
+        let other = |step: &mut Step| {
+            outstanding(step);
+            step.server.as_mut().unwrap().thread_use.push(ThreadUse::default());
+        };
+        assert_eq!(asleep(&other), 0.0, "one that does nothing has none");
     }
 
     #[test]

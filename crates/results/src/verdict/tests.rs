@@ -1,6 +1,6 @@
 //! Each rule by what triggers it, and by what does not.
 
-use stats::{Account, Counts};
+use stats::{Account, Counts, Reach};
 
 use super::*;
 use crate::Bottleneck;
@@ -92,8 +92,8 @@ fn held_to(step: &mut Step) {
 fn spent(step: &mut Step, unsent_ns: u64, service_ns: u64) {
     answered(step, unsent_ns + service_ns);
     let mut account = Account::default();
-    account.add(unsent_ns + service_ns, service_ns, 10_000, None);
-    step.spent = TimeSpent::of(&account, &step.figures.rtt);
+    account.add(unsent_ns + service_ns, service_ns, 10_000, Reach::default());
+    step.spent = TimeSpent::of(&account, &step.figures.rtt, None);
 }
 
 /// A thread that shares its CPU with two others that are as busy.

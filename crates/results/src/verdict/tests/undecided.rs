@@ -33,12 +33,12 @@ fn slow_messages_are_those_beyond_the_broken_limit() {
     let mut step = with(|step| {
         spent(step, 0, 10 * MS);
         let mut account = Account::default();
-        account.add(10 * MS, 10 * MS, 9_000, None);
-        account.add(900 * MS, 90 * MS, 1_000, None);
+        account.add(10 * MS, 10 * MS, 9_000, Reach::default());
+        account.add(900 * MS, 90 * MS, 1_000, Reach::default());
         for figure in [&mut step.figures.rtt, &mut step.figures.service] {
             figure.record_n_ns(900 * MS, 1_000);
         }
-        step.spent = TimeSpent::of(&account, &step.figures.rtt);
+        step.spent = TimeSpent::of(&account, &step.figures.rtt, None);
     });
     let found = weighed(&mut step, &["p50<=5ms", "p99<=500ms"]);
     assert_eq!(found[1], (Some(0.0), true), "nine tenths of what is beyond it are the generator's");
