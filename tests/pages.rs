@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use crate::support::arena::{Arena, SERVE, tiny_suite};
 use crate::support::node::Scripts;
+use crate::support::page::root;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete};
 use crate::support::throng::{Server, run, throng};
@@ -133,6 +134,18 @@ fn the_other_charts_work_in_a_browser() {
         std::fs::write(&path, report::html(&page)).unwrap();
         scripts.run("report.js", &[&[&chromium, path.to_str().unwrap()][..], charts].concat());
     }
+}
+
+/// The newest record of fifty servers, with all that real ones do.
+#[test]
+fn fifty_servers_page_works_in_a_browser() {
+    let Some((scripts, chromium)) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    let record = root().join("records/2026-11-26/2026");
+    let outcome = run(throng(["report"]).arg(record).arg("--html").arg(&page), RUN_MAX);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    scripts.run("shootout.js", &[&chromium, page.to_str().unwrap(), "Rust"]);
 }
 
 /// Three servers of two languages, of which one has a name that means harm.

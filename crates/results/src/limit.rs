@@ -59,6 +59,15 @@ impl StepFigure {
         self.figure.read(self.part.of(step)?.as_ref(), false)
     }
 
+    /// Label for people: `round trip p99`.
+    pub fn words(&self) -> String {
+        match &self.part {
+            Part::Whole => self.figure.words(),
+            Part::Say(name) => format!("{} of {name} messages", self.figure.words()),
+            Part::Role(name) => format!("{} of role {name}", self.figure.words()),
+        }
+    }
+
     /// Its unit.
     pub fn unit(&self) -> Unit {
         self.figure.unit(false)

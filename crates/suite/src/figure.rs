@@ -64,6 +64,18 @@ impl Figure {
         Ok(Figure { name: name.to_owned(), of })
     }
 
+    /// Label for people.
+    pub fn words(&self) -> String {
+        match &self.of {
+            Of::Step(figure) => figure.words(),
+            Of::Capacity => "capacity in clients".to_owned(),
+            Of::Memory => "server memory per client".to_owned(),
+            Of::ClientsPerGib => "clients per GiB of server memory".to_owned(),
+            Of::SafeRate => "highest rate within the limits".to_owned(),
+            Of::SafeRatePerCore => "highest rate within the limits per core".to_owned(),
+        }
+    }
+
     /// The number of clients that its value in a run is of, where that is one of many steps'.
     pub(crate) fn clients(&self, run: &Run) -> Option<u64> {
         match self.of {

@@ -5,7 +5,7 @@
 //!
 //! A [`suite`] says what is measured. Its [`schedule`] is a list of cells, as far as the [`rounds`] need them; each is one
 //! process of throng against one fresh server ([`measure`](mod@measure)), kept in a folder ([`record`]), ranked
-//! ([`standing`], [`section`]) and printed ([`summary`]; several in short: [`recap`]).
+//! ([`standing`], [`section`]), answered ([`outcome`]) and printed ([`summary`]; several in short: [`recap`]).
 
 pub mod agreement;
 mod archive;
@@ -20,6 +20,7 @@ mod mistake;
 mod msacc;
 pub mod noise;
 mod notes;
+pub mod outcome;
 mod place;
 mod published;
 pub mod recap;

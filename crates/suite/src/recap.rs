@@ -1,14 +1,12 @@
 //! Finished shootouts in short, on one page: for each scenario one ranked table, "now" beside "then".
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Formatter, Write};
-
-use results::format::counted;
+use std::fmt::Write;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::record::Record;
-use crate::section::{Section, bound, main_figure, share, with_unit};
-use crate::standing::{Standing, are_apart};
+use crate::section::{Section, bound, main_figure, mean_with_unit, share, with_unit};
+use crate::standing::Standing;
 use crate::suite::Suite;
 use crate::summary;
 use crate::table::Table;
@@ -40,7 +38,7 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
          `throng shootout SUITE` makes such tables anywhere.\n"
     );
     for Finished { suite, record, sections } in finished {
-        let _ = write!(text, "\n## {}\n\n", suite.title);
+        let _ = write!(text, "\n## {}\n\n**{}.**\n\n", suite.title, summary::headline(sections));
         // They come first: a figure is forwarded without what stands below it.
         text.extend(record.notes().map(|notes| notes + "\n"));
         for fact in summary::facts(record) {
@@ -73,50 +71,16 @@ pub fn markdown(finished: &[Finished], written_by: &str) -> String {
     text
 }
 
-/// The targets that have a place beside the first.
-#[derive(Debug, PartialEq, Eq)]
-enum Others {
-    None,
-    Behind,
-    /// How many of them cannot be told from the first.
-    Tied(u64),
-}
-
-impl Others {
-    fn of(best: &Standing, others: &[&Standing]) -> Self {
-        match others.iter().filter(|other| !are_apart(best, other)).count() {
-            0 if others.is_empty() => Others::None,
-            0 => Others::Behind,
-            n => Others::Tied(n as u64),
-        }
-    }
-}
-
-impl Display for Others {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Others::None => f.write_str("nobody else has a place"),
-            Others::Behind => f.write_str("all others are behind"),
-            Others::Tied(n) => write!(f, "{} cannot be told from it", counted(*n, "other")),
-        }
-    }
-}
-
-/// The leader of each question among the targets to choose from, and how many cannot be told from it.
+/// The answer to each question.
 fn in_short(suite: &Suite, sections: &[Section]) -> String {
-    let lines = sections.iter().filter_map(|section| {
-        let ranked = section.standings.iter().filter(|standing| standing.place.is_some());
-        // Nobody chooses the yardstick.
-        let mut ranked = ranked.filter(|standing| standing.target != REFERENCE_NAME);
-        let best = ranked.next()?;
+    let lines = sections.iter().map(|section| {
         let asks = suite.scenario(&section.name).map_or("", |scenario| &scenario.asks);
         let asks = if asks.is_empty() { &section.name } else { asks };
-        let figure = match section.figure.unit().name() {
-            "" => main_figure(&section.figure, best),
-            unit => format!("{} {unit}", main_figure(&section.figure, best)),
-        };
-        let others: Vec<&Standing> = ranked.collect();
-        Some(format!("- {asks} **{}**: {figure}; {}.", best.target, Others::of(best, &others)))
+        let best = section.outcome.leaders().first();
+        let best = best.and_then(|best| section.standings.iter().find(|one| one.target == *best));
+        let figure =
+            best.map_or(String::new(), |best| format!(" ({})", mean_with_unit(&section.figure, best)));
+        format!("- {asks} **{}**{figure}: {}.", section.outcome.answer(), section.outcome)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -125,7 +89,7 @@ fn in_short(suite: &Suite, sections: &[Section]) -> String {
 pub fn text(finished: &[Finished]) -> String {
     let mut text = String::new();
     for Finished { suite, record, sections } in finished {
-        let _ = writeln!(text, "{}: {}", suite.name, suite.title);
+        let _ = writeln!(text, "{}: {}\n{}", suite.name, suite.title, summary::headline(sections));
         text.extend(record.notes());
         for fact in summary::facts(record) {
             let _ = writeln!(text, "{fact}");
@@ -228,6 +192,7 @@ mod tests {
 
     use super::*;
     use crate::figure::Figure;
+    use crate::outcome::Outcome;
     use crate::standing::{Entrant, standings};
 
     fn section(name: &str, figure: &str, entrants: &[(&str, &[f64], bool)]) -> Section {
@@ -242,16 +207,19 @@ mod tests {
                 is_bound: false,
             })
             .collect();
+        let standings = standings(&figure, &entrants, REFERENCE_NAME);
         Section {
             name: name.to_owned(),
             command: String::new(),
             shortened: Vec::new(),
-            standings: standings(&figure, &entrants, REFERENCE_NAME),
+            outcome: Outcome::of(&figure, &standings, 0),
+            standings,
             figure,
             remarks: Vec::new(),
             at_file_limit: 0,
             control: None,
             table: Table::new(&[], 0..0),
+            columns: Vec::new(),
             msacc: Vec::new(),
             then: BTreeMap::new(),
             then_column: None,
@@ -284,12 +252,11 @@ mod tests {
             text: String::new(),
         };
         let expected = [
-            ("tied", "91 ±13", Others::Tied(1)),
-            ("alone", "90 ±0", Others::None),
-            ("ahead", "90 ±0", Others::Behind),
+            "- tied **Tie of 2** (91 /s): a and b.",
+            "- alone **No winner** (90 /s): only a has a place.",
+            "- ahead **a** (90 /s): ahead of the other.",
+            "- nobody **No winner**: no server has a place.",
         ];
-        let expected =
-            expected.map(|(asks, figure, others)| format!("- {asks} **a**: {figure} /s; {others}."));
         assert_eq!(in_short(&suite, &sections).lines().collect::<Vec<_>>(), expected);
     }
 

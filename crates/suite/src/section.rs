@@ -10,6 +10,7 @@ use crate::figure::Figure;
 use crate::manifest::{CONTROL_NAME, REFERENCE_NAME};
 use crate::msacc;
 use crate::notes::{self, TargetNotes};
+use crate::outcome::Outcome;
 use crate::published;
 use crate::record::{Record, RecordError};
 use crate::standing::{Control, Entrant, Standing, standings};
@@ -35,12 +36,16 @@ pub struct Section {
     pub standings: Vec<Standing>,
     /// Notes on each of their figures, or why there is none, or no place.
     pub remarks: Vec<String>,
+    /// The answer.
+    pub outcome: Outcome,
     /// How many went on to the limit of open files, which is no figure of theirs: they may be ahead of all that have one.
     pub at_file_limit: usize,
     /// The reference server under its second name, if it ran under two.
     pub control: Option<Control>,
     /// The same, with everything else.
     pub table: Table,
+    /// Its columns, with figures in words.
+    pub columns: Vec<String>,
     /// The work of Erlang's threads in the last round, for each target that reports it.
     pub msacc: Vec<(String, Table)>,
     /// Published figures of each target, in the figure's unit; empty when nothing was.
@@ -92,7 +97,7 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     };
     let said_of = |standing: &Standing| {
         let at = names.iter().position(|name| *name == standing.target).expect("it was measured");
-        let no_place = standing.says_nothing(&figure).then(|| "its interval reaches 0: no place".to_owned());
+        let no_place = standing.unplaced.map(|unplaced| unplaced.to_string());
         [Some(said[at].text()).filter(|text| !text.is_empty()), no_place]
             .into_iter()
             .flatten()
@@ -102,15 +107,18 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let remarks: Vec<String> = standings.iter().map(said_of).collect();
     let last_round =
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
+    let at_file_limit = said.iter().filter(|said| said.at_file_limit.is_some()).count();
     Ok(Section {
         name: scenario.name.clone(),
         command: of_all(&of_scenario.map(|entry| entry.command.as_slice()).collect::<Vec<_>>()),
         shortened: scenario.shortened.clone(),
         table: table(scenario, record, &runs, &standings, then.as_ref(), &remarks),
+        columns: head(scenario, record, then.is_some(), Figure::words),
+        outcome: Outcome::of(&figure, &standings, at_file_limit),
         figure,
         standings,
         remarks,
-        at_file_limit: said.iter().filter(|said| said.at_file_limit.is_some()).count(),
+        at_file_limit,
         control,
         msacc: runs.iter().filter_map(last_round).collect(),
         then_column: then.as_ref().and(scenario.published.as_ref()).map(|published| published.column.clone()),
@@ -130,12 +138,7 @@ fn table(
 ) -> Table {
     let (first, others) = scenario.figures.split_first().expect("a scenario has a figure");
     let has_rounds = record.repeats_max() > 1;
-    let mut head = vec!["place".to_owned(), "target".to_owned(), "version".to_owned(), with_unit(first)];
-    head.extend(has_rounds.then(|| "each round".to_owned()));
-    head.push(format!("× {REFERENCE_NAME}"));
-    head.extend(others.iter().map(with_unit));
-    head.extend(then.map(|_| "then".to_owned()));
-    head.push("remarks".to_owned());
+    let head = head(scenario, record, then.is_some(), with_unit);
     let mut table = Table::new(&head.iter().map(String::as_str).collect::<Vec<_>>(), 3..head.len() - 1);
     for (standing, remarks) in standings.iter().zip(remarks) {
         let runs = of(standing, runs);
@@ -157,6 +160,23 @@ fn table(
         table.row(row);
     }
     table
+}
+
+/// The columns of that table, its figures by their `label`.
+fn head(
+    scenario: &Scenario,
+    record: &Record,
+    has_then: bool,
+    label: impl Fn(&Figure) -> String,
+) -> Vec<String> {
+    let (first, others) = scenario.figures.split_first().expect("a scenario has a figure");
+    let mut head = vec!["place".to_owned(), "target".to_owned(), "version".to_owned(), label(first)];
+    head.extend((record.repeats_max() > 1).then(|| "each round".to_owned()));
+    head.push(format!("× {REFERENCE_NAME}"));
+    head.extend(others.iter().map(label));
+    head.extend(has_then.then(|| "then".to_owned()));
+    head.push("remarks".to_owned());
+    head
 }
 
 fn of<'a>(standing: &Standing, runs: &'a Runs<'_>) -> &'a [Run] {
@@ -192,6 +212,16 @@ pub fn main_figure(figure: &Figure, standing: &Standing) -> String {
     let shown =
         standing.interval.map_or_else(|| figure.show(mean), |interval| with_interval(figure, mean, interval));
     bound(figure, standing) + &shown
+}
+
+/// The mean and its unit, without its interval.
+pub fn mean_with_unit(figure: &Figure, standing: &Standing) -> String {
+    let Some(mean) = standing.mean else { return String::new() };
+    let mean = bound(figure, standing) + &figure.show(mean);
+    match figure.unit().name() {
+        "" => mean,
+        unit => format!("{mean} {unit}"),
+    }
 }
 
 /// The sign before a figure that the server may do better than: it was not the limit.

@@ -28,8 +28,10 @@ impl fmt::Display for Place {
 /// One target in a scenario's standing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Its place, from 1. `None`: it has no figure, or one that says nothing.
+    /// Its place, from 1.
     pub place: Option<Place>,
+    /// Why a sound figure has no place.
+    pub unplaced: Option<Unplaced>,
     /// The target's name.
     pub target: String,
     /// The mean of the figure over the repeats.
@@ -45,10 +47,33 @@ pub struct Standing {
     pub reach: Option<Interval>,
 }
 
-impl Standing {
-    /// Returns whether its figure may be next to nothing, of which more is better: it is then behind everybody as well as ahead.
-    pub(crate) fn says_nothing(&self, figure: &Figure) -> bool {
-        figure.more_is_better() && self.interval.is_some_and(|interval| interval.low <= 0.0)
+/// Why a server that did all that was asked has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplaced {
+    /// One round says nothing of how much a figure varies.
+    OneRound,
+    /// The interval reaches 0 where more is better: it is behind everybody as well as ahead.
+    ReachesNothing,
+}
+
+impl Unplaced {
+    fn of(figure: &Figure, interval: Option<Interval>) -> Option<Self> {
+        match interval {
+            None => Some(Unplaced::OneRound),
+            Some(interval) if figure.more_is_better() && interval.low <= 0.0 => {
+                Some(Unplaced::ReachesNothing)
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Unplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unplaced::OneRound => "one round: no place",
+            Unplaced::ReachesNothing => "its interval reaches 0: no place",
+        })
     }
 }
 
@@ -77,8 +102,8 @@ impl Entrant {
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
 /// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
-/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. Where more is better, an interval that
-/// reaches 0 says nothing: who has one has no place.
+/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. A figure that says nothing ([`Unplaced`])
+/// has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
     let of_reference = entrants
         .iter()
@@ -97,20 +122,23 @@ pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<
                 (true, true) => Interval { low, high: f64::INFINITY },
                 (true, false) => Interval { low: f64::NEG_INFINITY, high },
             });
+            let mean = mean(values);
+            let is_sound = *is_ranked && mean.is_some();
+            let unplaced = is_sound.then(|| Unplaced::of(figure, interval)).flatten();
             let standing = Standing {
                 place: None,
+                unplaced,
                 target: target.clone(),
-                mean: mean(values),
+                mean,
                 interval,
-                share: mean(values)
+                share: mean
                     .zip(of_reference)
                     .filter(|_| *is_ranked)
                     .map(|(mean, reference)| mean / reference),
                 is_bound: *is_bound,
                 reach,
             };
-            let says_nothing = standing.says_nothing(figure);
-            (*is_ranked && standing.mean.is_some() && !says_nothing, standing)
+            (is_sound && unplaced.is_none(), standing)
         })
         .collect();
     let sign = if figure.more_is_better() { -1.0 } else { 1.0 };
@@ -159,6 +187,15 @@ impl Control {
 /// Returns whether two figures can be told apart.
 pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
     a.reach.zip(b.reach).is_some_and(|(a, b)| overlap(a, b).is_none())
+}
+
+/// Whether one is certainly ahead of the other.
+pub fn is_ahead(figure: &Figure, one: &Standing, other: &Standing) -> bool {
+    let is_better = match figure.more_is_better() {
+        true => one.mean > other.mean,
+        false => one.mean < other.mean,
+    };
+    is_better && are_apart(one, other)
 }
 
 /// The intersection of two intervals.
@@ -215,8 +252,8 @@ mod tests {
     #[test]
     fn one_round_tells_nobody_apart() {
         let found = places(Scenario::Echo, "rtt.p95", &[("a", &[1.0]), ("b", &[9.0]), ("c", &[20.0, 20.0])]);
-        assert!(found.iter().all(|(place, _)| place == "1–3"), "{found:?}");
-        assert_eq!(places(Scenario::Echo, "rtt.p95", &[("a", &[1.0])]), [("1".to_owned(), "a".to_owned())]);
+        let expected = [("1", "c"), ("", "a"), ("", "b")];
+        assert_eq!(found, expected.map(|(place, target)| (place.to_owned(), target.to_owned())));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use results::format::counted;
 
 use crate::manifest::REFERENCE_NAME;
 use crate::noise;
+use crate::outcome;
 use crate::record::{Generator, Record};
 use crate::section::{Section, with_interval};
 use crate::standing::Control;
@@ -18,7 +19,7 @@ const FEW_ROUNDS: &str = ". Of two rounds, an interval is their difference 6.4 t
 
 /// Everything, for people: what was run where, a table for each scenario, and which targets were left out.
 pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
-    let mut text = format!("{}: {}\n", suite.name, suite.title);
+    let mut text = format!("{}: {}\n{}\n", suite.name, suite.title, headline(sections));
     for fact in facts(record) {
         let _ = writeln!(text, "{fact}");
     }
@@ -50,7 +51,7 @@ pub fn text(suite: &Suite, record: &Record, sections: &[Section]) -> String {
 
 /// The same in Markdown.
 pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String {
-    let mut text = format!("# {}\n\n", suite.title);
+    let mut text = format!("# {}\n\n**{}.**\n\n", suite.title, headline(sections));
     for fact in facts(record) {
         let _ = writeln!(text, "- {fact}");
     }
@@ -82,6 +83,11 @@ pub fn markdown(suite: &Suite, record: &Record, sections: &[Section]) -> String 
         }
     }
     text
+}
+
+/// The winner, in a line.
+pub fn headline(sections: &[Section]) -> String {
+    outcome::headline(sections.iter().map(|section| &section.outcome))
 }
 
 /// Flags that differ from the suite's, in a line.
@@ -121,15 +127,14 @@ pub fn facts(record: &Record) -> Vec<String> {
     facts.push(match rounds(record) {
         (_, 0) => "No measurement was finished".to_owned(),
         (_, 1) => {
-            "One round: nothing is known of what varies from run to run, so who is ahead cannot be told".to_owned()
+            "One round: nothing is known of what varies from run to run, so no server has a place".to_owned()
         }
         (least, most) => {
             let rounds = if least == most { least.to_string() } else { format!("{least} to {most}") };
             let few = if least == 2 { FEW_ROUNDS } else { "" };
             format!(
                 "{rounds} rounds in random order: means and 95% intervals, which reach up to the next load that broke the limits \
-                 where a load was searched; of servers whose intervals overlap it cannot be told who is ahead, and a place \
-                 such as 1–3 says so{few}"
+                 where a load was searched; servers with overlapping intervals are tied, and a place such as 1–3 says so{few}"
             )
         }
     });

@@ -26,7 +26,7 @@ try {
   await picture(page, "report.png", { width: 1200, height: 1180 }, "light", curves);
   await picture(page, "report-phone-dark.png", { width: 390, height: 844 }, "dark", curves);
   execFileSync(throng, ["report", record, "--html", page]);
-  await picture(page, "results.png", { width: 1200, height: 1180 }, "light", ".answer");
+  await picture(page, "results.png", { width: 1200, height: 1180 }, "light", ".outcomes");
   busyServer(page);
   await picture(page, "account.png", { width: 1000, height: 900 }, "light", "#account svg path", "#account");
 } finally {

@@ -4,12 +4,16 @@ import { pathToFileURL } from "node:url";
 import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
 
 const [chromium, path, language] = process.argv.slice(2);
+const SCREENS_MAX = 3;
 const url = pathToFileURL(path).href;
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
 await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
   await page.goto(url);
+  await checkFirstScreens(page, "desktop");
+  await checkPair(page);
+  await page.evaluate(() => document.querySelectorAll("details.question").forEach((details) => (details.open = true)));
   await checkRankings(page);
   await checkFilters(page);
   await checkLinks(page);
@@ -20,6 +24,8 @@ await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (pag
   check(ground === "rgb(16, 21, 26)", `not dark: ${ground}`);
   await checkAccessible(page, "dark");
   await page.setViewportSize(PHONE);
+  await page.reload();
+  await checkFirstScreens(page, "phone");
   await checkFits(page, "phone");
   await checkAccessible(page, "phone");
   check((await page.evaluate(() => window.pwned)) === undefined, "text from outside was run");
@@ -27,9 +33,44 @@ await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (pag
 });
 console.log("ok");
 
+/** The answers, the table of all servers and two of them stand before the details. */
+async function checkFirstScreens(page, where) {
+  const [top, screen] = await page.evaluate(() => [document.querySelector("#questions").offsetTop, innerHeight]);
+  check(top <= SCREENS_MAX * screen, `${where}: ${top} px before the details, in a window of ${screen}`);
+  const headline = await page.textContent("h1");
+  check(/wins|Tie|No (overall )?winner/.test(headline), `headline: ${headline}`);
+}
+
+/** Of two servers, the one is ahead that the rankings say is. */
+async function checkPair(page) {
+  const names = await page.locator("#pair select").first().locator("option").allTextContents();
+  await page.selectOption("#pair [name=a]", names[1]);
+  await page.selectOption("#pair [name=b]", names[0]);
+  const rows = await page.locator("#pair tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const ranked = await page.locator("details.question").evaluateAll((questions, [a, b]) =>
+    questions.map((question) => {
+      const place = (server) => {
+        const row = [...question.querySelectorAll(".ranking li")].find((row) => row.dataset.server === server);
+        const text = row?.querySelector(".place").lastChild.textContent ?? "–";
+        return text === "–" ? undefined : text.split("–").map(Number);
+      };
+      return [place(a), place(b)];
+    }), [names[1], names[0]]);
+  check(rows.length > 0 && rows.length === ranked.length, `${rows.length} rows of ${ranked.length} questions`);
+  rows.forEach(([question, ahead], at) => {
+    const [a, b] = ranked[at];
+    const isUnclear = !a || !b;
+    check((ahead === "unclear") === isUnclear, `${question}: ${ahead}, places ${a} and ${b}`);
+    // Places without a number in common are of servers that can be told apart.
+    if (!isUnclear && a.at(-1) < b[0]) check(ahead === names[1], `${question}: ${ahead}, places ${a} and ${b}`);
+    if (!isUnclear && b.at(-1) < a[0]) check(ahead === names[0], `${question}: ${ahead}, places ${a} and ${b}`);
+  });
+  check((await page.textContent("#pair [role=status]")).includes(`Of ${rows.length} question`), "no summary");
+}
+
 /** Bars are as long as their figures say, and the best is the longest or the shortest. */
 async function checkRankings(page) {
-  const widths = await page.locator("section[id^='q-']").evaluateAll((questions) =>
+  const widths = await page.locator("details.question").evaluateAll((questions) =>
     questions.map((question) =>
       [...question.querySelectorAll(".leads .track b, li:not(.leads) .track b")].map((bar) => bar.getBoundingClientRect().width)
     )
@@ -60,5 +101,5 @@ async function checkLinks(page) {
   await link.click();
   await wait(page, `${name} is opened`, (id) => document.getElementById(id).open, `s-${name}`);
   const sections = await page.locator("header nav a").allTextContents();
-  check(["Questions", "Servers", "How"].every((name) => sections.includes(name)), `navigation: ${sections}`);
+  check(["All servers", "Compare two", "Questions", "Servers", "How"].every((name) => sections.includes(name)), `navigation: ${sections}`);
 }

@@ -4,6 +4,7 @@ import type { Page } from "./data";
 import { filters } from "./filters";
 import { live } from "./live";
 import { preview } from "./new";
+import { pair } from "./pair";
 import { navigation, report } from "./report";
 import { watchTheme } from "./theme";
 
@@ -22,6 +23,7 @@ if (data && place) {
 }
 if (shootout) {
   filters(shootout);
+  pair(find("#pair")!);
   navigation(find("header nav")!);
 }
 if (liveRun) redraw = live(liveRun);

@@ -157,6 +157,19 @@ impl Figure {
         }
     }
 
+    /// Label for people.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Figure::Timed(timed, statistic) => format!("{} {}", timed.words(), statistic.words()),
+            Figure::Counted(Counted::Count(count)) => {
+                count.facts().words.map_or_else(|| count.name().replace('_', " "), str::to_owned)
+            }
+            Figure::Counted(counted) => counted.name().to_owned(),
+            Figure::Rate(rate) => name_in(&RATES, rate).replace('_', " "),
+            Figure::Gauge(gauge) => gauge.words().to_owned(),
+        }
+    }
+
     /// All names of the scenario's figures, for an error message.
     pub(crate) fn known(scenario: Scenario) -> String {
         let names = |figures: &mut dyn Iterator<Item = Figure>| {
@@ -274,6 +287,15 @@ impl Statistic {
         }
     }
 
+    /// Label for people: `p99.9`.
+    fn words(self) -> String {
+        match self {
+            Statistic::Quantile(q) => format!("p{}", (q * 1e6).round() / 1e4),
+            Statistic::Sd => "standard deviation".to_owned(),
+            Statistic::Min | Statistic::Mean | Statistic::Max => self.name().into_owned(),
+        }
+    }
+
     fn of_ms(self, histogram: &Histogram) -> f64 {
         let ns = match self {
             Statistic::Min => histogram.min_ns() as f64,
@@ -342,6 +364,16 @@ fn occasions(step: &Step) -> u64 {
 }
 
 impl Gauge {
+    fn words(self) -> &'static str {
+        match self {
+            Gauge::ServerCpu => "server CPU",
+            Gauge::ServerRss => "server memory",
+            Gauge::GeneratorCpu => "generator CPU",
+            Gauge::GeneratorRss => "generator memory",
+            Gauge::Delivered => "delivered",
+        }
+    }
+
     fn read(self, step: &Step) -> Option<f64> {
         let (server, generator) = (step.server.as_ref(), step.generator.as_ref());
         match self {

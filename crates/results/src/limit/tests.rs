@@ -79,6 +79,21 @@ fn bare_percentiles_mean_the_main_figure() {
 }
 
 #[test]
+fn figures_have_words_for_people() {
+    let words = |name| StepFigure::parse(name, Scenario::Broadcast).unwrap().words();
+    let names = ["rtt.p999", "delivery.median", "p95", "connect_timeouts", "server.rss", "say.line.rtt.p99"];
+    let expected = [
+        "round trip p99.9",
+        "delivery p50",
+        "round trip p95",
+        "timed out",
+        "server memory",
+        "round trip p99 of line messages",
+    ];
+    assert_eq!(names.map(words), expected);
+}
+
+#[test]
 fn a_wrong_figure_lists_what_there_is() {
     let error = Limit::parse("delivry.p99<1s", Scenario::Broadcast).unwrap_err().to_string();
     let listed: Vec<&str> = error.split([' ', ',', ';']).collect();

@@ -7,10 +7,10 @@ use net::files::{self, Readers};
 use report::{Curve, Page, Published, Question, Row, Server, Shootout, Source};
 use results::Run;
 use suite::layout::PAGE;
-use suite::manifest::CONTROL_NAME;
+use suite::manifest::{CONTROL_NAME, REFERENCE_NAME};
 use suite::record::{Entry, Generator, Head, PreparedTarget, Record, RecordError};
 use suite::section::{self, Section};
-use suite::standing::Standing;
+use suite::standing::{Standing, is_ahead};
 use suite::suite::QUICK;
 use suite::{SUITES_FOLDER, Scenario, Suite, summary};
 
@@ -57,6 +57,8 @@ pub(crate) fn write_ranking(
     });
     let shootout = Shootout {
         title: suite.title.clone(),
+        headline: summary::headline(sections),
+        yardstick: REFERENCE_NAME.to_owned(),
         facts: summary::facts(record),
         questions: questions
             .map(|(scenario, section)| question(scenario, section, record))
@@ -80,18 +82,20 @@ fn question(scenario: &Scenario, section: &Section, record: &Record) -> Result<Q
     Ok(Question {
         name: section.name.clone(),
         asks: scenario.asks.clone(),
-        figure: section.figure.name.clone(),
+        figure: section.figure.words(),
         unit: section.figure.unit(),
+        answer: section.outcome.answer(),
+        detail: section.outcome.to_string(),
+        leaders: section.outcome.leaders().to_vec(),
         more_is_better: section.figure.more_is_better(),
         command: section.command.clone(),
         notes: notes.chain(section.remark.clone()).collect(),
-        at_file_limit: section.at_file_limit,
         published: published
             .map(|(published, column)| Source { column: column.clone(), differs: published.differs.clone() }),
         rows: rows
             .map(|(standing, remarks)| row(section, standing, remarks, record))
             .collect::<Result<_, RecordError>>()?,
-        columns: section.table.head().to_vec(),
+        columns: section.columns.clone(),
         table: section.table.body().to_vec(),
     })
 }
@@ -102,12 +106,13 @@ fn row(section: &Section, standing: &Standing, remarks: &str, record: &Record) -
     let command = |entry: &Entry| section::general(&entry.command);
     Ok(Row {
         server: target.clone(),
-        place: standing.place.map(|place| (place.best, place.worst)),
+        place: standing.place.map_or(String::new(), |place| place.to_string()),
+        ahead_of: ahead_of(section, standing),
         mean: standing.mean,
         interval: standing.interval.map(|interval| (interval.low, interval.high)),
         reach: standing.reach.map(|reach| (reach.low, reach.high)),
-        shown: shown(section, standing),
-        share: section::share(standing),
+        shown: section::mean_with_unit(&section.figure, standing),
+        with_interval: with_interval(section, standing),
         then: section.then.get(target).copied(),
         remarks: remarks.to_owned(),
         command: record.of(&section.name, target).last().map(command).unwrap_or_default(),
@@ -115,8 +120,15 @@ fn row(section: &Section, standing: &Standing, remarks: &str, record: &Record) -
     })
 }
 
+/// The positions of those that it is certainly ahead of.
+fn ahead_of(section: &Section, standing: &Standing) -> Vec<usize> {
+    let ranked = section.standings.iter().enumerate().filter(|(_, other)| other.place.is_some());
+    let behind = ranked.filter(|(_, other)| is_ahead(&section.figure, standing, other));
+    if standing.place.is_some() { behind.map(|(at, _)| at).collect() } else { Vec::new() }
+}
+
 /// The figure, its interval and its unit.
-fn shown(section: &Section, standing: &Standing) -> String {
+fn with_interval(section: &Section, standing: &Standing) -> String {
     let figure = section::main_figure(&section.figure, standing);
     match section.figure.unit().name() {
         _ if figure.is_empty() => figure,

@@ -46,10 +46,18 @@ impl Axis {
 
     /// The position of a value, in percent of the way; at an end if it lies beyond.
     pub(super) fn at(&self, value: f64) -> f64 {
+        (self.share(value).clamp(0.0, 1.0) * 1e4).round() / 1e2
+    }
+
+    /// Whether the value lies between the ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (0.0..=1.0).contains(&self.share(value))
+    }
+
+    fn share(&self, value: f64) -> f64 {
         // An interval may reach down to 0, and is shown to the edge.
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
-        let share = (value - self.from) / (self.to - self.from);
-        (share.clamp(0.0, 1.0) * 1e4).round() / 1e2
+        (value - self.from) / (self.to - self.from)
     }
 
     /// The values that have a label.

@@ -10,12 +10,16 @@ use super::curve::Curve;
 pub struct Shootout {
     /// Its title, in a line.
     pub title: String,
+    /// The winner, in a line.
+    pub headline: String,
     /// Facts needed to judge it: where and how it was measured.
     pub facts: Vec<String>,
     /// The questions, in the order of the page.
     pub questions: Vec<Question>,
     /// The servers, by name.
     pub servers: Vec<Server>,
+    /// The server that is a yardstick, and no choice.
+    pub yardstick: String,
     /// Servers that were not measured, and why.
     pub left_out: Vec<(String, String)>,
     /// The command line that repeats it.
@@ -29,18 +33,22 @@ pub struct Question {
     pub name: String,
     /// The question as a sentence; empty: only the name is known.
     pub asks: String,
-    /// The figure that servers are ranked by.
+    /// The figure that servers are ranked by, in words.
     pub figure: String,
     /// Its unit.
     pub unit: Unit,
     /// True if more of it is better.
     pub more_is_better: bool,
+    /// The answer, in a word or a name.
+    pub answer: String,
+    /// How far the answer can be told.
+    pub detail: String,
+    /// The servers that may be first, the best mean first.
+    pub leaders: Vec<String>,
     /// The command line that measured it.
     pub command: String,
     /// Notes on it alone.
     pub notes: Vec<String>,
-    /// How many servers had clients up to the limit of open files, and have no figure for that.
-    pub at_file_limit: usize,
     /// Its published figures, if there are any.
     pub published: Option<Source>,
     /// The best first; those without a place come last.
@@ -65,18 +73,20 @@ pub struct Source {
 pub struct Row {
     /// Its name.
     pub server: String,
-    /// Its best and its worst place; `None`: it has no rank.
-    pub place: Option<(usize, usize)>,
+    /// Its place, or its best and its worst; empty: it has none.
+    pub place: String,
+    /// The rows, by their position, that it is certainly ahead of.
+    pub ahead_of: Vec<usize>,
     /// The mean of the figure.
     pub mean: Option<f64>,
     /// Its 95% interval.
     pub interval: Option<(f64, f64)>,
     /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<(f64, f64)>,
-    /// Both in words.
+    /// The mean in words.
     pub shown: String,
-    /// The multiple of the yardstick's figure.
-    pub share: String,
+    /// The mean and its interval in words.
+    pub with_interval: String,
     /// The published figure.
     pub then: Option<f64>,
     /// Caveats of the figure, or why there is none.

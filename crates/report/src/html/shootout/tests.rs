@@ -3,38 +3,42 @@ use results::Unit;
 use super::*;
 use crate::sample;
 
-fn row(server: &str, place: Option<(usize, usize)>, mean: f64) -> Row {
+fn row(server: &str, place: &str, mean: f64) -> Row {
     Row {
         server: server.into(),
-        place,
+        place: place.into(),
         mean: Some(mean),
         interval: Some((0.9 * mean, 1.1 * mean)),
         reach: Some((0.9 * mean, 1.1 * mean)),
         shown: format!("{mean} /s"),
+        with_interval: format!("{mean} ±{} /s", 0.1 * mean),
         then: Some(mean / 2.0),
         ..Row::default()
     }
 }
 
 fn sample_shootout() -> Shootout {
-    let mut best = row("node-ws", Some((1, 2)), 900.0);
+    let mut best = row("node-ws", "1–2", 900.0);
     best.curve = Curve::of(&sample::sweep_run());
-    let mut lossy = row("lossy", None, 5_000.0);
+    best.ahead_of = vec![2];
+    let mut lossy = row("lossy", "", 5_000.0);
     lossy.remarks = "12 lost messages".into();
     let question = Question {
-        name: "echoes".into(),
+        name: "echoes-per-core".into(),
         asks: "How many echoes a second?".into(),
-        figure: "safe_rate".into(),
+        figure: "highest rate".into(),
         unit: Unit::PerSecond,
         more_is_better: true,
+        answer: "node-ws".into(),
+        detail: "ahead of the other".into(),
+        leaders: vec!["node-ws".into()],
         command: "throng saturate URL".into(),
         notes: vec!["Control: throng ties with itself.".into()],
-        at_file_limit: 0,
         published: Some(Source {
             column: "messages_per_core_per_s".into(),
             differs: "64 cores there".into(),
         }),
-        rows: vec![row("throng", Some((1, 2)), 1_000.0), best, row("slow", Some((3, 3)), 100.0), lossy],
+        rows: vec![row("throng", "1–2", 1_000.0), best, row("slow", "3", 100.0), lossy],
         columns: vec!["place".into(), "target".into()],
         table: ["throng", "node-ws", "slow", "lossy"].map(|name| vec!["1".into(), name.to_owned()]).to_vec(),
     };
@@ -47,6 +51,8 @@ fn sample_shootout() -> Shootout {
     };
     Shootout {
         title: "A shootout".into(),
+        headline: "node-ws wins".into(),
+        yardstick: "throng".into(),
         facts: vec!["CPU of the test".into()],
         questions: vec![question],
         servers: vec![
@@ -61,39 +67,62 @@ fn sample_shootout() -> Shootout {
 }
 
 #[test]
-fn pages_say_leaders_ties_and_unranked() {
-    let page = shootout(&sample_shootout()).replace("&#x2f;", "/");
+fn pages_begin_with_the_winner() {
+    let page = shootout(&sample_shootout()).replace("&#x2f;", "/").replace("&#x27;", "'");
     for said in [
-        "How many echoes a second?",
-        "<p class=\"answer\">node-ws</p>",
+        "<h1 id=\"title\">node-ws wins</h1>",
+        "<strong>node-ws</strong> ahead of the other <small>highest rate 900 ±90 /s</small>",
+        "3 servers and throng's own measured, 1 question asked",
         "12 lost messages",
         "64 cores there",
         "ruby-x",
         "data-language=\"JavaScript\"",
+        "data-ahead-of=\"2\"",
         "throng shootout 2026",
         "99th percentile of the latency by the rate asked",
     ] {
         assert!(page.contains(said), "{said}\n{page}");
     }
-    assert!(page.contains("nobody ties with it"), "the yardstick is not among those to choose from");
     assert!(page.contains("–</span>\n        <a class=\"name\" href=\"#s-lossy\">"), "it has no place");
-    let mut bounded = sample_shootout();
-    bounded.questions[0].at_file_limit = 11;
-    let said = "nobody ties with it; 11 that reached the limit of open files first may hold more";
-    assert!(!page.contains("may hold more") && shootout(&bounded).contains(said));
 }
 
 #[test]
-fn ties_are_told_by_intervals() {
-    let mut tied = sample_shootout();
-    let rows = &mut tied.questions[0].rows;
-    // A wide interval gives the third a place among the first, and it is behind the best all the same.
-    (rows[1].place, rows[1].reach) = (Some((1, 4)), Some((850.0, 950.0)));
-    (rows[2].place, rows[2].reach) = (Some((2, 4)), Some((10.0, 800.0)));
-    rows.insert(3, Row { reach: Some((20.0, 900.0)), ..row("wide", Some((1, 4)), 90.0) });
-    let page = shootout(&tied);
-    assert!(page.contains("it cannot be told from wide"), "{page}");
-    assert!(page.contains("3 servers and throng&#x27;s own measured, 1 question asked"), "{page}");
+fn one_table_has_all_places() {
+    let mut two = sample_shootout();
+    let other = Question {
+        name: "other".into(),
+        leaders: vec!["slow".into(), "node-ws".into()],
+        rows: vec![row("slow", "1–2", 9.0), row("node-ws", "1–2", 8.9)],
+        ..two.questions[0].clone()
+    };
+    two.questions.push(other);
+    let page = shootout(&two);
+    let body =
+        page.split("Places of all servers").nth(1).and_then(|rest| rest.split("</table>").next()).unwrap();
+    let rows: Vec<&str> = body.split("<tr data-server=\"").skip(1).collect();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row.split('"').next()).collect();
+    assert_eq!(names, ["node-ws", "slow", "lossy", "throng"], "most questions first, the yardstick last");
+    let cells = |at: usize| rows[at].split("</th>").nth(1).and_then(|row| row.split("</tr>").next()).unwrap();
+    assert_eq!(cells(0), "<td class=\"first\">1–2</td><td class=\"first\">1–2</td>");
+    assert_eq!(cells(1), "<td>3</td><td class=\"first\">1–2</td>");
+    assert_eq!(cells(2), "<td>–</td><td></td>", "no place is not the same as not asked");
+}
+
+#[test]
+fn intervals_beyond_the_chart_end_in_arrows() {
+    let arrows = |interval, reach| {
+        let mut one = sample_shootout();
+        let row = &mut one.questions[0].rows[2];
+        (row.interval, row.reach) = (Some(interval), Some(reach));
+        one.questions[0].rows.pop();
+        let page = shootout(&one);
+        let whiskers = page.split("</b><u").skip(1).filter_map(|rest| rest.split(" style").next());
+        whiskers.map(str::to_owned).filter(|class| !class.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(arrows((90.0, 110.0), (90.0, 110.0)), [""; 0]);
+    assert_eq!(arrows((90.0, 9_000.0), (90.0, 9_000.0)), [" class=\" higher\""]);
+    assert_eq!(arrows((90.0, 110.0), (90.0, f64::INFINITY)), [" class=\" higher\""], "a floor");
+    assert_eq!(arrows((-90.0, 110.0), (-90.0, 110.0)), [""; 0], "below nothing there is nothing");
 }
 
 #[test]

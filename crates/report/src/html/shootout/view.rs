@@ -1,5 +1,6 @@
 //! The page's text, laid out for its template.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use results::Unit;
@@ -10,17 +11,20 @@ use super::axis::{Axis, tick};
 use super::curve::{Curve, Drawing};
 use super::model::{Question, Row, Server, Shootout};
 
-/// The yardstick of every shootout, which is not among those to choose from.
-const YARDSTICK: &str = "throng";
+/// Rows of all rankings that are shown at once; of more, each ranking opens by itself.
+const OPEN_ROWS_MAX: usize = 24;
 
 #[derive(Serialize)]
 pub(super) struct View<'a> {
     title: &'a str,
+    headline: &'a str,
     lead: String,
-    cards: Vec<Card<'a>>,
     languages: BTreeSet<&'a str>,
     protocols: BTreeSet<&'a str>,
     questions: Vec<QuestionView<'a>>,
+    /// Whether the rankings are open from the beginning.
+    is_open: bool,
+    matrix: Vec<MatrixRow<'a>>,
     then: Vec<Then<'a>>,
     servers: Vec<ServerView<'a>>,
     facts: &'a [String],
@@ -28,19 +32,16 @@ pub(super) struct View<'a> {
     command: &'a str,
 }
 
-/// The answer to a question in short: who is ahead of those that can be chosen.
-#[derive(Serialize)]
-struct Card<'a> {
-    question: &'a str,
-    asks: &'a str,
-    answer: &'a str,
-    detail: String,
-}
-
 #[derive(Serialize)]
 struct QuestionView<'a> {
     name: &'a str,
+    /// The name as words, for a column.
+    short: String,
     asks: &'a str,
+    answer: &'a str,
+    detail: &'a str,
+    /// The figure of the best, with its interval; empty: there is none.
+    best: String,
     /// The chart's text.
     says: String,
     is_log: bool,
@@ -56,18 +57,45 @@ struct QuestionView<'a> {
 struct RowView<'a> {
     server: &'a str,
     of: Option<&'a Server>,
-    place: String,
-    /// True if nobody is certainly ahead of it.
+    place: &'a str,
     leads: bool,
     is_yardstick: bool,
-    is_ranked: bool,
-    /// Percent of the chart's width: the mean, and the interval's ends.
-    at: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
+    ahead_of: &'a [usize],
+    mark: Option<Mark>,
     shown: &'a str,
-    share: &'a str,
+    with_interval: &'a str,
     remarks: &'a str,
+}
+
+/// A figure in a chart, in percent of its width.
+#[derive(Serialize)]
+struct Mark {
+    /// The mean.
+    at: f64,
+    interval: Option<Whisker>,
+}
+
+/// An interval in a chart. An end beyond the chart is an arrow.
+#[derive(Serialize)]
+struct Whisker {
+    low: f64,
+    high: f64,
+    is_lower: bool,
+    is_higher: bool,
+}
+
+/// A server's places in all questions.
+#[derive(Serialize)]
+struct MatrixRow<'a> {
+    server: String,
+    is_yardstick: bool,
+    cells: Vec<Option<Cell<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Cell<'a> {
+    place: &'a str,
+    leads: bool,
 }
 
 /// A figure that was published, and ours.
@@ -94,7 +122,7 @@ struct ServerView<'a> {
 struct Answer<'a> {
     question: &'a str,
     figure: &'a str,
-    place: String,
+    place: &'a str,
     shown: &'a str,
     remarks: &'a str,
     command: &'a str,
@@ -103,18 +131,19 @@ struct Answer<'a> {
 
 /// The view of a shootout.
 pub(super) fn view(shootout: &Shootout) -> View<'_> {
-    let servers = &shootout.servers;
-    let find = |name: &str| servers.iter().find(|server| server.name == name);
+    let Shootout { servers, questions, .. } = shootout;
     let known = |text: &'_ &str| !text.is_empty();
     View {
         title: &shootout.title,
+        headline: &shootout.headline,
         lead: lead(shootout),
-        cards: shootout.questions.iter().filter_map(card).collect(),
         languages: servers.iter().map(|server| server.language.as_str()).filter(known).collect(),
         protocols: servers.iter().flat_map(|server| &server.protocols).map(String::as_str).collect(),
-        questions: shootout.questions.iter().map(|question| question_view(question, &find)).collect(),
-        then: shootout.questions.iter().flat_map(then).collect(),
-        servers: servers.iter().map(|server| server_view(server, &shootout.questions)).collect(),
+        questions: questions.iter().map(|question| question_view(question, shootout)).collect(),
+        is_open: questions.iter().map(|question| question.rows.len()).sum::<usize>() <= OPEN_ROWS_MAX,
+        matrix: matrix(shootout),
+        then: questions.iter().flat_map(then).collect(),
+        servers: servers.iter().map(|server| server_view(server, questions)).collect(),
         facts: &shootout.facts,
         left_out: &shootout.left_out,
         command: &shootout.command,
@@ -124,47 +153,39 @@ pub(super) fn view(shootout: &Shootout) -> View<'_> {
 /// How many servers there are to choose from, and how many questions.
 fn lead(shootout: &Shootout) -> String {
     let (yardsticks, others): (Vec<_>, Vec<_>) =
-        shootout.servers.iter().partition(|server| server.name == YARDSTICK);
+        shootout.servers.iter().partition(|server| server.name == shootout.yardstick);
     let (servers, questions) = (others.len() as u64, shootout.questions.len() as u64);
     let yardstick = if yardsticks.is_empty() { "" } else { " and throng's own" };
     format!("{}{yardstick} measured, {} asked", counted(servers, "server"), counted(questions, "question"))
 }
 
-/// `None` if nobody has a rank but the yardstick.
-fn card(question: &Question) -> Option<Card<'_>> {
-    // The yardstick is no server that anybody would choose.
-    let mut ranked = question.rows.iter().filter(|row| row.place.is_some() && row.server != YARDSTICK);
-    let best = ranked.next()?;
-    let ties: Vec<&str> = ranked.filter(|row| !are_apart(best, row)).map(|row| &*row.server).collect();
-    let others = match ties.len() {
-        0 => "nobody ties with it".to_owned(),
-        1..=3 => format!("it cannot be told from {}", ties.join(", ")),
-        n => format!("it cannot be told from {} and {} more", ties[..2].join(", "), n - 2),
+/// A row for each server: those first that may be first in most questions, the yardstick last.
+fn matrix(shootout: &Shootout) -> Vec<MatrixRow<'_>> {
+    let row = |server: &'_ Server| MatrixRow {
+        is_yardstick: server.name == shootout.yardstick,
+        cells: shootout.questions.iter().map(|question| Cell::of(question, &server.name)).collect(),
+        server: server.name.clone(),
     };
-    let beyond = match question.at_file_limit {
-        0 => String::new(),
-        1 => "; one that reached the limit of open files first may hold more".to_owned(),
-        n => format!("; {n} that reached the limit of open files first may hold more"),
-    };
-    Some(Card {
-        question: &question.name,
-        asks: asks(question),
-        answer: &best.server,
-        detail: format!("{} {}; {others}{beyond}", question.figure, best.shown),
-    })
+    let mut rows: Vec<MatrixRow> = shootout.servers.iter().map(row).collect();
+    let led = |row: &MatrixRow| row.cells.iter().flatten().filter(|cell| cell.leads).count();
+    rows.sort_by_key(|row| (row.is_yardstick, Reverse(led(row))));
+    rows
 }
 
-/// Returns whether one of two is certainly ahead: what their figures may be has no value in common.
-fn are_apart(a: &Row, b: &Row) -> bool {
-    let apart = |((a_low, a_high), (b_low, b_high))| a_low > b_high || b_low > a_high;
-    a.reach.zip(b.reach).is_some_and(apart)
+impl<'a> Cell<'a> {
+    /// `None`: the server was not asked.
+    fn of(question: &'a Question, server: &str) -> Option<Self> {
+        let row = question.rows.iter().find(|row| row.server == server)?;
+        Some(Self { place: &row.place, leads: question.leaders.contains(&row.server) })
+    }
 }
 
 fn asks(question: &Question) -> &str {
     if question.asks.is_empty() { &question.name } else { &question.asks }
 }
 
-fn question_view<'a>(question: &'a Question, find: &impl Fn(&str) -> Option<&'a Server>) -> QuestionView<'a> {
+fn question_view<'a>(question: &'a Question, shootout: &'a Shootout) -> QuestionView<'a> {
+    let find = |name: &str| shootout.servers.iter().find(|server| server.name == name);
     let means: Vec<f64> = question.rows.iter().filter_map(|row| row.mean).collect();
     let axis = Axis::of_bars(&means);
     let better = if question.more_is_better { "more is better" } else { "less is better" };
@@ -176,21 +197,28 @@ fn question_view<'a>(question: &'a Question, find: &impl Fn(&str) -> Option<&'a 
     let row = |row: &'a Row| RowView {
         server: &row.server,
         of: find(&row.server),
-        place: place(row),
-        leads: row.place.is_some_and(|(best, _)| best == 1),
-        is_yardstick: row.server == YARDSTICK,
-        is_ranked: row.place.is_some(),
-        at: row.mean.map(|mean| axis.at(mean)),
-        low: row.interval.map(|(low, _)| axis.at(low)),
-        high: row.interval.map(|(_, high)| axis.at(high)),
+        place: &row.place,
+        leads: question.leaders.contains(&row.server),
+        is_yardstick: row.server == shootout.yardstick,
+        ahead_of: &row.ahead_of,
+        mark: row.mean.map(|mean| Mark { at: axis.at(mean), interval: whisker(row, &axis) }),
         shown: &row.shown,
-        share: &row.share,
+        with_interval: &row.with_interval,
         remarks: &row.remarks,
     };
+    let best = question.leaders.first();
+    let best = best.and_then(|best| question.rows.iter().find(|row| row.server == *best));
     QuestionView {
         name: &question.name,
+        short: question.name.replace('-', " "),
         asks: asks(question),
-        says: format!("{kind} are means of {}{unit}, whiskers 95% intervals; {better}.", question.figure),
+        answer: &question.answer,
+        detail: &question.detail,
+        best: best.map_or(String::new(), |row| format!("{} {}", question.figure, row.with_interval)),
+        says: format!(
+            "{kind} are means of {}{unit}, whiskers 95% intervals, arrows intervals that go on; {better}.",
+            question.figure
+        ),
         is_log: axis.is_log,
         ticks: axis.ticks().iter().map(|value| (axis.at(*value), tick(*value, question.unit))).collect(),
         rows: question.rows.iter().map(row).collect(),
@@ -206,12 +234,16 @@ fn question_view<'a>(question: &'a Question, find: &impl Fn(&str) -> Option<&'a 
     }
 }
 
-fn place(row: &Row) -> String {
-    match row.place {
-        None => "–".to_owned(),
-        Some((best, worst)) if best == worst => best.to_string(),
-        Some((best, worst)) => format!("{best}–{worst}"),
-    }
+/// Below nothing, there is nothing.
+fn whisker(row: &Row, axis: &Axis) -> Option<Whisker> {
+    let (low, high) = row.interval?;
+    let (reach_low, reach_high) = row.reach.unwrap_or((low, high));
+    Some(Whisker {
+        low: axis.at(low),
+        high: axis.at(high),
+        is_lower: !axis.holds(reach_low.min(low).max(0.0)),
+        is_higher: !axis.holds(reach_high.max(high)),
+    })
 }
 
 fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
@@ -226,7 +258,7 @@ fn then(question: &Question) -> impl Iterator<Item = Then<'_>> {
             figure: &question.figure,
             column: &source.column,
             then: quantity(then, question.unit),
-            now: if row.shown.is_empty() { "not measured" } else { &row.shown },
+            now: if row.with_interval.is_empty() { "not measured" } else { &row.with_interval },
             quotient: quotient.map_or(String::new(), |quotient| format!("{quotient:.2}")),
             differs: &source.differs,
         })
@@ -249,8 +281,8 @@ fn server_view<'a>(server: &'a Server, questions: &'a [Question]) -> ServerView<
         Some(Answer {
             question: &question.name,
             figure: &question.figure,
-            place: place(row),
-            shown: &row.shown,
+            place: &row.place,
+            shown: &row.with_interval,
             remarks: &row.remarks,
             command: &row.command,
             curve: row.curve.as_ref().map(Curve::drawing),
