@@ -10,6 +10,7 @@ pub(crate) mod date;
 pub(crate) mod exchange;
 pub mod fields;
 pub mod head;
+pub(crate) mod location;
 pub(crate) mod query;
 pub mod request;
 pub mod response;

@@ -3,6 +3,7 @@
 use super::answer::{Answer, Reader};
 use super::steps::{Redirect, Step, Steps};
 use crate::failure::{Coding, Failure};
+use crate::http::location;
 use crate::identities::Identities;
 use crate::io::Io;
 use crate::limits::Limits;
@@ -196,29 +197,13 @@ impl Visit {
         now_ns: u64,
         io: &impl Io,
     ) -> Option<String> {
-        let location = location.split('#').next().unwrap_or_default();
-        let here = location.strip_prefix("http://").or_else(|| location.strip_prefix("https://"));
-        let target = match here.or_else(|| location.strip_prefix("//")) {
-            Some(place) => {
-                let target = place.strip_prefix(steps.host(step.request.server))?;
-                if target.is_empty() { "/".to_owned() } else { target.to_owned() }
-            }
-            None if location.starts_with('/') => location.to_owned(),
+        let asked = || match &self.led {
+            Some(led) => led.target.clone(),
             None => {
                 let filling = &Filling::of(identities.context(io.client(), now_ns, &self.kept));
-                let asked = match &self.led {
-                    Some(led) => led.target.clone(),
-                    None => step.request.target.filled_text(filling),
-                };
-                let path = asked.split('?').next().unwrap_or_default();
-                if location.starts_with('?') {
-                    format!("{path}{location}")
-                } else {
-                    format!("{}{location}", &path[..path.rfind('/').map_or(0, |slash| slash + 1)])
-                }
+                step.request.target.filled_text(filling)
             }
         };
-        // A server's words go into our request line: nothing in them may end it.
-        (target.starts_with('/') && target.bytes().all(|b| b.is_ascii_graphic())).then_some(target)
+        location::target(location, steps.host(step.request.server), asked)
     }
 }
