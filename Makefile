@@ -106,7 +106,7 @@ bench: bench-steps
 bench-steps:
 	python3 bench/steps.py
 
-# The same broadcast over every WebSocket dialect: what a protocol costs.
+# The same broadcast over every dialect: what a protocol costs.
 bench-dialects:
 	python3 bench/dialects.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a protocol costs: the same broadcast over every WebSocket dialect, against `throng serve`.
+"""What a protocol costs: the same broadcast over every dialect, against `throng serve`.
 
     dialects.py [--repeats N] [--cpus SERVER,CLIENT] [--clients N]
 
@@ -25,7 +25,10 @@ PATHS = {
     "sockjs": "/sockjs",
     "socketio": "/socket.io/",
     "graphql": "/graphql",
+    "sse": "/events?room=all",
 }
+# What else its broadcasts need.
+FLAGS = {"sse": ["--publish-url=/publish/all"]}
 
 
 def at(tool: tools.Tool, path: str) -> tools.Tool:
@@ -43,7 +46,8 @@ def exactly(step: dict) -> float:
 
 def broadcast(dialect: str, clients: int) -> run.Pair:
     tool = tools.throng(
-        (10, 60), exactly, "broadcast", f"--dialect={dialect}", f"--clients={clients}", "--sample-size={}"
+        (10, 60), exactly, "broadcast", f"--dialect={dialect}", f"--clients={clients}", "--sample-size={}",
+        *FLAGS.get(dialect, [])
     )
     return run.Pair(tools.THRONG_SERVE, at(tool, PATHS[dialect]))
 

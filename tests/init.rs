@@ -33,7 +33,7 @@ const OTHERS: [&str; 12] = [
 /// The command that it names.
 #[test]
 fn each_file_runs_against_throng_s_own_server() {
-    for protocol in PROTOCOLS {
+    for protocol in PROTOCOLS.into_iter().chain(["sse"]) {
         let folder = tempfile::tempdir().unwrap();
         let written = init(folder.path(), &["--from", protocol]);
         assert!(written.code == Some(0) && written.stdout.contains("throng run app.toml\n"), "{written}");

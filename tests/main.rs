@@ -29,6 +29,7 @@ mod dialect_graphql;
 mod dialect_phoenix;
 mod dialect_socketio;
 mod dialect_sockjs;
+mod dialect_sse;
 mod disk;
 mod django;
 mod doctor;

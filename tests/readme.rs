@@ -110,6 +110,7 @@ fn one_command_per_dialect_runs_as_printed() {
         "socketio",
         "socketio/upgrade",
         "graphql",
+        "sse",
     ];
     assert_eq!(dialects, expected);
 }

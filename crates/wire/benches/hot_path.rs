@@ -120,6 +120,25 @@ impl Joined {
     }
 }
 
+/// A client hears an event: nobody says anything there, and nobody is answered.
+fn measure_event_stream() {
+    let cfg = Config::new(options(DialectId::Sse)).unwrap();
+    let (mut client, mut io) = (Client::new(), Fake::default());
+    client.handle_open(&cfg, 0, 0, &mut io);
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let id = String::from_utf8(stamp(1).to_text().to_vec()).unwrap();
+    let event = format!("id: 1\ndata: {{\"sendTime\":\"1478000000123456789\",\"id\":\"{id}\"}}\n\n");
+    let copy = format!("{:x}\r\n{event}\r\n", event.len());
+    let mut receive = |bytes: &str| {
+        let mut on = |event| {
+            black_box(event);
+        };
+        client.handle_input(&cfg, 0, 0, black_box(bytes.as_bytes()), &mut io, &mut on).unwrap();
+    };
+    receive(head);
+    measure(&format!("client receives a copy, sse, {} B", copy.len()), |_| receive(&copy));
+}
+
 /// Each client signs one as `--jwt-secret` has it.
 fn with_token(options: Options) -> Options {
     let mut people = People::default();
@@ -164,6 +183,7 @@ fn main() {
             });
         }
     }
+    measure_event_stream();
     let nobody = Config::new(options(DialectId::Raw)).unwrap();
     measure("client asks for its upgrade", |_| {
         let (mut client, mut io) = (Client::new(), Fake::default());

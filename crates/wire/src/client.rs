@@ -288,7 +288,12 @@ impl Client {
     ) -> Result<(), Failure> {
         let State::Requesting(protocol) = &mut self.state else { return result };
         match (result, protocol.take_over()) {
-            (Err(_), _) => self.state = State::Failed,
+            (Err(_), _) => {
+                // Whoever drives it may connect again, and go on from here.
+                let (known, cookies) = (protocol.resumption(), protocol.cookies().clone());
+                self.state = State::Failed;
+                self.keep_session(known, cookies);
+            }
             (Ok(()), Some((socket, open))) => {
                 let cookies = protocol.cookies().clone();
                 self.state = State::Open(Session::on(socket, open));

@@ -229,7 +229,7 @@ pub(crate) trait HttpClientProtocol {
     fn resume(&mut self, _resumption: &Resumption) {}
 
     /// The resumption of this session over other connections, if there is a way.
-    fn resumption(&self) -> Option<&Resumption> {
+    fn resumption(&self) -> Option<Resumption> {
         None
     }
 

@@ -39,6 +39,8 @@ pub struct Facts {
     pub own_room: OwnRoom,
     /// True if there are broadcasts.
     pub can_broadcast: bool,
+    /// True if its clients say nothing: what they hear is published by requests.
+    pub only_receives: bool,
     /// True if a message can ask for its own answer ([`Ack::Callback`](crate::settings::Ack)).
     pub has_callbacks: bool,
     /// True if there is nothing around a message: what an app says is all there is.
@@ -74,6 +76,7 @@ impl Facts {
         form: Form::Json,
         own_room: OwnRoom::Query,
         can_broadcast: true,
+        only_receives: false,
         has_callbacks: false,
         is_bare: false,
         takes_anything: false,

@@ -1,9 +1,11 @@
 //! Why a connection failed: small, `Copy`, countable by kind.
 
+mod event_stream;
 mod http2;
 
 use std::fmt;
 
+pub use event_stream::{Media, StreamReason};
 pub use http2::{ErrorCode, Http2Reason};
 
 /// Why a session gave up on its peer. The connection is of no further use; anything the peer should still be
@@ -84,8 +86,8 @@ pub enum Failure {
     Protocol(Reason),
     /// A frame or message above the limits, before or after inflation.
     MessageTooLarge,
-    /// A line or an event of an event stream above the limits.
-    EventTooLarge,
+    /// An event stream that breaks off, breaks a limit or is none.
+    EventStream(StreamReason),
     /// A compressed message that does not inflate.
     Deflate,
     /// A message that breaks the rules of the dialect.
@@ -248,7 +250,7 @@ impl Failure {
             Failure::UnaskedExtension => "unasked_extension",
             Failure::Protocol(_) => "protocol",
             Failure::MessageTooLarge => "message_too_large",
-            Failure::EventTooLarge => "event_too_large",
+            Failure::EventStream(reason) => reason.name(),
             Failure::Deflate => "deflate",
             Failure::BadMessage => "bad_message",
             Failure::HeartbeatTimeout => "heartbeat_timeout",
@@ -303,7 +305,7 @@ impl fmt::Display for Failure {
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
-            Failure::EventTooLarge => f.write_str("an event, or a line of one, above the limit"),
+            Failure::EventStream(reason) => reason.fmt(f),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
             Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),

@@ -70,7 +70,7 @@ pub use event::{
     WrongResponse,
 };
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};
-pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Reason};
+pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Media, Reason, StreamReason};
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, ReplayFault};

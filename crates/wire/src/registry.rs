@@ -134,6 +134,11 @@ impl DialectId {
         DialectId::ALL.iter().copied().filter(|dialect| !dialect.facts().needs_app)
     }
 
+    /// The dialects whose clients say something over a connection that stays, and hear what comes of it.
+    pub fn conversing() -> impl Iterator<Item = DialectId> + Clone {
+        DialectId::named().filter(|dialect| !dialect.facts().is_plain_http && !dialect.facts().only_receives)
+    }
+
     /// The dialect of a user's own app over a protocol, which is asked for by its name or an alias.
     pub fn of_protocol(name: &str) -> Option<DialectId> {
         let is_called = |facts: &Facts| facts.protocol == name || facts.aliases.contains(&name);

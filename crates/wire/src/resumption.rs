@@ -35,6 +35,6 @@ pub(crate) struct Position {
 impl Resumption {
     /// Returns whether the protocol has something to go on with.
     pub(crate) fn is_of_protocol(&self) -> bool {
-        !self.session.is_empty() || self.alive_s > 0
+        !self.session.is_empty() || !self.offset.is_empty() || self.alive_s > 0
     }
 }

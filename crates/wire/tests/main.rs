@@ -32,5 +32,6 @@ mod sockjs_joined;
 mod sockjs_pages;
 mod sockjs_server;
 mod sockjs_sessions;
+mod sse;
 mod tunnel;
 mod visits;

@@ -192,8 +192,12 @@ pub(crate) fn path_of_own_server(path: &Path) -> Option<&'static str> {
     protocol.facts().paths.first().copied()
 }
 
-/// Returns whether a run's app, if it is the user's own, has the messages that the run sends.
+/// Returns whether a run has the messages that it sends: its app, if that is the user's own, and its protocol.
 pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Failure> {
+    // Those who stay in a storm are silent where they have nothing to say.
+    if scenario.facts().has_messages && scenario != Scenario::Storm && plan.publishing.is_none() {
+        check_speaks(plan.client_spec.dialect)?;
+    }
     let Some(app) = &plan.client_spec.of_dialect.app else { return Ok(()) };
     let (key, is_there) = match plan.workload {
         Workload::Echo => ("[echo]", app.echo.is_some()),
@@ -204,6 +208,20 @@ pub(crate) fn check_messages(plan: &Plan, scenario: Scenario) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::usage("--app", format!("{} has no {key}, which throng {scenario} sends", app.name)))
+}
+
+/// Refuses a protocol whose clients say nothing.
+pub(crate) fn check_speaks(dialect: DialectId) -> Result<(), Failure> {
+    let facts = dialect.facts();
+    if !facts.only_receives {
+        return Ok(());
+    }
+    let problem = format!(
+        "clients of {} only receive: throng broadcast with --publish-url says which request has a message told to them, as \
+         --publish-url /publish/{{room}}",
+        facts.name
+    );
+    Err(Failure::usage("--dialect", problem))
 }
 
 fn parse(path: &Path, text: &str, given: People, clients_max: ClientsMax) -> Result<Described, Failure> {

@@ -5,7 +5,9 @@ use crew::Course;
 use load::{Load, LoadRule, Workload};
 use report::Words;
 use results::{Scenario, units};
+use wire::DialectId;
 
+use crate::app_file;
 use crate::args::RunArgs;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
@@ -55,6 +57,9 @@ impl Idle {
         let args = &self.run;
         let course = self.course()?;
         let dialect = args.dialect.as_deref().unwrap_or("raw");
+        if self.echo {
+            DialectId::from_name(dialect).map_or(Ok(()), app_file::check_speaks)?;
+        }
         let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         run::run(Request {

@@ -11,7 +11,7 @@ use crate::{output, stderr};
 
 /// Write an app's file that runs as it is, with comments on what to change (docs/APP.md)
 ///
-/// The first six are written in the words of throng's own server, so that `throng run app.toml` works at once; the
+/// The first seven are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 #[derive(Args)]
 pub(crate) struct Init {
@@ -38,6 +38,8 @@ enum Protocol {
     Sockjs,
     /// Subscriptions over graphql-transport-ws
     Graphql,
+    /// Server-sent events: EventSource
+    Sse,
     /// Subscriptions over graphql-ws, the older subprotocol
     GraphqlWsLegacy,
     /// Phoenix LiveView
@@ -82,8 +84,8 @@ impl Protocol {
     fn example_in(self, file: &str) -> String {
         let own = self.to_possible_value().expect("none is hidden");
         let example = self.example().replacen(&format!("{}.toml", own.get_name()), file, 1);
-        // It says already what is said before the load.
-        if example.contains("\nopen = ") {
+        // It says already what is said before the load, or only receives.
+        if example.contains("\nopen = ") || matches!(self, Self::Sse) {
             return example;
         }
         let step = if example.contains("\nevent = ") { STEP_OF_EVENTS } else { STEP };
@@ -98,6 +100,7 @@ impl Protocol {
             Self::Socketio => include_str!("../../apps/socketio.toml"),
             Self::Sockjs => include_str!("../../apps/sockjs.toml"),
             Self::Graphql => include_str!("../../apps/graphql.toml"),
+            Self::Sse => include_str!("../../apps/sse.toml"),
             Self::GraphqlWsLegacy => include_str!("../../apps/graphql-ws-legacy.toml"),
             Self::Liveview => include_str!("../../apps/liveview.toml"),
             Self::Pusher => include_str!("../../apps/pusher.toml"),
@@ -115,8 +118,8 @@ impl Protocol {
 
     /// Returns whether throng's own server understands the example.
     fn is_served(self) -> bool {
-        use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs};
-        matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql)
+        use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs, Sse};
+        matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql | Sse)
     }
 
     /// The usual URL of a developer's server.
@@ -128,6 +131,7 @@ impl Protocol {
             Self::Socketio => "ws://127.0.0.1:3000/socket.io/",
             Self::Sockjs => "ws://127.0.0.1:8080/sockjs",
             Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
+            Self::Sse => "http://127.0.0.1:3000/events",
             Self::Liveview => "ws://127.0.0.1:4000",
             Self::Pusher => "'ws://127.0.0.1:8080/app/app-key?protocol=7'",
             Self::Signalr | Self::SignalrMsgpack => "ws://127.0.0.1:5000/chat",

@@ -43,8 +43,8 @@ const ANY_STATUS: (u16, u16) = (200, 599);
 
 /// Look at a server: what it speaks, and which command loads it (short: throng URL)
 ///
-/// Makes at most 12 connections: to the URL itself, and to the places where Action Cable, Socket.IO, Phoenix, SockJS,
-/// GraphQL and plain WebSockets usually are.
+/// Makes at most 12 connections: to the URL itself, which may be an event stream, and to the places where Action Cable,
+/// Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets usually are.
 #[derive(Args)]
 pub(crate) struct Probe {
     /// The server: http://, https://, ws:// or wss://; HOST:PORT/PATH means ws://
@@ -153,11 +153,14 @@ impl Prober {
         Ok(if is_changed { (again, Some(origin)) } else { (reply, None) })
     }
 
-    /// Has one client speak the protocol that was found, and send one message.
+    /// Has one client speak the protocol that was found, and send one message if its clients say anything.
     fn try_echo(&mut self, found: &Found) -> Result<Option<Trial>, Failure> {
         let Some(dialect) = found.service.dialect().filter(|_| !self.is_over()) else { return Ok(None) };
-        let place =
-            Place { path: found.path.clone(), asked: RequestKind::Echo(dialect), may_be_plain: false };
+        let asked = match dialect.facts().only_receives {
+            true => RequestKind::Join(dialect),
+            false => RequestKind::Echo(dialect),
+        };
+        let place = Place { path: found.path.clone(), asked, may_be_plain: false };
         let reply = self.ask(&place, found.origin.as_deref(), TIMEOUT)?;
         Ok(Some(match &reply.failure {
             None if reply.is_answered => Trial::Echoes,

@@ -72,9 +72,11 @@ impl Storm {
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let plan = plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?;
         let app = plan.client_spec.of_dialect.app.as_ref();
-        let is_silent = app.is_some_and(|app| app.echo.is_none());
+        let only_receives = plan.client_spec.dialect.facts().only_receives;
+        let is_silent = only_receives || app.is_some_and(|app| app.echo.is_none());
         if is_silent && self.share < 1.0 {
-            stderr::note("the clients that stay say nothing: the app's file has no [echo]");
+            let why = if only_receives { "they only receive" } else { "the app's file has no [echo]" };
+            stderr::note(&format!("the clients that stay say nothing: {why}"));
         }
         let request = Request {
             args,

@@ -52,11 +52,8 @@ impl Ui {
             program,
             words_verb: hidden::WORDS,
             mask: secrets::mask(),
-            dialects: DialectId::named()
-                // Runs of plain requests have a verb of their own, which takes no dialect.
-                .filter(|dialect| !dialect.facts().is_plain_http)
-                .map(DialectId::name)
-                .collect(),
+            // Runs of plain requests have a verb of their own, and the form has no URL to publish at.
+            dialects: DialectId::conversing().map(DialectId::name).collect(),
         };
         let mut signpost = None;
         let ready = |address: SocketAddr| {

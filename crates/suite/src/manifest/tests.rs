@@ -151,8 +151,7 @@ fn a_table_gets_the_line_number() {
 fn the_reference_server_speaks_everything() {
     let throng = Target::reference();
     assert_eq!(throng.name, REFERENCE_NAME);
-    let mut spoken = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
-    assert!(spoken.all(|dialect| throng.dialects.contains(&dialect)));
+    assert!(DialectId::conversing().all(|dialect| throng.dialects.contains(&dialect)));
     assert_eq!(throng.endpoint(DialectId::Raw), throng.endpoint(DialectId::Json));
     assert!(throng.endpoint(DialectId::Actioncable).ends_with("/cable"));
 }

@@ -39,14 +39,14 @@ impl Client {
         let Client { state, place } = self.speaker();
         let place = place.as_ref();
         let known = match state {
-            State::Open(session) => session.protocol.resumption(),
+            State::Open(session) => session.protocol.resumption().cloned(),
             State::Requesting(protocol) => protocol.resumption(),
             // Lost before it could resume: what it was given is still good for the next try.
-            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()),
+            _ => place.and_then(|place| place.given.as_ref()?.resumption.as_deref()).cloned(),
         };
         match place.and_then(|place| place.script.heard()) {
-            None => known.cloned(),
-            Some(heard) => Some(Resumption { heard: heard.clone(), ..known.cloned().unwrap_or_default() }),
+            None => known,
+            Some(heard) => Some(Resumption { heard: heard.clone(), ..known.unwrap_or_default() }),
         }
     }
 
@@ -69,6 +69,14 @@ impl Client {
         }
         if let Some(place) = self.place.take() {
             self.keep_cookies(place.given.map(|given| given.kept.cookies).unwrap_or_default());
+        }
+    }
+
+    /// Keeps what is known of a session whose connections are of no further use.
+    pub(super) fn keep_session(&mut self, known: Option<Resumption>, cookies: Cookies) {
+        self.keep_cookies(cookies);
+        if let Some(known) = known {
+            self.place.get_or_insert_default().given.get_or_insert_default().resumption = Some(known.into());
         }
     }
 

@@ -1,5 +1,10 @@
-//! Event streams, `text/event-stream` (HTML standard, §9.2 Server-sent events).
+//! Event streams, `text/event-stream` (HTML standard, §9.2 Server-sent events): a reader for clients, a writer for servers.
 
 pub mod reader;
+mod writer;
 
 pub use reader::{Reader, StreamEvent};
+pub(crate) use writer::{whole_events, write_event};
+
+/// The media type (HTML §9.2.5).
+pub(crate) const MEDIA_TYPE: &str = "text/event-stream";

@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, StreamReason};
 use crate::limits::Limits;
 
 /// The byte order mark that a stream may begin with, once.
@@ -103,7 +103,7 @@ impl Reader {
     /// The next event in `input`, which it is taken off; `None` when more bytes are needed.
     ///
     /// # Errors
-    /// [`Failure::EventTooLarge`]: a line, or all data of an event, above [`Limits::message_bytes_max`].
+    /// [`StreamReason::EventTooLarge`]: a line, or all data of an event, above [`Limits::message_bytes_max`].
     pub fn next<'r, 'a: 'r>(
         &'r mut self,
         limits: &Limits,
@@ -141,7 +141,7 @@ impl Reader {
         let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
         let begun = self.partial.as_ref().map_or(0, |partial| partial.line.len());
         if begun + mine.len() > bytes_max {
-            return Err(Failure::EventTooLarge);
+            return Err(Failure::EventStream(StreamReason::EventTooLarge));
         }
         *input = rest.get(1..).unwrap_or_default();
         match (end, begun) {
@@ -260,7 +260,7 @@ impl Reader {
 impl Partial {
     fn add_data(&mut self, bytes_max: usize, line: &[u8]) -> Result<(), Failure> {
         if self.data.len() + line.len() > bytes_max {
-            return Err(Failure::EventTooLarge);
+            return Err(Failure::EventStream(StreamReason::EventTooLarge));
         }
         self.data.extend_from_slice(line);
         self.data.push(b'\n');

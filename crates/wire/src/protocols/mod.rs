@@ -14,6 +14,7 @@ macro_rules! protocols {
             Http2: http2, by Http2;
             Socketio: socketio, by Socketio;
             Graphql: graphql, by Graphql;
+            Sse: sse, by Sse;
         }
     };
 }
@@ -26,3 +27,4 @@ pub(crate) mod phoenix;
 pub(crate) mod plain;
 pub(crate) mod socketio;
 pub(crate) mod sockjs;
+pub(crate) mod sse;

@@ -124,7 +124,7 @@ impl HttpClientState {
         of_any!(self, client => client.resume(resumption));
     }
 
-    pub(crate) fn resumption(&self) -> Option<&Resumption> {
+    pub(crate) fn resumption(&self) -> Option<Resumption> {
         of_any!(self, client => client.resumption())
     }
 

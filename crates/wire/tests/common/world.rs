@@ -189,7 +189,9 @@ impl World {
         connection.closed |= io.closed[0];
         let request = happened.asked.then(|| connection.server.take_request()).flatten();
         self.settle(happened, &Member::Connection(at));
-        if let Some(request) = request {
+        if let Some(request) = request.as_ref().filter(|request| request.is_for_publishing()) {
+            self.publish(at, request);
+        } else if let Some(request) = request {
             let name = request.name().to_owned();
             if request.opens() && !self.sessions.contains_key(&name) {
                 self.sessions
@@ -204,6 +206,15 @@ impl World {
             }
         }
         result
+    }
+
+    /// Tells a room what is published there, and answers.
+    fn publish(&mut self, at: usize, request: &wire::SessionRequest) {
+        let (mut happened, mut out) = (Happened::default(), Vec::new());
+        let is_sound = request.publish(&self.cfg, self.now_ns, &mut |event| happened.note(event));
+        self.settle(happened, &Member::Connection(at));
+        request.answer_published(is_sound.then_some(0), &mut out);
+        self.answer(at, &out, Answer::Whole);
     }
 
     fn call_session(&mut self, name: &str, verb: Verb<'_>) {

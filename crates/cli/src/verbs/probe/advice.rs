@@ -93,7 +93,6 @@ fn barrier(found: &[Found], trial: Option<&Trial>) -> Option<(String, String)> {
 fn line(found: &Found) -> String {
     let mut parts = vec![found.service.name().to_owned()];
     parts.extend(found.details.iter().cloned());
-    parts.extend((found.service == Service::EventStream).then(|| "which throng cannot load".to_owned()));
     parts.extend(found.origin.as_ref().map(|origin| format!("with --origin {origin}")));
     parts.join(", ")
 }
@@ -111,6 +110,16 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
             purpose: "look again, logged in",
         }),
         _ => commands.extend(load(best, trial)),
+    }
+    if best.service == Service::EventStream && trial == Some(&Trial::Connects) {
+        commands.push(Command {
+            words: format!(
+                "throng broadcast {} --dialect sse --publish-url /PATH --clients 100{}",
+                quoted(&best.url),
+                origin(best)
+            ),
+            purpose: "measure delivery: POST /PATH has your application tell them each message",
+        });
     }
     if let Some(example) = best.service.example().filter(|_| trial != Some(&Trial::Echoes)) {
         commands.push(Command {
@@ -187,7 +196,16 @@ mod tests {
             (&[], None, &[]),
             (std::slice::from_ref(&http), None, &["throng http http://h:1/ -c 50 -d 10s"]),
             (&[moved], None, &["throng https://h/"]),
-            (&[at(Service::EventStream, URL)], None, &[]),
+            (
+                &[at(Service::EventStream, "http://h:1/e")],
+                Some(&Trial::Connects),
+                &[
+                    "throng idle http://h:1/e --dialect sse --clients 100 -d 10s",
+                    "throng broadcast http://h:1/e --dialect sse --publish-url /PATH --clients 100",
+                    "throng init --from sse",
+                    "throng run app.toml http://h:1/e --clients 50",
+                ],
+            ),
             (
                 &[at(Service::Plain, URL)],
                 Some(&Trial::Echoes),

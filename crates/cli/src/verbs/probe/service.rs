@@ -102,7 +102,8 @@ impl Service {
             Service::SockJs => Some(DialectId::Sockjs),
             Service::Graphql => Some(DialectId::Graphql),
             Service::Plain => Some(DialectId::Raw),
-            Service::LiveView | Service::EventStream | Service::Http => None,
+            Service::EventStream => Some(DialectId::Sse),
+            Service::LiveView | Service::Http => None,
         }
     }
 
@@ -116,7 +117,8 @@ impl Service {
             Service::SockJs => Some("sockjs"),
             Service::Graphql => Some("graphql"),
             Service::Plain => Some("plain"),
-            Service::EventStream | Service::Http => None,
+            Service::EventStream => Some("sse"),
+            Service::Http => None,
         }
     }
 }

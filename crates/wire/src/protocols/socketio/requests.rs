@@ -273,8 +273,8 @@ impl HttpClientProtocol for Client {
         self.talk.resume(resumption);
     }
 
-    fn resumption(&self) -> Option<&Resumption> {
-        self.talk.resumption()
+    fn resumption(&self) -> Option<Resumption> {
+        self.talk.resumption().cloned()
     }
 
     fn cookies(&self) -> &Cookies {

@@ -1,0 +1,257 @@
+//! Server-sent events with programs that others wrote: throng's server against the npm package eventsource, and throng's client against
+//! servers on Node's http, on Starlette and sse-starlette (Python), and on nchan (nginx), which count what they tell.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::node::Scripts;
+use crate::support::process::Process;
+use crate::support::target::{Unavailable, complete};
+use crate::support::throng::{Outcome, Server, errors_of, finish, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
+
+const WITHIN: Duration = Duration::from_secs(120);
+const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
+
+fn servers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers/sse")
+}
+
+fn broadcast(address: SocketAddr, load: &str) -> Command {
+    let mut command =
+        throng(["broadcast", &format!("http://{address}/events?room={{room}}"), "--dialect", "sse"]);
+    command.args(["--publish-url", "/publish/{room}", "--format", "json", "--quiet", "--no-store"]);
+    command.args(["--connect-timeout", "20s"]).args(load.split(' '));
+    command
+}
+
+/// Messages sent, and copies that were due, came, and came where they should not, or not as they should.
+fn counts(results: &Value) -> [u64; 7] {
+    ["sent", "expected", "received", "duplicate", "corrupt", "leaked", "reordered"]
+        .map(|name| sum_of(results, name))
+}
+
+/// Each of the messages comes once to each member of its room.
+fn assert_all(address: SocketAddr, clients: u64, per_room: u64) -> Outcome {
+    let load = format!("--clients {clients} --room-size {per_room} --concurrent 8 --sample-size 100");
+    let outcome = run(&mut broadcast(address, &load), WITHIN);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let results = outcome.json();
+    assert_eq!(counts(&results), [100, 100 * per_room, 100 * per_room, 0, 0, 0, 0], "{outcome}");
+    assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{outcome}");
+    outcome
+}
+
+/// Events that the server has written to streams.
+fn told(address: SocketAddr) -> u64 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /told HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let body = answer.split("\r\n\r\n").nth(1).unwrap();
+    // Node sends it as one chunk, with its size before it.
+    body.lines().nth(usize::from(answer.contains("chunked"))).unwrap().parse().unwrap()
+}
+
+fn node(more: &[&str]) -> Option<(Process, SocketAddr)> {
+    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        skip("event streams of Node.js", "needs node");
+        return None;
+    }
+    let address = free_address();
+    Some((start_node(address, more), address))
+}
+
+fn start_node(address: SocketAddr, more: &[&str]) -> Process {
+    let mut serve = Command::new("node");
+    serve.arg(servers().join("server.js")).arg(address.port().to_string()).args(more);
+    let process = Process::start(&mut serve);
+    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    process
+}
+
+#[test]
+fn the_server_against_the_package_eventsource() {
+    let scripts = match Scripts::install("sse") {
+        Ok(scripts) => scripts,
+        Err(Unavailable(why)) => return skip("eventsource (npm), the client", &why),
+    };
+    let server = Server::start(&["--history", "100"]);
+    scripts.run("client.js", &[&server.address.to_string()]);
+}
+
+#[test]
+fn the_client_against_our_server() {
+    let server = Server::start(&["--threads", "2"]);
+    assert_all(server.address, 20, 5);
+    let outcome = run(
+        &mut broadcast(server.address, "--clients 30 --processes 2 --threads 2 --rate 200 --duration 1s"),
+        WITHIN,
+    );
+    let results = outcome.json();
+    assert_eq!(sum_of(&results, "received"), 30 * sum_of(&results, "sent"), "{outcome}");
+}
+
+#[test]
+fn copies_are_counted_as_node_tells_them() {
+    let Some((_node, address)) = node(&[]) else { return };
+    assert_all(address, 1_000, 100);
+    assert_eq!(told(address), 100 * 100);
+}
+
+#[test]
+fn redirects_of_node_are_followed() {
+    let Some((_node, address)) = node(&[]) else { return };
+    let mut command = throng(["broadcast", &format!("http://{address}/moved?room=1"), "--dialect", "sse"]);
+    command.args([
+        "--publish-url",
+        "/publish/1",
+        "--clients",
+        "20",
+        "--sample-size",
+        "50",
+        "--format",
+        "json",
+    ]);
+    let outcome = run(&mut command, WITHIN);
+    assert_eq!(counts(&outcome.json())[..3], [50, 1_000, 1_000], "{outcome}");
+}
+
+#[test]
+fn copies_are_counted_as_sse_starlette_tells_them() {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sse-starlette");
+    let python = home.join("bin/python");
+    let installed = complete(Command::new("python3").args(["-m", "venv"]).arg(&home)).and_then(|_| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "install", "--require-hashes", "-r"]);
+        complete(pip.arg(servers().join("requirements.txt")))
+    });
+    if let Err(Unavailable(why)) = installed {
+        return skip("sse-starlette (PyPI)", &why);
+    }
+    let address = free_address();
+    let _server = Process::start(
+        Command::new(&python).arg(servers().join("server.py")).arg(address.port().to_string()),
+    );
+    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    assert_all(address, 100, 20);
+    assert_eq!(told(address), 100 * 20);
+}
+
+#[test]
+fn copies_of_nchan_come_once_each() {
+    if !Path::new(NCHAN).exists() {
+        return skip("nchan", "needs it: apt install nginx-light libnginx-mod-nchan");
+    }
+    let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
+    let conf = include_str!("servers/sse/nchan.conf").replace("PORT", &address.port().to_string());
+    fs::write(folder.path().join("nginx.conf"), conf).unwrap();
+    let mut nginx = Command::new("nginx");
+    let _nginx = Process::start(nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path()));
+    assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
+    assert_all(address, 1_000, 50);
+}
+
+/// Clients were away, and nothing is lost for that.
+fn assert_recovered(results: &Value, outcome: &Outcome) {
+    let [offline, recovered, lost, missing, duplicate] =
+        ["offline_due", "recovered", "lost_offline", "missing", "duplicate"]
+            .map(|name| sum_of(results, name));
+    assert!(offline > 0, "{outcome}");
+    assert_eq!((recovered, lost, missing, duplicate), (offline, 0, 0, 0), "{outcome}");
+}
+
+#[test]
+fn returning_clients_miss_nothing() {
+    let server = Server::start(&["--history", "1000"]);
+    let load = "--clients 20 --rate 50 --duration 4s --flap 1s..2s:300ms";
+    let outcome = run(&mut broadcast(server.address, load), WITHIN);
+    assert_recovered(&outcome.json(), &outcome);
+    let outcome = run(broadcast(server.address, load).arg("--no-session-resume"), WITHIN);
+    assert!(
+        sum_of(&outcome.json(), "lost_offline") > 0,
+        "without its last event ID, a client misses some: {outcome}"
+    );
+}
+
+/// The server is stopped and started again in mid-run; what its file keeps is told to whoever names its last event.
+#[test]
+fn a_restart_of_the_server_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("events.jsonl");
+    let log = log.to_str().unwrap();
+    let Some((first, address)) = node(&[log]) else { return };
+    let load = "--clients 50 --rate 20 --duration 8s --flap 10s..20s --drain-timeout 8s";
+    let running = Process::start(&mut broadcast(address, load));
+    thread::sleep(Duration::from_secs(3));
+    drop(first);
+    let _second = start_node(address, &[log]);
+    let outcome = finish(running, WITHIN);
+    let results = outcome.json();
+    let told_twice = sum_of(&results, "duplicate");
+    let [received, recovered] = ["received", "recovered"].map(|name| sum_of(&results, name));
+    // Nobody heard of what was asked for while the server was down.
+    let published = fs::read_to_string(log).unwrap().lines().count() as u64;
+    assert!(recovered > 0 && told_twice == 0, "{outcome}");
+    assert_eq!(received + recovered, 50 * published, "{outcome}");
+}
+
+#[test]
+fn other_answers_are_told_with_what_to_do() {
+    let Some((_node, address)) = node(&[]) else { return };
+    for (path, key, name) in [
+        ("/page", "not_event_stream", "HTML"),
+        ("/api", "not_event_stream", "JSON"),
+        ("/over", "no_content", "204"),
+    ] {
+        let mut command =
+            throng(["idle", &format!("http://{address}{path}"), "--dialect", "sse", "--clients", "2"]);
+        let outcome = run(command.args(["--format", "json", "--no-store"]), WITHIN);
+        outcome.assert_failed(1, &format!("could_not.reach.{key}"), &[name]);
+    }
+}
+
+#[test]
+fn clients_that_only_receive_say_nothing() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/events?room=1", server.address);
+    for words in [&["broadcast"][..], &["echo"], &["idle", "--echo"]] {
+        let mut command = throng([]);
+        command.args(words).args([
+            &url,
+            "--dialect",
+            "sse",
+            "--clients",
+            "2",
+            "--format",
+            "json",
+            "--no-store",
+        ]);
+        run(&mut command, WITHIN).assert_failed(2, "usage.dialect", &["--publish-url"]);
+    }
+    let outcome = run(
+        throng(["idle", &url, "--dialect", "eventsource", "--clients", "50", "--duration", "1s"]).args([
+            "--format",
+            "json",
+            "--no-store",
+        ]),
+        WITHIN,
+    );
+    assert_eq!((outcome.code, sum_of(&outcome.json(), "connected")), (Some(0), 50), "{outcome}");
+    let outcome = run(
+        throng(["storm", &url, "--dialect", "sse", "--clients", "50"]).args([
+            "--format",
+            "json",
+            "--no-store",
+        ]),
+        WITHIN,
+    );
+    assert_eq!(errors_of(&outcome.json(), "stream_end"), 0, "{outcome}");
+}

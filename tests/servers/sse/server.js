@@ -1,0 +1,49 @@
+// Event streams on Node's own http: `node server.js PORT [LOG]`. GET /events?room=NAME is a stream, POST /publish/NAME tells the room its
+// body, and GET /told is how many events were written to streams. With LOG, a file, events are kept there, so that clients that name their
+// last event are told what they missed, also by the next process on the same file.
+
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+const [port, log] = process.argv.slice(2)
+const rooms = new Map()
+const kept = log && existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []
+let [last, told] = [kept.length, 0]
+
+const tell = (stream, { id, data }) => {
+  told += 1
+  stream.write(`id: ${id}\ndata: ${data}\n\n`)
+}
+
+function open(request, response, room) {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' })
+  response.write('retry: 200\n\n')
+  const from = request.headers['last-event-id']
+  if (from) kept.filter((event) => event.room === room && event.id > Number(from)).forEach((event) => tell(response, event))
+  if (!rooms.has(room)) rooms.set(room, new Set())
+  rooms.get(room).add(response)
+  response.on('close', () => rooms.get(room).delete(response))
+}
+
+async function publish(request, response, room) {
+  let data = ''
+  for await (const part of request) data += part
+  const event = { id: ++last, room, data }
+  if (log) {
+    kept.push(event)
+    appendFileSync(log, JSON.stringify(event) + '\n')
+  }
+  for (const stream of rooms.get(room) ?? []) tell(stream, event)
+  response.writeHead(204).end()
+}
+
+const server = createServer((request, response) => {
+  const url = new URL(request.url, 'http://localhost')
+  if (request.method === 'POST') return publish(request, response, url.pathname.slice('/publish/'.length))
+  if (url.pathname === '/events') return open(request, response, url.searchParams.get('room'))
+  if (url.pathname === '/told') return response.end(String(told))
+  if (url.pathname === '/over') return response.writeHead(204).end()
+  if (url.pathname === '/moved') return response.writeHead(307, { Location: '/events' + url.search }).end()
+  response.writeHead(200, { 'Content-Type': url.pathname === '/api' ? 'application/json' : 'text/html' }).end('{}')
+})
+server.listen(Number(port), '127.0.0.1')
