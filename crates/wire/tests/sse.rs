@@ -226,7 +226,7 @@ fn endless_lines_are_bounded() {
 }
 
 #[test]
-fn the_end_of_a_connection_is_the_end_of_its_stream() {
+fn a_connections_end_ends_its_stream() {
     for (said, failure) in [
         (NCHAN.to_owned() + "data: half", Failure::EventStream(StreamReason::End)),
         (NODE.to_owned(), Failure::EventStream(StreamReason::End)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Coding;
+use super::coding::Coding;
 
 /// Why an event stream is of no further use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
