@@ -54,7 +54,7 @@ pub(crate) struct Seen {
     pub(crate) throttled_percent: Option<f64>,
 }
 
-/// The place of the server.
+/// A reader of the server's figures, on this machine or on that of a target agent.
 enum Reader {
     Local(Box<ServerReader>),
     Remote(Box<RemoteServerReader>),

@@ -125,7 +125,7 @@ impl Entry {
         Entry { detail: place as u16 + 1, ..self }
     }
 
-    /// Kinds of events.
+    /// The kind of the event.
     pub fn kind(&self) -> Kind {
         self.kind
     }

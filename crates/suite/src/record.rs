@@ -244,7 +244,7 @@ impl Record {
         write_head(&self.folder, &self.head)
     }
 
-    /// Its path.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

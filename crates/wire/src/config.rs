@@ -203,7 +203,7 @@ impl Config {
         }
     }
 
-    /// The figure asked for.
+    /// The options that it was made of.
     pub fn options(&self) -> &Options {
         self.common.options()
     }

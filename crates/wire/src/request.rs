@@ -110,7 +110,7 @@ impl Common {
         Ok(Common { options, identities, path, query, before, after, upgrade_bytes, fields, offered })
     }
 
-    /// The figure asked for.
+    /// The options that it was made of.
     #[inline]
     pub(crate) fn options(&self) -> &Options {
         &self.options

@@ -8,7 +8,7 @@ use crate::http::fields::Fields;
 use crate::http::query;
 use crate::http::request::Request;
 
-/// Its path.
+/// The path of the form.
 pub(super) const PATH: &str = "/login";
 /// The longest form; anything longer is none of ours.
 const BODY_BYTES_MAX: usize = 4096;

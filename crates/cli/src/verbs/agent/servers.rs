@@ -34,7 +34,7 @@ impl Servers {
         Self { catalog, throng, address, may_install, is_over, running: None }
     }
 
-    /// Does something with a target of the shelf.
+    /// Does something with a target of the catalog.
     fn with<T>(
         &self,
         name: &str,

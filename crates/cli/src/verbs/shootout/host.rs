@@ -102,7 +102,7 @@ impl Host {
 }
 
 impl Running<'_> {
-    /// Its path.
+    /// The address and ports of its server.
     pub(super) fn place(&self) -> &Place {
         match &self.process {
             Process::Here(server) => server.place(),
