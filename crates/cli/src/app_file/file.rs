@@ -270,17 +270,17 @@ pub(super) struct Role {
     pub(super) share: Spanned<String>,
     /// Nothing, if they only listen.
     #[serde(default)]
-    pub(super) says: Vec<Spanned<Saying>>,
+    pub(super) says: Vec<Spanned<RoleMessage>>,
     /// Rooms they never leave; by default all that are not visited.
     pub(super) rooms: Option<Spanned<Vec<Spanned<String>>>>,
     /// Steps they repeat besides.
     pub(super) visit: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// Messages of a role, and how often.
+/// A kind of messages that a role says, and how often.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Saying {
+pub(super) struct RoleMessage {
     pub(super) say: Spanned<String>,
     /// Over all of its people.
     pub(super) rate: Option<Spanned<toml::Value>>,

@@ -34,8 +34,8 @@ pub(super) fn kinds(
         let problem = "its people say nothing: expected [say.NAME], and [[role]] with what they say of these";
         return Err(source.error(first.span(), problem));
     }
-    let mut sayings = roles.iter().flat_map(|role| &role.get_ref().says);
-    let is_of_each = sayings.all(|saying| saying.get_ref().every.is_some());
+    let mut messages = roles.iter().flat_map(|role| &role.get_ref().says);
+    let is_of_each = messages.all(|message| message.get_ref().every.is_some());
     let grows = people.is_none() && is_of_each;
     let people = people.or(grows.then_some(NOTIONAL_PEOPLE));
     let mut kinds: Vec<RoleKind> = Vec::new();
@@ -78,8 +78,8 @@ fn said(
     people: Option<f64>,
 ) -> Result<Vec<u32>, Failure> {
     let mut often = vec![0; says.len()];
-    for saying in &role.says {
-        let file::Saying { say, rate, every } = saying.get_ref();
+    for message in &role.says {
+        let file::RoleMessage { say, rate, every } = message.get_ref();
         let kind = says.keys().position(|name| name == say.get_ref()).ok_or_else(|| {
             let names: Vec<&str> = says.keys().map(String::as_str).collect();
             let problem =
@@ -95,7 +95,7 @@ fn said(
             _ => {
                 let problem =
                     "expected either `rate`, over all people of the role, or `every`, of each of them";
-                return Err(source.error(saying.span(), problem));
+                return Err(source.error(message.span(), problem));
             }
         };
         often[kind] = says::counted(rate_per_s, RATE_UNIT);

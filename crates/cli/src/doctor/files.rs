@@ -1,7 +1,7 @@
 //! Open files: a connection is one at each end.
 
-use super::ask::{Ask, Place, processes, server_processes};
 use super::facts::Facts;
+use super::required::{Place, RequiredLoad, processes, server_processes};
 use super::row::{Fix, Row, Verdict, limit};
 use crate::processes::OTHER_FILES;
 use report::count;
@@ -9,19 +9,19 @@ use report::count;
 /// `--processes` goes no further.
 const PROCESSES_MAX: u64 = 4_096;
 
-pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
-    let mut rows = vec![throng(facts, ask)];
-    rows.extend(server(facts, ask));
-    let needed = facts.files_open.unwrap_or(0) + ask.clients * ask.ends() + OTHER_FILES;
+pub(super) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
+    let mut rows = vec![throng(facts, required)];
+    rows.extend(server(facts, required));
+    let needed = facts.files_open.unwrap_or(0) + required.clients * required.ends() + OTHER_FILES;
     rows.push(Row::of("fs.file-max", facts.file_max, needed, || Fix::sysctl("fs.file-max", needed)));
     rows
 }
 
 /// Too low a limit is no obstacle: throng spreads its clients over as many processes as it takes.
-fn throng(facts: &Facts, ask: &Ask) -> Row {
-    let processes = processes(facts, ask);
+fn throng(facts: &Facts, required: &RequiredLoad) -> Row {
+    let processes = processes(facts, required);
     let verdict = if processes <= PROCESSES_MAX { Verdict::Ok } else { Verdict::TooLow };
-    let files = ask.clients.div_ceil(PROCESSES_MAX) + OTHER_FILES;
+    let files = required.clients.div_ceil(PROCESSES_MAX) + OTHER_FILES;
     Row {
         check: "open files: throng",
         found: format!("{} in each process", limit(facts.nofile_hard)),
@@ -38,14 +38,14 @@ fn of_processes(processes: u64) -> String {
     }
 }
 
-fn server(facts: &Facts, ask: &Ask) -> Option<Row> {
+fn server(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
     const CHECK: &str = "open files: server";
-    let needed = ask.clients + OTHER_FILES;
-    match ask.server {
+    let needed = required.clients + OTHER_FILES;
+    match required.server {
         Place::Elsewhere => None,
         Place::BuiltIn => {
-            let needed = of_processes(server_processes(facts, ask));
-            Some(Row { check: CHECK, needed, ..throng(facts, ask) })
+            let needed = of_processes(server_processes(facts, required));
+            Some(Row { check: CHECK, needed, ..throng(facts, required) })
         }
         Place::HereNotYet => {
             let found = "nothing listens there".to_owned();

@@ -3,7 +3,6 @@
 //!
 //! [`Facts`] are read in one place and judged by pure functions, one file for each family of checks.
 
-mod ask;
 mod cost;
 mod facts;
 mod files;
@@ -11,18 +10,24 @@ mod memory;
 mod network;
 mod pace;
 mod print;
+mod required;
 mod row;
 
-pub(crate) use ask::{Ask, Place, Sources};
 pub(crate) use cost::Cost;
 pub(crate) use facts::Facts;
 pub(crate) use print::{json, text};
+pub(crate) use required::{Place, RequiredLoad, Sources};
 pub(crate) use row::{Row, Verdict};
 
 /// All checks.
-pub(crate) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
-    [files::rows(facts, ask), network::rows(facts, ask), memory::rows(facts, ask), pace::rows(facts, ask)]
-        .concat()
+pub(crate) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
+    [
+        files::rows(facts, required),
+        network::rows(facts, required),
+        memory::rows(facts, required),
+        pace::rows(facts, required),
+    ]
+    .concat()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Threads, and whether CPU and clock keep an even pace.
 
-use super::ask::{Ask, processes};
 use super::facts::Facts;
+use super::required::{RequiredLoad, processes};
 use super::row::{Fix, Row, Verdict};
 use std::path::PathBuf;
 
@@ -13,15 +13,15 @@ const CLOCK_NS_MAX: f64 = 150.0;
 const CLOCKS: [&str; 5] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
 
-pub(super) fn rows(facts: &Facts, ask: &Ask) -> Vec<Row> {
-    let mut rows = threads(facts, ask);
+pub(super) fn rows(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
+    let mut rows = threads(facts, required);
     rows.extend(governor(facts));
     rows.push(clock(facts));
     rows
 }
 
-fn threads(facts: &Facts, ask: &Ask) -> Vec<Row> {
-    let processes = processes(facts, ask);
+fn threads(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
+    let processes = processes(facts, required);
     let workers = (facts.cpus / processes).max(1);
     let needed = processes * (workers + OTHER_THREADS);
     // One more than the highest id, and the ids of the machine's other threads.

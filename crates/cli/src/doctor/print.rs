@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::ask::{Ask, Place, processes};
 use super::facts::Facts;
 use super::memory;
+use super::required::{Place, RequiredLoad, processes};
 use super::row::{Row, Verdict};
 use report::{bytes, count};
 
 /// A table, the commands below what they mend, and what it comes to.
-pub(crate) fn text(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
+pub(crate) fn text(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> String {
     let width = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
     let (checks, founds) = (width(|row| row.check), width(|row| &row.found));
     let mut text = String::new();
@@ -20,11 +20,11 @@ pub(crate) fn text(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
             text += &format!("         {:checks$}  → {}\n", "", mend.command());
         }
     }
-    text + "\n" + &conclusion(facts, ask, rows)
+    text + "\n" + &conclusion(facts, required, rows)
 }
 
-fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
-    let server = match ask.server {
+fn conclusion(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> String {
+    let server = match required.server {
         Place::BuiltIn => "throng's own server",
         Place::Here => "a server on this machine",
         Place::HereNotYet => {
@@ -33,24 +33,25 @@ fn conclusion(facts: &Facts, ask: &Ask, rows: &[Row]) -> String {
         Place::Elsewhere => "a server on another machine: see to that one too, with throng doctor there",
     };
     let mut parts = vec![
-        some(processes(facts, ask), "process", "processes"),
-        some(ask.addresses(), "source address", "source addresses"),
+        some(processes(facts, required), "process", "processes"),
+        some(required.addresses(), "source address", "source addresses"),
     ];
     if let Some(cost) = &facts.cost {
-        let half_width = cost.kernel_bytes_half_width * ask.ends() as f64 / 2.0 * ask.clients as f64;
-        let total = memory::needed_bytes(cost, facts, ask);
+        let half_width =
+            cost.kernel_bytes_half_width * required.ends() as f64 / 2.0 * required.clients as f64;
+        let total = memory::needed_bytes(cost, facts, required);
         let measured = format!("measured on {} connections", count(cost.connections));
         parts.push(format!("{} ± {} of memory ({measured})", bytes(total), bytes(half_width)));
     }
     let low = rows.iter().filter(|row| row.verdict == Verdict::TooLow).count() as u64;
     let outcome = match low {
-        0 if ask.server == Place::HereNotYet => {
+        0 if required.server == Place::HereNotYet => {
             "nothing stands in the clients' way; the server's half could not be looked at".to_owned()
         }
         0 => "nothing stands in the way".to_owned(),
         n => some(n, "thing must be changed", "things must be changed"),
     };
-    format!("{} clients, {server}\nneed {}\n{outcome}\n", count(ask.clients), parts.join(", "))
+    format!("{} clients, {server}\nneed {}\n{outcome}\n", count(required.clients), parts.join(", "))
 }
 
 fn some(number: u64, one: &str, many: &str) -> String {
@@ -58,7 +59,7 @@ fn some(number: u64, one: &str, many: &str) -> String {
 }
 
 /// The same as an object; times and sizes in plain numbers.
-pub(crate) fn json(facts: &Facts, ask: &Ask, rows: &[Row]) -> Value {
+pub(crate) fn json(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> Value {
     let row = |row: &Row| {
         json!({
             "check": row.check,
@@ -80,10 +81,10 @@ pub(crate) fn json(facts: &Facts, ask: &Ask, rows: &[Row]) -> Value {
         })
     });
     json!({
-        "clients": ask.clients,
-        "processes": processes(facts, ask),
-        "source_addresses": ask.addresses(),
-        "memory_bytes": facts.cost.as_ref().map(|cost| memory::needed_bytes(cost, facts, ask).round()),
+        "clients": required.clients,
+        "processes": processes(facts, required),
+        "source_addresses": required.addresses(),
+        "memory_bytes": facts.cost.as_ref().map(|cost| memory::needed_bytes(cost, facts, required).round()),
         "per_connection": cost,
         "checks": rows.iter().map(row).collect::<Vec<_>>(),
     })

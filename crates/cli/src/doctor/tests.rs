@@ -4,8 +4,8 @@ use net::cgroup::{Allowance, Cgroup};
 use net::limits::Conntrack;
 use net::memory::Memory;
 
-use super::ask::processes;
 use super::facts::ServerFacts;
+use super::required::processes;
 use super::row::Fix;
 use super::*;
 
@@ -50,9 +50,9 @@ fn facts() -> Facts {
     }
 }
 
-fn ask(clients: u64) -> Ask {
+fn required(clients: u64) -> RequiredLoad {
     let (server, sources) = (Place::BuiltIn, Sources::Loopback);
-    Ask { clients, server, sources, parallel: 128, is_secured: false, keeps_windows: false }
+    RequiredLoad { clients, server, sources, parallel: 128, is_secured: false, keeps_windows: false }
 }
 
 fn row<'a>(rows: &'a [Row], check: &str) -> &'a Row {
@@ -60,15 +60,15 @@ fn row<'a>(rows: &'a [Row], check: &str) -> &'a Row {
 }
 
 /// The checks that do not pass, and what to do.
-fn low(facts: &Facts, ask: &Ask) -> Vec<(&'static str, String)> {
-    let rows = rows(facts, ask);
+fn low(facts: &Facts, required: &RequiredLoad) -> Vec<(&'static str, String)> {
+    let rows = rows(facts, required);
     let low = rows.iter().filter(|row| row.verdict == Verdict::TooLow);
     low.map(|row| (row.check, row.mend.as_ref().expect("what to do").command().to_owned())).collect()
 }
 
 #[test]
 fn needs_of_a_million_clients() {
-    let (facts, here) = (facts(), Ask { server: Place::Here, ..ask(1_000_000) });
+    let (facts, here) = (facts(), RequiredLoad { server: Place::Here, ..required(1_000_000) });
     assert_eq!(processes(&facts, &here), 51, "of 19,920 clients each");
     assert_eq!(here.addresses(), 100);
     let bytes = memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, &here);
@@ -79,9 +79,10 @@ fn needs_of_a_million_clients() {
 #[test]
 fn tls_clients_need_more_memory() {
     let facts = facts();
-    let plain = Ask { server: Place::Elsewhere, ..ask(10_000) };
-    let secured = Ask { is_secured: true, ..plain.clone() };
-    let bytes = |ask: &Ask| memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, ask);
+    let plain = RequiredLoad { server: Place::Elsewhere, ..required(10_000) };
+    let secured = RequiredLoad { is_secured: true, ..plain.clone() };
+    let bytes =
+        |required: &RequiredLoad| memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, required);
     assert!((4e7..6e7).contains(&(bytes(&secured) - bytes(&plain))));
     let rows = rows(&facts, &secured);
     let kernel = row(&rows, "kernel TLS");
@@ -92,7 +93,7 @@ fn tls_clients_need_more_memory() {
 #[test]
 fn built_in_server_has_its_own_processes() {
     let facts = facts();
-    let needed = |clients| row(&rows(&facts, &ask(clients)), "open files: server").needed.clone();
+    let needed = |clients| row(&rows(&facts, &required(clients)), "open files: server").needed.clone();
     assert_eq!(needed(1_000_000), "56 processes");
     assert_eq!(needed(19_920), "1 process");
     assert_eq!(needed(19_921), "2 processes");
@@ -100,14 +101,14 @@ fn built_in_server_has_its_own_processes() {
 
 #[test]
 fn local_servers_have_their_processes_limit() {
-    let ask = Ask { server: Place::Here, ..ask(2_000_000) };
+    let required = RequiredLoad { server: Place::Here, ..required(2_000_000) };
     let mut facts = facts();
     facts.memory.as_mut().unwrap().available_bytes = 64 * GIB;
     facts.server = Some(ServerFacts { pid: 7, nofile: 1_024, processes: 1 });
     let expected = "sysctl -w fs.nr_open=2000064 && prlimit --pid 7 --nofile=2000064:2000064".to_owned();
-    assert_eq!(low(&facts, &ask), [("open files: server", expected)]);
+    assert_eq!(low(&facts, &required), [("open files: server", expected)]);
     facts.server = Some(ServerFacts { pid: 7, nofile: 600_000, processes: 4 });
-    assert_eq!(low(&facts, &ask), []);
+    assert_eq!(low(&facts, &required), []);
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn every_limit_names_its_command() {
     for (lower, check, command) in cases {
         let mut facts = facts();
         lower(&mut facts);
-        assert_eq!(low(&facts, &ask(10_000)), [(check, command.to_owned())]);
+        assert_eq!(low(&facts, &required(10_000)), [(check, command.to_owned())]);
     }
 }
 
@@ -161,27 +162,27 @@ fn every_limit_names_its_command() {
 fn memory_says_how_many_fit() {
     let mut facts = facts();
     facts.memory.as_mut().unwrap().available_bytes = GIB;
-    let ask = Ask { server: Place::Here, ..ask(1_000_000) };
-    let [(check, fits)] = &low(&facts, &ask)[..] else { panic!("memory alone is short") };
+    let required = RequiredLoad { server: Place::Here, ..required(1_000_000) };
+    let [(check, fits)] = &low(&facts, &required)[..] else { panic!("memory alone is short") };
     assert_eq!((*check, fits.as_str()), ("memory", "--clients 68135 fit"));
 
     facts.cost.as_mut().unwrap().kernel_bytes_half_width = 8.0 * KIB;
-    let rows = rows(&facts, &ask);
+    let rows = rows(&facts, &required);
     assert_eq!(row(&rows, "memory").verdict, Verdict::Unknown, "the measurement says nothing");
 }
 
 #[test]
 fn remote_servers_take_half() {
     let sources = Sources::Fixed { addresses: 1, endpoints: 1 };
-    let ask = Ask { server: Place::Elsewhere, sources, ..ask(30_000) };
+    let required = RequiredLoad { server: Place::Elsewhere, sources, ..required(30_000) };
     let facts = facts();
-    let bytes = memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, &ask);
+    let bytes = memory::needed_bytes(facts.cost.as_ref().unwrap(), &facts, &required);
     assert_eq!(bytes, 30_000.0 * (4.0 * KIB + 500.0) + 2.0 * f64::from(8 << 20));
-    let rows = rows(&facts, &ask);
+    let rows = rows(&facts, &required);
     assert!(rows.iter().all(|row| row.check != "net.core.somaxconn" && row.check != "open files: server"));
     let ports = row(&rows, "ports × addresses");
     assert_eq!((ports.verdict, ports.found.as_str()), (Verdict::TooLow, "28,232 ports × 1 address"));
-    let more = Ask { clients: 100_000, ..ask };
+    let more = RequiredLoad { clients: 100_000, ..required };
     let [("ports × addresses", mend)] = &low(&facts, &more)[..] else { panic!("no range is wide enough") };
     assert!(mend.contains("--local-addr") && mend.contains(" 4 "), "{mend}");
 }
@@ -189,8 +190,8 @@ fn remote_servers_take_half() {
 #[test]
 fn unreadable_facts_are_unknown_and_no_obstacle() {
     let facts = Facts { file_max: None, somaxconn: None, memory: None, ports: None, cost: None, ..facts() };
-    assert_eq!(low(&facts, &ask(10_000)), []);
-    let rows = rows(&facts, &ask(10_000));
+    assert_eq!(low(&facts, &required(10_000)), []);
+    let rows = rows(&facts, &required(10_000));
     for check in ["fs.file-max", "net.core.somaxconn", "memory", "ports × addresses"] {
         assert_eq!((row(&rows, check).verdict, row(&rows, check).found.as_str()), (Verdict::Unknown, "?"));
     }
@@ -201,7 +202,7 @@ fn an_uneven_pace_is_advice() {
     let mut facts = facts();
     facts.governor = Some("powersave".into());
     (facts.clocksource, facts.clock_ns) = (Some("hpet".into()), 900.0);
-    let rows = rows(&facts, &ask(100));
+    let rows = rows(&facts, &required(100));
     let (governor, clock) = (row(&rows, "CPU governor"), row(&rows, "clock source"));
     assert_eq!((governor.verdict, clock.verdict), (Verdict::Advised, Verdict::Advised));
     let command = clock.mend.as_ref().unwrap().command();
@@ -212,8 +213,8 @@ fn an_uneven_pace_is_advice() {
 fn the_table_puts_the_command_below_the_row() {
     let mut facts = facts();
     facts.somaxconn = Some(64);
-    let ask = ask(10_000);
-    let text = text(&facts, &ask, &rows(&facts, &ask));
+    let required = required(10_000);
+    let text = text(&facts, &required, &rows(&facts, &required));
     let at = text.lines().position(|line| line.starts_with("too low  net.core.somaxconn ")).expect("the row");
     let below = text.lines().nth(at + 1).unwrap().trim();
     assert_eq!(below, "→ sysctl -w net.core.somaxconn=128");

@@ -11,7 +11,7 @@ use net::socket::can_bind;
 use results::units;
 
 use crate::compression::Compression;
-use crate::doctor::{self, Ask, Cost, Facts, Place, Row, Sources, Verdict};
+use crate::doctor::{self, Cost, Facts, Place, RequiredLoad, Row, Sources, Verdict};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::plan;
@@ -62,21 +62,21 @@ impl Doctor {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         plan::clients("--clients", self.clients)?;
-        let (ask, server) = self.ask()?;
+        let (required, server) = self.required()?;
         let files = net::limits::raise_nofile();
         let files = files.map_err(|error| {
             Failure::could_not("raise_open_files", "raise the limit on open files", error)
         })?;
         let mut facts = Facts::read(server, Some(Cost::measure(files, self.compression)?));
-        let mut rows = doctor::rows(&facts, &ask);
+        let mut rows = doctor::rows(&facts, &required);
         if self.fix && fix(&rows) {
             // What a connection costs is not changed by limits, and takes long to measure.
             facts = Facts::read(server, facts.cost);
-            rows = doctor::rows(&facts, &ask);
+            rows = doctor::rows(&facts, &required);
         }
         let text = match self.format {
-            Form::Text => doctor::text(&facts, &ask, &rows),
-            Form::Json => format!("{:#}\n", doctor::json(&facts, &ask, &rows)),
+            Form::Text => doctor::text(&facts, &required, &rows),
+            Form::Json => format!("{:#}\n", doctor::json(&facts, &required, &rows)),
         };
         output::print(&text)?;
         let fits = rows.iter().all(|row| row.verdict != Verdict::TooLow);
@@ -84,8 +84,8 @@ impl Doctor {
     }
 
     /// Reads the load to check, and the server's process if it runs here.
-    fn ask(&self) -> Result<(Ask, Option<u32>), Failure> {
-        let ask = |server, sources, is_secured| Ask {
+    fn required(&self) -> Result<(RequiredLoad, Option<u32>), Failure> {
+        let required = |server, sources, is_secured| RequiredLoad {
             clients: self.clients,
             is_secured,
             server,
@@ -94,7 +94,7 @@ impl Doctor {
             keeps_windows: self.compression.keeps_windows(),
         };
         let Some(url) = &self.url else {
-            return Ok((ask(Place::BuiltIn, self.sources(None), false), None));
+            return Ok((required(Place::BuiltIn, self.sources(None), false), None));
         };
         let target = target::resolve(url, None)?;
         let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
@@ -105,7 +105,7 @@ impl Doctor {
             true => Place::HereNotYet,
             false => Place::Elsewhere,
         };
-        Ok((ask(place, self.sources(Some(&target)), target.tls_name.is_some()), pid))
+        Ok((required(place, self.sources(Some(&target)), target.tls_name.is_some()), pid))
     }
 
     /// As a run would choose them.

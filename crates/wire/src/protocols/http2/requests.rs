@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 
 use super::parts::Parts;
-use super::streams::{Asking, Part, Streams};
+use super::streams::{Part, Streams, UnansweredRequest};
 use crate::absent::NoClient;
 use crate::asking::REQUESTS_MAX;
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
@@ -51,7 +51,7 @@ pub(crate) struct Requests {
     streams: Streams,
     past: PastStreams,
     /// Requests that are not under way, oldest first.
-    waiting: VecDeque<Asking>,
+    waiting: VecDeque<UnansweredRequest>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,11 +125,11 @@ impl Requests {
         if self.state != State::Open || self.streams.len() >= self.streams_max(link) {
             return None;
         }
-        let Asking { stamp, was_sent } = self.waiting.pop_front()?;
+        let UnansweredRequest { stamp, was_sent } = self.waiting.pop_front()?;
         // Sent now, but due when it was: the wait for a stream is part of its latency.
         let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
-        let asking = Asking { stamp, was_sent: true };
-        let stream = self.streams.open(asking, self.connection.settings.window).id;
+        let request = UnansweredRequest { stamp, was_sent: true };
+        let stream = self.streams.open(request, self.connection.settings.window).id;
         let (parts, filling) = (link.parts, Filling::of(link.context()));
         let out = link.io.out(STREAM);
         let before = out.len();
@@ -192,9 +192,9 @@ impl Requests {
             ConnectionEvent::Reset { stream, code } => {
                 if let Some(at) = self.find(stream)? {
                     self.connection.welcome();
-                    let asking = self.streams.close(at).asking;
+                    let request = self.streams.close(at).request;
                     link.io
-                        .handle_request_outcome(asking.stamp, RequestOutcome::Failed(Failure::Reset(code)));
+                        .handle_request_outcome(request.stamp, RequestOutcome::Failed(Failure::Reset(code)));
                     self.leave_if_done(link);
                 }
                 Ok(())
@@ -328,11 +328,11 @@ impl Requests {
         }
         match part {
             Err(reason) => {
-                link.io.handle_request_outcome(stream.asking.stamp, RequestOutcome::Failed(bad(reason)))
+                link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Failed(bad(reason)))
             }
             Ok(_) => {
                 self.has_answered = true;
-                stream.answer.finish(&link.parts.http, stream.asking.stamp, on);
+                stream.answer.finish(&link.parts.http, stream.request.stamp, on);
             }
         }
         self.leave_if_done(link);
@@ -347,7 +347,7 @@ impl Requests {
     ) -> Result<(), Failure> {
         while let Some(stream) = self.streams.close_after(last) {
             self.past.add_reset(stream.id);
-            self.waiting.push_front(stream.asking);
+            self.waiting.push_front(stream.request);
         }
         // A server that leaves before it served anything would do so again and again.
         let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
@@ -371,8 +371,8 @@ impl Requests {
     fn handle_cut_off<I: Io>(&mut self, link: &mut Link<'_, I>) {
         while let Some(stream) = self.streams.close_after(0) {
             match link.parts.http.is_idempotent() {
-                true => self.waiting.push_front(stream.asking),
-                false => link.io.handle_request_outcome(stream.asking.stamp, RequestOutcome::Dropped),
+                true => self.waiting.push_front(stream.request),
+                false => link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Dropped),
             }
         }
         self.handle_gone(link);
@@ -487,7 +487,7 @@ impl HttpClientProtocol for Requests {
         let is_first = self.waiting.is_empty();
         let is_busy = self.streams.len() + self.waiting.len() >= self.streams_max(link);
         if self.waiting.len() < REQUESTS_MAX {
-            self.waiting.push_back(Asking { stamp: *filling.mark.stamp, was_sent: false });
+            self.waiting.push_back(UnansweredRequest { stamp: *filling.mark.stamp, was_sent: false });
             // Where none is before it, it goes out as it is, and there is nothing to tell.
             if is_first && self.write_next(link).is_some() {
                 return Sending::Out;

@@ -20,7 +20,7 @@ const APART: u32 = 2;
 
 /// A request without its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asking {
+pub(super) struct UnansweredRequest {
     pub(super) stamp: Stamp,
     /// It has been sent before, on a connection that did not answer it.
     pub(super) was_sent: bool,
@@ -30,7 +30,7 @@ pub(super) struct Asking {
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: u32,
-    pub(super) asking: Asking,
+    pub(super) request: UnansweredRequest,
     pub(super) answer: Answer,
     /// The head of the final answer.
     head: Option<AnswerHead>,
@@ -153,10 +153,10 @@ impl Streams {
     }
 
     /// A request begins: the stream that it has.
-    pub(super) fn open(&mut self, asking: Asking, window: u32) -> &mut Stream {
+    pub(super) fn open(&mut self, request: UnansweredRequest, window: u32) -> &mut Stream {
         self.all.push_back(Stream {
             id: self.next,
-            asking,
+            request,
             answer: Answer::default(),
             head: None,
             data_bytes: 0,

@@ -6,7 +6,7 @@ use crate::processes;
 
 /// The load that the machine is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ask {
+pub(crate) struct RequiredLoad {
     /// Clients at once.
     pub(crate) clients: u64,
     /// The place of their server.
@@ -44,7 +44,7 @@ pub(crate) enum Sources {
     Fixed { addresses: u64, endpoints: u64 },
 }
 
-impl Ask {
+impl RequiredLoad {
     /// Ends of each connection that are on this machine.
     pub(super) fn ends(&self) -> u64 {
         if self.server == Place::Elsewhere { 1 } else { 2 }
@@ -60,8 +60,8 @@ impl Ask {
 }
 
 /// Processes that throng will use.
-pub(crate) fn processes(facts: &Facts, ask: &Ask) -> u64 {
-    ask.clients.div_ceil(clients_per_process(facts)).max(1)
+pub(crate) fn processes(facts: &Facts, required: &RequiredLoad) -> u64 {
+    required.clients.div_ceil(clients_per_process(facts)).max(1)
 }
 
 /// As a process has that has all CPUs for itself.
@@ -70,9 +70,9 @@ fn clients_per_process(facts: &Facts) -> u64 {
 }
 
 /// Processes of throng's own server, if it is that one.
-pub(super) fn server_processes(facts: &Facts, ask: &Ask) -> u64 {
-    match ask.server {
-        Place::BuiltIn => processes::server_processes(ask.clients, clients_per_process(facts)),
+pub(super) fn server_processes(facts: &Facts, required: &RequiredLoad) -> u64 {
+    match required.server {
+        Place::BuiltIn => processes::server_processes(required.clients, clients_per_process(facts)),
         Place::Here | Place::HereNotYet | Place::Elsewhere => 0,
     }
 }
