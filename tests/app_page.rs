@@ -51,8 +51,16 @@ fn keys_of(schema: &Value, keys: &mut BTreeSet<String>) {
         keys.extend(properties.keys().cloned());
     }
     match schema {
-        Value::Object(members) => members.values().for_each(|member| keys_of(member, keys)),
-        Value::Array(items) => items.iter().for_each(|item| keys_of(item, keys)),
+        Value::Object(members) => {
+            for member in members.values() {
+                keys_of(member, keys);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                keys_of(item, keys);
+            }
+        }
         _ => {}
     }
 }

@@ -64,7 +64,9 @@ impl Disk {
         let folder = self.store().parent().unwrap().display().to_string();
         flags.extend(["-P".to_owned(), folder]);
         flags.extend(["-e".to_owned(), format!("trace={}", CALLS.join(","))]);
-        injected.iter().for_each(|what| flags.extend(["-e".to_owned(), format!("inject={what}")]));
+        for what in injected {
+            flags.extend(["-e".to_owned(), format!("inject={what}")]);
+        }
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let mut command = under("strace", &flags, &self.load());
         run(command.env("XDG_DATA_HOME", self.folder.path()), RUN_MAX)
@@ -123,7 +125,9 @@ fn torture_every_call_of_the_store_fails_once() {
     let Some(disk) = Disk::new() else { return };
     for (call, times) in disk.calls() {
         for errno in ["ENOSPC", "EIO"] {
-            (1..=times).for_each(|k| disk.assert_survives(&format!("{call}:error={errno}:when={k}")));
+            for k in 1..=times {
+                disk.assert_survives(&format!("{call}:error={errno}:when={k}"));
+            }
         }
         println!("{call}: {times} times");
     }

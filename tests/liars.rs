@@ -162,7 +162,11 @@ fn assert_is_named(said: &str, alter: impl Alter) {
 fn implausible_agents_are_named() {
     for some in LIES.chunks(3) {
         let lie = |&(said, tell): &(&'static str, Tell)| assert_is_named(said, telling(tell));
-        thread::scope(|scope| some.iter().for_each(|one| _ = scope.spawn(move || lie(one))));
+        thread::scope(|scope| {
+            for one in some {
+                scope.spawn(move || lie(one));
+            }
+        });
     }
 }
 
@@ -179,7 +183,11 @@ fn endless_agents_are_not_waited_for() {
         let withheld = move |up: &Up| matches!(up, Up::Report(report) if is_end(report));
         assert_is_named("comes to no end", chatter(withheld, nothing));
     };
-    thread::scope(|scope| ends.into_iter().for_each(|is_end| _ = scope.spawn(move || talk_on(is_end))));
+    thread::scope(|scope| {
+        for is_end in ends {
+            scope.spawn(move || talk_on(is_end));
+        }
+    });
 }
 
 /// Alters a few of the packets that go this way: their bytes, or what they say.
@@ -327,5 +335,9 @@ fn torture_of_agents_that_say_anything() {
 #[test]
 #[ignore = "make torture"]
 fn torture_of_coordinators_that_ask_anything() {
-    thread::scope(|scope| (0..2).for_each(|part| _ = scope.spawn(move || ask_anything(seeds(part)))));
+    thread::scope(|scope| {
+        for part in 0..2 {
+            scope.spawn(move || ask_anything(seeds(part)));
+        }
+    });
 }

@@ -143,9 +143,17 @@ pub fn damaged(bytes: &[u8], rng: &mut fastrand::Rng) -> Vec<u8> {
         match rng.u8(..6) {
             0 => bytes.truncate(place),
             1 => bytes.extend_from_within(place.min(bytes.len())..),
-            2 => bytes.iter_mut().skip(place).take(4).for_each(|byte| *byte = 0xff),
+            2 => {
+                for byte in bytes.iter_mut().skip(place).take(4) {
+                    *byte = 0xff;
+                }
+            }
             3 => bytes.insert(place.min(bytes.len()), rng.u8(..)),
-            _ => bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte ^= 1 << rng.u8(..8)),
+            _ => {
+                if let Some(byte) = bytes.get_mut(place) {
+                    *byte ^= 1 << rng.u8(..8);
+                }
+            }
         }
     }
     bytes.truncate(BYTES_MAX);

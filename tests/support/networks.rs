@@ -73,7 +73,9 @@ impl Networks {
             &["-n", &namespace, "link", "set", "lo", "up"],
             &["-n", &namespace, "link", "set", "eth0", "up"],
         ];
-        steps.into_iter().for_each(|step| ip(step).unwrap());
+        for step in steps {
+            ip(step).unwrap();
+        }
         member
     }
 

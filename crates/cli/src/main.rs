@@ -245,7 +245,9 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let is_wide = |line: &&str| line.starts_with(' ') && line.chars().count() > COLUMNS_MAX;
             wide.extend(help.lines().filter(is_wide).map(|line| format!("{}: {line}", command.get_name())));
-            command.get_subcommands().for_each(|verb| check(verb, wide));
+            for verb in command.get_subcommands() {
+                check(verb, wide);
+            }
         }
         let mut wide = Vec::new();
         check(&Cli::command(), &mut wide);

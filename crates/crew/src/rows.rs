@@ -256,9 +256,13 @@ mod tests {
         let mut rows = Rows::new(0, 0);
         rows.expect(BTreeSet::from([0, 1]));
         let seconds = 3 * ROWS_OPEN_MAX as u64;
-        (1..=seconds).for_each(|k| _ = add(&mut rows, &delta(0, k * S, 1)));
+        for k in 1..=seconds {
+            _ = add(&mut rows, &delta(0, k * S, 1));
+        }
         assert!(rows.open.len() <= ROWS_OPEN_MAX);
-        (1..=seconds).for_each(|k| _ = add(&mut rows, &delta(1, k * S, 1)));
+        for k in 1..=seconds {
+            _ = add(&mut rows, &delta(1, k * S, 1));
+        }
         let all = rows.finish();
         assert_eq!(all.len() as u64, seconds);
         assert_eq!(all.iter().map(|row| row.received).sum::<u64>(), 2 * seconds);

@@ -295,7 +295,9 @@ mod tests {
         step.duration_ns = S;
         step.counts = Counts { sent: 200, expected: 200, received: 200, late: 10, ..Counts::default() };
         step.figures.rtt.clear();
-        (0..200u64).for_each(|k| step.figures.rtt.record_ns(k * 500_000));
+        for k in 0..200u64 {
+            step.figures.rtt.record_ns(k * 500_000);
+        }
         assert_eq!(step.kept_percent(), Some(100.0));
         step.counts.late = 100;
         assert!(step.kept_percent() < Some(60.0), "half of it is");
@@ -325,7 +327,9 @@ mod tests {
     fn late_answers_show_short_queues() {
         let mut step = open(0, 1_000);
         step.figures.rtt.clear();
-        (0..2_000u64).for_each(|k| step.figures.rtt.record_ns((10 + 5 * k) * 1_000_000));
+        for k in 0..2_000u64 {
+            step.figures.rtt.record_ns((10 + 5 * k) * 1_000_000);
+        }
         assert_eq!(step.kept_percent(), Some(65.0));
     }
 

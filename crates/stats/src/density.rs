@@ -50,7 +50,9 @@ mod tests {
     #[test]
     fn every_sample_is_in_a_cell() {
         let mut histogram = Histogram::new();
-        (1..=1_000u64).for_each(|i| histogram.record_ns(i * 1_000_000));
+        for i in 1..=1_000u64 {
+            histogram.record_ns(i * 1_000_000);
+        }
         let cells = cells(&histogram);
         assert_eq!(cells.iter().map(|(_, n)| n).sum::<u64>(), 1_000);
         // From 1 ms to 1 s; between 1 ms and 2 ms is one cell more.

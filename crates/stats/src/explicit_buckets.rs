@@ -110,7 +110,9 @@ mod tests {
     fn merged_buckets_equal_one_recorded_together() {
         let of = |values: &[u64]| {
             let mut histogram = Histogram::new();
-            values.iter().for_each(|&ms| histogram.record_ns(ms * 1_000_000));
+            for &ms in values {
+                histogram.record_ns(ms * 1_000_000);
+            }
             ExplicitBuckets::from(&histogram)
         };
         let mut sum = ExplicitBuckets::default();

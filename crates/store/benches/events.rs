@@ -17,7 +17,9 @@ fn main() {
     let file = LogFile::open(&dir.path().join("bench.parquet")).unwrap();
     let log = EventLog::begin(file, &Header::default()).unwrap();
     let (queue, start) = (log.queue(), Instant::now());
-    batches.into_iter().for_each(|batch| queue.send(batch).unwrap());
+    for batch in batches {
+        queue.send(batch).unwrap();
+    }
     drop(queue);
     let totals = log.finish();
     let elapsed = start.elapsed();

@@ -60,7 +60,9 @@ mod tests {
     /// A store as the schema of this number left it.
     fn of_version(version: usize) -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        MIGRATIONS[..version].iter().for_each(|migration| connection.execute_batch(migration).unwrap());
+        for migration in &MIGRATIONS[..version] {
+            connection.execute_batch(migration).unwrap();
+        }
         if version > 0 {
             connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
             connection.pragma_update(None, "user_version", version as i64).unwrap();

@@ -34,7 +34,9 @@ fn measure(name: &str, mut call: impl FnMut(usize)) {
         let at = round % PLACES * PLACE_BYTES;
         call(at);
         let start = Instant::now();
-        (0..CALLS).for_each(|_| call(at));
+        for _ in 0..CALLS {
+            call(at);
+        }
         start.elapsed().as_nanos() as f64 / f64::from(CALLS)
     });
     println!("{name:<40} {:7.1} ns", best.fold(f64::INFINITY, f64::min));

@@ -367,8 +367,12 @@ mod tests {
     fn old_messages_of_silent_rooms_make_room() {
         let history = History::new(Keep::Time(1_000), |_| ReplayFault::default());
         let tell = |topic, at_ns| _ = history.add(room(topic), at_ns, |_| vec![vec![0; BYTES_MAX / 16]]);
-        (0..14).for_each(|silent| tell(silent, silent));
-        (0..8).for_each(|n| tell(99, 1_500 + n));
+        for silent in 0..14 {
+            tell(silent, silent);
+        }
+        for n in 0..8 {
+            tell(99, 1_500 + n);
+        }
         assert_eq!(history.lock().rooms.len(), 1, "rooms of which nothing is left take no room");
         let missed = |topic| {
             let Missed { messages, is_whole } = history.after(room(topic), 0, 1_600).unwrap();

@@ -119,7 +119,9 @@ fn a_body_carries_what_the_server_takes() {
     user.answered(SENDING, "ok").unwrap();
     user.answered(MAIN, CONNECTED).unwrap();
     user.said(1);
-    (1..=5).for_each(|seq| user.send(seq));
+    for seq in 1..=5 {
+        user.send(seq);
+    }
     let mut bodies = Vec::new();
     while !user.io.out[1].is_empty() {
         bodies.push(user.asked(SENDING).1);
@@ -212,7 +214,9 @@ fn a_websocket_takes_over_as_recorded() {
 fn waiting_packets_go_by_the_new_websocket() {
     let mut user = user(options_of("upgrade"));
     user.answered(MAIN, OPEN).unwrap();
-    [POLLING, SENDING, MAIN].into_iter().for_each(|stream| user.open(stream));
+    for stream in [POLLING, SENDING, MAIN] {
+        user.open(stream);
+    }
     let upgrade = user.said(0);
     user.handle(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
     user.handle(MAIN, &texts(&["3probe"])).unwrap();
@@ -294,7 +298,9 @@ fn websockets_that_do_not_take_over() {
     ] {
         let mut user = user(options_of("upgrade"));
         user.answered(MAIN, OPEN).unwrap();
-        [POLLING, MAIN].into_iter().for_each(|stream| user.open(stream));
+        for stream in [POLLING, MAIN] {
+            user.open(stream);
+        }
         let upgrade = user.said(0);
         user.handle(MAIN, &accept(upgrade.as_bytes(), "")).unwrap();
         assert_eq!(user.handle(MAIN, told), Err(failure), "{}", told.escape_ascii());

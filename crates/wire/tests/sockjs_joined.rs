@@ -46,10 +46,14 @@ impl Joined {
             let Some(at) = self.connections[usize::from(stream)] else { continue };
             let said = std::mem::take(&mut self.user.io.out[usize::from(stream)]);
             moved |= !said.is_empty();
-            said.chunks(step).for_each(|portion| world.send(at, portion).unwrap());
+            for portion in said.chunks(step) {
+                world.send(at, portion).unwrap();
+            }
             let heard = world.take(at);
             moved |= !heard.is_empty();
-            heard.chunks(step).for_each(|portion| self.user.handle(stream, portion).unwrap());
+            for portion in heard.chunks(step) {
+                self.user.handle(stream, portion).unwrap();
+            }
         }
         moved
     }

@@ -49,7 +49,11 @@ impl Fields {
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.walk(&format!("{at}/items"), item)),
+            Value::Array(items) => {
+                for item in items {
+                    self.walk(&format!("{at}/items"), item);
+                }
+            }
             _ => {}
         }
     }
@@ -67,7 +71,9 @@ fn properties(schema: &Value, at: &str, all: &mut Vec<String>) {
             }
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, inside)| properties(inside, &format!("{at}/{i}"), all));
+            for (i, inside) in items.iter().enumerate() {
+                properties(inside, &format!("{at}/{i}"), all);
+            }
         }
         _ => {}
     }

@@ -77,7 +77,9 @@ fn timeouts_while_connecting_lower_the_rate() {
     let run = run("throng broadcast ws://h/ --clients 100 --connect-timeout 2s", |step| {
         broken(step, "unusable==0", Counts::default());
         (step.usable, step.reached, step.counts.connected) = (Some(60), Some(60), 60);
-        (0..40).for_each(|_| step.errors.add("connect_timeout", 0, "not ready after 2s"));
+        for _ in 0..40 {
+            step.errors.add("connect_timeout", 0, "not ready after 2s");
+        }
     });
     let (keys, command) = proposed(&run);
     assert_eq!(keys, ["connect_slower", "search_below"]);

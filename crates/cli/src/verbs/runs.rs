@@ -290,7 +290,9 @@ mod tests {
         };
         let bare = Entry { scenario: Scenario::Idle, unfinished: true, ..Entry::default() };
         let mut table = Table::new(COLUMNS);
-        [entry, bare].into_iter().for_each(|entry| table.add(row(entry)));
+        for entry in [entry, bare] {
+            table.add(row(entry));
+        }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
         id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  caveats  ended      tags
         20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      none     yes        before v2

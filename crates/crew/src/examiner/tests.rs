@@ -74,7 +74,9 @@ fn honest(workload: Workload) -> Vec<Report> {
 fn outcome(workload: Workload, change: impl Fn(&mut Report)) -> Result<results::Step, Error> {
     let plan = plan_of(workload);
     let mut reports = honest(workload);
-    reports.iter_mut().for_each(change);
+    for report in &mut reports {
+        change(report);
+    }
     replay(&plan, 2, order(), reports).map_err(|broken| broken.error)
 }
 
@@ -115,7 +117,15 @@ fn attendance(changes: &[(u64, u32, i32)]) -> Change {
 }
 
 /// Clients in whose place nobody joined a room.
-fn newcomers((client, kind): (u32, u16)) -> Change {
+fn grown(usable: u32, slow: u32, reached: u32) -> Change {
+    Box::new(move |report| {
+        if let Report::Grown { worker: worker @ 1, .. } = report {
+            *report = Report::Grown { worker: *worker, usable, slow, reached };
+        }
+    })
+}
+
+fn newcomers(client: u32, kind: u16) -> Change {
     let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
     Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))
 }
@@ -132,13 +142,6 @@ fn lies() -> Vec<(Fault, Change)> {
     let (odd, many) = (error("\u{1b}[2J", 1), error("reset", u64::MAX));
     let mut lies: Vec<(Fault, Change)> = Vec::new();
     let mut add = |lie, change: Change| lies.push((lie, change));
-    let grown = |usable, slow, reached| -> Change {
-        Box::new(move |report| {
-            if let Report::Grown { worker: worker @ 1, .. } = report {
-                *report = Report::Grown { worker: *worker, usable, slow, reached };
-            }
-        })
-    };
     add(Fault::Share, grown(3, 0, 3));
     add(Fault::Share, grown(1, 2, 2));
     add(Fault::Share, grown(2, 0, u32::MAX));
@@ -179,7 +182,9 @@ fn lies() -> Vec<(Fault, Change)> {
         add(Fault::Copies, Box::new(in_books(move |settled| settled.tallies = vec![tally])));
         add(Fault::Copies, Box::new(in_books(move |settled| settled.heard = vec![tally])));
     }
-    [(1, 0), (0, 0), (1, 1)].into_iter().for_each(|newcomer| add(Fault::Newcomers, newcomers(newcomer)));
+    for (client, kind) in [(1, 0), (0, 0), (1, 1)] {
+        add(Fault::Newcomers, newcomers(client, kind));
+    }
     let twice = vec![BroadcastTally { worker: 0, client: 0, number: 0, received: 2, last_ns: 0 }; 2];
     add(Fault::Copies, Box::new(in_books(move |settled| settled.tallies = twice.clone())));
     add(

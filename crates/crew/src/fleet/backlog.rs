@@ -106,7 +106,9 @@ mod tests {
     fn overflow_is_counted_with_the_next_batch() {
         let mut backlog = Backlog::default();
         let full = EVENTS_MAX / BATCH_ENTRIES;
-        (0..full + 2).for_each(|_| assert!(backlog.add(events(BATCH_ENTRIES)).is_none()));
+        for _ in 0..full + 2 {
+            assert!(backlog.add(events(BATCH_ENTRIES)).is_none());
+        }
         let _ = backlog.poll();
         backlog.add(events(BATCH_ENTRIES));
         backlog.add(events(5));

@@ -193,12 +193,16 @@ mod tests {
         let (mut from, mut to) = pair();
         let sent: Vec<String> =
             ["", "short", "one-that-takes-several-parts-to-arrive"].map(Into::into).to_vec();
-        sent.iter().for_each(|message| from.send(message));
+        for message in &sent {
+            from.send(message);
+        }
         assert_eq!(carry(&mut from, &mut to, |_| false), sent);
 
         let mut rng = fastrand::Rng::with_seed(7);
         let many: Vec<String> = (0..200).map(|k| "x".repeat(k % 35)).collect();
-        many.iter().for_each(|message| from.send(message));
+        for message in &many {
+            from.send(message);
+        }
         assert_eq!(carry(&mut from, &mut to, |_| rng.u8(..) < 40), many);
     }
 
@@ -227,7 +231,9 @@ mod tests {
     #[test]
     fn a_slow_bus_holds_a_window_at_most() {
         let (mut from, _) = pair();
-        (0..100).for_each(|_| from.send(&7u8));
+        for _ in 0..100 {
+            from.send(&7u8);
+        }
         assert_eq!(std::iter::from_fn(|| from.poll_part(0)).count(), WINDOW_PARTS);
     }
 

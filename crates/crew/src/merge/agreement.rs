@@ -128,7 +128,9 @@ mod tests {
     /// How many differ, and the numbers in what is said of the first: its client, its push, and how many others there are.
     fn differing(contents: impl IntoIterator<Item = Content>) -> Option<(u64, Vec<u64>)> {
         let mut agreement = Agreement::default();
-        contents.into_iter().for_each(|content| agreement.add(&content));
+        for content in contents {
+            agreement.add(&content);
+        }
         let error = agreement.finish(0)?;
         Some((error.count, error.example.split(' ').filter_map(|word| word.parse().ok()).collect()))
     }
@@ -152,7 +154,9 @@ mod tests {
         let clients = 10 * VERSIONS_MAX as u32;
         let own = |client| content(1, 0, 100 + u64::from(client), client);
         let mut agreement = Agreement::default();
-        (0..clients).for_each(|client| agreement.add(&own(client)));
+        for client in 0..clients {
+            agreement.add(&own(client));
+        }
         assert_eq!(agreement.recent.values().next().unwrap().others.len(), VERSIONS_MAX);
         assert_eq!(agreement.finish(0).unwrap().count, u64::from(clients) - 1, "all but the first");
     }

@@ -12,7 +12,9 @@ fn merge(settled: Vec<Settled>) -> Merge {
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
     let mut merge = Merge::new(participants(Workload::Broadcast), order, 0, 0);
     merge.start(0, 100);
-    settled.into_iter().for_each(|s| merge.close_books(s));
+    for s in settled {
+        merge.close_books(s);
+    }
     merge
 }
 
@@ -121,7 +123,9 @@ fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     };
     at(600, 500, 450);
     at(1_100, 500, 450);
-    (1..=200).for_each(|n| at(1_100 + 10 * n, 10, 0));
+    for n in 1..=200 {
+        at(1_100 + 10 * n, 10, 0);
+    }
     merge.finish(3_100 * MS, false).generator.and_then(|used| used.worker_cpu_percent_max).unwrap()
 }
 
@@ -202,8 +206,12 @@ fn queues_achieve_the_servers_own_rate() {
         delta.figures.service = delta.figures.rtt.clone();
         merge.add(&delta);
     };
-    (1..=8).for_each(|t| second(t, 10, 5));
-    (9..=15).for_each(|t| second(t, 0, 5));
+    for t in 1..=8 {
+        second(t, 10, 5);
+    }
+    for t in 9..=15 {
+        second(t, 0, 5);
+    }
     second(16, 0, 4);
     second(76, 0, 1);
     merge.end_load(8 * S);

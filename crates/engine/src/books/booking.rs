@@ -490,7 +490,9 @@ mod tests {
             is_in_same_frame: false,
             reach: Reach::default(),
         };
-        answers.into_iter().for_each(|answer| booking.handle(answer));
+        for answer in answers {
+            booking.handle(answer);
+        }
         booking.finish();
         let freed: u32 = ledger.freed.iter().map(|(_, messages)| messages).sum();
         let times = [&ledger.meter.figures.rtt, &ledger.meter.figures.service];

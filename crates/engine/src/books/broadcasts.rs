@@ -347,7 +347,9 @@ mod tests {
     fn missed_broadcasts_are_booked_as_they_come() {
         const MISSED: u32 = 100_000;
         let mut b = broadcasts(3);
-        (0..MISSED).for_each(|number| _ = b.handle(0, 0, number, 0, 1));
+        for number in 0..MISSED {
+            _ = b.handle(0, 0, number, 0, 1);
+        }
         assert_eq!(b.handle(0, 0, MISSED, 1, 1), Copy::InOrder, "it is back, and hears what is said now");
         for number in 0..MISSED {
             assert_eq!(b.handle(0, 0, number, 2, 2), Copy::InOrder);
@@ -368,7 +370,9 @@ mod tests {
     fn absent_clients_are_no_receivers() {
         let mut b = broadcasts(3);
         for number in 0..4 {
-            (0..3).for_each(|receiver| _ = b.handle(0, u32::from(number == 2), number, receiver, 1));
+            for receiver in 0..3 {
+                _ = b.handle(0, u32::from(number == 2), number, receiver, 1);
+            }
         }
         let in_other_rooms = [b.0.excuse(1, 0, 1, 1, |_, _| true), b.0.excuse(0, 1, 1, 1, |_, _| true)];
         assert_eq!(in_other_rooms, [0, 0]);

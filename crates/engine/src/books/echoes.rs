@@ -108,7 +108,9 @@ mod tests {
 
     fn after_sending(n: u32) -> Echoes {
         let mut echoes = Echoes::default();
-        (0..n).for_each(|k| assert_eq!(echoes.send(1), k));
+        for k in 0..n {
+            assert_eq!(echoes.send(1), k);
+        }
         echoes
     }
 

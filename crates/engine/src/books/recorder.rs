@@ -143,11 +143,17 @@ mod tests {
     fn events_that_do_not_fit_are_counted() {
         let (mut recorder, inbox) = recorder();
         let entry = Entry::new(Kind::Send, 1_000, 0);
-        (0..(BATCHES_MAX + 2) * BATCH_ENTRIES).for_each(|_| recorder.add(entry));
+        for _ in 0..(BATCHES_MAX + 2) * BATCH_ENTRIES {
+            recorder.add(entry);
+        }
         let taken = batches(&inbox);
         assert_eq!(taken.len(), BATCHES_MAX - 1, "one is still being filled");
-        taken.into_iter().for_each(Batch::recycle);
-        (0..BATCH_ENTRIES).for_each(|_| recorder.add(entry));
+        for batch in taken {
+            batch.recycle();
+        }
+        for _ in 0..BATCH_ENTRIES {
+            recorder.add(entry);
+        }
         recorder.flush();
         let later = batches(&inbox);
         let lost: u64 = later.iter().map(|batch| batch.lost).sum();

@@ -186,7 +186,9 @@ mod tests {
     #[test]
     fn a_window_spreads_them() {
         let mut reconnects = reconnects(DialectId::Json, Some(1_000));
-        (0..100).for_each(|client| reconnects.handle_loss(client, 0));
+        for client in 0..100 {
+            reconnects.handle_loss(client, 0);
+        }
         let early = (0..100).filter_map(|_| reconnects.poll(500)).count();
         assert!((30..70).contains(&early), "{early} of 100 in the first half");
         assert_eq!((0..100).filter_map(|_| reconnects.poll(1_000)).count(), 100 - early);

@@ -97,7 +97,9 @@ fn text_passes_both_ways_in_any_portions() {
         wire.clear();
         server.write(&big, &mut wire);
         let mut plain = Vec::new();
-        wire.chunks_mut(step).for_each(|chunk| client.handle_input(chunk, &mut plain).unwrap());
+        for chunk in wire.chunks_mut(step) {
+            client.handle_input(chunk, &mut plain).unwrap();
+        }
         assert_eq!(plain, big);
 
         wire.clear();

@@ -80,7 +80,9 @@ fn earlier_of_two_polls_is_told_the_end() {
         client.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
     };
     poll(&mut opener, "");
-    workers.iter_mut().for_each(|(worker, _)| settle(worker));
+    for (worker, _) in &mut workers {
+        settle(worker);
+    }
     let (_, opened) = answer(&mut opener);
     let sid = opened.split('"').nth(3).expect("a session's id").to_owned();
     let name = format!("socket.io/{sid}");
@@ -88,7 +90,9 @@ fn earlier_of_two_polls_is_told_the_end() {
     let keeper = keeper.expect("it is kept");
 
     let [mut first, mut second] = [1 - keeper, keeper].map(|at| TcpStream::connect(workers[at].1).unwrap());
-    workers.iter_mut().for_each(|(worker, _)| settle(worker));
+    for (worker, _) in &mut workers {
+        settle(worker);
+    }
     poll(&mut first, &format!("&sid={sid}"));
     thread::sleep(Duration::from_millis(30)); // several ticks of the kernel's clock
     poll(&mut second, &format!("&sid={sid}"));

@@ -108,7 +108,9 @@ mod tests {
     #[test]
     fn curves_end_at_the_maximum() {
         let mut histogram = Histogram::new();
-        (1..=1_000u64).for_each(|i| histogram.record_ns(i * 1_000_000));
+        for i in 1..=1_000u64 {
+            histogram.record_ns(i * 1_000_000);
+        }
         let points = curve(&histogram);
         assert_eq!(points.first().unwrap(), &(1.0, 1.0));
         assert!(

@@ -194,7 +194,9 @@ fn repeats_show_their_median_and_spread() {
         let mut run = sample::echo_run();
         run.id = format!("run-{slower}");
         run.steps[0].figures.rtt = Default::default();
-        (1..=100).for_each(|k| run.steps[0].figures.rtt.record_ns((k + slower) * 1_000_000));
+        for k in 1..=100 {
+            run.steps[0].figures.rtt.record_ns((k + slower) * 1_000_000);
+        }
         run
     };
     let (run, others) = middle_repeat(vec![repeat(20), repeat(0), repeat(10)]).unwrap();

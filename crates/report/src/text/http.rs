@@ -50,7 +50,9 @@ mod tests {
     #[test]
     fn a_table_for_those_who_know_wrk() {
         let mut step = sample::echo_step();
-        (0..3).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
+        for _ in 0..3 {
+            step.errors.add("http_4xx", 0, "the server answered with HTTP 404");
+        }
         step.errors.add("reset", 0, "connection reset");
         step.statuses = [(404, 3), (200, 299_997)].into();
         let table = table(&step);

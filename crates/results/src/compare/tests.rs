@@ -17,7 +17,9 @@ fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
         let mut samples: Vec<u64> =
             (0..200).map(|_| (-ms * 1e6 * (1.0 - random.f64()).ln()) as u64 + 100_000).collect();
         samples.sort_unstable();
-        samples.iter().for_each(|&ns| rtt.record_ns(ns));
+        for &ns in &samples {
+            rtt.record_ns(ns);
+        }
         let of = |rank: usize| Some(samples[rank]);
         Second {
             t_ns: t * 1_000_000_000,

@@ -77,7 +77,9 @@ fn a_killed_server_holds_nothing() {
         step.counts = Counts { sent: 840, expected: 840, received: 840, disconnects: 300, ..step.counts };
         step.rates.achieved_per_s = Some(140.0);
         step.server.as_mut().unwrap().ended_ns = Some(3 * S);
-        (0..300).for_each(|_| step.errors.add("reset", 3 * S, "connection reset"));
+        for _ in 0..300 {
+            step.errors.add("reset", 3 * S, "connection reset");
+        }
     });
     assert_eq!(
         how_much,
@@ -108,7 +110,9 @@ fn messages_still_coming_are_not_lost() {
                 Counts { sent: 20, expected: 2_000, received: 1_000, missing: 1_000, ..step.counts };
             let end_ns = step.start_ns + step.duration_ns;
             step.series = series;
-            step.series.iter_mut().for_each(|second| second.t_ns += end_ns);
+            for second in &mut step.series {
+                second.t_ns += end_ns;
+            }
         })
     };
     let (how_much, breaks, _) = with(vec![
@@ -138,7 +142,9 @@ fn messages_still_coming_are_not_lost() {
 #[test]
 fn wrong_answers_are_not_held() {
     let (how_much, _, outcome) = said(Scenario::Http, |step| {
-        (0..1_800).for_each(|_| step.errors.add("http_4xx", 0, "the server answered with HTTP 404"));
+        for _ in 0..1_800 {
+            step.errors.add("http_4xx", 0, "the server answered with HTTP 404");
+        }
     });
     assert_eq!(
         how_much,
@@ -153,7 +159,9 @@ fn an_overload_is_said_by_what_was_answered() {
         step.rates = Rates { asked_per_s: Some(800.0), achieved_per_s: Some(100.0), ..Rates::default() };
         step.counts = Counts { sent: 4_800, expected: 4_800, received: 4_800, late: 4_200, ..step.counts };
         step.figures.rtt.clear();
-        (0..4_800).for_each(|k| step.figures.rtt.record_ns(k * 9 * MS));
+        for k in 0..4_800 {
+            step.figures.rtt.record_ns(k * 9 * MS);
+        }
         step.figures.service = step.figures.rtt.clone();
     });
     assert_eq!(
@@ -209,7 +217,9 @@ fn absent_clients_explain_a_missed_rate() {
         step.counts = Counts { sent: 900, expected: 900, received: 900, connected: 150, ..step.counts };
         (step.counts.connect_failures, step.usable) = (150, Some(150));
         step.rates.achieved_per_s = Some(150.0);
-        (0..150).for_each(|_| step.errors.add("refused", 0, "connection refused"));
+        for _ in 0..150 {
+            step.errors.add("refused", 0, "connection refused");
+        }
     });
     assert_eq!(
         how_much,
@@ -221,7 +231,9 @@ fn absent_clients_explain_a_missed_rate() {
 fn the_generators_own_errors_are_not_the_servers() {
     let (_, breaks, _) = said(Scenario::Echo, |step| {
         (step.usable, step.clients) = (Some(10), 50);
-        (0..40).for_each(|_| step.errors.add("address_not_available", 0, "no local port is free"));
+        for _ in 0..40 {
+            step.errors.add("address_not_available", 0, "no local port is free");
+        }
         step.errors.set_local("address_not_available");
     });
     assert_eq!(

@@ -8,12 +8,16 @@ const MS: u64 = 1_000_000;
 /// 100 round trips of 1 to 100 ms, 20,000 deliveries expected, 200 missing.
 fn step() -> Step {
     let mut step = Step::default();
-    (1..=100).for_each(|i| step.figures.rtt.record_ns(i * MS));
+    for i in 1..=100 {
+        step.figures.rtt.record_ns(i * MS);
+    }
     step.figures.service = step.figures.rtt.clone();
     step.figures.delivery.record_ns(300 * MS);
     step.counts =
         stats::Counts { sent: 900, expected: 20_000, missing: 200, connects: 100, ..Default::default() };
-    (0..5).for_each(|at| step.errors.add("reset", at, "connection reset"));
+    for at in 0..5 {
+        step.errors.add("reset", at, "connection reset");
+    }
     step.rates.achieved_per_s = Some(499.0);
     step.server =
         Some(ServerUse { cpu_percent_mean: Some(80.0), rss_bytes_peak: Some(1 << 20), ..Default::default() });
@@ -169,7 +173,9 @@ fn no_share_is_above_the_whole() {
         disconnects: 1_000,
         ..Default::default()
     };
-    (0..3_000).for_each(|at| step.errors.add("unrecognised", at, "who knows"));
+    for at in 0..3_000 {
+        step.errors.add("unrecognised", at, "who knows");
+    }
     let share =
         |name: &str| Limit::parse(&format!("{name}<1%"), Scenario::Broadcast).unwrap().check(&step).actual;
     for (name, percent) in [

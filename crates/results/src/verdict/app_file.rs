@@ -18,7 +18,9 @@ mod tests {
     fn unrecognised_messages_are_not_the_servers_loss() {
         let mut step = Step::default();
         assert_eq!(missed(&step), None);
-        (0..42).for_each(|at| step.errors.add("unmatched", at, "copy"));
+        for at in 0..42 {
+            step.errors.add("unmatched", at, "copy");
+        }
         let cause = Cause::FileUnmatched { messages: 42, example: "copy".into() };
         assert_eq!(missed(&step), Some(cause.clone()));
         assert_eq!(bottleneck(&step, None), cause.into());

@@ -182,7 +182,9 @@ mod tests {
 
     fn of(values_ns: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
-        values_ns.iter().for_each(|&ns| histogram.record_ns(ns));
+        for &ns in values_ns {
+            histogram.record_ns(ns);
+        }
         histogram
     }
 

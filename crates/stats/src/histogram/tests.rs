@@ -7,7 +7,9 @@ const S: u64 = 1_000 * MS;
 
 fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
     let mut histogram = Histogram::new();
-    values.into_iter().for_each(|value| histogram.record_ns(value));
+    for value in values {
+        histogram.record_ns(value);
+    }
     histogram
 }
 

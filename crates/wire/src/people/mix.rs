@@ -136,7 +136,9 @@ mod tests {
         for sender in 0..40 {
             let (worker, client) = ((sender % 3) as u16, sender / 3);
             let mut counts = [0; 3];
-            (0..640).for_each(|turn| counts[mix.kind(worker, client, turn * 7)] += 1);
+            for turn in 0..640 {
+                counts[mix.kind(worker, client, turn * 7)] += 1;
+            }
             match role_assignment.role(sender) {
                 0 => assert!(counts[0] == 0 && (470..=490).contains(&counts[1]), "{sender}: {counts:?}"),
                 _ => assert_eq!(counts, [640, 0, 0], "{sender}"),

@@ -148,7 +148,9 @@ impl World {
 
     /// Lets time pass, a second at a time.
     pub(crate) fn pass_s(&mut self, seconds: u64) {
-        (0..seconds).for_each(|_| self.pass_ms(1000));
+        for _ in 0..seconds {
+            self.pass_ms(1000);
+        }
     }
 
     /// Lets time pass at once.
@@ -168,7 +170,9 @@ impl World {
             .filter(|(_, kept)| due(kept.session.poll_timeout()))
             .map(|(name, _)| name.clone())
             .collect();
-        due.iter().for_each(|name| self.call_session(name, Verb::Timeout));
+        for name in &due {
+            self.call_session(name, Verb::Timeout);
+        }
     }
 
     /// Sessions that are kept.
@@ -243,7 +247,9 @@ impl World {
         if is_over {
             self.sessions.remove(name);
             let own = Member::Session(name.to_owned());
-            self.rooms.values_mut().for_each(|members| members.retain(|member| *member != own));
+            for members in self.rooms.values_mut() {
+                members.retain(|member| *member != own);
+            }
         }
         let broadcasts = std::mem::take(&mut happened.broadcasts);
         self.settle(happened, &Member::Session(name.to_owned()));

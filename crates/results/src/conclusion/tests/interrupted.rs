@@ -52,7 +52,9 @@ fn interruptions_are_no_fault_of_the_server() {
     // Whoever was turned away by then was so by the server.
     let mut refused = never_loaded();
     refused.counts = Counts { connect_failures: 10, connecting: 10, ..refused.counts };
-    (0..10).for_each(|_| refused.errors.add("refused", 0, "connection refused"));
+    for _ in 0..10 {
+        refused.errors.add("refused", 0, "connection refused");
+    }
     let (how_much, ..) = of(&run_of(Scenario::Broadcast, vec![refused]));
     assert_eq!(
         how_much,

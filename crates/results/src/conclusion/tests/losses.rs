@@ -5,8 +5,12 @@ use crate::conclusion::held::returns;
 
 fn step_errors() -> stats::Errors {
     let mut errors = stats::Errors::default();
-    (0..10).for_each(|_| errors.add("refused", 0, "connection refused"));
-    (0..15).for_each(|_| errors.add("connect_timeout", 0, "not usable after 2 s"));
+    for _ in 0..10 {
+        errors.add("refused", 0, "connection refused");
+    }
+    for _ in 0..15 {
+        errors.add("connect_timeout", 0, "not usable after 2 s");
+    }
     errors
 }
 
@@ -42,7 +46,9 @@ fn failed_attempts_are_no_clients() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         step.rates.asked_per_s = None;
         step.counts = Counts { connects: 420, connected: 360, connect_failures: 60, left: 60, ..step.counts };
-        (0..60).for_each(|_| step.errors.add("reset", S, "connection reset"));
+        for _ in 0..60 {
+            step.errors.add("reset", S, "connection reset");
+        }
     });
     assert_eq!(how_much, "held.nothing; 300 clients; loss.attempts errors={\"reset\":60} failed=60 of=420");
     let (how_much, ..) = said(Scenario::Echo, |step| {
@@ -120,8 +126,12 @@ fn handshakes_refused_over_http_are_no_answer() {
     let (how_much, breaks, _) = said(Scenario::Echo, |step| {
         step.counts = Counts { connected: 240, connect_failures: 60, ..step.counts };
         step.usable = Some(240);
-        (0..60).for_each(|_| step.errors.add("http_status", 0, "the server answered with HTTP 503"));
-        (0..90).for_each(|_| step.errors.add("unaccepted", 0, "its kernel gave no answer"));
+        for _ in 0..60 {
+            step.errors.add("http_status", 0, "the server answered with HTTP 503");
+        }
+        for _ in 0..90 {
+            step.errors.add("unaccepted", 0, "its kernel gave no answer");
+        }
     });
     assert_eq!(
         how_much,

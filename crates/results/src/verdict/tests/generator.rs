@@ -51,7 +51,9 @@ fn waiting_for_connections_is_no_generator_lag() {
 #[test]
 fn exhausted_generators_are_not_the_servers_fault() {
     let (who, why) = judged(|step| {
-        (0..40).for_each(|at| step.errors.add("address_not_available", at, "no local port is free"));
+        for at in 0..40 {
+            step.errors.add("address_not_available", at, "no local port is free");
+        }
         step.errors.set_local("address_not_available");
         (step.counts.connected, step.counts.connect_failures) = (0, 1_000);
     });
