@@ -189,7 +189,7 @@ pub(crate) fn are_apart(a: &Standing, b: &Standing) -> bool {
     a.reach.zip(b.reach).is_some_and(|(a, b)| overlap(a, b).is_none())
 }
 
-/// Whether one is certainly ahead of the other.
+/// Returns whether one is certainly ahead of the other.
 pub fn is_ahead(figure: &Figure, one: &Standing, other: &Standing) -> bool {
     let is_better = match figure.more_is_better() {
         true => one.mean > other.mean,

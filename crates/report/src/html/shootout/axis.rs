@@ -49,7 +49,7 @@ impl Axis {
         (self.share(value).clamp(0.0, 1.0) * 1e4).round() / 1e2
     }
 
-    /// Whether the value lies between the ends.
+    /// Returns whether the value lies between the ends.
     pub(super) fn holds(&self, value: f64) -> bool {
         (0.0..=1.0).contains(&self.share(value))
     }

@@ -22,7 +22,7 @@ pub(super) struct View<'a> {
     languages: BTreeSet<&'a str>,
     protocols: BTreeSet<&'a str>,
     questions: Vec<QuestionView<'a>>,
-    /// Whether the rankings are open from the beginning.
+    /// True if the rankings are open from the beginning.
     is_open: bool,
     matrix: Vec<MatrixRow<'a>>,
     then: Vec<Then<'a>>,
