@@ -44,7 +44,9 @@ mod tests {
         let mut out = Vec::new();
         let events: [(&[u8], &[u8]); 4] =
             [(b"1", b"{}"), (b"", b"a\nb"), (b"x:2", b""), (b"3", b" \xc3\xa9")];
-        events.iter().for_each(|(id, data)| write_event(&mut out, id, data));
+        for (id, data) in &events {
+            write_event(&mut out, id, data);
+        }
         let (mut reader, mut input, mut read) = (Reader::default(), &out[..], Vec::new());
         while let Some(event) = reader.next(&Limits::default(), &mut input).unwrap() {
             read.push([event.id, event.data].map(<[u8]>::to_vec));
