@@ -109,6 +109,17 @@ fn events_are_copies_in_any_portions() {
 }
 
 #[test]
+fn streams_may_be_longer_than_bodies() {
+    let event = format!("data: {}\n\n", payload(1));
+    let times = Limits::default().body_bytes_max as usize / event.len() + 1;
+    for (head, event) in [(NODE, chunk(&event)), (NCHAN, event)] {
+        let mut user = User::new();
+        user.hear((head.to_owned() + &event.repeat(times)).as_bytes(), 1 << 16).unwrap();
+        assert_eq!(user.events.len(), 2 + times);
+    }
+}
+
+#[test]
 fn other_events_are_foreign_or_corrupt() {
     let id = stamp(1).to_text();
     let id = std::str::from_utf8(&id).unwrap();

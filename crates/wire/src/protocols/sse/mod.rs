@@ -55,6 +55,12 @@ impl Protocol for Sse {
         true
     }
 
+    /// A stream has no end by itself: its lines and events are bounded, and its bytes are not.
+    fn complete(options: &mut Options) -> Result<(), BadOption> {
+        options.limits.body_bytes_max = u64::MAX;
+        Ok(())
+    }
+
     fn parts(options: &Options) -> Result<Parts, BadOption> {
         Parts::new(options)
     }
