@@ -51,7 +51,7 @@ enum State {
     Asking(Box<Question>),
     Opening(Box<Opening>),
     Open(Session),
-    Requesting(Box<HttpClientState>),
+    Requesting(HttpClientState),
     Tunnelled(Box<Tunnelled>),
     Failed,
 }
@@ -145,7 +145,7 @@ impl Client {
                 // The cookies are with the protocol from now on, and nothing else is kept: its memory counts
                 // for every client.
                 self.place.take_if(|_| !cfg.app.has_places());
-                State::Requesting(Box::new(protocol))
+                State::Requesting(protocol)
             }
             None => {
                 // Some paths have something new in them each time, such as a session's id.
