@@ -6,8 +6,14 @@ use results::compare::{Comparison, Row};
 use serde_json::json;
 use stats::compare::{COMPARISON_CONFIDENCE, Change, REPEATS_MAX};
 
+use crate::difference::{show, signed_percent};
 use crate::table::{Cell, Column, Table, TableFormat};
 use results::format;
+
+mod summary;
+
+use summary::shown;
+pub(crate) use summary::{headline, unclear};
 
 const COLUMNS: &[Column] = &[
     Column::right("clients", "clients"),
@@ -26,12 +32,6 @@ const COLUMNS: &[Column] = &[
     Column::unseen("a_at_least"),
     Column::unseen("b_at_least"),
 ];
-
-/// The percentage from which people think in times.
-const MANY_TIMES_PERCENT: f64 = 1_000.0;
-
-/// The longest that is timed (METHODOLOGY "Quantiles"), in ms.
-const LONGEST_MS: f64 = 600_000.0;
 
 /// The comparison in one format, ending in a newline. CSV has the table alone.
 pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat) -> String {
@@ -55,12 +55,20 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
                 // Notes have names in them that servers and files have given.
                 _ => format!("note  {}\n", format::printable(note)),
             };
-            let notes: String = found.notes.iter().map(note).collect();
+            let unclear = unclear(found).map(|why| match format {
+                TableFormat::Markdown => format!("- **?** {why}\n"),
+                _ => format!("?     {why}\n"),
+            });
+            let notes: String = unclear.into_iter().chain(found.notes.iter().map(note)).collect();
             let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
             let [a, b] = [("A", a), ("B", b)].map(|(name, side)| side_line(name, side, format));
             let is_empty = found.rows.iter().all(Row::is_nothing);
             let table = if is_empty { String::new() } else { format!("\n{}", table.render(format)) };
-            format!("{a}{b}{table}{notes}")
+            let headline = match format {
+                TableFormat::Markdown => format!("**{}.**\n\n", results::columns::escape(&headline(found))),
+                _ => format!("{}\n\n", headline(found)),
+            };
+            format!("{headline}{a}{b}{table}{notes}")
         }
     }
 }
@@ -68,7 +76,7 @@ pub fn comparison(found: &Comparison, a: &[Run], b: &[Run], format: TableFormat)
 /// A row for each figure at each level; nothing on both sides is no finding.
 pub(crate) fn table(found: &Comparison) -> Table {
     let mut table = Table::new(COLUMNS);
-    for row in found.rows.iter().filter(|row| !row.is_nothing()) {
+    for row in shown(found) {
         table.add(cells(row));
     }
     table
@@ -122,10 +130,6 @@ fn cells(row: &Row) -> Vec<Cell> {
     ]
 }
 
-fn signed_percent(percent: f64) -> String {
-    format!("{percent:+.1}%").replace('-', "−")
-}
-
 /// The word for a change: times and rates are faster or slower, everything else better or worse.
 pub(crate) fn word(row: &Row) -> &'static str {
     let is_speed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
@@ -139,7 +143,7 @@ pub(crate) fn word(row: &Row) -> &'static str {
     }
 }
 
-/// The same for people: what is excluded, or why it cannot be told.
+/// The same for people: what is excluded. Why a row is unclear is said once, below all.
 fn said(row: &Row) -> String {
     let word = word(row);
     match row.change {
@@ -149,44 +153,7 @@ fn said(row: &Row) -> String {
             let most = percent.map_or(0.0, |percent| percent.low.abs().max(percent.high.abs()));
             format!("{word} larger than {most:.1}%")
         }
-        Change::CannotTell => format!("{word}: {}", open(row)),
-    }
-}
-
-/// The bounds between which B − A lies, or why they are unknown: the text behind a colon.
-pub(crate) fn open(row: &Row) -> String {
-    let why = match &row.found {
-        Some(found) => return between(row, found),
-        None if row.at_least.contains(&true) => "a value is a lower bound",
-        None if row.clients.is_none() => "a search did not tell it",
-        None => "too few runs, or too short",
-    };
-    why.into()
-}
-
-fn between(row: &Row, found: &stats::compare::Comparison) -> String {
-    let interval = found.percent().unwrap_or(found.difference);
-    let bound = |bound: f64| match found.percent() {
-        _ if !bound.is_finite() => "anything".into(),
-        // Nobody reads +4,200% as what it is, 43 times.
-        Some(_) if bound >= MANY_TIMES_PERCENT => {
-            format!("{} times", format::count((1.0 + bound / 100.0).round() as u64))
-        }
-        Some(_) => signed_percent(bound),
-        None => format!("{}{}", if bound < 0.0 { "−" } else { "+" }, show(row.unit, bound.abs())),
-    };
-    format!("between {} and {}", bound(interval.low), bound(interval.high))
-}
-
-fn show(unit: Unit, value: f64) -> String {
-    match unit {
-        // No sample is longer than that; a bound beyond it says that there is none.
-        Unit::Ms if value > LONGEST_MS => "more than 10min".into(),
-        Unit::Ms => format::duration((value.max(0.0) * 1e6).round() as u64),
-        Unit::Percent => format!("{value:.1}%"),
-        Unit::PerSecond => format::rate(value, ""),
-        Unit::Bytes => format::bytes(value),
-        Unit::Count => format::count(value.round().max(0.0) as u64),
+        Change::CannotTell => "?".into(),
     }
 }
 
@@ -234,30 +201,36 @@ mod tests {
     #[test]
     fn text_and_markdown_are_for_people() {
         assert_snapshot!(rendered(&found(), TableFormat::Text), @r#"
+        B is worse than A in 1 of 5 metrics: rtt.p99 +16.7%
+
         A  echo, json, node-ws: 20261120-183000-abcdef
         B  echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
-        clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is                                     runs to tell
-          1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.08ms  +1.93ms  slower                                              –
-          1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  cannot tell: between −40.3% and +78.7%   > 100 a side
-          1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.3%                      –
-          1,000  5,000/s  recovery.p99   ms        900ms   ≥ 5.00s         –       –         –        –  cannot tell: a value is a lower bound               –
-          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  cannot tell: too few runs, or too short      3 a side
+        clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is                            runs to tell
+          1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.08ms  +1.93ms  slower                                     –
+          1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  ?                               > 100 a side
+          1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.3%             –
+          1,000  5,000/s  recovery.p99   ms        900ms   ≥ 5.00s         –       –         –        –  ?                                          –
+          1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  ?                                   3 a side
 
+        ?     unclear: a value is a lower bound (1 of 5); the interval includes zero and differences that matter (1 of 5); too few runs, or too short (1 of 5)
         note  the CPU differs: i5 | i7
         "#);
         assert_snapshot!(rendered(&found(), TableFormat::Markdown), @r#"
+        **B is worse than A in 1 of 5 metrics: rtt.p99 +16.7%.**
+
         - **A** echo, json, node-ws: 20261120-183000-abcdef
         - **B** echo, json, node-ws: 20261120-183000-abcdef, 20261120-183000-abcdef
 
         | clients | asked | figure | unit | A | B | B − A | in % | 99% from | to | B is | runs to tell |
         |---:|---:|---|---|---:|---:|---:|---:|---:|---:|---|---:|
         | 1,000 | 5,000/s | rtt.p99 | ms | 9.00ms | 10.5ms | +1.50ms | +16.7% | +1.08ms | +1.93ms | slower | – |
-        | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | cannot tell: between −40.3% and +78.7% | > 100 a side |
+        | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | ? | > 100 a side |
         | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,987/s | −2.3/s | −0.0% | −16.4/s | +11.8/s | no difference larger than 0.3% | – |
-        | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | cannot tell: a value is a lower bound | – |
-        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | cannot tell: too few runs, or too short | 3 a side |
+        | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | ? | – |
+        | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | ? | 3 a side |
 
+        - **?** unclear: a value is a lower bound (1 of 5); the interval includes zero and differences that matter (1 of 5); too few runs, or too short (1 of 5)
         - the CPU differs: i5 \| i7
         "#);
     }

@@ -4,6 +4,7 @@ use results::Run;
 
 mod comparison;
 mod csv;
+mod difference;
 
 mod github;
 mod html;

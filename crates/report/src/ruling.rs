@@ -3,7 +3,8 @@
 use results::compare::{Row, Rule, Ruled};
 use stats::compare::{REPEATS_MAX, Ruling};
 
-use crate::comparison::{open, word};
+use crate::comparison::word;
+use crate::difference::open;
 use results::format;
 
 /// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that cannot be told.

@@ -142,7 +142,11 @@ pub(crate) async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Re
     let runs: Result<Vec<Run>, _> =
         app.ask(|store| ids.iter().map(|id| store.find(id).and_then(|id| store.load(&id))).collect());
     match runs {
-        Ok(runs) => page(&runs),
+        Ok(mut runs) => {
+            // What changed since then is asked, in whatever order the list is.
+            runs.sort_by_key(|run| run.started_unix_ns);
+            page(&runs)
+        }
         Err(page) => *page,
     }
 }

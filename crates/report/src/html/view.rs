@@ -29,6 +29,9 @@ pub(super) struct View {
 /// A comparison of two runs: whether the second is really different.
 #[derive(Serialize)]
 struct ComparisonView {
+    headline: String,
+    /// Why rows are unclear.
+    unclear: Option<String>,
     columns: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
@@ -129,8 +132,13 @@ fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
         .collect();
     let found = results::compare::compare(&sides[0], &sides[1]);
     let table = crate::comparison::table(&found);
-    let (columns, rows) = (table.titles().collect(), table.shown().collect());
-    Some(ComparisonView { columns, rows, notes: found.notes })
+    Some(ComparisonView {
+        headline: crate::comparison::headline(&found),
+        unclear: crate::comparison::unclear(&found),
+        columns: table.titles().collect(),
+        rows: table.shown().collect(),
+        notes: found.notes,
+    })
 }
 
 /// A name for each run that no other has.

@@ -20,8 +20,7 @@ pub(crate) fn situations() -> Vec<Situation> {
 fn compared() -> Vec<Situation> {
     vec![
         repeats("the same server, three times each", HONEST, HONEST, COMPARE).never(&["slower", "worse"]),
-        repeats("5 ms slower", HONEST, SLOWER, COMPARE)
-            .says(&["rtt.p50{any}slower||rtt.p50{any}cannot tell"]),
+        repeats("5 ms slower", HONEST, SLOWER, COMPARE).says(&["rtt.p50{any}slower||unclear"]),
         repeats(
             "200 ms slower, with a rule",
             HONEST,
@@ -35,14 +34,14 @@ fn compared() -> Vec<Situation> {
             .fold(situation("5 ms slower, 3 × 5 s each", Host::Nobody, FAIL_IF), |all, ()| {
                 all.first(HONEST, LONG_A).first(SLOWER, LONG_B)
             })
-            .says(&["rtt.p95{any}slower||rtt.p95{any}cannot tell"])
+            .says(&["rtt.p95{any}slower||unclear"])
             .never(&["rtt.p95{any}no difference"])
             .exits(3)
             .or_exits(5),
         situation("one short run of each", Host::Nobody, COMPARE)
             .first(HONEST, A)
             .first(MUCH_SLOWER, B)
-            .says(&["cannot tell"])
+            .says(&["unclear"])
             .never(&["no difference"]),
     ]
 }

@@ -1,0 +1,133 @@
+//! A comparison in two lines: what has changed, and why the rest is unclear.
+
+use std::collections::BTreeMap;
+
+use results::compare::{Comparison, Row};
+use results::format;
+use stats::compare::Change;
+
+use crate::difference::{open, signed_percent};
+
+/// Changes that a headline names; the others are counted.
+const NAMED_MAX: usize = 3;
+
+/// Says what has changed from A to B.
+pub(crate) fn headline(found: &Comparison) -> String {
+    let rows: Vec<&Row> = shown(found).collect();
+    let of = |change| rows.iter().filter(|row| row.change == change).copied().collect::<Vec<_>>();
+    let [worse, better, same, unclear] =
+        [Change::Slower, Change::Faster, Change::NoDifference, Change::CannotTell].map(of);
+    let metrics = format::counted(rows.len() as u64, "metric");
+    match (worse.len(), better.len(), same.len(), unclear.len()) {
+        (0, 0, 0, 0) => "Nothing was measured on both sides".to_owned(),
+        (0, 0, _, 0) => format!("No difference between A and B in {metrics}"),
+        (0, 0, 0, _) => format!("Unclear whether A and B differ in any of {metrics}"),
+        (0, 0, same, _) => format!("Unclear whether A and B differ: no difference in {same} of {metrics}"),
+        (0, n, ..) => format!("B is better than A in {n} of {metrics}: {}", named(&better, found)),
+        (n, 0, ..) => format!("B is worse than A in {n} of {metrics}: {}", named(&worse, found)),
+        (n, m, ..) => format!(
+            "B is worse than A in {n} and better in {m} of {metrics}: {}; {}",
+            named(&worse, found),
+            named(&better, found)
+        ),
+    }
+}
+
+/// The rows of the table.
+pub(super) fn shown(found: &Comparison) -> impl Iterator<Item = &Row> {
+    found.rows.iter().filter(|row| !row.is_nothing())
+}
+
+/// `rtt.p99 +16.7%`, with the clients where there are several levels.
+fn named(rows: &[&Row], found: &Comparison) -> String {
+    let has_levels = found.rows.iter().any(|row| row.clients != found.rows[0].clients);
+    let name = |row: &&Row| {
+        let at = row.clients.filter(|_| has_levels);
+        let at = at.map_or(String::new(), |clients| format!(" at {} clients", format::count(clients)));
+        let by = row.percent().map_or(String::new(), |percent| format!(" {}", signed_percent(percent)));
+        format!("{}{at}{by}", row.figure)
+    };
+    let mut names: Vec<String> = rows.iter().take(NAMED_MAX).map(name).collect();
+    let more = rows.len().saturating_sub(NAMED_MAX);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    names.join(", ")
+}
+
+/// Says why rows are unclear, each reason once. `None`: all are clear.
+pub(crate) fn unclear(found: &Comparison) -> Option<String> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for row in shown(found).filter(|row| row.change == Change::CannotTell) {
+        let reason = match row.found {
+            Some(_) => "the interval includes zero and differences that matter".to_owned(),
+            None => open(row),
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let all = shown(found).count();
+    let reasons: Vec<String> =
+        reasons.iter().map(|(reason, times)| format!("{reason} ({times} of {all})")).collect();
+    (!reasons.is_empty()).then(|| format!("unclear: {}", reasons.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use results::Unit;
+    use stats::compare::Better;
+
+    use super::*;
+
+    fn found(changes: &[(&str, Change)]) -> Comparison {
+        let row = |&(figure, change): &(&str, Change)| Row {
+            clients: Some(100),
+            asked_per_s: None,
+            figure: figure.into(),
+            unit: Unit::Ms,
+            better: Better::Lower,
+            a: 10.0,
+            b: 12.0,
+            at_least: [false; 2],
+            found: None,
+            change,
+            is_blind: false,
+            doubt: None,
+        };
+        Comparison { rows: changes.iter().map(row).collect(), notes: Vec::new() }
+    }
+
+    #[track_caller]
+    fn assert_parts(said: &str, parts: &[&str]) {
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+
+    #[test]
+    fn headlines_say_what_changed() {
+        use Change::{CannotTell, Faster, NoDifference, Slower};
+        let said = |changes: &[(&str, Change)]| headline(&found(changes));
+        assert_parts(&said(&[]), &["Nothing"]);
+        assert_parts(&said(&[("p50", NoDifference)]), &["No difference", " 1 metric"]);
+        assert_parts(&said(&[("p50", CannotTell)]), &["Unclear", " 1 metric"]);
+        assert_parts(&said(&[("p50", CannotTell), ("p99", NoDifference)]), &["Unclear", "1 of 2"]);
+        assert_parts(&said(&[("p50", CannotTell), ("p99", Slower)]), &["worse", "1 of 2", ": p99 +20.0%"]);
+        let many = ["a", "b", "c", "d", "e"].map(|name| (name, Faster));
+        assert_parts(&said(&many), &["better", "5 of 5", ": a +20.0%", "c +20.0%, 2 more"]);
+        let both = said(&[("p50", Faster), ("p99", Slower)]);
+        assert_parts(&both, &["worse", "better in 1", ": p99 +20.0%; p50 +20.0%"]);
+    }
+
+    #[test]
+    fn levels_are_named_where_there_are_several() {
+        let mut found = found(&[("p50", Change::NoDifference), ("p50", Change::Slower)]);
+        found.rows[1].clients = Some(2_000);
+        assert_parts(&headline(&found), &["at 2,000 clients +20.0%"]);
+    }
+
+    #[test]
+    fn each_reason_is_said_once() {
+        let mut found = found(&["a", "b", "c"].map(|name| (name, Change::CannotTell)));
+        found.rows[2].at_least = [false, true];
+        let said = unclear(&found).expect("three are");
+        assert_parts(&said, &["lower bound (1 of 3)", "too short (2 of 3)"]);
+        found.rows.iter_mut().for_each(|row| row.change = Change::Slower);
+        assert_eq!(unclear(&found), None);
+    }
+}
