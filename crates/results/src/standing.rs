@@ -33,6 +33,8 @@ pub(crate) const RATE: Figure = Figure::Rate(Rate::Achieved);
 const UNFINISHED: &str = "unfinished==0";
 /// Another one.
 const STORM: &str = "storm==1";
+/// A third.
+const LOAD: &str = "load==1";
 
 /// Returns whether a figure that the scenario has must be as good as it can be.
 fn stands(figure: Figure, scenario: Scenario) -> bool {
@@ -58,10 +60,10 @@ pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<
     all.filter(|limit| !asked.iter().any(|asked| asked.is_about_the_same(limit))).collect()
 }
 
-/// Holds them against a step. What the step has not (a rate in a closed loop) is no limit of it.
+/// Holds them against a step, and the limit that there was a load. What the step has not (a rate in a closed loop) is no limit of it.
 pub fn check(limits: &[Limit], step: &Step) -> Vec<LimitOutcome> {
     let outcomes = limits.iter().filter_map(|limit| limit.check_decided(step));
-    outcomes.filter(|outcome| outcome.actual.is_some()).collect()
+    outcomes.filter(|outcome| outcome.actual.is_some()).chain(load(step)).collect()
 }
 
 /// A group of standing limits that a reader takes for one.
@@ -120,6 +122,22 @@ pub fn storm(step: &Step) -> Option<LimitOutcome> {
         actual: Some(0.0),
         ..LimitOutcome::default()
     })
+}
+
+/// The limit broken by a step in which clients were ready, and nothing was sent: the server kept all others for want of a load.
+/// `None`: there was a load, or none was asked for.
+fn load(step: &Step) -> Option<LimitOutcome> {
+    step.sent_nothing().then(|| LimitOutcome {
+        limit: LOAD.into(),
+        passed: false,
+        actual: Some(0.0),
+        ..LimitOutcome::default()
+    })
+}
+
+/// Returns whether it is that of a load that did not take place.
+pub(crate) fn is_of_load(limit: &LimitOutcome) -> bool {
+    limit.limit == LOAD
 }
 
 /// Returns whether it is that of a storm that did not take place.

@@ -45,7 +45,7 @@ const RULES: [Rule; 22] = [
     |step, _| server::gone(step),
     |step, _| server::saturated(step),
     |step, _| failed::failed(step),
-    |step, _| generator::without_agents(step),
+    |step, _| generator::without_agents(step).or_else(|| generator::sent_nothing(step)),
     |step, _| machine::full(step),
     |step, _| machine::starved(step),
     |step, _| generator::exhausted(step),

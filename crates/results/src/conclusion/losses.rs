@@ -39,6 +39,9 @@ pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
     let found = match Figure::of_limit(limit).filter(|_| is_standing) {
         Some(figure) => loss(scenario, step, figure),
         None if is_standing && standing::is_unfinished(limit) => Some(Loss::Unfinished),
+        None if is_standing && standing::is_of_load(limit) => {
+            Some(Loss::NoLoad { duration: Ns(step.duration_ns) })
+        }
         None if is_standing && standing::is_of_storm(limit) => {
             Some(Loss::NoStorm { left: step.counts.disconnects, of: step.connections() })
         }

@@ -523,6 +523,24 @@ fn kept_schedules_were_carried() {
 }
 
 #[test]
+fn loads_without_messages_prove_nothing() {
+    let silent = |step: &mut Step| {
+        step.counts = Counts { connects: 300, connected: 300, ..Counts::default() };
+        step.usable = Some(300);
+        step.rates = Rates { sent_per_s: Some(0.0), achieved_per_s: Some(0.0), ..Rates::default() };
+    };
+    let (how_much, breaks, outcome) = said(Scenario::Echo, silent);
+    assert_eq!(how_much, "cannot_tell.lag; 300 clients; loss.no_load duration_ms=6000.0");
+    assert_eq!(breaks, "breaks.undecided; 300 clients; generator.sent_nothing duration_ms=6000.0");
+    assert_eq!(outcome, Outcome::Broken);
+    let left = |step: &mut Step| {
+        silent(step);
+        step.counts.nobody_to_send = 1;
+    };
+    assert_eq!(said(Scenario::Echo, left).0, "held.clients; 300 clients; 0.0 messages/s");
+}
+
+#[test]
 fn shares_of_lost_agents_are_excused() {
     let agents = |step: &mut Step| {
         let agent = |lost: Option<&str>| FleetAgent { lost: lost.map(Into::into), ..FleetAgent::default() };

@@ -84,6 +84,11 @@ findings! {
         /// Messages due.
         asked: PerS,
     } => "it sent {sent:#} messages/s of {asked} with the server idle";
+    /// Clients were ready, and the load passed without a message.
+    GeneratorSentNothing "generator.sent_nothing" {
+        /// The length of the load.
+        duration: Ns,
+    } => "it sent nothing in {duration}";
     /// A part of the generator failed in the midst of a step.
     GeneratorBroke "generator.broke" {
         /// The error, in its own words.

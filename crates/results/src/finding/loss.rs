@@ -192,6 +192,11 @@ findings! {
         /// The limit as it was written.
         limit: String,
     } => "{limit} was not measured";
+    /// Nothing was sent.
+    NoLoad "loss.no_load" {
+        /// The length of the load.
+        duration: Ns,
+    } => "nothing was sent in {duration}";
     /// Clients had left before a storm struck.
     NoStorm "loss.no_storm" {
         /// Clients that had lost their connection.

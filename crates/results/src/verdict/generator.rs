@@ -7,7 +7,7 @@ use super::signs::{
     WORKER_CPU_PERCENT_MAX, is_missed, waits_for_slots,
 };
 use crate::finding::Cause;
-use crate::finding::quantity::{PerS, Percent};
+use crate::finding::quantity::{Ns, PerS, Percent};
 use crate::step::Step;
 
 /// Ports, files or memory of its own: errors that the server never saw.
@@ -30,6 +30,11 @@ pub(super) fn without_agents(step: &Step) -> Option<Cause> {
 pub fn lost_agents(step: &Step) -> Option<(u64, u64)> {
     let lost = step.fleet.iter().filter(|agent| agent.lost.is_some()).count();
     step.is_short().then_some((lost as u64, step.fleet.len() as u64))
+}
+
+/// Not a single message, of clients that the server had taken in.
+pub(super) fn sent_nothing(step: &Step) -> Option<Cause> {
+    step.sent_nothing().then_some(Cause::GeneratorSentNothing { duration: Ns(step.duration_ns) })
 }
 
 /// CPU: of a worker, of the quota of its control group, or all that `throng calibrate` found it to have.
