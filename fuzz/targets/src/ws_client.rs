@@ -7,7 +7,11 @@ use wire::{Client, Config, DeflateOptions, DialectId, DialectOptions, Limits, Op
 
 /// All dialects but those that stay with plain requests.
 static UPGRADING: LazyLock<Vec<DialectId>> = LazyLock::new(|| {
-    DialectId::ALL.iter().copied().filter(|dialect| !dialect.facts().is_plain_http).collect()
+    let upgrades = |dialect: &DialectId| {
+        let facts = dialect.facts();
+        !facts.is_plain_http && !facts.only_receives
+    };
+    DialectId::ALL.iter().copied().filter(upgrades).collect()
 });
 
 /// Feeds one input.
