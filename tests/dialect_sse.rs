@@ -181,6 +181,18 @@ fn returning_clients_miss_nothing() {
     );
 }
 
+#[test]
+fn servers_say_when_clients_come_back() {
+    let Some((_node, address)) = node(&[]) else { return };
+    let mut command = throng(["storm", &format!("http://{address}/events?room=1"), "--dialect", "sse"]);
+    let outcome = run(command.args(["--clients", "50", "--format", "json", "--no-store"]), WITHIN);
+    let recovery = &outcome.json()["steps"][0]["recovery"];
+    assert_eq!(recovery["count"], 50, "{outcome}");
+    // The server's `retry` is 200 ms. Without one it would be 3 s.
+    let first_ms = recovery["min_ms"].as_f64().unwrap();
+    assert!((200.0..3_000.0).contains(&first_ms), "{outcome}");
+}
+
 /// The server is stopped and started again in mid-run; what its file keeps is told to whoever names its last event.
 #[test]
 fn a_restart_of_the_server_loses_nothing() {

@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use load::{Load, Plan, Segment, StepOrder, Until};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
+use wire::Reconnection;
 
 use crate::books::{Cause, Ledger, Meter, Pushes, Recorder, Secrets};
 use crate::clients::{Clients, ClosedConnection, ConnectAttempt, Outcome, PUBLISHER, Shared, Token};
@@ -314,10 +315,14 @@ impl Worker {
     /// Takes a client out whose connection is broken or over.
     fn lose(&mut self, client: u32, cause: Cause, now_ns: u64) {
         match (self.clients.lose(client, cause, now_ns), &mut self.phase, &mut self.disruptions) {
-            (ClosedConnection::Attempt, Phase::Growing(growth), _) => growth.handle_end(),
-            (ClosedConnection::Usable, Phase::Growing(growth), _) => growth.handle_loss(),
-            (ClosedConnection::Attempt, _, Some(disruptions)) => disruptions.handle_failure(client, now_ns),
-            (ClosedConnection::Usable, _, Some(disruptions)) => disruptions.handle_loss(client, now_ns),
+            (ClosedConnection::Attempt(_), Phase::Growing(growth), _) => growth.handle_end(),
+            (ClosedConnection::Usable(_), Phase::Growing(growth), _) => growth.handle_loss(),
+            (ClosedConnection::Attempt(next), _, Some(disruptions)) => {
+                disruptions.handle_failure(client, next, now_ns)
+            }
+            (ClosedConnection::Usable(next), _, Some(disruptions)) => {
+                disruptions.handle_loss(client, next, now_ns)
+            }
             (ClosedConnection::Parted, _, Some(disruptions)) => disruptions.handle_parted(client, now_ns),
             (ClosedConnection::Nothing, ..) | (.., None) => {}
         }
@@ -378,8 +383,9 @@ impl Worker {
         {
             match turn {
                 ConnectionAction::Storm => {
-                    for client in self.clients.drop_in_storm(|number| disruptions.takes(number), now_ns) {
-                        disruptions.handle_loss(client, now_ns);
+                    let dropped = self.clients.drop_in_storm(|number| disruptions.takes(number), now_ns);
+                    for (client, next) in dropped {
+                        disruptions.handle_loss(client, next, now_ns);
                     }
                 }
                 ConnectionAction::Leave(client) => {
@@ -395,8 +401,8 @@ impl Worker {
                 }
                 ConnectionAction::Cut(client, cut) => {
                     let now_ns = clock::monotonic_ns();
-                    self.clients.cut(client, cut, now_ns);
-                    disruptions.handle_cut(client, now_ns);
+                    let next = self.clients.cut(client, cut, now_ns);
+                    disruptions.handle_cut(client, next, now_ns);
                 }
                 ConnectionAction::Connect(client) => {
                     let now_ns = clock::monotonic_ns();
@@ -406,7 +412,7 @@ impl Worker {
                             disruptions.handle_begun(client, attempt, now_ns)
                         }
                         Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
-                            disruptions.handle_failure(client, now_ns)
+                            disruptions.handle_failure(client, Reconnection::Usual, now_ns)
                         }
                         None => {}
                     }

@@ -29,6 +29,21 @@ pub enum Backoff {
     },
 }
 
+/// The server's word on when a client that has lost its connection may come back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reconnection {
+    /// None: as the clients of its protocol do.
+    #[default]
+    Usual,
+    /// A fixed time after each loss and each attempt that failed.
+    After {
+        /// In nanoseconds.
+        wait_ns: u64,
+    },
+    /// Never.
+    Never,
+}
+
 impl Backoff {
     /// The back-off of clients without a library of their own: at once, and then after 100 ms, 200 ms, … up to 5 s.
     pub const USUAL: Backoff = Backoff::Grown {

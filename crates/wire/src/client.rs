@@ -19,6 +19,7 @@ mod socket;
 mod tunnel;
 
 use crate::apps::{App, AppProgress};
+use crate::backoff::Reconnection;
 use crate::config::Config;
 use crate::event::{Event, Kind};
 use crate::failure::Failure;
@@ -53,7 +54,8 @@ enum State {
     Open(Session),
     Requesting(HttpClientState),
     Tunnelled(Box<Tunnelled>),
-    Failed,
+    /// A client that is of no further use; the server had this to say of the next connection.
+    Failed(Reconnection),
 }
 
 /// A connection of HTTP/2, and the client that speaks over a stream of it.
@@ -171,7 +173,7 @@ impl Client {
         if let State::Open(session) = &mut self.state {
             let context = &mut SessionContext { cfg, now_ns, place: &mut self.place };
             let result = session.handle_input(context, bytes, io, on);
-            return result.inspect_err(|_| self.state = State::Failed);
+            return result.inspect_err(|_| self.state = State::Failed(Reconnection::Usual));
         }
         self.handle_rare_input(cfg, now_ns, stream, bytes, io, on)
     }
@@ -197,11 +199,11 @@ impl Client {
             let (limits, identities) = (&cfg.options().limits, &cfg.common.identities);
             let went = visit.handle_input(steps, limits, identities, now_ns, &mut input, io);
             let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
-            return result.inspect_err(|_| self.state = State::Failed);
+            return result.inspect_err(|_| self.state = State::Failed(Reconnection::Usual));
         }
         if let State::Asking(question) = &mut self.state {
             let told = question.handle_input(&cfg.options().limits, bytes, io);
-            if told.inspect_err(|_| self.state = State::Failed)? {
+            if told.inspect_err(|_| self.state = State::Failed(Reconnection::Usual))? {
                 self.begin(cfg, now_ns, io);
             }
             return Ok(());
@@ -235,7 +237,7 @@ impl Client {
                 self.handle_input(cfg, now_ns, stream, input, io, on)
             }
             Err(failure) => {
-                self.state = State::Failed;
+                self.state = State::Failed(Reconnection::Usual);
                 Err(failure)
             }
         }
@@ -291,7 +293,7 @@ impl Client {
             (Err(_), _) => {
                 // Whoever drives it may connect again, and go on from here.
                 let (known, cookies) = (protocol.resumption(), protocol.cookies().clone());
-                self.state = State::Failed;
+                self.state = State::Failed(protocol.reconnection());
                 self.keep_session(known, cookies);
             }
             (Ok(()), Some((socket, open))) => {
@@ -369,7 +371,7 @@ impl Client {
         };
         match result {
             Ok(()) => self.speak(cfg, now_ns, io, on),
-            Err(_) => self.state = State::Failed,
+            Err(_) => self.state = State::Failed(Reconnection::Usual),
         }
         result
     }

@@ -3,6 +3,7 @@
 //! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app says, and
 //! takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell ([`apps`](crate::apps)).
 
+use crate::backoff::Reconnection;
 use crate::carried::{AppMessage, MessageTemplate, ProtocolHandler, Shape};
 use crate::dialect_id::DialectId;
 use crate::event::{Direction, OnServerEvent};
@@ -231,6 +232,11 @@ pub(crate) trait HttpClientProtocol {
     /// The resumption of this session over other connections, if there is a way.
     fn resumption(&self) -> Option<Resumption> {
         None
+    }
+
+    /// The server's word on when its client may come back.
+    fn reconnection(&self) -> Reconnection {
+        Reconnection::Usual
     }
 
     /// The cookies that the server has set so far.

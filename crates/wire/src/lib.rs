@@ -61,7 +61,7 @@ pub mod ws;
 pub use acks::Acks;
 pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
 pub use asking::HttpOptions;
-pub use backoff::Backoff;
+pub use backoff::{Backoff, Reconnection};
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wire::{
     Client, Coding, Config, DialectId, Event, Failure, History, HttpReason, Io, Keep, Limits, Media, Options,
-    ReplayFault, Resumption, Role, StreamId, StreamReason,
+    Reconnection, ReplayFault, Resumption, Role, StreamId, StreamReason,
 };
 
 use crate::common::world::World;
@@ -106,6 +106,19 @@ fn events_are_copies_in_any_portions() {
             assert!(user.client.is_usable());
         }
     }
+}
+
+#[test]
+fn servers_say_when_to_come_back() {
+    let mut user = User::new();
+    user.hear(NCHAN.as_bytes(), 64).unwrap();
+    assert_eq!(user.client.reconnection(), Reconnection::Usual);
+    user.hear(b"retry: 200\n\nretry: soon\n\n", 64).unwrap();
+    assert_eq!(user.client.reconnection(), Reconnection::After { wait_ns: 200_000_000 });
+    let mut user = User::new();
+    let refused = user.hear(b"HTTP/1.1 204 No Content\r\n\r\n", 64);
+    assert_eq!(refused, Err(Failure::EventStream(StreamReason::NoContent)));
+    assert_eq!(user.client.reconnection(), Reconnection::Never);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use stats::Reach;
-use wire::{Acks, RequestOutcome, Sending, Stamp};
+use wire::{Acks, Reconnection, RequestOutcome, Sending, Stamp};
 
 use crate::books::{Booking, Cause, LatencyRun, Ledger, State};
 use crate::events::{Entry, Kind};
@@ -69,9 +69,9 @@ pub(crate) enum ClosedConnection {
     /// A connection of a client that had said goodbye.
     Parted,
     /// One that was not usable yet.
-    Attempt,
+    Attempt(Reconnection),
     /// A usable one.
-    Usable,
+    Usable(Reconnection),
 }
 
 impl Clients {
@@ -440,6 +440,8 @@ impl Clients {
     /// Takes a client out whose connection is broken or over.
     pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> ClosedConnection {
         let client = &mut self.all[index as usize];
+        // Of the session, which ends below.
+        let reconnection = client.session.reconnection();
         match client.record.state {
             State::Vacant => ClosedConnection::Nothing,
             State::Closing => {
@@ -448,7 +450,7 @@ impl Clients {
             }
             State::Connecting | State::Opening => {
                 client.fail(index, cause, now_ns, &mut self.ledger, &self.shared.wire);
-                ClosedConnection::Attempt
+                ClosedConnection::Attempt(reconnection)
             }
             State::Usable => {
                 // Before `vacate`, which drops the session that this is taken from.
@@ -459,7 +461,7 @@ impl Clients {
                 }
                 let workload = self.shared.workload;
                 self.ledger.handle_loss(index, &mut client.record, cause, workload, now_ns);
-                ClosedConnection::Usable
+                ClosedConnection::Usable(reconnection)
             }
         }
     }
@@ -480,13 +482,15 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
-    /// Ends the connection of a usable client like this, for it to come back.
-    pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) {
+    /// Ends the connection of a usable client like this, for it to come back: when the server wants that.
+    pub(crate) fn cut(&mut self, index: u32, cut: Cut, now_ns: u64) -> Reconnection {
         let client = &mut self.all[index as usize];
+        let reconnection = client.session.reconnection();
         client.take_along(self.shared.resumes);
         self.ledger.handle_cut(index, &mut client.record, cut, now_ns);
         if cut == Cut::Close {
-            return client.close(index, &mut self.shared, &mut self.ledger.meter);
+            client.close(index, &mut self.shared, &mut self.ledger.meter);
+            return reconnection;
         }
         self.ledger.meter.note(|| Entry::new(Kind::Close, now_ns, index));
         let mut streams = std::mem::take(&mut client.streams);
@@ -501,20 +505,25 @@ impl Clients {
             }
             Cut::Reset | Cut::Close => streams.reset(),
         }
+        reconnection
     }
 
     /// Drops the connections of all usable clients that `takes` names by their number in the run, without a word: whose
-    /// these were.
-    pub(crate) fn drop_in_storm(&mut self, takes: impl Fn(u32) -> bool, now_ns: u64) -> Vec<u32> {
+    /// these were, and when the server wants them back.
+    pub(crate) fn drop_in_storm(
+        &mut self,
+        takes: impl Fn(u32) -> bool,
+        now_ns: u64,
+    ) -> Vec<(u32, Reconnection)> {
         let mut dropped = Vec::new();
         for (index, client) in (0..).zip(&mut self.all) {
             if client.record.state == State::Usable && takes(self.shared.number(index)) {
                 // Cookies outlast the connection, as in a browser; sessions are resumed by clients that flap
                 // alone.
                 client.take_along(false);
+                dropped.push((index, client.session.reconnection()));
                 client.vacate();
                 self.ledger.handle_storm_loss(index, &mut client.record, now_ns);
-                dropped.push(index);
             }
         }
         dropped

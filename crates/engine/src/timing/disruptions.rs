@@ -7,6 +7,7 @@
 //! ends it is back as soon as it has ended, or after [`GOODBYE_NS_MAX`], and so is one that is lost.
 
 use load::{Cut, Load, Plan, Segment, StepOrder};
+use wire::Reconnection;
 
 use crate::timing::churn::Churn;
 use crate::timing::flap::{Flap, Presence};
@@ -177,19 +178,19 @@ impl Disruptions {
         }
     }
 
-    /// A usable client has lost its connection.
-    pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
+    /// A usable client has lost its connection, over which the server had this to say of the next.
+    pub(crate) fn handle_loss(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         if let Kind::Storm(_) | Kind::Flap(_) | Kind::Renewal(_) = self.kind {
-            self.reconnects.handle_loss(client, now_ns);
+            self.reconnects.handle_loss(client, reconnection, now_ns);
         }
     }
 
-    /// The connection of a client that flaps was ended.
-    pub(crate) fn handle_cut(&mut self, client: u32, now_ns: u64) {
+    /// The connection of a client that flaps was ended; the server had this to say of the next.
+    pub(crate) fn handle_cut(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         let Kind::Flap(flap) = &self.kind else { return };
         match flap.away_ns() {
             Some(away_ns) => self.reconnects.handle_departure(client, now_ns + away_ns),
-            None => self.reconnects.handle_loss(client, now_ns),
+            None => self.reconnects.handle_loss(client, reconnection, now_ns),
         }
     }
 
@@ -214,8 +215,8 @@ impl Disruptions {
     }
 
     /// It has failed.
-    pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
-        self.reconnects.handle_failure(client, now_ns);
+    pub(crate) fn handle_failure(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
+        self.reconnects.handle_failure(client, reconnection, now_ns);
     }
 
     /// A client is back.
@@ -256,7 +257,7 @@ mod tests {
         let mut disruptions = storm();
         assert_eq!((disruptions.poll(0, |_| Presence::Here), disruptions.poll_timeout()), (None, Some(S)));
         assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Storm));
-        disruptions.handle_loss(4, S);
+        disruptions.handle_loss(4, Reconnection::Usual, S);
         assert_eq!(disruptions.poll(S, |_| Presence::Here), Some(ConnectionAction::Connect(4)));
         disruptions.handle_begun(4, 2, S);
         assert_eq!(
@@ -280,7 +281,7 @@ mod tests {
         disruptions.handle_parted(0, S / 2);
         assert_eq!(disruptions.poll(S / 2, |_| Presence::Here), Some(ConnectionAction::Connect(0)));
         disruptions.handle_parted(1, S / 2);
-        disruptions.handle_loss(1, S / 2);
+        disruptions.handle_loss(1, Reconnection::Usual, S / 2);
         disruptions.handle_loaded();
         assert_eq!(
             disruptions.poll(9 * S, |_| Presence::Here),

@@ -1,12 +1,13 @@
 //! Reconnects and their times: the clients that lost their connection in a storm, or left in a churn.
 //!
 //! Rules: a lost client is due at some moment; when it is, it connects, with a deadline. If that fails it is due
-//! again after its protocol's back-off, which grows with its tries; if it succeeds it is forgotten.
+//! again after the time that the server has asked for, or its protocol's back-off, which grows with its tries; if it
+//! succeeds it is forgotten.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use wire::Backoff;
+use wire::{Backoff, Reconnection};
 
 /// An action on a client that is to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) struct Reconnects {
 struct Absent {
     /// Failed attempts.
     tries: u32,
+    /// The server's last word on when it may come.
+    reconnection: Reconnection,
     /// When the next is due; absent while one is under way.
     due_ns: Option<u64>,
 }
@@ -55,28 +58,41 @@ impl Reconnects {
         }
     }
 
-    /// `client` has lost its connection.
-    pub(crate) fn handle_loss(&mut self, client: u32, now_ns: u64) {
-        let wait_ns = match self.window_ns {
-            Some(window_ns) => (self.rng.f64() * window_ns as f64) as u64,
-            None => self.backoff.wait_ns(0, self.rng.f64()),
+    /// `client` has lost its connection, over which the server had this to say of the next.
+    pub(crate) fn handle_loss(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
+        let wait_ns = match (self.window_ns, reconnection) {
+            (Some(window_ns), _) => (self.rng.f64() * window_ns as f64) as u64,
+            (None, Reconnection::After { wait_ns }) => wait_ns,
+            (None, _) => self.backoff.wait_ns(0, self.rng.f64()),
         };
-        self.handle_departure(client, now_ns + wait_ns);
+        self.expect(client, reconnection, now_ns + wait_ns);
     }
 
     /// `client` has no connection, and is to have another at `due_ns`.
     pub(crate) fn handle_departure(&mut self, client: u32, due_ns: u64) {
-        self.absent.insert(client, Absent { tries: 0, due_ns: Some(due_ns) });
+        self.expect(client, Reconnection::Usual, due_ns);
+    }
+
+    fn expect(&mut self, client: u32, reconnection: Reconnection, due_ns: u64) {
+        self.absent.insert(client, Absent { tries: 0, reconnection, due_ns: Some(due_ns) });
         // An earlier entry of the client stays in the heap; `poll` drops what is not the client's latest
         // moment.
         self.due.push(Reverse((due_ns, client)));
     }
 
-    /// An attempt of `client` has failed.
-    pub(crate) fn handle_failure(&mut self, client: u32, now_ns: u64) {
+    /// An attempt of `client` has failed, in which the server had this to say of the next.
+    pub(crate) fn handle_failure(&mut self, client: u32, reconnection: Reconnection, now_ns: u64) {
         let Some(absent) = self.absent.get_mut(&client) else { return };
         absent.tries += 1;
-        let due_ns = now_ns + self.backoff.wait_ns(absent.tries, self.rng.f64());
+        if reconnection != Reconnection::Usual {
+            absent.reconnection = reconnection;
+        }
+        let wait_ns = match absent.reconnection {
+            Reconnection::Usual => self.backoff.wait_ns(absent.tries, self.rng.f64()),
+            Reconnection::After { wait_ns } => wait_ns,
+            Reconnection::Never => return absent.tries = u32::MAX,
+        };
+        let due_ns = now_ns + wait_ns;
         absent.due_ns = Some(due_ns);
         self.due.push(Reverse((due_ns, client)));
     }
@@ -150,7 +166,7 @@ mod tests {
     #[test]
     fn a_client_tries_until_it_is_back() {
         let mut reconnects = reconnects(DialectId::Phoenix, None);
-        reconnects.handle_loss(7, 0);
+        reconnects.handle_loss(7, Reconnection::Usual, 0);
         assert_eq!(reconnects.poll(9_999_999), None);
         assert_eq!(reconnects.poll(10_000_000), Some(ReconnectAction::Connect(7)));
         reconnects.handle_begun(7, 2, 10_000_000);
@@ -158,14 +174,26 @@ mod tests {
         assert!(reconnects.is_hoped_for(7) && !reconnects.is_hoped_for(8));
         assert_eq!(reconnects.poll_timeout(), Some(10_001_000));
         assert_eq!(reconnects.poll(10_001_000), Some(ReconnectAction::Expire { client: 7, attempt: 2 }));
-        reconnects.handle_failure(7, 10_001_000);
+        reconnects.handle_failure(7, Reconnection::Usual, 10_001_000);
         assert!(reconnects.expects(7) && !reconnects.has_hope() && !reconnects.is_hoped_for(7));
         assert_eq!(reconnects.poll_timeout(), Some(60_001_000), "50 ms later");
         assert_eq!(reconnects.poll(60_001_000), Some(ReconnectAction::Connect(7)));
         reconnects.handle_back(7);
         assert!(!reconnects.expects(7));
-        reconnects.handle_failure(7, 60_001_000);
+        reconnects.handle_failure(7, Reconnection::Usual, 60_001_000);
         assert_eq!(reconnects.poll_timeout(), None, "who is back needs no further try");
+    }
+
+    #[test]
+    fn servers_say_when_to_come_back() {
+        let mut reconnects = reconnects(DialectId::Phoenix, None);
+        reconnects.handle_loss(7, Reconnection::After { wait_ns: 300 }, 0);
+        assert_eq!([reconnects.poll(299), reconnects.poll(300)], [None, Some(ReconnectAction::Connect(7))]);
+        reconnects.handle_failure(7, Reconnection::Usual, 1_000);
+        assert_eq!(reconnects.poll(1_300), Some(ReconnectAction::Connect(7)), "as it said before");
+        reconnects.handle_failure(7, Reconnection::Never, 2_000);
+        assert_eq!((reconnects.poll_timeout(), reconnects.has_tries(u32::MAX)), (None, false));
+        assert!(reconnects.expects(7), "it is not back");
     }
 
     #[test]
@@ -187,7 +215,7 @@ mod tests {
     fn a_window_spreads_them() {
         let mut reconnects = reconnects(DialectId::Json, Some(1_000));
         for client in 0..100 {
-            reconnects.handle_loss(client, 0);
+            reconnects.handle_loss(client, Reconnection::Usual, 0);
         }
         let early = (0..100).filter_map(|_| reconnects.poll(500)).count();
         assert!((30..70).contains(&early), "{early} of 100 in the first half");

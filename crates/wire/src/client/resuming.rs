@@ -3,6 +3,7 @@
 use super::{Client, State};
 use crate::app_file::Resume;
 use crate::apps::{App, AppProgress, ClientValues};
+use crate::backoff::Reconnection;
 use crate::config::Config;
 use crate::http::cookies::Cookies;
 use crate::resumption::Resumption;
@@ -47,6 +48,15 @@ impl Client {
         match place.and_then(|place| place.script.heard()) {
             None => known,
             Some(heard) => Some(Resumption { heard: heard.clone(), ..known.unwrap_or_default() }),
+        }
+    }
+
+    /// The server's word on when this client may come back after its connection.
+    pub fn reconnection(&self) -> Reconnection {
+        match &self.state {
+            State::Requesting(protocol) => protocol.reconnection(),
+            State::Failed(reconnection) => *reconnection,
+            _ => Reconnection::Usual,
         }
     }
 

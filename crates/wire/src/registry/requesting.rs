@@ -2,6 +2,7 @@
 
 use super::Parts;
 use super::clients::ClientState;
+use crate::backoff::Reconnection;
 use crate::carried::{MessageTemplate, ProtocolHandler};
 use crate::contract::{HttpClientProtocol, Protocol, Side};
 use crate::failure::Failure;
@@ -127,6 +128,10 @@ impl HttpClientState {
 
     pub(crate) fn resumption(&self) -> Option<Resumption> {
         of_any!(self, client => client.resumption())
+    }
+
+    pub(crate) fn reconnection(&self) -> Reconnection {
+        of_any!(self, client => client.reconnection())
     }
 
     pub(crate) fn cookies(&self) -> &Cookies {

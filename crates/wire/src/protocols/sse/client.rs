@@ -4,6 +4,7 @@
 //! connecting --handle_open--> asked: the request is out
 //! asked --200, text/event-stream--> open: events come
 //! asked --301, 302, 303, 307, 308 to this server--> connecting, and asks there
+//! asked --204--> refused: it must not ask again (HTML §9.2.3)
 //! asked --any other answer--> failed
 //! open --the end of the answer--> failed: whoever drives it connects again, from the last event ID on
 //! ```
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 
 use super::parts::Parts;
 use crate::absent::NoClient;
+use crate::backoff::Reconnection;
 use crate::carried::{MessageHint, MessageTemplate, Opened, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
@@ -29,6 +31,7 @@ use crate::stamp;
 use crate::template::Filling;
 
 const STREAM: StreamId = 0;
+const NS_PER_MS: u64 = 1_000_000;
 /// Most redirects of one request (Fetch standard, "HTTP-redirect fetch").
 const REDIRECTS_MAX: u8 = 20;
 
@@ -46,6 +49,7 @@ enum State {
     Connecting(Redirected),
     Asked(Box<Asked>),
     Open(Body),
+    Refused,
     Over,
 }
 
@@ -69,6 +73,8 @@ enum Answer {
     Stream(Body),
     /// They are elsewhere.
     Elsewhere(Redirected),
+    /// There are none.
+    Refused,
 }
 
 impl Client {
@@ -88,6 +94,10 @@ impl Client {
         let State::Asked(asked) = &mut self.state else { return Ok(()) };
         let Some(answer) = asked.read(link, &mut self.cookies, input)? else { return Ok(()) };
         match answer {
+            Answer::Refused => {
+                self.state = State::Refused;
+                return Err(Failure::EventStream(StreamReason::NoContent));
+            }
             Answer::Stream(body) => {
                 self.state = State::Open(body);
                 on.handle(ProtocolEvent::Event(Event::Upgraded));
@@ -145,7 +155,7 @@ impl Asked {
                 // Interim answers (RFC 9110 §15.2) may precede the final one.
                 100 | 102..=199 => continue,
                 200 => {}
-                204 => return Err(Failure::EventStream(StreamReason::NoContent)),
+                204 => return Ok(Some(Answer::Refused)),
                 301 | 302 | 303 | 307 | 308 => {
                     cookies.handle_all(&response.fields)?;
                     let location = field("location").and_then(|value| std::str::from_utf8(value).ok());
@@ -223,7 +233,7 @@ impl HttpClientProtocol for Client {
         match &self.state {
             State::Open(_) => Err(Failure::EventStream(StreamReason::End)),
             State::Connecting(_) | State::Asked(_) => Err(Failure::EofBeforeAnswer),
-            State::Over => Ok(()),
+            State::Refused | State::Over => Ok(()),
         }
     }
 
@@ -234,6 +244,14 @@ impl HttpClientProtocol for Client {
     fn resumption(&self) -> Option<Resumption> {
         let offset = self.reader.last_id().to_vec();
         (!offset.is_empty()).then(|| Resumption { offset, ..Resumption::default() })
+    }
+
+    fn reconnection(&self) -> Reconnection {
+        match (&self.state, self.reader.retry_ms()) {
+            (State::Refused, _) => Reconnection::Never,
+            (_, Some(ms)) => Reconnection::After { wait_ns: u64::from(ms) * NS_PER_MS },
+            (_, None) => Reconnection::Usual,
+        }
     }
 
     fn cookies(&self) -> &Cookies {
