@@ -142,7 +142,8 @@ pub(super) fn share_without(step: &Step, figure: Timed) -> Option<f64> {
 pub(super) fn of_others(step: &Step) -> Option<Cause> {
     let lag = Lag::of(step)?;
     let Others { stolen, programs } = others(step, &lag)?;
-    let (share, same_host) = (lag.share_of(lag.longest_ns), step.machine.as_ref()?.same_host == Some(true));
+    let share = lag.share_of(lag.longest_ns);
+    let same_host = step.machine.as_ref().is_some_and(|machine| machine.same_host == Some(true));
     // What the server left out, it would have left out all the same.
     let is_both = same_host && stolen.is_some() && !server_left_out(step) && share > SHARE_OF_BOTH_DECIDES;
     let decides = lag.decides();
@@ -191,10 +192,13 @@ struct Others {
 
 /// `None`: it was the generator's own work, or no other program is visible.
 fn others(step: &Step, lag: &Lag) -> Option<Others> {
-    let machine = step.machine.as_ref()?;
     if lag.is_own(step) {
         return None;
     }
+    // A fleet has several machines, of none of which all is known.
+    let Some(machine) = &step.machine else {
+        return (lag.is_contention == Some(true)).then_some(Others { stolen: None, programs: None });
+    };
     if let Some(stolen) = stolen_percent(step) {
         return Some(Others { stolen: Some(Percent(stolen)), programs: None });
     }

@@ -44,6 +44,18 @@ fn lag_by_other_programs_is_the_machines() {
 }
 
 #[test]
+fn fleets_wait_for_cpus_of_their_machines() {
+    let (who, why) = judged(|step| {
+        spent(step, 15 * MS, 5 * MS);
+        step.machine = None;
+        generator(step).worker_cpu_percent_max = Some(1.0);
+        generator(step).worker_waiting_percent_max = Some(99.0);
+    });
+    assert_eq!(who, Bottleneck::Machine);
+    assert!(why.starts_with("machine.late ") && !why.contains("programs"), "{why}");
+}
+
+#[test]
 fn stolen_cpu_time_delays_the_server_too() {
     let robbed = |ns: u64, steal: f64, same_host: bool, change: &dyn Fn(&mut Step)| {
         judged(|step| {
