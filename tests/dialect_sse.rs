@@ -89,8 +89,10 @@ fn the_server_against_the_package_eventsource() {
 
 #[test]
 fn the_client_against_our_server() {
-    let server = Server::start(&["--threads", "2"]);
+    let server = Server::start(&["--threads", "1"]);
     assert_all(server.address, 20, 5);
+    // Two threads keep no order between two requests to publish, which come over different connections.
+    let server = Server::start(&["--threads", "2"]);
     let outcome = run(
         &mut broadcast(server.address, "--clients 30 --processes 2 --threads 2 --rate 200 --duration 1s"),
         WITHIN,
