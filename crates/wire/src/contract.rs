@@ -234,6 +234,11 @@ pub(crate) trait HttpClientProtocol {
         None
     }
 
+    /// Returns whether it has heard nothing yet that another connection could go on from.
+    fn lacks_place(&self) -> bool {
+        false
+    }
+
     /// The server's word on when its client may come back.
     fn reconnection(&self) -> Reconnection {
         Reconnection::Usual

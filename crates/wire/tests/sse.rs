@@ -42,6 +42,10 @@ impl Io for Wire {
     fn close_stream(&mut self, _: StreamId) {}
 }
 
+fn cfg() -> Config {
+    Config::new(options(DialectId::Sse)).unwrap()
+}
+
 /// A client, and all that it has told.
 struct User {
     cfg: Config,
@@ -58,7 +62,7 @@ impl User {
     }
 
     fn new() -> User {
-        User::of(Config::new(options(DialectId::Sse)).unwrap(), Client::new())
+        User::of(cfg(), Client::new())
     }
 
     fn hear(&mut self, bytes: &[u8], step: usize) -> Result<(), Failure> {
@@ -106,6 +110,21 @@ fn events_are_copies_in_any_portions() {
             assert!(user.client.is_usable());
         }
     }
+}
+
+#[test]
+fn clients_have_a_place_from_the_first_event() {
+    let mut user = User::new();
+    user.hear(NCHAN.as_bytes(), 64).unwrap();
+    assert!(user.client.is_usable() && user.client.lacks_place(&user.cfg));
+    user.hear(b"id: 7\ndata: x\n\n", 64).unwrap();
+    assert!(!user.client.lacks_place(&user.cfg));
+    let mut again = User::of(cfg(), Client::resuming(user.last_id().unwrap()));
+    again.hear(NCHAN.as_bytes(), 64).unwrap();
+    assert!(
+        !again.client.lacks_place(&again.cfg),
+        "the ID of the event before is good for the next time, too"
+    );
 }
 
 #[test]
@@ -169,7 +188,7 @@ fn returning_clients_name_their_last_event() {
     let said = NCHAN.to_owned() + "id: 7\ndata: 1\n\nid: 8\ndata: 2\n";
     user.hear(said.as_bytes(), said.len()).unwrap();
     let known = user.last_id().expect("an event with an id");
-    let mut user = User::of(Config::new(options(DialectId::Sse)).unwrap(), Client::resuming(known.clone()));
+    let mut user = User::of(cfg(), Client::resuming(known.clone()));
     assert!(user.asked().ends_with("\r\nLast-Event-ID: 7\r\n\r\n"));
     assert_eq!(user.last_id(), Some(known), "before anything has come");
 }
@@ -338,7 +357,7 @@ fn returning_clients_hear_what_they_missed() {
     publish(world, "other", &payload(3));
     publish(world, "1", &payload(4));
     let known = user.last_id().expect("an id");
-    let mut user = User::of(Config::new(options(DialectId::Sse)).unwrap(), Client::resuming(known));
+    let mut user = User::of(cfg(), Client::resuming(known));
     let asked = user.asked().replace("/events", "/events?room=1");
     let at = world.connect();
     world.send(at, asked.as_bytes()).unwrap();

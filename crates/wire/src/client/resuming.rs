@@ -20,6 +20,11 @@ impl Client {
 
     /// Returns whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
+        if let State::Requesting(protocol) = &self.state
+            && protocol.lacks_place()
+        {
+            return true;
+        }
         let App::File(app) = &cfg.app else { return false };
         let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
         needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())

@@ -130,6 +130,10 @@ impl HttpClientState {
         of_any!(self, client => client.resumption())
     }
 
+    pub(crate) fn lacks_place(&self) -> bool {
+        of_any!(self, client => client.lacks_place())
+    }
+
     pub(crate) fn reconnection(&self) -> Reconnection {
         of_any!(self, client => client.reconnection())
     }

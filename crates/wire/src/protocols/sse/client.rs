@@ -42,6 +42,8 @@ pub(crate) struct Client {
     cookies: Cookies,
     /// Reads the events; between two connections it has the last event ID.
     reader: Reader,
+    /// An event has come, over this connection or the one that it goes on from.
+    has_heard: bool,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Client {
     /// A client whose connection the driver makes of its own accord.
     pub(crate) fn new() -> Client {
         let state = State::Connecting(Redirected::default());
-        Client { state, cookies: Cookies::NONE, reader: Reader::default() }
+        Client { state, cookies: Cookies::NONE, reader: Reader::default(), has_heard: false }
     }
 
     /// Reads the head of the answer, once it is whole.
@@ -128,6 +130,7 @@ impl Client {
             let Piece::Data(mut data) = piece else { return Err(Failure::EventStream(StreamReason::End)) };
             while let Some(event) = self.reader.next(limits, &mut data)? {
                 let text = event.data;
+                self.has_heard = true;
                 let (bytes, found) = (text.len() as u32, stamp::find(text));
                 on.handle(ProtocolEvent::text(text, bytes, found, MessageHint::Pushed, open));
             }
@@ -239,11 +242,17 @@ impl HttpClientProtocol for Client {
 
     fn resume(&mut self, resumption: &Resumption) {
         self.reader = Reader::after(&resumption.offset);
+        self.has_heard = !resumption.offset.is_empty();
     }
 
     fn resumption(&self) -> Option<Resumption> {
         let offset = self.reader.last_id().to_vec();
         (!offset.is_empty()).then(|| Resumption { offset, ..Resumption::default() })
+    }
+
+    /// Before the first event, there is no ID to come back with, and what is told meanwhile is nobody's to tell again.
+    fn lacks_place(&self) -> bool {
+        !self.has_heard
     }
 
     fn reconnection(&self) -> Reconnection {
