@@ -237,10 +237,10 @@ impl Publishers {
     fn hand_over(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
         for relayed in self.clients.ledger.take_relayed() {
             match relayed {
-                Relayed::Answer { stamp, status, bytes } => {
+                Relayed::Answer { stamp, status, bytes, reach } => {
                     self.forget(index, stamp);
                     match self.asked.is_expected(status) {
-                        true => users.book_published(stamp, bytes, now_ns),
+                        true => users.book_published(stamp, bytes, reach, now_ns),
                         false => users.book_unpublished(stamp, now_ns),
                     }
                 }

@@ -20,11 +20,11 @@ pub struct LatencyParts {
     pub service_ns: u64,
     /// Due → given up, of those that had no answer in time.
     pub unanswered_ns: u64,
-    /// The part of it from the generator was woken → answer handled, of those that had been sent before.
+    /// The part of `service_ns` from generator woken → answer handled, of those that had been sent before.
     pub turn_ns: u64,
     /// Sent → answer handled, of those whose answer's arrival the kernel stamped.
     pub stamped_ns: u64,
-    /// The part of it from answer arrived → answer handled.
+    /// The part of `stamped_ns` from answer arrived → answer handled.
     pub handling_ns: u64,
 }
 
@@ -39,7 +39,7 @@ impl LatencyParts {
         (self.stamped_ns > 0).then(|| (self.handling_ns as f64 / self.stamped_ns as f64).min(1.0))
     }
 
-    /// The generator was woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came after the
+    /// Generator woken → answer handled, as a share of sent → answer handled: 0 to 1. Less than all that came after the
     /// answers had arrived, but of every message.
     pub fn turn_share(&self) -> f64 {
         (self.turn_ns as f64 / self.service_ns.max(1) as f64).min(1.0)
@@ -64,7 +64,7 @@ impl LatencyParts {
 }
 
 /// How long an answer has been within reach of the generator that handles it now.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was there.
     pub woken_ns: u64,

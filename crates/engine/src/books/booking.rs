@@ -168,7 +168,8 @@ impl Booking<'_> {
                 }
             }
             (Workload::Broadcast, Role::Answer { status }) => {
-                if !self.ledger.relay(Relayed::Answer { stamp, status, bytes }) {
+                let reach = self.reach;
+                if !self.ledger.relay(Relayed::Answer { stamp, status, bytes, reach }) {
                     self.unexpected(stamp, bytes);
                 }
             }

@@ -1,5 +1,6 @@
 //! Messages sent on behalf of others: their outcomes go to the books of the clients they are for.
 
+use stats::Reach;
 use wire::{RequestOutcome, Stamp};
 
 /// The outcome of a message.
@@ -13,6 +14,8 @@ pub(crate) enum Relayed {
         status: u16,
         /// Bytes of the answer.
         bytes: u32,
+        /// How long it has been there.
+        reach: Reach,
     },
     /// This, without an answer.
     RequestOutcome(Stamp, RequestOutcome),

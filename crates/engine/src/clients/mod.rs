@@ -386,8 +386,8 @@ impl Clients {
         self.ledger.handle_request_outcome(index, record, sender, stamp, outcome, now_ns);
     }
 
-    /// The application has taken a client's message.
-    pub(crate) fn book_published(&mut self, stamp: Stamp, bytes: u32, now_ns: u64) {
+    /// The application has taken a client's message; its answer has been there for so long.
+    pub(crate) fn book_published(&mut self, stamp: Stamp, bytes: u32, reach: Reach, now_ns: u64) {
         let Self { all, shared: Shared { segment, workload, .. }, ledger, .. } = self;
         let mut booking = Booking {
             now_ns,
@@ -403,7 +403,7 @@ impl Clients {
             end: &mut None,
             alike: LatencyRun::default(),
             is_in_same_frame: false,
-            reach: Reach::default(),
+            reach,
         };
         booking.published(stamp, bytes);
     }
@@ -440,7 +440,7 @@ impl Clients {
     /// Takes a client out whose connection is broken or over.
     pub(crate) fn lose(&mut self, index: u32, cause: Cause, now_ns: u64) -> ClosedConnection {
         let client = &mut self.all[index as usize];
-        // Of the session, which ends below.
+        // Asked first, since the session ends below.
         let reconnection = client.session.reconnection();
         match client.record.state {
             State::Vacant => ClosedConnection::Nothing,
