@@ -155,11 +155,12 @@ impl Step {
 
     /// Returns whether clients were ready to send, and did not get to it until the load was over.
     pub fn sent_nothing(&self) -> bool {
-        let Counts { sent, waited, nobody_to_send, .. } = self.counts;
+        // Where requests to publish fail, messages are due and none was sent: that is the server's.
+        let Counts { sent, expected, waited, nobody_to_send, .. } = self.counts;
         let was_to_send = self.rates.sent_per_s.is_some()
             && self.usable.is_some_and(|usable| usable > 0)
             && !self.was_interrupted();
-        was_to_send && sent + waited + nobody_to_send == 0
+        was_to_send && sent + expected + waited + nobody_to_send == 0
     }
 
     /// Drops shares of CPU, which are of a longer time than the load.
