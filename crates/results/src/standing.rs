@@ -29,11 +29,9 @@ pub(crate) const FIGURES: [Figure; 11] = [
 ];
 /// The one that must be kept; of the others there may be none.
 pub(crate) const RATE: Figure = Figure::Rate(Rate::Achieved);
-/// A limit that no figure of a step is about.
+/// The limits that no figure of a step is about: the generator got to the step's end, the storm took place, and so did the load.
 const UNFINISHED: &str = "unfinished==0";
-/// Another one.
 const STORM: &str = "storm==1";
-/// A third.
 const LOAD: &str = "load==1";
 
 /// Returns whether a figure that the scenario has must be as good as it can be.

@@ -43,7 +43,9 @@ fn server(eio: u64, bytes: &[u8], step: usize) {
         let head = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n");
         world.send(pushes, head.as_bytes()).expect("a good head");
         // A failure is told by the output.
-        portions.iter().for_each(|portion| _ = world.send(pushes, portion));
+        for portion in portions {
+            let _ = world.send(pushes, portion);
+        }
         let said = [world.take(polls), world.take(pushes)];
         world.pass_s(60);
         assert_eq!(world.sessions(), 0, "a session outlives its time");

@@ -29,7 +29,9 @@ fn server(bytes: &[u8], step: usize) {
         let poll = b"POST /echo/0/a/xhr HTTP/1.1\r\nHost: h\r\n\r\n";
         world.send(waiting, &poll.repeat(2)).expect("two good requests");
         // A failure is told by the output; it may come as late as the answer before it.
-        portions.iter().for_each(|portion| _ = world.send(other, portion));
+        for portion in portions {
+            let _ = world.send(other, portion);
+        }
         let is_closed = world.is_closed(other);
         let said = [world.take(waiting), world.take(other)];
         world.abort(waiting);

@@ -49,7 +49,9 @@ fn fuzz_folder() -> PathBuf {
 fn replay(name: &str, run: fn(&[u8])) {
     let kept = kept_inputs(name);
     assert!(!kept.is_empty(), "no inputs in fuzz/corpus/{name}");
-    kept.iter().for_each(|input| check(run, input));
+    for input in &kept {
+        check(run, input);
+    }
     let (mut rng, start) = (Rng::with_seed(SEED), Instant::now());
     while start.elapsed() < MUTATING_FOR {
         check(run, &mutated(&kept, &mut rng));

@@ -116,7 +116,7 @@ fn attendance(changes: &[(u64, u32, i32)]) -> Change {
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }
 
-/// Clients in whose place nobody joined a room.
+/// A second worker that claims so many clients.
 fn grown(usable: u32, slow: u32, reached: u32) -> Change {
     Box::new(move |report| {
         if let Report::Grown { worker: worker @ 1, .. } = report {
@@ -125,6 +125,7 @@ fn grown(usable: u32, slow: u32, reached: u32) -> Change {
     })
 }
 
+/// Clients in whose place nobody joined a room.
 fn newcomers(client: u32, kind: u16) -> Change {
     let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
     Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))

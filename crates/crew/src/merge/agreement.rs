@@ -44,10 +44,10 @@ impl Versions {
         match all.find(|known| known.fingerprint == content.fingerprint) {
             Some(known) => {
                 known.receivers = known.receivers.saturating_add(content.receivers);
-                (known.at_ns, known.client) =
-                    // The earliest receiver stands for the content, whichever worker reports first: the
-                    // example is the same in each run.
-                    (known.at_ns, known.client).min((content.at_ns, content.client));
+                // The earliest receiver stands for the content, whichever worker reports first: the example is
+                // the same in each run.
+                let earliest = (known.at_ns, known.client).min((content.at_ns, content.client));
+                (known.at_ns, known.client) = earliest;
             }
             None if has_room => self.others.push(*content),
             None => self.further += u64::from(content.receivers),

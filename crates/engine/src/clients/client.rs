@@ -226,7 +226,7 @@ impl LoadClient {
     ) -> Result<bool, Cause> {
         shared.silent_ns = None;
         for _ in 0..READS_PER_TURN {
-            let is_stamped = shared.is_next_read_stamped();
+            let is_stamped = shared.begin_read();
             // The session may have asked for another connection in place of this one.
             let Some(link) = self.streams.get(token.stream) else { return Ok(false) };
             let slow = shared.slow.filter(|_| self.record.is_slow && self.record.state == State::Usable);

@@ -25,7 +25,8 @@ const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// One read in so many asks when the kernel received what it reads, for the loop lag: a prime, so that no round of clients falls in
 /// step with it.
 const STAMPED_READ_EVERY: u32 = 61;
-/// Between two events of a turn, no work of the worker's own takes so long.
+/// A longer time between two events of a turn is taken for an absence from the CPU. A large batch of messages takes as long, too:
+/// the answers behind it then count as a little younger than they are.
 const ABSENCE_NS_MIN: u64 = 1_000_000;
 /// The next read asks in any case if none has for so long.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
@@ -224,24 +225,19 @@ impl Shared {
         (self.now_ns, self.woken_ns) = (now_ns, now_ns);
     }
 
-    /// Compares the time with that of the last event. A worker that others kept from the CPU in between finds what came meanwhile as
-    /// if it had been woken now, in the midst of its turn.
-    #[inline]
-    fn detect_absence(&mut self) {
-        if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
-            self.handle_woken(clock::monotonic_ns());
-        }
-    }
-
     /// How long what is in hand has been there.
     pub(crate) fn reach(&mut self) -> Reach {
         Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
     }
 
-    /// Returns whether the next read is to ask when the kernel received what it reads.
+    /// Begins a read: returns whether it is to ask when the kernel received what it reads.
     #[inline]
-    pub(crate) fn is_next_read_stamped(&mut self) -> bool {
-        self.detect_absence();
+    pub(crate) fn begin_read(&mut self) -> bool {
+        // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it had been
+        // woken now. The coarse clock tells, of the time before the read: the exact one is read behind it.
+        if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
+            self.handle_woken(clock::monotonic_ns());
+        }
         self.unstamped_reads += 1;
         // By count, for a busy loop; by time, for a quiet one, in which one read of 61 could be a minute
         // apart.

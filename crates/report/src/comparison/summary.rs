@@ -127,7 +127,9 @@ mod tests {
         found.rows[2].at_least = [false, true];
         let said = unclear(&found).expect("three are");
         assert_parts(&said, &["lower bound (1 of 3)", "too short (2 of 3)"]);
-        found.rows.iter_mut().for_each(|row| row.change = Change::Slower);
+        for row in &mut found.rows {
+            row.change = Change::Slower;
+        }
         assert_eq!(unclear(&found), None);
     }
 }

@@ -185,10 +185,10 @@ fn generator(step: &Step) -> Shares {
 }
 
 /// Splits what the server had these messages for. The shortest of all answers was in nobody's way: as much of each is work, or else a
-/// timer or another service. What takes longer waits behind others, as far as the busiest thread is at work (or ready for it), or
-/// for something that is no CPU.
+/// timer or another service. What takes longer waits behind others, as far as the threads that have messages are at work (or ready
+/// for it), or for something that is no CPU.
 fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
-    let Some(Threads { at_work, waiting, ready, alike }) = Threads::of(step) else {
+    let Some(Threads { at_work, waiting, ready, effective }) = Threads::of(step) else {
         return vec![(Owner::Server, 1.0)];
     };
     let way_ns = way_ns(step);
@@ -204,11 +204,12 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);
     let ready_ns = of_each_ns(waiting).min(unhindered_ns - cpu_ns);
     let behind_ns = mean_ns - unhindered_ns;
-    // The threads that had a message, on average: no more than messages by Little's law, and of threads that have them independently
-    // of each other as many as leave none with one while none is outstanding. What they do in between is nobody's delay.
+    // How many threads had a message, on average. Little's law is a bound: there are no more than messages. The other: of `effective`
+    // threads, each with a message for a share p of the time, none has one for (1 − p)^effective of it, which is the time in which
+    // nothing was outstanding. What threads do in between is nobody's delay.
     let held = rate_per_s * mean_of_all_ns / 1e9;
     let idle_share = 1.0 - account.outstanding_percent.unwrap_or(100.0) / 100.0;
-    let with_messages = alike * (1.0 - idle_share.powf(1.0 / alike));
+    let with_messages = effective * (1.0 - idle_share.powf(1.0 / effective));
     let is_busy = (ready / held.min(with_messages).max(f64::EPSILON)).min(1.0);
     let of_waiting = waiting / ready.max(f64::EPSILON);
     let is_throttled = step
@@ -234,8 +235,8 @@ struct Threads {
     waiting: f64,
     /// How many were either.
     ready: f64,
-    /// As how many that were so for the same time they count: one, where one did all.
-    alike: f64,
+    /// The effective number of them, `(Σ ready)² / Σ ready²` (Kish): one, where one did all; all, where each did as much.
+    effective: f64,
 }
 
 impl Threads {
@@ -246,12 +247,12 @@ impl Threads {
         let ready: f64 = threads.iter().map(ready_of).sum();
         let squares: f64 = threads.iter().map(|thread| ready_of(thread).powi(2)).sum();
         let waiting: f64 = threads.iter().map(|thread| thread.waiting_percent / 100.0).sum();
-        let alike = if squares > 0.0 { ready * ready / squares } else { 1.0 };
+        let effective = if squares > 0.0 { ready * ready / squares } else { 1.0 };
         (!threads.is_empty()).then_some(Threads {
             at_work: server.cpu_percent_mean? / 100.0,
             waiting,
             ready,
-            alike,
+            effective,
         })
     }
 }

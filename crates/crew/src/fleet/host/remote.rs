@@ -39,13 +39,13 @@ pub struct Remote {
     pub host: HostHello,
     orders: UnboundedSender<Down>,
     answers: Receiver<Up>,
-    outcome: Arc<Mutex<RequestOutcome>>,
+    notices: Arc<Mutex<Notices>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Events that nobody asked for.
+/// Messages of the agent that answer nothing.
 #[derive(Default)]
-struct RequestOutcome {
+struct Notices {
     /// Why the agent is lost.
     lost: Option<String>,
     /// How the server that runs has ended.
@@ -77,18 +77,18 @@ impl Remote {
         let host = hello.host.expect("a target agent");
         let (orders, inbox) = unbounded_channel();
         let (outbox, answers) = mpsc::channel();
-        let outcome = Arc::new(Mutex::new(RequestOutcome::default()));
-        let shared = Arc::clone(&outcome);
+        let notices = Arc::new(Mutex::new(Notices::default()));
+        let shared = Arc::clone(&notices);
         let work = move || runtime.block_on(relay.run(inbox, ups, &outbox, &shared));
         let thread = thread::Builder::new().name("target-agent".into()).spawn(work);
         let thread = Some(thread.map_err(|error| Error::Start(error.to_string()))?);
-        Ok(Self { name: hello.name, host, orders, answers, outcome, thread })
+        Ok(Self { name: hello.name, host, orders, answers, notices, thread })
     }
 
     /// Why the agent is lost, if it is.
     pub fn lost(&self) -> Option<String> {
-        let outcome = self.outcome.lock().expect("nobody panics with it");
-        outcome.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
+        let notices = self.notices.lock().expect("nobody panics with it");
+        notices.lost.as_ref().map(|why| format!("target agent {} was lost: {why}", self.name))
     }
 
     /// The address of servers that run there.
@@ -123,7 +123,7 @@ impl Remote {
         cpus: &[usize],
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<Running, StageFailure> {
-        self.outcome.lock().expect("nobody panics with it").died = None;
+        self.notices.lock().expect("nobody panics with it").died = None;
         let order = Down::Start { target: target.to_owned(), cpus: cpus.to_vec() };
         match self.ask(order, "start", START_MAX, is_interrupted)? {
             Up::Started(outcome) => outcome.map_err(StageFailure::plain),
@@ -133,7 +133,7 @@ impl Remote {
 
     /// How the server that runs there has ended, if it has.
     pub fn poll_death(&self) -> Option<String> {
-        self.outcome.lock().expect("nobody panics with it").died.clone()
+        self.notices.lock().expect("nobody panics with it").died.clone()
     }
 
     /// Ends the server that runs there.
@@ -232,13 +232,13 @@ impl Relay {
         mut orders: UnboundedReceiver<Down>,
         mut ups: Subscriber,
         answers: &Sender<Up>,
-        outcome: &Mutex<RequestOutcome>,
+        notices: &Mutex<Notices>,
     ) {
         let mut ticks = tokio::time::interval(TICK);
         let lost = loop {
             let lost = tokio::select! {
                 order = orders.recv() => { self.handle_order(order.unwrap_or(Down::Release)); None }
-                Some(up) = ups.next() => self.handle_up(&up.payload, answers, outcome),
+                Some(up) = ups.next() => self.handle_up(&up.payload, answers, notices),
                 _ = ticks.tick() => self.handle_tick().await,
             };
             if lost.is_some() {
@@ -250,7 +250,7 @@ impl Relay {
             }
         };
         let _ = self.bus.flush().await;
-        outcome.lock().expect("nobody panics with it").lost = lost;
+        notices.lock().expect("nobody panics with it").lost = lost;
     }
 
     fn handle_order(&mut self, order: Down) {
@@ -265,14 +265,14 @@ impl Relay {
         &mut self,
         payload: &[u8],
         answers: &Sender<Up>,
-        outcome: &Mutex<RequestOutcome>,
+        notices: &Mutex<Notices>,
     ) -> Option<String> {
         match self.link.handle::<Up>(payload, clock::own_monotonic_ns()) {
             Err(_) => return Some("it talks nonsense".into()),
             Ok(Incoming::Nothing | Incoming::Beat(_)) => {}
             Ok(Incoming::Message(Up::Leaving(why))) => return Some(format!("it left: {}", plain(&why))),
             Ok(Incoming::Message(Up::Died(how))) => {
-                outcome.lock().expect("nobody panics with it").died = Some(plain(&how));
+                notices.lock().expect("nobody panics with it").died = Some(plain(&how));
             }
             Ok(Incoming::Message(answer)) => {
                 let _ = answers.send(answer);
