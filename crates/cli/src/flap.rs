@@ -31,7 +31,8 @@ pub(crate) struct FlapArgs {
 /// How long connections last, and absences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
-    up_ns: (u64, u64),
+    up_ns_min: u64,
+    up_ns_max: u64,
     away_ns: Option<u64>,
 }
 
@@ -97,7 +98,7 @@ impl FlapArgs {
     /// absences of two seconds.
     pub(crate) fn or_usual(mut self) -> Self {
         const S: u64 = 1_000_000_000;
-        self.flap.get_or_insert(Times { up_ns: (10 * S, 20 * S), away_ns: Some(2 * S) });
+        self.flap.get_or_insert(Times { up_ns_min: 10 * S, up_ns_max: 20 * S, away_ns: Some(2 * S) });
         if self.flap_how.is_empty() {
             self.flap_how = How::value_variants().to_vec();
         }
@@ -124,7 +125,7 @@ impl FlapArgs {
         if self.flap_how.contains(&How::Silence) { 2 } else { 1 }
     }
 
-    fn flapping(&self, Times { up_ns: (up_ns_min, up_ns_max), away_ns }: Times) -> Flap {
+    fn flapping(&self, Times { up_ns_min, up_ns_max, away_ns }: Times) -> Flap {
         let cut = |how: &How| match how {
             How::Close => Cut::Close,
             How::Reset => Cut::Reset,
@@ -157,14 +158,14 @@ fn times(text: &str) -> Result<Times, String> {
     let time = |text: &str| units::duration_ns(text).map_err(|_| expected());
     let (up, away) = text.split_once(':').map_or((text, None), |(up, away)| (up, Some(away)));
     let (least, most) = up.split_once("..").unwrap_or((up, up));
-    let (least_ns, most_ns) = (time(least)?, time(most)?);
-    if least_ns > most_ns {
+    let (up_ns_min, up_ns_max) = (time(least)?, time(most)?);
+    if up_ns_min > up_ns_max {
         return Err(format!("{least}..{most}: the shorter time comes first"));
     }
-    if least_ns < UP_NS_MIN {
+    if up_ns_min < UP_NS_MIN {
         return Err("a connection lasts at least 100ms".into());
     }
-    Ok(Times { up_ns: (least_ns, most_ns), away_ns: away.map(time).transpose()? })
+    Ok(Times { up_ns_min, up_ns_max, away_ns: away.map(time).transpose()? })
 }
 
 #[cfg(test)]
@@ -175,10 +176,11 @@ mod tests {
 
     #[test]
     fn times_with_and_without_optional_parts() {
-        let read = |text| times(text).map(|Times { up_ns, away_ns }| (up_ns, away_ns));
-        assert_eq!(read("10s..20s:2s"), Ok(((10 * S, 20 * S), Some(2 * S))));
-        assert_eq!(read("1m:0s"), Ok(((60 * S, 60 * S), Some(0))));
-        assert_eq!(read("10s..20s"), Ok(((10 * S, 20 * S), None)));
+        let lasting =
+            |least_s, most_s, away_ns| Ok(Times { up_ns_min: least_s * S, up_ns_max: most_s * S, away_ns });
+        assert_eq!(times("10s..20s:2s"), lasting(10, 20, Some(2 * S)));
+        assert_eq!(times("1m:0s"), lasting(60, 60, Some(0)));
+        assert_eq!(times("10s..20s"), lasting(10, 20, None));
     }
 
     #[test]

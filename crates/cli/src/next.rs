@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use clap::{Arg, Command};
+use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
 use results::{Bottleneck, Run, Scenario, Step, command_line};
@@ -65,8 +66,12 @@ pub(crate) fn begin(grammar: fn() -> Command) {
 }
 
 /// The lines below NEXT: what to do, and a command that does it. Only commands that the command line takes are proposed.
-pub(crate) fn lines(run: &Run) -> Vec<(String, Option<String>)> {
-    chosen(run).into_iter().map(|next| (next.what, next.words.map(|words| command_line(&words)))).collect()
+pub(crate) fn lines(run: &Run) -> Vec<Suggestion> {
+    let suggestion = |Next { what, words, .. }| Suggestion {
+        what,
+        command: words.map(|words: Vec<String>| command_line(&words)),
+    };
+    chosen(run).into_iter().map(suggestion).collect()
 }
 
 fn chosen(run: &Run) -> Vec<Next> {

@@ -157,8 +157,11 @@ mod tests {
                 is_outside: false,
             })
             .collect();
-        let change =
-            |&(at_ns, change): &(u64, i32)| engine::Attendance { at_ns, kind: 0, room: 0, role: 0, change };
+        let change = |&(at_ns, change): &(u64, i32)| engine::Attendance {
+            at_ns,
+            place: engine::RoomPlace::default(),
+            change,
+        };
         let (tallies, attendance) = (tallies.to_vec(), changes.iter().map(change).collect());
         Settled { worker, sent, tallies, attendance, ..Settled::default() }
     }
@@ -311,7 +314,10 @@ mod tests {
             is_cut_off: false,
             is_outside: false,
         };
-        let change = |at_ns, room, change| engine::Attendance { at_ns, kind: 0, room, role: 0, change };
+        let change = |at_ns, room, change| {
+            let place = engine::RoomPlace { room, ..engine::RoomPlace::default() };
+            engine::Attendance { at_ns, place, change }
+        };
         let even = Settled {
             worker: 0,
             sent: vec![sent(2, 100), sent(4, 100), sent(6, 300)],

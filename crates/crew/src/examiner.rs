@@ -339,11 +339,12 @@ impl Examiner {
         let mut missing: HashMap<(u16, u32), i64> = HashMap::new();
         settled.attendance.is_sorted_by_key(|change| change.at_ns)
             && settled.attendance.iter().all(|change| {
-                let Some(census) = censuses.get(usize::from(change.kind)) else { return false };
-                let missing = missing.entry((change.kind, change.room)).or_default();
+                let engine::RoomPlace { kind, room, role } = change.place;
+                let Some(census) = censuses.get(usize::from(kind)) else { return false };
+                let missing = missing.entry((kind, room)).or_default();
                 *missing -= i64::from(change.change);
-                let is_role = usize::from(change.role) < self.rooms.roles().len().max(1);
-                let members = census.members(change.room);
+                let is_role = usize::from(role) < self.rooms.roles().len().max(1);
+                let members = census.members(room);
                 is_role && change.at_ns <= latest_ns && (0..=i64::from(members)).contains(missing)
             })
     }

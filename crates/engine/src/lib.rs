@@ -19,7 +19,7 @@ pub use books::seq;
 pub use contents::{CONTENTS_MAX, Content, PushKey};
 pub use messages::{
     AGES_NS, Abandoned, Absence, Announced, Attendance, BroadcastTally, Command, Delta, DeltaPermit,
-    Departure, Held, Report, RoleDelta, SayDelta, SentBroadcast, Settled, Tail, Usage, age_class,
+    Departure, Held, Report, RoleDelta, RoomPlace, SayDelta, SentBroadcast, Settled, Tail, Usage, age_class,
 };
 pub use probe::{ProbeResult, probe};
 pub use worker::Worker;

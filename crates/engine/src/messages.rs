@@ -246,14 +246,21 @@ pub struct Settled {
 pub struct Attendance {
     /// On the run's clock.
     pub at_ns: u64,
+    /// The room, and the role of those who come or go.
+    pub place: RoomPlace,
+    /// How many more; negative: fewer.
+    pub change: i32,
+}
+
+/// A role's place in a room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomPlace {
     /// The kind of rooms.
     pub kind: u16,
-    /// The room.
+    /// The room, among those of its kind.
     pub room: u32,
     /// The role of those who come or go; 0 where there are none.
     pub role: u8,
-    /// How many more; negative: fewer.
-    pub change: i32,
 }
 
 /// A client that left in mid-step: it was there from one moment to another, on the run's clock.

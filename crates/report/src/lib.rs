@@ -30,7 +30,7 @@ pub use results::format::{bytes, count, duration, rate};
 pub use ruling::ruling;
 pub use style::{Colour, Detail, Style, Words};
 pub use table::{Cell, Column, Table, TableFormat};
-pub use text::{Printer, text};
+pub use text::{Printer, Suggestion, text};
 
 /// Formats of an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ mod single;
 mod told;
 mod walk;
 
+pub use end::Suggestion;
 pub(crate) use end::{LEVEL_NAMES, ceiling, level_cells};
 
 /// How steps are laid out.
@@ -78,8 +79,8 @@ impl Printer {
         self.style.in_letters(text)
     }
 
-    /// The block that ends a run, each line ending in a newline; `next`: what to do next, and the command for it.
-    pub fn end(&self, run: &Run, next: &[(String, Option<String>)]) -> String {
+    /// The block that ends a run, each line ending in a newline; `next`: what to do next.
+    pub fn end(&self, run: &Run, next: &[Suggestion]) -> String {
         let text = match self.layout {
             Layout::Nothing => end::result(run, &self.style),
             Layout::Single | Layout::Rows(_) | Layout::Blocks => {

@@ -22,6 +22,7 @@ mod row;
 mod rule;
 mod settings;
 
+use doubt::Side;
 use row::figures;
 pub use row::{Comparison, Row};
 pub use rule::{Rule, RuleError, Ruled};
@@ -52,7 +53,11 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
                 let row = row(&part, figure, level, &of_a, &of_b)?;
                 // What is counted is seen whoever was at a limit.
                 let is_timed = matches!(row.unit, Unit::Ms | Unit::PerSecond);
-                let doubt = doubt::explanation(figure, (&whole_a, row.a), (&whole_b, row.b));
+                let doubt = doubt::explanation(
+                    figure,
+                    Side { steps: &whole_a, value: row.a },
+                    Side { steps: &whole_b, value: row.b },
+                );
                 Some(Row { is_blind: is_blind && is_timed, doubt, ..row })
             });
             // One kind of messages or one role may be slower while the whole is not.
@@ -155,7 +160,7 @@ fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<
     let found = match (a, b) {
         // Of two lower bounds neither is known to be more.
         _ if at_least.contains(&true) => None,
-        ([step_a], [step_b]) => one_run_each(figure, (step_a, of_a[0]), (step_b, of_b[0]), better, kind),
+        ([step_a], [step_b]) => one_run_each(figure, [step_a, step_b], [of_a[0], of_b[0]], better, kind),
         _ => compare::repeats(&of_a, &of_b, better, kind),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -179,13 +184,13 @@ fn row(part: &Part, figure: Figure, level: Level, a: &[Cow<'_, Step>], b: &[Cow<
 
 fn one_run_each(
     figure: Figure,
-    (a, of_a): (&Step, f64),
-    (b, of_b): (&Step, f64),
+    steps: [&Step; 2],
+    [of_a, of_b]: [f64; 2],
     better: Better,
     kind: Kind,
 ) -> Option<compare::Comparison> {
     // What a series is of is not the scenario's to say: one verb may send echoes or broadcasts.
-    let is_broadcast = [a, b].iter().any(|step| !step.figures.delivery.is_empty());
+    let is_broadcast = steps.iter().any(|step| !step.figures.delivery.is_empty());
     let value = in_series(if is_broadcast { Timed::Delivery } else { Timed::Rtt }, figure)?;
     let series = |step: &Step| -> Option<Vec<f64>> {
         let mut values: Vec<Option<f64>> = step.window().map(|(row, ns)| value(row, ns)).collect();
@@ -194,7 +199,7 @@ fn one_run_each(
         let _ = values.pop_if(|value| value.is_none());
         values.into_iter().collect()
     };
-    let (a, b) = (series(a)?, series(b)?);
+    let (a, b) = (series(steps[0])?, series(steps[1])?);
     let of = |value, series| Single { value, series };
     compare::single(of(of_a, &a), of(of_b, &b), better, kind)
 }

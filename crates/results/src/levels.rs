@@ -29,30 +29,41 @@ pub struct Level {
 /// The levels of a sweep, by clients. Steps without a rate belong to none, and neither do those that were not what was meant:
 /// because agents were lost, or the user ended them.
 pub fn levels(steps: &[Step]) -> Vec<Level> {
-    let mut by_clients: BTreeMap<u64, Vec<(f64, &Step)>> = BTreeMap::new();
+    let mut by_clients: BTreeMap<u64, Vec<RatedStep<'_>>> = BTreeMap::new();
     for step in steps.iter().filter(|step| !step.is_short() && !step.was_interrupted()) {
         if let Some(rate) = step.rates.asked_per_s {
-            by_clients.entry(step.clients).or_default().push((rate, step));
+            by_clients.entry(step.clients).or_default().push(RatedStep { rate, step });
         }
     }
     by_clients.into_iter().map(|(clients, steps)| level(clients, steps)).collect()
 }
 
-fn level(clients: u64, mut steps: Vec<(f64, &Step)>) -> Level {
-    steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let is_overloaded = |step: &Step| !step.has_passed();
-    let overload_per_s = steps.iter().find(|(_, step)| is_overloaded(step)).map(|(rate, _)| *rate);
+/// A step with the rate that it asked for.
+struct RatedStep<'a> {
+    rate: f64,
+    step: &'a Step,
+}
+
+impl RatedStep<'_> {
+    fn mean_ns(&self) -> f64 {
+        self.step.main_figure().mean_ns()
+    }
+}
+
+fn level(clients: u64, mut steps: Vec<RatedStep<'_>>) -> Level {
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    let has_passed = |rated: &&RatedStep<'_>| rated.step.has_passed();
+    let overload = steps.iter().find(|rated| !has_passed(rated));
     // Up to the first that broke: a higher rate that passed all the same is no safe one.
-    let safe = steps.iter().take_while(|(_, step)| !is_overloaded(step)).last();
-    let fatal = steps.iter().find(|(_, step)| step.main_figure().mean_ns() >= FATAL_MEAN_NS);
-    let curve: Vec<(f64, f64)> =
-        steps.iter().map(|(rate, step)| (*rate, step.main_figure().mean_ns())).collect();
+    let safe = steps.iter().take_while(has_passed).last();
+    let fatal = steps.iter().find(|rated| rated.mean_ns() >= FATAL_MEAN_NS);
+    let curve: Vec<(f64, f64)> = steps.iter().map(|rated| (rated.rate, rated.mean_ns())).collect();
     Level {
         clients,
-        safe_per_s: safe.map(|(rate, _)| *rate),
-        received_per_s: safe.and_then(|(_, step)| step.rates.received_per_s),
-        overload_per_s,
-        fatal_per_s: fatal.map(|(rate, _)| *rate),
+        safe_per_s: safe.map(|rated| rated.rate),
+        received_per_s: safe.and_then(|rated| rated.step.rates.received_per_s),
+        overload_per_s: overload.map(|rated| rated.rate),
+        fatal_per_s: fatal.map(|rated| rated.rate),
         knee: knee(&curve),
     }
 }

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::judgement::{LimitOutcome, Unit};
 use crate::scenario::Scenario;
+use crate::spent::SlowTail;
 use crate::step::Step;
 use crate::units::{self, UnitError};
 
@@ -178,16 +179,16 @@ impl Limit {
         self.comparison.holds(actual, self.value)
     }
 
-    /// The round trips that are too long by it: longer than that many ns, and the quantile that is to be no longer. `None`: it bounds
-    /// none from above, or those of a part.
-    pub(crate) fn too_long_from(&self) -> Option<(u64, f64)> {
+    /// The round trips that are too long by it. `None`: it bounds none from above, or those of a part.
+    pub(crate) fn slow_tail(&self) -> Option<SlowTail> {
         let quantile = match self.of.figure {
             Figure::Timed(Timed::Rtt, Statistic::Quantile(quantile)) => quantile,
             Figure::Timed(Timed::Rtt, Statistic::Max) => 1.0,
             _ => return None,
         };
         let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);
-        (is_upper && self.of.part == Part::Whole).then_some(((self.value * 1e6) as u64, quantile))
+        let from_ns = (self.value * 1e6) as u64;
+        (is_upper && self.of.part == Part::Whole).then_some(SlowTail { from_ns, quantile })
     }
 
     /// Returns whether both are about the same figure, whatever they ask of it.

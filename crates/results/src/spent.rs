@@ -28,6 +28,15 @@ pub struct TimeSpent {
 /// and all of the step's stand in.
 const STAMPED_SHARE_MIN: f64 = 0.02;
 
+/// Messages that take longer than they may.
+#[derive(Clone, Copy)]
+pub(crate) struct SlowTail {
+    /// The longest that they may take.
+    pub(crate) from_ns: u64,
+    /// The quantile that is to be no longer.
+    pub(crate) quantile: f64,
+}
+
 impl TimeSpent {
     /// Share of sent → handled that came after the answers had arrived: 0 to 1. Stamps tell all of it, of a few; the turns of the
     /// generator's loop tell a part, of every message.
@@ -59,9 +68,9 @@ impl TimeSpent {
     }
 
     /// Takes for slow those that a broken limit does not allow, if there is one; from now on, that is so.
-    pub(crate) fn settle_tail(&mut self, too_long_from: Option<(u64, f64)>) {
+    pub(crate) fn settle_tail(&mut self, tail: Option<SlowTail>) {
         let by_latency = std::mem::take(&mut self.by_latency);
-        if let Some((from_ns, quantile)) = too_long_from {
+        if let Some(SlowTail { from_ns, quantile }) = tail {
             (self.tail_from_ns, self.tail_quantile) = (from_ns, quantile);
             self.tail = by_latency.from(from_ns);
         }

@@ -36,19 +36,30 @@ pub(super) struct Checked<'a> {
     pub(super) frames: &'a Frames,
 }
 
+/// A client's way to the point where it may speak.
+pub(super) struct Opening {
+    pub(super) login: Vec<LoginRequest>,
+    /// Servers of logins that are not the load's, in the order of their numbers.
+    pub(super) login_servers: Vec<String>,
+    pub(super) resumed: Vec<Resumed>,
+    pub(super) steps: Vec<OpenStep>,
+}
+
+/// The rooms in which messages are said, and their kinds.
+#[derive(Clone, Copy)]
+pub(super) struct Conversation<'a> {
+    pub(super) kinds: &'a [RoomKind],
+    pub(super) says: &'a [SayKind],
+    pub(super) rooms: Option<&'a Rooms>,
+}
+
 impl Checked<'_> {
     pub(super) fn app(
         &self,
         file: &File,
-        (login, login_servers, resumed, mut open): (
-            Vec<LoginRequest>,
-            Vec<String>,
-            Vec<Resumed>,
-            Vec<OpenStep>,
-        ),
+        Opening { login, login_servers, resumed, steps: mut open }: Opening,
         keeper: &mut KeptNames,
-        (kinds, says): (&[RoomKind], &[SayKind]),
-        rooms: Option<&Rooms>,
+        Conversation { kinds, says, rooms }: Conversation<'_>,
     ) -> Result<AppFile, Failure> {
         let echo = file.echo.as_ref().map(|echo| self.echo(echo.get_ref())).transpose()?;
         let Joining { joins, places, steps, visited_rooms } =

@@ -34,7 +34,7 @@ use wire::{DialectId, DialectOptions, People};
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::flap::FlapArgs;
-use checked::Checked;
+use checked::{Checked, Conversation, Opening};
 pub(crate) use defaults::RunDefaults;
 use file::{Escape, File, To};
 use keeps::KeptNames;
@@ -273,14 +273,10 @@ fn describe(
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
     let frames = &frames::frames(source, file, facts)?;
     let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules, frames };
-    let (open, said) = opening::opening(&checked, file, &mut keeper)?;
-    let app = Checked { names: &said, ..checked }.app(
-        file,
-        (login, login_servers, resumed, open),
-        &mut keeper,
-        (&kinds, &says),
-        rooms.as_ref(),
-    )?;
+    let (steps, said) = opening::opening(&checked, file, &mut keeper)?;
+    let opening = Opening { login, login_servers, resumed, steps };
+    let conversation = Conversation { kinds: &kinds, says: &says, rooms: rooms.as_ref() };
+    let app = Checked { names: &said, ..checked }.app(file, opening, &mut keeper, conversation)?;
     defaults::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;

@@ -26,7 +26,7 @@ pub(super) struct MembershipTimeline<'a> {
 
 impl<'a> MembershipTimeline<'a> {
     pub(super) fn of(room_index: &'a RoomIndex<'a>, books: &[Settled]) -> Self {
-        let room = |change: &Attendance| (change.kind, change.room);
+        let room = |change: &Attendance| (change.place.kind, change.place.room);
         let mut membership = Self {
             room_index,
             changes: changes(books, room),
@@ -35,7 +35,7 @@ impl<'a> MembershipTimeline<'a> {
             changes_of_roles: HashMap::new(),
         };
         if room_index.roles() > 0 {
-            membership.changes_of_roles = changes(books, |change| (room(change), change.role.into()));
+            membership.changes_of_roles = changes(books, |change| (room(change), change.place.role.into()));
             for client in room_index.clients() {
                 let role = room_index.role_of(client);
                 for (kind, census) in (0..).zip(&room_index.censuses) {
@@ -79,7 +79,7 @@ fn left_ns(books: &[Settled]) -> HashMap<Room, Vec<u64>> {
     let are_announced = books.iter().any(|settled| !settled.announced.is_empty());
     for change in books.iter().filter(|_| are_announced).flat_map(|settled| &settled.attendance) {
         for _ in change.change..0 {
-            left_ns.entry((change.kind, change.room)).or_default().push(change.at_ns);
+            left_ns.entry((change.place.kind, change.place.room)).or_default().push(change.at_ns);
         }
     }
     for left_ns in left_ns.values_mut() {

@@ -1,7 +1,7 @@
 //! Reports as workers send them are believed; with one thing changed that cannot be, they cost their worker the run.
 
 use engine::events::{Entry, Kind};
-use engine::{Attendance, BroadcastTally, Departure, SentBroadcast, Usage};
+use engine::{Attendance, BroadcastTally, Departure, RoomPlace, SentBroadcast, Usage};
 use net::clock;
 use stats::Counts;
 
@@ -110,8 +110,10 @@ type Change = Box<dyn Fn(&mut Report)>;
 
 /// Comings and goings: moments, rooms and how many.
 fn attendance(changes: &[(u64, u32, i32)]) -> Change {
-    let change =
-        |&(at_ns, room, change): &(u64, u32, i32)| Attendance { at_ns, kind: 0, room, role: 0, change };
+    let change = |&(at_ns, room, change): &(u64, u32, i32)| {
+        let place = RoomPlace { room, ..RoomPlace::default() };
+        Attendance { at_ns, place, change }
+    };
     let attendance: Vec<Attendance> = changes.iter().map(change).collect();
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }

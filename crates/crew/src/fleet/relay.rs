@@ -22,7 +22,7 @@ use super::bus::{Bus, Content};
 use super::gather::{self, AgentSelection};
 use super::intro;
 use super::link::Incoming;
-use super::stall::{StallCause, StallDetector};
+use super::stall::{OtherAgents, StallCause, StallDetector};
 use super::talk::{BEAT_INTERVAL_NS, Down, Up};
 
 /// How often the relay looks around, and how often it beats until it knows a clock.
@@ -233,7 +233,7 @@ impl Relay {
     fn excuse(&self, index: usize, now_ns: u64) -> Option<StallCause> {
         let others = self.posts.iter().enumerate().filter(|(at, _)| *at != index);
         let silent = others.filter(|(_, post)| post.link.is_silent(now_ns)).count();
-        self.stall.excuse((self.posts.len() - 1, silent), now_ns)
+        self.stall.excuse(OtherAgents { agents: self.posts.len() - 1, silent }, now_ns)
     }
 
     /// An agent is lost to the run.

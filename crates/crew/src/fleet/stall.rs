@@ -41,6 +41,14 @@ pub(super) struct StallDetector {
     past: Option<(StallCause, u64)>,
 }
 
+/// The agents beside the one that is silent.
+#[derive(Clone, Copy)]
+pub(super) struct OtherAgents {
+    pub(super) agents: usize,
+    /// Agents among them that are as silent.
+    pub(super) silent: usize,
+}
+
 impl StallDetector {
     pub(super) fn new(now_ns: u64) -> Self {
         Self { ticked_ns: now_ns, away_ns: None, past: None }
@@ -63,12 +71,11 @@ impl StallDetector {
         self.ticked_ns = now_ns;
     }
 
-    /// Why an agent has not been heard, where that is not its own doing. `others`: how many other agents there are, and how many of
-    /// them are as silent.
-    pub(super) fn excuse(&self, others: (usize, usize), now_ns: u64) -> Option<StallCause> {
+    /// Why an agent has not been heard, where that is not its own doing.
+    pub(super) fn excuse(&self, others: OtherAgents, now_ns: u64) -> Option<StallCause> {
         let is = self.away_ns.map(|away_ns| StallCause::NatsIsAway(now_ns.saturating_sub(away_ns)));
         let was = self.past.filter(|(_, over_ns)| now_ns.saturating_sub(*over_ns) <= BLAMED_NS);
-        let nobody = others.0 > 0 && others.0 == others.1;
+        let nobody = others.agents > 0 && others.agents == others.silent;
         is.or(was.map(|(excuse, _)| excuse)).or(nobody.then_some(StallCause::NobodyIsHeard))
     }
 }
@@ -80,6 +87,10 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const TICK_NS: u64 = 20_000_000;
 
+    fn others(agents: usize, silent: usize) -> OtherAgents {
+        OtherAgents { agents, silent }
+    }
+
     fn ticking(until_ns: u64, is_connected: impl Fn(u64) -> bool) -> StallDetector {
         let mut stall = StallDetector::new(0);
         for at_ns in (0..=until_ns).step_by(TICK_NS as usize) {
@@ -90,10 +101,10 @@ mod tests {
 
     #[test]
     fn a_silent_agent_has_no_excuse() {
-        assert_eq!(ticking(9 * S, |_| true).excuse((2, 0), 9 * S), None);
-        assert_eq!(ticking(9 * S, |_| true).excuse((0, 0), 9 * S), None, "nobody to compare it with");
+        assert_eq!(ticking(9 * S, |_| true).excuse(others(2, 0), 9 * S), None);
+        assert_eq!(ticking(9 * S, |_| true).excuse(others(0, 0), 9 * S), None, "nobody to compare it with");
         assert_eq!(
-            ticking(9 * S, |at_ns| !(S..2 * S).contains(&at_ns)).excuse((2, 1), 9 * S),
+            ticking(9 * S, |at_ns| !(S..2 * S).contains(&at_ns)).excuse(others(2, 1), 9 * S),
             None,
             "NATS was back soon"
         );
@@ -102,12 +113,12 @@ mod tests {
     #[test]
     fn nats_that_was_away_excuses_everybody() {
         let away = |at_ns: u64| !(2 * S..8 * S).contains(&at_ns);
-        let during = ticking(6 * S, away).excuse((1, 1), 6 * S);
+        let during = ticking(6 * S, away).excuse(others(1, 1), 6 * S);
         assert_eq!(during, Some(StallCause::NatsIsAway(4 * S + TICK_NS)));
-        let after = ticking(9 * S, away).excuse((1, 0), 9 * S);
+        let after = ticking(9 * S, away).excuse(others(1, 0), 9 * S);
         assert_eq!(after, Some(StallCause::NatsWasAway(6 * S + TICK_NS)));
-        assert_eq!(ticking(20 * S, away).excuse((1, 0), 20 * S), None, "long ago");
-        let stuck = ticking(9 * S, |_| true).excuse((2, 2), 9 * S);
+        assert_eq!(ticking(20 * S, away).excuse(others(1, 0), 20 * S), None, "long ago");
+        let stuck = ticking(9 * S, |_| true).excuse(others(2, 2), 9 * S);
         assert_eq!(stuck, Some(StallCause::NobodyIsHeard));
     }
 
@@ -115,6 +126,6 @@ mod tests {
     fn a_coordinator_that_stood_still_blames_nobody() {
         let mut stopped = ticking(2 * S, |_| true);
         stopped.handle_tick(true, 12 * S);
-        assert_eq!(stopped.excuse((1, 0), 13 * S), Some(StallCause::StoodStill(10 * S)));
+        assert_eq!(stopped.excuse(others(1, 0), 13 * S), Some(StallCause::StoodStill(10 * S)));
     }
 }

@@ -40,6 +40,14 @@ pub struct Usage {
     pub busiest: Option<BusiestThread>,
 }
 
+/// A thread's CPU time since the sample before; greater with more of it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct ThreadUse {
+    cpu_ns: u64,
+    pid: u32,
+    tid: u32,
+}
+
 /// The past of a process tree, as far as the kernel remembers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
@@ -201,11 +209,11 @@ impl ProcessTree {
             busiest: None,
             ..totals
         };
-        let mut busiest = (0, 0, 0);
+        let mut busiest = ThreadUse::default();
         for (pid, reading) in readings {
             self.count_process(pid, reading, &mut busiest);
         }
-        let (cpu_ns, pid, tid) = busiest;
+        let ThreadUse { cpu_ns, pid, tid } = busiest;
         if self.sampled && cpu_ns > 0 {
             let name = self.reader.name(pid, tid).unwrap_or_default();
             self.totals.busiest = Some(BusiestThread { tid, name, cpu_ns });
@@ -288,7 +296,7 @@ impl ProcessTree {
     }
 
     /// Adds what a live process used since the last sample, or, if it is new, since it started.
-    fn count_process(&mut self, pid: u32, reading: Reading, busiest: &mut (u64, u32, u32)) {
+    fn count_process(&mut self, pid: u32, reading: Reading, busiest: &mut ThreadUse) {
         let Reading { stat, resident_pages, file_pages, fds, tids, threads } = reading;
         let process = self.processes.remove(&pid);
         let (user, system) = match &process {
@@ -316,7 +324,8 @@ impl ProcessTree {
             .unwrap_or_default();
         for (&tid, now) in &threads {
             let last = last.get(&tid).copied().unwrap_or_default();
-            *busiest = (*busiest).max((now.run_ns.saturating_sub(last.run_ns), pid, tid));
+            let cpu_ns = now.run_ns.saturating_sub(last.run_ns);
+            *busiest = (*busiest).max(ThreadUse { cpu_ns, pid, tid });
             self.totals.run_queue_wait_ns += now.wait_ns.saturating_sub(last.wait_ns);
             self.totals.voluntary_switches += now.voluntary.saturating_sub(last.voluntary);
             self.totals.involuntary_switches += now.involuntary.saturating_sub(last.involuntary);

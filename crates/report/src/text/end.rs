@@ -56,14 +56,22 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Something to do next.
+pub struct Suggestion {
+    /// Its purpose: `find the limit`.
+    pub what: String,
+    /// The line to type, where one does it.
+    pub command: Option<String>,
+}
+
 /// Suggestions with their commands, which are never folded: they are copied as they stand.
-pub(super) fn next(next: &[(String, Option<String>)], style: &Style) -> String {
+pub(super) fn next(next: &[Suggestion], style: &Style) -> String {
     let rows = Rows { style, indent: 0, label: LABEL_WIDTH };
     // A line break in the midst of a command would end it, where it is pasted.
     let unfolded = Style { columns: None, ..*style };
     let commands = Rows { style: &unfolded, ..rows };
     let labels = ["NEXT"].into_iter().chain(iter::repeat(""));
-    let lines = labels.zip(next).flat_map(|(label, (what, command))| {
+    let lines = labels.zip(next).flat_map(|(label, Suggestion { what, command })| {
         let command = command.as_ref().map(|command| commands.row("", command));
         [Some(rows.row(label, what)), command].into_iter().flatten()
     });

@@ -10,44 +10,46 @@ use crate::finding::Caveat;
 use crate::limit::{Figure, Rate};
 use crate::step::Step;
 
-/// A caveat that may be why a metric is `of_b` and not `of_a`; `None`: none is as large as the difference.
-pub(super) fn explanation(
-    figure: Figure,
-    (a, of_a): (&[&Step], f64),
-    (b, of_b): (&[&Step], f64),
-) -> Option<Caveat> {
+/// One side of a comparison at a level: its runs' steps, and their value of a metric.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub(super) steps: &'a [&'a Step],
+    pub(super) value: f64,
+}
+
+/// A caveat that may be why a metric differs between two sides; `None`: none is as large as the difference.
+pub(super) fn explanation(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Caveat> {
     let is_latency = matches!(figure, Figure::Timed(..));
     if !is_latency && !matches!(figure, Figure::Rate(Rate::Achieved | Rate::Received)) {
         return None;
     }
     let partial =
         |side| usual(side, |caveat| matches!(caveat, Caveat::CutShort { .. } | Caveat::LostAgents { .. }));
-    if let Some(caveat) = partial(b).or_else(|| partial(a)) {
+    if let Some(caveat) = partial(b.steps).or_else(|| partial(a.steps)) {
         return Some(caveat);
     }
     // On one side only, the pace is a difference of the servers: the other one made the generator wait.
-    if let (Some(_), Some(caveat)) = (pace(a), pace(b)) {
+    if let (Some(_), Some(caveat)) = (pace(a.steps), pace(b.steps)) {
         return Some(caveat);
     }
     // The worse side is the one that others may have slowed down.
     // More is worse of a latency, and better of a rate.
-    let is_b_worse = (of_b > of_a) == is_latency;
-    let (worse, of_worse, better, of_better) =
-        if is_b_worse { (b, of_b, a, of_a) } else { (a, of_a, b, of_b) };
-    let difference = of_worse - of_better;
-    if is_latency && mean(worse, lag_ms) - mean(better, lag_ms) >= difference {
-        return any(worse, |caveat| lag_ms(caveat).is_some());
+    let is_b_worse = (b.value > a.value) == is_latency;
+    let (worse, better) = if is_b_worse { (b, a) } else { (a, b) };
+    let difference = worse.value - better.value;
+    if is_latency && mean(worse.steps, lag_ms) - mean(better.steps, lag_ms) >= difference {
+        return any(worse.steps, |caveat| lag_ms(caveat).is_some());
     }
     let is_between_clocks = matches!(figure, Figure::Timed(Timed::Delivery | Timed::Completion, _));
-    if is_between_clocks && mean(a, clock_error_ms) + mean(b, clock_error_ms) >= difference {
-        return any(worse, |caveat| clock_error_ms(caveat).is_some());
+    if is_between_clocks && mean(a.steps, clock_error_ms) + mean(b.steps, clock_error_ms) >= difference {
+        return any(worse.steps, |caveat| clock_error_ms(caveat).is_some());
     }
     // With half of the CPU, everything takes twice as long, and half as much is done.
     // At most 99%: what is left is divided by.
-    let left = |side: &[&Step]| 1.0 - mean(side, others_share).min(0.99);
-    let slowdown = if is_latency { of_worse / of_better } else { of_better / of_worse };
+    let left = |side: Side<'_>| 1.0 - mean(side.steps, others_share).min(0.99);
+    let slowdown = if is_latency { worse.value / better.value } else { better.value / worse.value };
     let is_by_others = left(better) / left(worse) >= slowdown;
-    is_by_others.then(|| any(worse, |caveat| others_share(caveat).is_some())).flatten()
+    is_by_others.then(|| any(worse.steps, |caveat| others_share(caveat).is_some())).flatten()
 }
 
 /// A caveat of any step of a side.
@@ -111,8 +113,10 @@ mod tests {
         Step { marks, ..Step::default() }
     }
 
-    fn why(figure: Figure, (a, of_a): (&Step, f64), (b, of_b): (&Step, f64)) -> Option<&'static str> {
-        explanation(figure, (&[a], of_a), (&[b], of_b)).map(|caveat| caveat.key())
+    fn why(figure: Figure, steps: [&Step; 2], [of_a, of_b]: [f64; 2]) -> Option<&'static str> {
+        let [a, b] = steps.each_ref().map(std::slice::from_ref);
+        let (a, b) = (Side { steps: a, value: of_a }, Side { steps: b, value: of_b });
+        explanation(figure, a, b).map(|caveat| caveat.key())
     }
 
     fn late(ms: u64) -> Step {
@@ -133,35 +137,35 @@ mod tests {
     #[test]
     fn lag_explains_no_more_than_it_is() {
         let quiet = Step::default();
-        assert_eq!(why(P95, (&quiet, 10.0), (&late(12), 20.0)), Some("caveat.contention"));
-        assert_eq!(why(P95, (&quiet, 10.0), (&late(12), 35.0)), None);
-        assert_eq!(why(P95, (&late(12), 10.0), (&late(13), 20.0)), None, "both were late");
-        assert_eq!(why(P95, (&late(12), 20.0), (&quiet, 10.0)), Some("caveat.contention"), "A was");
-        assert_eq!(why(RATE, (&quiet, 100.0), (&late(12), 50.0)), None);
+        assert_eq!(why(P95, [&quiet, &late(12)], [10.0, 20.0]), Some("caveat.contention"));
+        assert_eq!(why(P95, [&quiet, &late(12)], [10.0, 35.0]), None);
+        assert_eq!(why(P95, [&late(12), &late(13)], [10.0, 20.0]), None, "both were late");
+        assert_eq!(why(P95, [&late(12), &quiet], [20.0, 10.0]), Some("caveat.contention"), "A was");
+        assert_eq!(why(RATE, [&quiet, &late(12)], [100.0, 50.0]), None);
     }
 
     #[test]
     fn others_explain_what_the_cpu_they_took_makes() {
         let quiet = Step::default();
-        assert_eq!(why(P95, (&quiet, 10.0), (&busy(60.0), 20.0)), Some("caveat.others"));
-        assert_eq!(why(P95, (&quiet, 10.0), (&busy(60.0), 30.0)), None, "2.5 times at the most");
-        assert_eq!(why(P95, (&busy(96.0), 10.0), (&busy(96.0), 900.0)), None, "both had as little");
-        assert_eq!(why(RATE, (&quiet, 100.0), (&busy(60.0), 45.0)), Some("caveat.others"));
-        assert_eq!(why(RATE, (&busy(60.0), 100.0), (&quiet, 45.0)), None, "B had more");
+        assert_eq!(why(P95, [&quiet, &busy(60.0)], [10.0, 20.0]), Some("caveat.others"));
+        assert_eq!(why(P95, [&quiet, &busy(60.0)], [10.0, 30.0]), None, "2.5 times at the most");
+        assert_eq!(why(P95, [&busy(96.0), &busy(96.0)], [10.0, 900.0]), None, "both had as little");
+        assert_eq!(why(RATE, [&quiet, &busy(60.0)], [100.0, 45.0]), Some("caveat.others"));
+        assert_eq!(why(RATE, [&busy(60.0), &quiet], [100.0, 45.0]), None, "B had more");
     }
 
     #[test]
     fn few_samples_are_in_the_interval_already() {
         let few = with(vec![Caveat::Samples { quantile: Quantile(0.95), samples: 160, needed: 200 }]);
-        assert_eq!(why(P95, (&few, 1.0), (&few, 90.0)), None);
+        assert_eq!(why(P95, [&few, &few], [1.0, 90.0]), None);
     }
 
     #[test]
     fn generator_bound_rates_tell_nothing_of_servers() {
         let paced = with(vec![Caveat::LimitedByGenerator]);
-        assert_eq!(why(RATE, (&paced, 100.0), (&paced, 50.0)), Some("caveat.limited_by_generator"));
-        assert_eq!(why(RATE, (&Step::default(), 100.0), (&paced, 50.0)), None);
+        assert_eq!(why(RATE, [&paced, &paced], [100.0, 50.0]), Some("caveat.limited_by_generator"));
+        assert_eq!(why(RATE, [&Step::default(), &paced], [100.0, 50.0]), None);
         let missing = Figure::Counted(crate::limit::Counted::Errors);
-        assert_eq!(why(missing, (&paced, 1.0), (&paced, 50.0)), None);
+        assert_eq!(why(missing, [&paced, &paced], [1.0, 50.0]), None);
     }
 }

@@ -14,12 +14,12 @@ use crate::step::Step;
 pub fn weigh_broken<'a>(step: &mut Step, limits: impl Iterator<Item = &'a Limit>) {
     let is_broken = |limit: &Limit| step.broken().any(|outcome| outcome.limit == limit.to_string());
     let broken: Vec<&Limit> = limits.filter(|limit| is_broken(limit)).collect();
-    let too_long = broken.iter().filter_map(|limit| limit.too_long_from());
+    let tails = broken.iter().filter_map(|limit| limit.slow_tail());
     // Of several, the one that allows most: what is beyond it is beyond all.
-    let too_long = too_long.max_by_key(|(from_ns, _)| *from_ns);
+    let tail = tails.max_by_key(|tail| tail.from_ns);
     // Before the shares are asked for: they are of the slow messages that are chosen here.
     if let Some(spent) = &mut step.spent {
-        spent.settle_tail(too_long);
+        spent.settle_tail(tail);
     }
     let weighed: Vec<LimitOutcome> = step.broken().map(|outcome| weighed(step, outcome, &broken)).collect();
     let outcomes = step.limits.iter_mut().chain(&mut step.stop).chain(&mut step.standing);

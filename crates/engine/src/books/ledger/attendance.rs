@@ -7,7 +7,7 @@ use crate::books::absences::Absences;
 use crate::books::cause::Cause;
 use crate::books::record::{Record, State};
 use crate::events::{Entry, Kind};
-use crate::messages::{Attendance, Departure, RoleDelta};
+use crate::messages::{Attendance, Departure, RoleDelta, RoomPlace};
 
 impl Ledger {
     /// Members missing from the rooms as the load begins, by who is `present`, in order.
@@ -17,7 +17,7 @@ impl Ledger {
         let mut present = present.iter().copied().peekable();
         for client in 0..here {
             let is_present = present.next_if_eq(&client).is_some();
-            let out = self.rooms_of(client).filter(|&(kind, ..)| !is_present || !self.is_in(client, kind));
+            let out = self.rooms_of(client).filter(|place| !is_present || !self.is_in(client, place.kind));
             for place in out {
                 note(&mut absences, 0, place, -1);
             }
@@ -29,7 +29,7 @@ impl Ledger {
     pub(crate) fn note_attendance(&mut self, client: u32, record: &Record, change: i32, now_ns: u64) {
         if !record.is_slow {
             let mut attendance = std::mem::take(&mut self.step.attendance);
-            let is_in = |&(kind, ..): &(u16, u32, u8)| self.is_in(client, kind);
+            let is_in = |place: &RoomPlace| self.is_in(client, place.kind);
             for place in self.rooms_of(client).filter(is_in) {
                 note(&mut attendance, now_ns, place, change);
             }
@@ -38,12 +38,14 @@ impl Ledger {
     }
 
     /// The rooms of a client, each with its kind and the client's role; it need not be in them.
-    pub(super) fn rooms_of(&self, client: u32) -> impl Iterator<Item = (u16, u32, u8)> {
+    pub(super) fn rooms_of(&self, client: u32) -> impl Iterator<Item = RoomPlace> {
         let number = self.segment.number(client);
         let role = self.local_rooms.role_of(number).unwrap_or(0) as u8;
-        (0..)
-            .zip(self.local_rooms.local_kinds())
-            .map(move |(kind, local_kind)| (kind, local_kind.room(number), role))
+        (0..).zip(self.local_rooms.local_kinds()).map(move |(kind, local_kind)| RoomPlace {
+            kind,
+            room: local_kind.room(number),
+            role,
+        })
     }
 
     /// A client is usable from now on.
@@ -267,12 +269,9 @@ impl Ledger {
 }
 
 /// Adds a change to others of the same moment.
-pub(super) fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: (u16, u32, u8), change: i32) {
-    let (kind, room, role) = place;
+pub(super) fn note(attendance: &mut Vec<Attendance>, at_ns: u64, place: RoomPlace, change: i32) {
     match attendance.last_mut() {
-        Some(last) if (last.at_ns, (last.kind, last.room, last.role)) == (at_ns, place) => {
-            last.change += change
-        }
-        _ => attendance.push(Attendance { at_ns, kind, room, role, change }),
+        Some(last) if (last.at_ns, last.place) == (at_ns, place) => last.change += change,
+        _ => attendance.push(Attendance { at_ns, place, change }),
     }
 }
