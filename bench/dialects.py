@@ -46,7 +46,7 @@ def exactly(step: dict) -> float:
 
 def broadcast(dialect: str, clients: int) -> run.Pair:
     tool = tools.throng(
-        (10, 60), exactly, "broadcast", f"--dialect={dialect}", f"--clients={clients}", "--sample-size={}",
+        (10, 60), exactly, "broadcast", f"--protocol={dialect}", f"--clients={clients}", "--sample-size={}",
         *FLAGS.get(dialect, [])
     )
     return run.Pair(tools.THRONG_SERVE, at(tool, PATHS[dialect]))
@@ -54,7 +54,7 @@ def broadcast(dialect: str, clients: int) -> run.Pair:
 
 def idle(dialect: str, clients: int) -> run.Pair:
     tool = tools.throng(
-        (clients, 3 * clients), lambda step: step["clients"], "idle", f"--dialect={dialect}", "--clients={}",
+        (clients, 3 * clients), lambda step: step["clients"], "idle", f"--protocol={dialect}", "--clients={}",
         "--connect-rate=5000", "--duration=1s"
     )
     return run.Pair(tools.THRONG_SERVE, at(tool, PATHS[dialect]))

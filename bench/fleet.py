@@ -92,7 +92,7 @@ class Bench:
     def load(self, url: str, echoes: int) -> list[str]:
         return [
             self.program, "echo", url, f"--concurrent={CLIENTS}", f"--step-size={CLIENTS}", f"--sample-size={echoes}",
-            "--total-steps=1", "--dialect=raw", "--format=json", "--quiet", "--no-store",
+            "--total-steps=1", "--protocol=raw", "--format=json", "--quiet", "--no-store",
         ]
 
     def process(self, *argv: str) -> Process:

@@ -130,14 +130,14 @@ LOAD_TEST = Tool(
 
 THRONG_ECHO_RAW, THRONG_ECHO_JSON = (
     throng(
-        (100_000, 500_000), received, "echo", f"--dialect={dialect}", f"--concurrent={ECHO_CLIENTS}",
+        (100_000, 500_000), received, "echo", f"--protocol={dialect}", f"--concurrent={ECHO_CLIENTS}",
         f"--step-size={ECHO_CLIENTS}", "--sample-size={}", "--total-steps=1"
     )
     for dialect in ("raw", "json")
 )
 # The same, writing every event down: what that costs, the log's thread included.
 THRONG_ECHO_EVENTS = throng(
-    (100_000, 500_000), received, "echo", "--dialect=raw", f"--concurrent={ECHO_CLIENTS}",
+    (100_000, 500_000), received, "echo", "--protocol=raw", f"--concurrent={ECHO_CLIENTS}",
     f"--step-size={ECHO_CLIENTS}", "--sample-size={}", "--total-steps=1", f"--events={EVENTS_FILE}"
 )
 THRONG_ECHO_PLAIN = replace(THRONG_ECHO_RAW, name="throng without --events")
@@ -154,7 +154,7 @@ ARENA_CLIENTS = 512
 
 def throng_pipelined(depth: int, sizes: tuple[int, int]) -> Tool:
     return throng(
-        sizes, received, "echo", "--dialect=raw", f"--clients={ARENA_CLIENTS}", f"--pipelining={depth}", "--sample-size={}"
+        sizes, received, "echo", "--protocol=raw", f"--clients={ARENA_CLIENTS}", f"--pipelining={depth}", "--sample-size={}"
     )
 
 
@@ -205,7 +205,7 @@ def bare_receives(clients: int, sizes: tuple[int, int]) -> Tool:
 # Clients, and a broadcast of each.
 BROADCASTS = {
     clients: (
-        throng_broadcast(clients, sizes, "--dialect=json"), bare_receives(clients, sizes),
+        throng_broadcast(clients, sizes, "--protocol=json"), bare_receives(clients, sizes),
         websocket_bench_broadcast(clients, theirs)
     )
     for clients, sizes, theirs in ((1000, (100, 1000), (40, 400)), (9000, (20, 120), (8, 48)))
@@ -221,7 +221,7 @@ CABLE_TOOLS = (
 def throng_paced_broadcast(clients: int, *flags: str, rate: int = 2000, seconds: tuple[int, int] = (2, 8)) -> Tool:
     """At a pace, because clients that hear more often would read several copies at once."""
     return throng(
-        seconds, received, "broadcast", "--dialect=json", f"--clients={clients}", f"--rate={rate}", "--duration={}s",
+        seconds, received, "broadcast", "--protocol=json", f"--clients={clients}", f"--rate={rate}", "--duration={}s",
         *flags
     )
 
@@ -233,8 +233,8 @@ ROOM_TOOLS = (
 )
 # The same broadcast to the same clients, as members of a room and as everybody.
 ONE_ROOM_TOOLS = (
-    at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--dialect=json", "--rooms=1000")),
-    replace(throng_broadcast(1000, (100, 1000), "--dialect=json"), name="throng without --rooms"),
+    at("ws?room={room}", throng_broadcast(1000, (100, 1000), "--protocol=json", "--rooms=1000")),
+    replace(throng_broadcast(1000, (100, 1000), "--protocol=json"), name="throng without --rooms"),
 )
 # The same broadcasts to clients of which some are always away, and to clients that stay.
 FLAP_TOOLS = tuple(
@@ -243,7 +243,7 @@ FLAP_TOOLS = tuple(
 )
 # One at a time, with pauses, so that none waits for another; nobody tries first, because bare sends begin with whoever is there.
 THRONG_SPACED = throng(
-    (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--dialect=json", "--clients={}", "--rate=5", "--duration=5s",
+    (PACED_CLIENTS, PACED_CLIENTS), received, "broadcast", "--protocol=json", "--clients={}", "--rate=5", "--duration=5s",
     "--no-preflight"
 )
 
@@ -255,10 +255,10 @@ def throng_idle(*flags: str) -> Tool:
     )
 
 
-THRONG_IDLE = throng_idle("--dialect=raw")
+THRONG_IDLE = throng_idle("--protocol=raw")
 # The same, each with a token of its own, or after a request that it keeps something of for its upgrade.
 SIGNED_TOOLS = (
-    throng_idle("--dialect=raw", "--jwt-secret=" + "k" * 32, "--token-in=query:token"),
+    throng_idle("--protocol=raw", "--jwt-secret=" + "k" * 32, "--token-in=query:token"),
     replace(THRONG_IDLE, name="throng without --jwt-secret"),
 )
 LOGIN_TOOLS = (
@@ -266,7 +266,7 @@ LOGIN_TOOLS = (
 )
 # Everyone once a second, which is what its own lag is told of.
 THRONG_PACED = throng(
-    (PACED_CLIENTS, PACED_CLIENTS), received, "echo", "--dialect=raw", "--clients={}", "--interval=1s", "--duration=5s"
+    (PACED_CLIENTS, PACED_CLIENTS), received, "echo", "--protocol=raw", "--clients={}", "--interval=1s", "--duration=5s"
 )
 # The few echoes keep it alive for long enough after connecting that its memory is seen.
 WEBSOCKET_BENCH_IDLE = websocket_bench(
@@ -427,9 +427,9 @@ THRONG_SERVE_COMPRESSED = throng_serve(
 )
 THRONG_SERVE_PLAIN = replace(THRONG_SERVE, name="throng, plain ws://")
 COSTLY_CONNECTIONS = (
-    ("over TLS", THRONG_SERVE_SECURED, secured(throng_idle("--dialect=raw", "--insecure"))),
+    ("over TLS", THRONG_SERVE_SECURED, secured(throng_idle("--protocol=raw", "--insecure"))),
     ("compressed, no window kept", THRONG_SERVE_COMPRESSED,
-        throng_idle("--dialect=raw", "--compress", "--no-context-takeover")),
+        throng_idle("--protocol=raw", "--compress", "--no-context-takeover")),
 )
 BARE_SENDS = Server(
     "bare sends", "BARE_SENDS", None, lambda program, port: [program, str(port), str(PACED_CLIENTS)]

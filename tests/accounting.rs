@@ -172,7 +172,7 @@ fn messages_of_any_size_come_back_whole() {
     for words in [
         "echo --payload 8MiB --clients 2 -c 2 -s 6",
         "echo --payload 8MiB --clients 2 --rate 4 -d 1s",
-        "echo --payload 8MiB --clients 1 -c 1 -s 2 --dialect json",
+        "echo --payload 8MiB --clients 1 -c 1 -s 2 --protocol json",
         "broadcast --payload 8MiB --clients 2 -c 1 -s 2",
         "echo --payload 20MiB --max-message 24MiB --clients 1 -c 1 -s 2",
     ] {

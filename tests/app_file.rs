@@ -147,7 +147,7 @@ fn pings_are_answered_and_heartbeats_sent() {
 #[test]
 fn mistakes_end_the_run_before_it_begins() {
     let refused = |dialect: &Path, key: &str, names: &[&str]| {
-        let mut echo = throng(["echo", "ws://127.0.0.1:9/", "--format", "json", "--dialect"]);
+        let mut echo = throng(["echo", "ws://127.0.0.1:9/", "--format", "json", "--protocol"]);
         run(echo.arg(dialect), WITHIN).assert_failed(2, key, names);
     };
     for (change, names) in [

@@ -85,14 +85,14 @@ fn socketio_tutorial_chat_needs_only_the_name() {
 #[test]
 fn mistakes_name_the_flag_and_what_to_do() {
     for (arguments, key, name) in [
-        (&["run", "--event", "speak", "--dialect", "json"][..], "dialect", "plain"),
-        (&["run", "--event", "speak"], "event", "--dialect actioncable"),
+        (&["run", "--event", "speak", "--protocol", "json"][..], "protocol", "plain"),
+        (&["run", "--event", "speak"], "event", "--protocol actioncable"),
         (&["run", "app.toml", "ws://127.0.0.1:9/", "--event", "x"], "event", "app"),
         (&["run"], "file.missing_required_argument", "<FILE>"),
         (&["run", "no.toml"], "file", "no.toml: "),
         (&["broadcast", "--app", "app.toml", "--action", "x"], "app.argument_conflict", "--event"),
-        (&["broadcast", "--dialect", "phoenix", "--body", "{}"], "body", "phoenix"),
-        (&["broadcast", "--dialect", "phoenix", "--event", "x", "--body", "[]"], "body", "{id}"),
+        (&["broadcast", "--protocol", "phoenix", "--body", "{}"], "body", "phoenix"),
+        (&["broadcast", "--protocol", "phoenix", "--event", "x", "--body", "[]"], "body", "{id}"),
     ] {
         let mut command = throng([arguments[0]]);
         let outcome = run(command.args(&arguments[1..]).args(["--format", "json"]), WITHIN);

@@ -103,8 +103,8 @@ fn socket_io_answers_by_its_callbacks() {
 #[test]
 fn apps_go_over_their_protocol() {
     for (more, key, name) in [
-        (&["--dialect", "phoenix"][..], "dialect", "actioncable"),
-        (&["--dialect", "json"], "dialect", "plain, sockjs, actioncable, phoenix, socketio"),
+        (&["--protocol", "phoenix"][..], "protocol", "actioncable"),
+        (&["--protocol", "json"], "protocol", "plain, sockjs, actioncable, phoenix, socketio"),
         (&["--topic", "room:1"], "topic.other_dialect", "phoenix"),
     ] {
         let mut command = throng(["echo", "ws://127.0.0.1:9/cable", "--format", "json", "--app"]);
@@ -121,5 +121,5 @@ fn wrong_protocols_are_told_with_the_change() {
     let outcome = run(throng(["echo", &url, "--format", "json", "--app"]).arg(example("phoenix")), WITHIN);
     let names = ["phoenix", "protocol = \"actioncable\""];
     outcome.assert_failed(1, "could_not.reach.speaks_actioncable", &names);
-    assert!(!outcome.stderr.contains("--dialect"), "{outcome}");
+    assert!(!outcome.stderr.contains("--protocol"), "{outcome}");
 }

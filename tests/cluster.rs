@@ -51,14 +51,14 @@ fn every_copy_comes_once_in_every_dialect() {
     let Some(bus) = Bus::start() else { return };
     let (one, other) = (server(&bus, &["--threads", "2"]), server(&bus, &["--processes", "2"]));
     let cases = [
-        ("/ws", "--dialect json"),
-        ("/ws", "--dialect binary"),
-        ("/cable", "--dialect actioncable"),
-        ("/socket/websocket", "--dialect phoenix"),
-        ("/sockjs", "--dialect sockjs"),
-        ("/sockjs", "--dialect sockjs --transport xhr-streaming"),
-        ("/socket.io/", "--dialect socketio"),
-        ("/socket.io/", "--dialect socketio --transport polling"),
+        ("/ws", "--protocol json"),
+        ("/ws", "--protocol binary"),
+        ("/cable", "--protocol actioncable"),
+        ("/socket/websocket", "--protocol phoenix"),
+        ("/sockjs", "--protocol sockjs"),
+        ("/sockjs", "--protocol sockjs --transport xhr-streaming"),
+        ("/socket.io/", "--protocol socketio"),
+        ("/socket.io/", "--protocol socketio --transport polling"),
     ];
     // A session of plain requests belongs to one process, which only a balancer could know.
     let third = server(&bus, &[]);

@@ -49,7 +49,7 @@ fn the_collector_has_understood_what_the_results_say() {
 
     let server = Server::start(&[]);
     let mut echo =
-        throng(["echo", &server.url(), "--dialect", "json", "--clients", "5", "--interval", "50ms"]);
+        throng(["echo", &server.url(), "--protocol", "json", "--clients", "5", "--interval", "50ms"]);
     echo.args(["--duration", "3s", "--format", "json", "--no-store"]);
     let outcome = run(echo.args(["--otlp", &format!("http://{address}")]), RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");

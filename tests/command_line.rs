@@ -36,7 +36,7 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --clients 0", "clients", "0"),
         ("echo ws://127.0.0.1:1/ --clients many", "clients.value_validation", "many"),
         ("echo ws://127.0.0.1:1/ --duration 5parsecs", "duration.value_validation", "5parsecs 1m30s"),
-        ("echo ws://127.0.0.1:1/ --dialect klingon", "dialect", "klingon phoenix --app"),
+        ("echo ws://127.0.0.1:1/ --protocol klingon", "protocol", "klingon phoenix --app"),
         ("echo ws://127.0.0.1:1/ --limit p95<", "limit", "p95< p95<250ms"),
         ("echo ws://127.0.0.1:1/ --limit tea<5ms", "limit", "tea p99.9 missing"),
         ("echo ws://127.0.0.1:1/ --format pdf", "format.invalid_value", "pdf junit"),
@@ -60,7 +60,7 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --churn 1%", "churn.value_validation", "1%/s"),
         ("echo ws://127.0.0.1:1/ --payload 4KiB..100", "payload_padding.value_validation", "4096 100"),
         ("echo ws://127.0.0.1:1/ --payload 10..100", "payload_padding", "28 16777216 --max-message"),
-        ("echo ws://127.0.0.1:1/ --dialect phoenix --payload 10..100", "payload_padding", "raw json"),
+        ("echo ws://127.0.0.1:1/ --protocol phoenix --payload 10..100", "payload_padding", "raw json"),
         ("echo ws://127.0.0.1:1/ --payload-rows /no/such.csv", "payload_rows", "/no/such.csv"),
         ("broadcast ws://127.0.0.1:1/ --step-size 0", "initial_clients", "--step-size"),
         ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "slow", "1% 20"),
@@ -93,7 +93,7 @@ fn flags_that_contradict_one_another_are_named() {
             "payload_padding.argument_conflict",
             "--payload-rows",
         ),
-        ("echo ws://127.0.0.1:1/ --dialect json --text", "text", "raw json"),
+        ("echo ws://127.0.0.1:1/ --protocol json --text", "text", "raw json"),
         ("broadcast ws://127.0.0.1:1/ --search --total-steps 3", "search.argument_conflict", "--total-steps"),
         ("broadcast ws://127.0.0.1:1/ --search --clients 3", "clients", "--initial-clients --step-size"),
         (
@@ -142,7 +142,7 @@ fn flags_of_other_dialects_are_named() {
         ("echo ws://127.0.0.1:1/ --ack copy", "ack.other_dialect", "json binary raw"),
         ("broadcast ws://127.0.0.1:1/ --ack callback", "ack.other_dialect", "callback socketio json"),
         (
-            "echo ws://127.0.0.1:1/ --dialect phoenix --channel Chat",
+            "echo ws://127.0.0.1:1/ --protocol phoenix --channel Chat",
             "channel.other_dialect",
             "actioncable phoenix",
         ),
@@ -198,7 +198,7 @@ fn help_names_defaults_and_what_the_verb_takes() {
     let http = help("http");
     assert!(http.contains("http://127.0.0.1:8080/") && !http.contains("ws://"), "{http}");
     for foreign in
-        ["Messages:", "Dialect:", "--dialect", "--app", "--topic", "--ack", "--subprotocol", "--text"]
+        ["Messages:", "Protocol:", "--protocol", "--app", "--topic", "--ack", "--subprotocol", "--text"]
     {
         assert!(!http.contains(foreign), "{foreign}: {http}");
     }
@@ -249,7 +249,7 @@ fn every_verb_has_a_manual_page() {
 #[test]
 fn a_dialect_s_other_names_take_its_flags() {
     let server = Server::start(&[]);
-    let flags = ["--dialect", "wsdemo", "--text", "--clients", "1", "--duration", "1s", "--no-store"];
+    let flags = ["--protocol", "wsdemo", "--text", "--clients", "1", "--duration", "1s", "--no-store"];
     let outcome = run(throng(["echo", &server.url(), "--format", "json"]).args(flags), RUN_MAX);
     assert_eq!((outcome.code, outcome.json()["dialect"].as_str()), (Some(0), Some("raw")), "{outcome}");
 }
@@ -444,7 +444,7 @@ fn a_disk_that_has_room_again_costs_nothing() {
         cat /dev/zero >"$out/fill" 2>"$said"; "$@" 2>"$said" & run=$!
         for i in $(seq 100); do grep -q 'could not write' "$said" && break; sleep 0.05; done
         rm "$out/fill"; wait $run; code=$?; cat "$said" "$out"/*.json >&2; exit $code"#;
-    let mut walk = throng(["echo", "--dialect", "json", "--format", "json", "--no-report", "--no-store"]);
+    let mut walk = throng(["echo", "--protocol", "json", "--format", "json", "--no-report", "--no-store"]);
     walk.args("--step-size 2 --total-steps 3 --interval 100ms --duration 1s --limit-rtt 20s".split(' '));
     let mut full = Command::new("unshare");
     full.args(["--map-root-user", "--mount", "sh", "-c", script]).args([&out, &said]);

@@ -12,7 +12,7 @@ const RUN_MAX: Duration = Duration::from_secs(30);
 /// Echoes for a moment; the run's file, without the marks that a busy machine leaves.
 fn echo(server: &Server, dir: &Path, name: &str) -> String {
     let mut command =
-        throng(["echo", "--dialect", "json", "--clients", "5", "--rate", "200", "--duration", "500ms"]);
+        throng(["echo", "--protocol", "json", "--clients", "5", "--rate", "200", "--duration", "500ms"]);
     command.args(["--format", "json", "--quiet", "--no-store"]).arg(server.url());
     let outcome = run(&mut command, RUN_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
@@ -161,7 +161,7 @@ fn commands_take_turns_until_it_is_told() {
     let store = tempfile::tempdir().unwrap();
     let path = store.path().join("runs.db");
     let echo = |server: &Server| {
-        let flags = "--dialect json --clients 5 --rate 200 --duration 500ms --quiet --no-preflight";
+        let flags = "--protocol json --clients 5 --rate 200 --duration 500ms --quiet --no-preflight";
         format!("throng echo {} {flags} --store '{}'", server.url(), path.display())
     };
     let commands = ["--run-a", &echo(&fair), "--run-b", &echo(&slow), "--rounds", "4"];

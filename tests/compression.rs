@@ -59,7 +59,7 @@ fn both_roles(peer: &dyn Fn() -> Command) {
         let address = free_address();
         let _server = Process::start(peer().args(["serve", &address.port().to_string(), takeover]));
         assert!(wait_until(Duration::from_secs(20), || is_listening(address)), "the peer does not listen");
-        exact::echo(&format!("ws://{address}/"), &[&["--dialect", "json"], flags].concat());
+        exact::echo(&format!("ws://{address}/"), &[&["--protocol", "json"], flags].concat());
     }
 }
 

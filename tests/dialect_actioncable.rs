@@ -10,7 +10,7 @@ use crate::support::skip;
 use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{Server, errors_of, finish, run, start_measuring, sum_of, throng};
 
-const DIALECT: [&str; 2] = ["--dialect", "actioncable"];
+const DIALECT: [&str; 2] = ["--protocol", "actioncable"];
 
 #[test]
 fn the_generator_against_rails() {

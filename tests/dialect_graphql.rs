@@ -57,10 +57,10 @@ fn the_server_against_the_client_of_graphql_ws() {
 #[test]
 fn the_client_against_our_server() {
     let server = Server::start(&["--threads", "2"]);
-    for more in [&["--dialect", "graphql"][..], &["--dialect", "graphql-transport-ws", "--threads", "3"]] {
+    for more in [&["--protocol", "graphql"][..], &["--dialect", "graphql-transport-ws", "--threads", "3"]] {
         assert_all(server.address, more, 100);
     }
-    let rooms = ["--dialect", "graphql", "--rooms", "5", "--subscription-variables", r#"{"room":"{room}"}"#];
+    let rooms = ["--protocol", "graphql", "--rooms", "5", "--subscription-variables", r#"{"room":"{room}"}"#];
     assert_all(server.address, &rooms, 5);
 }
 
@@ -78,13 +78,13 @@ fn the_client_against_a_server_on_graphql_ws() {
         (process, address)
     };
     let (_open, address) = start(&[]);
-    assert_all(address, &["--dialect", "graphql"], 100);
+    assert_all(address, &["--protocol", "graphql"], 100);
     assert_app(address);
 
     let (_closed, address) = start(&["open-sesame"]);
-    let init = ["--dialect", "graphql", "--init-payload", r#"{"token":"open-sesame"}"#];
+    let init = ["--protocol", "graphql", "--init-payload", r#"{"token":"open-sesame"}"#];
     assert_all(address, &init, 100);
-    let refused = load("echo", address, &["--dialect", "graphql"]);
+    let refused = load("echo", address, &["--protocol", "graphql"]);
     assert!(refused.code == Some(1) && refused.stderr.contains("4403"), "{refused}");
 }
 
@@ -122,6 +122,6 @@ fn the_client_against_strawberry() {
     serve.arg(root.join("server.py")).arg(address.port().to_string());
     let _server = Process::start(&mut serve);
     assert!(wait_until(WITHIN, || is_listening(address)), "it does not listen");
-    assert_all(address, &["--dialect", "graphql"], 100);
+    assert_all(address, &["--protocol", "graphql"], 100);
     assert_app(address);
 }

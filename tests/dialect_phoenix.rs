@@ -27,7 +27,7 @@ fn either_serializer_and_binary_pushes_against_our_server() {
     {
         for (verb, copies) in [("echo", 1), ("broadcast", 100)] {
             let outcome = run(
-                throng([verb, &url, "--dialect", "phoenix", "--format", "json", "--payload-padding", "50"])
+                throng([verb, &url, "--protocol", "phoenix", "--format", "json", "--payload-padding", "50"])
                     .args(["--clients", "100", "--concurrent", "4", "--sample-size", "50"])
                     .args(options),
                 Duration::from_secs(60),
@@ -50,7 +50,7 @@ fn refusals_are_told_apart() {
         (url.clone(), &["--origin", "http://evil.example"], "http_status", "403"),
     ] {
         let outcome = run(
-            throng(["echo", &url, "--clients", "3", "--dialect", "phoenix", "--format", "json"])
+            throng(["echo", &url, "--clients", "3", "--protocol", "phoenix", "--format", "json"])
                 .arg("--no-preflight")
                 .args(options),
             Duration::from_secs(30),
@@ -65,7 +65,7 @@ fn refusals_are_told_apart() {
         (&["--token", "x", "--token-in", "nowhere"], "--token-in"),
     ] {
         let outcome =
-            run(throng(["echo", &url, "--dialect", "phoenix"]).args(options), Duration::from_secs(30));
+            run(throng(["echo", &url, "--protocol", "phoenix"]).args(options), Duration::from_secs(30));
         assert_eq!(outcome.code, Some(2), "{outcome}");
         assert!(outcome.stderr.contains(flag), "{outcome}");
     }

@@ -88,7 +88,7 @@ fn the_generator_against_the_server() {
         drive(&url, eio);
     }
     for transport in TRANSPORTS {
-        let flags = ["--dialect", "socketio", "--transport", transport];
+        let flags = ["--protocol", "socketio", "--transport", transport];
         let custom = ["--namespace", "/custom", "--auth", r#"{"user":1}"#];
         exact::broadcast(&url, &[&flags[..], &custom].concat());
     }
@@ -97,7 +97,7 @@ fn the_generator_against_the_server() {
 /// Echoes and broadcasts over each transport: as events, with acknowledgements, with attachments.
 fn drive(url: &str, eio: &str) {
     for transport in TRANSPORTS {
-        let flags = ["--dialect", "socketio", "--eio", eio, "--transport", transport];
+        let flags = ["--protocol", "socketio", "--eio", eio, "--transport", transport];
         let results = exact::echo(url, &flags);
         assert_eq!(results["dialect"], format!("socketio/{transport}"));
         exact::broadcast(url, &flags);
@@ -138,13 +138,13 @@ fn refusals_are_told_apart() {
         ("/nothing", &["--transport", "polling"], "http_status"),
     ] {
         let mut command =
-            throng(["echo", &format!("{url}{path}"), "--dialect", "socketio", "--format", "json"]);
+            throng(["echo", &format!("{url}{path}"), "--protocol", "socketio", "--format", "json"]);
         command.args(["--clients", "3", "--duration", "200ms", "--connect-timeout", "3s", "--no-preflight"]);
         command.args(flags);
         run(&mut command, Duration::from_secs(20)).assert_no_server(error, 3);
     }
     for (transport, error) in [("websocket", "closed"), ("polling", "http_status")] {
-        let mut command = throng(["echo", &format!("{url}/socket.io/"), "--dialect", "socketio"]);
+        let mut command = throng(["echo", &format!("{url}/socket.io/"), "--protocol", "socketio"]);
         command.args([
             "--clients",
             "1",
@@ -159,7 +159,7 @@ fn refusals_are_told_apart() {
         assert!(outcome.stdout.contains(error), "above what the server takes: {transport}: {outcome}");
     }
     let bad = run(
-        throng(["echo", "--dialect", "socketio"]).args(["--transport", "pigeon"]),
+        throng(["echo", "--protocol", "socketio"]).args(["--transport", "pigeon"]),
         Duration::from_secs(20),
     );
     assert_eq!(bad.code, Some(2), "{bad}");

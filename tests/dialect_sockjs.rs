@@ -73,23 +73,23 @@ fn servers_that_are_none_are_named() {
         ("xhr-polling", "/close", "closed"),
     ] {
         let url = format!("http://{}{path}", server.address);
-        let mut command = throng(["echo", &url, "--dialect", "sockjs", "--transport", transport]);
+        let mut command = throng(["echo", &url, "--protocol", "sockjs", "--transport", transport]);
         command.args(["--clients", "3", "--duration", "200ms", "--drain-timeout", "1s"]);
         let outcome = run(&mut command, Duration::from_secs(20));
         let said = format!("{}{}", outcome.stdout, outcome.stderr);
         assert!(said.contains(error), "{transport} {path}: {outcome}");
     }
     let bad =
-        run(&mut throng(["echo", "--dialect", "sockjs", "--transport", "pigeon"]), Duration::from_secs(20));
+        run(&mut throng(["echo", "--protocol", "sockjs", "--transport", "pigeon"]), Duration::from_secs(20));
     assert_eq!(bad.code, Some(2), "{bad}");
     assert!(bad.stderr.contains("--transport") && bad.stderr.contains("xhr-polling"), "{bad}");
 }
 
 fn echo(url: &str, transport: &str) {
-    let results = exact::echo(url, &["--dialect", "sockjs", "--transport", transport]);
+    let results = exact::echo(url, &["--protocol", "sockjs", "--transport", transport]);
     assert_eq!(results["dialect"], format!("sockjs/{transport}"));
 }
 
 fn broadcast(url: &str, transport: &str, ack: &str) {
-    exact::broadcast(url, &["--dialect", "sockjs", "--transport", transport, "--ack", ack]);
+    exact::broadcast(url, &["--protocol", "sockjs", "--transport", transport, "--ack", ack]);
 }

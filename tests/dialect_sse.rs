@@ -26,7 +26,7 @@ fn servers() -> PathBuf {
 
 fn broadcast(address: SocketAddr, load: &str) -> Command {
     let mut command =
-        throng(["broadcast", &format!("http://{address}/events?room={{room}}"), "--dialect", "sse"]);
+        throng(["broadcast", &format!("http://{address}/events?room={{room}}"), "--protocol", "sse"]);
     command.args(["--publish-url", "/publish/{room}", "--format", "json", "--quiet", "--no-store"]);
     command.args(["--connect-timeout", "20s"]).args(load.split(' '));
     command
@@ -111,7 +111,7 @@ fn copies_are_counted_as_node_tells_them() {
 #[test]
 fn redirects_of_node_are_followed() {
     let Some((_node, address)) = node(&[]) else { return };
-    let mut command = throng(["broadcast", &format!("http://{address}/moved?room=1"), "--dialect", "sse"]);
+    let mut command = throng(["broadcast", &format!("http://{address}/moved?room=1"), "--protocol", "sse"]);
     command.args([
         "--publish-url",
         "/publish/1",
@@ -186,7 +186,7 @@ fn returning_clients_miss_nothing() {
 #[test]
 fn servers_say_when_clients_come_back() {
     let Some((_node, address)) = node(&[]) else { return };
-    let mut command = throng(["storm", &format!("http://{address}/events?room=1"), "--dialect", "sse"]);
+    let mut command = throng(["storm", &format!("http://{address}/events?room=1"), "--protocol", "sse"]);
     let outcome = run(command.args(["--clients", "50", "--format", "json", "--no-store"]), WITHIN);
     let recovery = &outcome.json()["steps"][0]["recovery"];
     assert_eq!(recovery["count"], 50, "{outcome}");
@@ -226,7 +226,7 @@ fn other_answers_are_told_with_what_to_do() {
         ("/over", "no_content", "204"),
     ] {
         let mut command =
-            throng(["idle", &format!("http://{address}{path}"), "--dialect", "sse", "--clients", "2"]);
+            throng(["idle", &format!("http://{address}{path}"), "--protocol", "sse", "--clients", "2"]);
         let outcome = run(command.args(["--format", "json", "--no-store"]), WITHIN);
         outcome.assert_failed(1, &format!("could_not.reach.{key}"), &[name]);
     }
@@ -240,7 +240,7 @@ fn clients_that_only_receive_say_nothing() {
         let mut command = throng([]);
         command.args(words).args([
             &url,
-            "--dialect",
+            "--protocol",
             "sse",
             "--clients",
             "2",
@@ -248,19 +248,17 @@ fn clients_that_only_receive_say_nothing() {
             "json",
             "--no-store",
         ]);
-        run(&mut command, WITHIN).assert_failed(2, "usage.dialect", &["--publish-url"]);
+        run(&mut command, WITHIN).assert_failed(2, "usage.protocol", &["--publish-url"]);
     }
-    let outcome = run(
-        throng(["idle", &url, "--dialect", "eventsource", "--clients", "50", "--duration", "1s"]).args([
-            "--format",
-            "json",
-            "--no-store",
-        ]),
-        WITHIN,
-    );
+    let outcome =
+        run(
+            throng(["idle", &url, "--protocol", "eventsource", "--clients", "50", "--duration", "1s"])
+                .args(["--format", "json", "--no-store"]),
+            WITHIN,
+        );
     assert_eq!((outcome.code, sum_of(&outcome.json(), "connected")), (Some(0), 50), "{outcome}");
     let outcome = run(
-        throng(["storm", &url, "--dialect", "sse", "--clients", "50"]).args([
+        throng(["storm", &url, "--protocol", "sse", "--clients", "50"]).args([
             "--format",
             "json",
             "--no-store",

@@ -131,7 +131,7 @@ fn departures_agree_in_log_and_figure() {
         ("broadcast --clients 20 --churn 100%/s -c 20 -d 1s --threads 2", "ack"),
     ] {
         let (verb, flags) = load.split_once(' ').unwrap();
-        let mut command = throng([verb, &server.url(), "--dialect", "json", "--format", "json"]);
+        let mut command = throng([verb, &server.url(), "--protocol", "json", "--format", "json"]);
         let command = command.args(flags.split(' '));
         let (results, rows) = logged(command, &dir.path().join("run.parquet"));
         assert!(count(&rows, 1, "timeout") > 0, "{load}: {results:#}");
@@ -143,7 +143,7 @@ fn departures_agree_in_log_and_figure() {
 fn logs_of_broadcasts_add_up() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);
-    let mut command = throng(["broadcast", "--dialect", "json", "--format", "json"]);
+    let mut command = throng(["broadcast", "--protocol", "json", "--format", "json"]);
     command.arg(server.url()).args(["--step-size", "15", "--total-steps", "2", "--sample-size", "40"]);
     // Two processes of two threads each.
     command.args(["--processes", "2", "--threads", "2", "--limit-rtt", "20s"]);
@@ -274,7 +274,7 @@ fn file_size_limits_cost_only_the_log() {
 
 /// More events than 16 KiB hold.
 fn many_echoes(server: &Server) -> Command {
-    let mut echo = throng(["echo", "--dialect", "json", "--format", "json", "--quiet", "--no-store"]);
+    let mut echo = throng(["echo", "--protocol", "json", "--format", "json", "--quiet", "--no-store"]);
     echo.arg(server.url()).args("--drain-timeout 1s --total-steps 1".split(' '));
     echo.args("--concurrent 50 --step-size 50 --sample-size 20k".split(' '));
     echo

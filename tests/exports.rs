@@ -18,7 +18,7 @@ const RUN_MAX: Duration = Duration::from_secs(30);
 
 fn echo(server: &Server, duration: &str) -> Command {
     let mut command =
-        throng(["echo", "--dialect", "json", "--clients", "5", "--interval", "50ms", "--no-store"]);
+        throng(["echo", "--protocol", "json", "--clients", "5", "--interval", "50ms", "--no-store"]);
     command.arg(server.url()).args(["--duration", duration]);
     command
 }

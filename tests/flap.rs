@@ -20,10 +20,10 @@ const RUN_MAX: Duration = Duration::from_secs(90);
 /// A run of `throng broadcast` with these flags.
 fn broadcast(server: &Server, flags: &str) -> Outcome {
     let path = match flags {
-        _ if flags.contains("--dialect phoenix") => "socket/websocket",
-        _ if flags.contains("--dialect socketio") => "socket.io/",
-        _ if flags.contains("--dialect sockjs") => "sockjs",
-        _ if flags.contains("--dialect actioncable") => "cable",
+        _ if flags.contains("--protocol phoenix") => "socket/websocket",
+        _ if flags.contains("--protocol socketio") => "socket.io/",
+        _ if flags.contains("--protocol sockjs") => "sockjs",
+        _ if flags.contains("--protocol actioncable") => "cable",
         _ => "",
     };
     let url = format!("{}{path}", server.url());
@@ -64,9 +64,9 @@ fn messages_for_absentees_need_a_history() {
     let server = Server::start(&["--threads", "2"]);
     for flags in [
         "--flap 1s..2s:500ms --flap-how close",
-        "--flap 1s..2s:500ms --flap-how reset --dialect binary",
+        "--flap 1s..2s:500ms --flap-how reset --protocol binary",
         "--flap 1s..2s:500ms --flap-how silence",
-        "--flap 500ms..1s --flap-how close,reset,silence --dialect phoenix",
+        "--flap 500ms..1s --flap-how close,reset,silence --protocol phoenix",
     ] {
         let load = "--clients 20 --rate 100 -d 4s --threads 2 --seed 1";
         let results = results(0, &server, &format!("{load} {flags}"));
@@ -91,7 +91,7 @@ fn messages_for_absentees_need_a_history() {
 fn flapping_rooms_are_accounted_for() {
     let server = Server::start(&["--threads", "2"]);
     let load = "--clients 20 --rate 100 -d 4s --threads 2 --flap 1s..2s:300ms";
-    let rooms = "--rooms 5 --dialect phoenix --topic room:{room}";
+    let rooms = "--rooms 5 --protocol phoenix --topic room:{room}";
     let results = results(0, &server, &format!("{load} {rooms}"));
     assert_accounted(&results, 5);
     assert_eq!((sum_of(&results, "missing"), sum_of(&results, "leaked")), (0, 0), "{results:#}");
@@ -159,7 +159,7 @@ fn refused_returns_are_the_servers_fault() {
         true => peer.reset(),
     });
     let mut echo = throng(["broadcast", &server.url(), "--format", "json", "--quiet", "--no-preflight"]);
-    let flags = format!("{ALONE} --flap 1s:200ms --dialect json --allow-loss 100% --drain-timeout 2s");
+    let flags = format!("{ALONE} --flap 1s:200ms --protocol json --allow-loss 100% --drain-timeout 2s");
     let outcome = run(echo.args(flags.split(' ')), RUN_MAX);
     let results = outcome.json();
     let [sent, nobody] = ["sent", "nobody_to_send"].map(|name| sum_of(&results, name));
@@ -170,7 +170,7 @@ fn refused_returns_are_the_servers_fault() {
 
 /// Fifty a second to clients that are away for a second, over Socket.IO. By this seed, everybody has got something before they
 /// lose their connections: who has not has no offset to come back with, and recovers nothing.
-const OVER_SOCKET_IO: &str = "--dialect socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
+const OVER_SOCKET_IO: &str = "--protocol socketio --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4";
 
 #[test]
 fn histories_recover_what_they_keep() {
@@ -207,7 +207,7 @@ fn assert_what_is_kept_comes() {
 
 /// The same over Action Cable's extended protocol, with every way in which a connection may end: a session is gone on with
 /// whether the server has noticed or not.
-const OVER_CABLE: &str = "--dialect actioncable --cable-extended --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset,silence --seed 4";
+const OVER_CABLE: &str = "--protocol actioncable --cable-extended --clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset,silence --seed 4";
 
 #[test]
 fn action_cable_recovers_all_or_nothing() {
@@ -251,10 +251,10 @@ fn assert_lost_whatever_is_kept() {
     let server = Server::start(&["--history", "1000"]);
     let load = "--clients 20 --rate 50 -d 4s --threads 2 --flap 1s..2s:500ms --flap-how close,reset,silence";
     for protocol in [
-        "--dialect phoenix",
-        "--dialect sockjs",
-        "--dialect sockjs --transport eventsource",
-        "--dialect sockjs --transport xhr-polling",
+        "--protocol phoenix",
+        "--protocol sockjs",
+        "--protocol sockjs --transport eventsource",
+        "--protocol sockjs --transport xhr-polling",
     ] {
         let anew = results(0, &server, &format!("{load} {protocol}"));
         assert_accounted(&anew, 20);
@@ -345,7 +345,7 @@ fn sentence(outcome: &Outcome) -> &str {
 fn audits_exit_with_3_below_requirements() {
     let audit = |server: &Server, flags: &str| {
         let url = format!("{}socket.io/", server.url());
-        let mut command = throng(["audit", &url, "--dialect", "socketio", "--no-report", "--seed", "4"]);
+        let mut command = throng(["audit", &url, "--protocol", "socketio", "--no-report", "--seed", "4"]);
         let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset";
         run(command.args(load.split_whitespace()).args(flags.split_whitespace()), RUN_MAX)
     };
@@ -448,7 +448,7 @@ fn all_comes_to_who_flaps(clients: u64, seconds: u64) -> (u64, [Vec<u64>; 2]) {
     let server = Server::start(&["--history", "1000"]);
     let url = format!("{}cable", server.url());
     let load = format!(
-        "--dialect actioncable --cable-extended --clients {clients} --connect-rate 500 --connect-timeout 10s --rate 5 -d {seconds}s \
+        "--protocol actioncable --cable-extended --clients {clients} --connect-rate 500 --connect-timeout 10s --rate 5 -d {seconds}s \
          --threads 2 --flap 10s..20s:2s --flap-how close,reset,silence --seed 4 --format json --no-preflight"
     );
     let process = start_measuring(throng(["broadcast", &url]).args(load.split_whitespace()));

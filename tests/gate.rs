@@ -51,15 +51,15 @@ fn a_token_lets_in_over_each_protocol() {
     // Each child has to know the secret, of which their command lines show nothing.
     let processes = Server::start(&["--jwt-secret=sesame", "--processes", "2"]);
     for (place, more) in [
-        ("/ws?token={token}", &["--dialect", "json"][..]),
-        ("/ws", &["--dialect", "binary", "-H", "Authorization: Bearer {token}"]),
-        ("/cable", &["--dialect", "actioncable"]),
-        ("/socket/websocket", &["--dialect", "phoenix"]),
-        ("/sockjs?token={token}", &["--dialect", "sockjs", "--info"]),
-        ("/sockjs?token={token}", &["--dialect", "sockjs", "--transport", "xhr-polling"]),
-        ("/socket.io/", &["--dialect", "socketio", "--token-in", "query:token"]),
-        ("/socket.io/?token={token}", &["--dialect", "socketio", "--transport", "upgrade"]),
-        ("/graphql", &["--dialect", "graphql", "-H", "Authorization: bearer {token}"]),
+        ("/ws?token={token}", &["--protocol", "json"][..]),
+        ("/ws", &["--protocol", "binary", "-H", "Authorization: Bearer {token}"]),
+        ("/cable", &["--protocol", "actioncable"]),
+        ("/socket/websocket", &["--protocol", "phoenix"]),
+        ("/sockjs?token={token}", &["--protocol", "sockjs", "--info"]),
+        ("/sockjs?token={token}", &["--protocol", "sockjs", "--transport", "xhr-polling"]),
+        ("/socket.io/", &["--protocol", "socketio", "--token-in", "query:token"]),
+        ("/socket.io/?token={token}", &["--protocol", "socketio", "--transport", "upgrade"]),
+        ("/graphql", &["--protocol", "graphql", "-H", "Authorization: bearer {token}"]),
     ] {
         let with =
             |server, secret: &str| broadcast(server, place, &[more, &["--jwt-secret", secret]].concat());
@@ -71,7 +71,7 @@ fn a_token_lets_in_over_each_protocol() {
             assert_refused(&with(&processes, "another"));
         }
     }
-    assert_refused(&broadcast(&threads, "/ws", &["--dialect", "json"]));
+    assert_refused(&broadcast(&threads, "/ws", &["--protocol", "json"]));
     let outcome = run(&mut throng(["http", &format!("http://{}/", threads.address), "-d", "100ms"]), WITHIN);
     assert_eq!(outcome.code, Some(0), "the front page is everybody's: {outcome}");
 }

@@ -145,7 +145,7 @@ fn wrong_usage_is_named() {
         ("http://127.0.0.1:1/ -i /no/such/file", "/no/such/file"),
         ("http://127.0.0.1:1/ --expect-status 99", "--expect-status"),
         ("http://127.0.0.1:1/ --compress", "--compress"),
-        ("http://127.0.0.1:1/ --dialect json", "--dialect"),
+        ("http://127.0.0.1:1/ --protocol json", "--protocol"),
         ("http://127.0.0.1:1/ -H Content-Length:5", "--header"),
     ];
     check_all(

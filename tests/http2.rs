@@ -261,7 +261,7 @@ fn missing_websockets_over_http2_are_said() {
     let server = Server::start(&[]);
     let outcome = websockets(&format!("echo {} --clients 3", server.url()));
     outcome.assert_failed(1, "could_not.reach.no_http2_websocket", &["--http2"]);
-    for flags in ["--dialect sockjs --info", "--dialect socketio --transport polling"] {
+    for flags in ["--protocol sockjs --info", "--protocol socketio --transport polling"] {
         let outcome = websockets(&format!("echo {} --clients 3 {flags}", server.url()));
         outcome.assert_failed(2, "usage.http2", &["WebSocket"]);
     }

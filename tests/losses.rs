@@ -33,7 +33,7 @@ fn every_message_sent_is_in_the_distribution_once() {
         // Messages are given up, and their answers come all the same, or never.
         ("delay=900ms@1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
         ("drop=1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
-        ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --dialect json"),
+        ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --protocol json"),
     ] {
         let server = Server::start(&["--fault", fault]);
         let results = results_of(3, &server, words);
@@ -108,13 +108,13 @@ fn silent_clients_leave_their_share_to_others() {
     let server = Server::start(&[]);
     for threads in ["1", "2", "3"] {
         let rated = format!("--clients 20 --rate 100 --duration 1s --threads {threads}");
-        let slow = format!("broadcast {rated} --dialect json --slow 50%:1MiB/s");
+        let slow = format!("broadcast {rated} --protocol json --slow 50%:1MiB/s");
         assert_eq!(sum_of(&results(&server, &slow), "sent"), 100, "{threads} threads");
-        let listening = format!("broadcast {rated} --dialect json --senders 5%");
+        let listening = format!("broadcast {rated} --protocol json --senders 5%");
         let heard = results(&server, &listening);
         assert_eq!((sum_of(&heard, "sent"), sum_of(&heard, "received")), (100, 2_000), "{heard:#}");
         let closed = "--clients 20 --concurrent 3 --sample-size 60 --senders 10%";
-        let closed = format!("broadcast {closed} --dialect json --threads {threads}");
+        let closed = format!("broadcast {closed} --protocol json --threads {threads}");
         assert_eq!(sum_of(&results(&server, &closed), "received"), 60 * 20, "{threads} threads");
         let storm = format!(
             "storm --clients 20 --share 50% --interval 100ms --duration 1s --lead 1s --threads {threads}"
@@ -137,7 +137,7 @@ fn a_server_of_another_dialect_is_quoted() {
 fn waiting_in_vain_is_said_with_its_cause() {
     let server = Server::start(&[]);
     let cable = format!("ws://{}/cable", server.address);
-    let mut command = throng(["echo", &cable, "--dialect", "actioncable", "--channel", "NoSuchChannel"]);
+    let mut command = throng(["echo", &cable, "--protocol", "actioncable", "--channel", "NoSuchChannel"]);
     let flags = ["--clients", "1", "--connect-timeout", "500ms", "--quiet", "--format", "json"];
     let outcome = run(command.args(flags), RUN_MAX);
     outcome.assert_failed(1, "could_not.reach.connect_timeout", &["{\"type\":\"welcome\"}"]);

@@ -209,7 +209,7 @@ fn a_kernel_that_gives_no_more_memory() {
     let limited = |mib: u64| {
         let mut broadcast = throng(["broadcast", &server.url(), "--format", "json", "--quiet", "--no-store"]);
         // More clients at each step, and each holds what it has got of a message.
-        broadcast.args("--dialect json --payload 1MiB --threads 1 --step-size 8 -c 1 -s 5".split(' '));
+        broadcast.args("--protocol json --payload 1MiB --threads 1 --step-size 8 -c 1 -s 5".split(' '));
         broadcast.args(["--total-steps", "20", "--limit-rtt", "1m"]);
         run(&mut under("prlimit", &[&format!("--data={}", mib << 20), "--"], &broadcast), RUN_MAX)
     };

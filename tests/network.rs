@@ -54,7 +54,7 @@ fn segments_lost_outward_are_retransmitted() {
 fn segments_lost_inward_leave_gaps() {
     let Some(wire) = Wire::new(5.0, 0) else { return };
     // Copies come close behind one another, so that what comes after one that is lost is there before it comes again.
-    let flags = "--dialect json --clients 4 -c 20 -s 500 --payload 1KiB --drain-timeout 10s";
+    let flags = "--protocol json --clients 4 -c 20 -s 500 --payload 1KiB --drain-timeout 10s";
     let outcome = run_over(&wire, "broadcast", flags);
     assert!(machine(&outcome, "out_of_order_percent").is_some_and(|share| share > 1.0), "{outcome}");
 }

@@ -48,7 +48,7 @@ fn socketio_clients_stay_at_their_node() {
     let Some(sticky) = Haproxy::start("two nodes", &TIMEOUTS, &STICKY, &nodes) else { return };
     let Some(loose) = Haproxy::start("two nodes", &TIMEOUTS, &ROUND_ROBIN, &nodes) else { return };
     for transport in ["polling", "upgrade"] {
-        let flags = ["--dialect", "socketio", "--transport", transport];
+        let flags = ["--protocol", "socketio", "--transport", transport];
         assert_whole(&echo(&sticky, "/socket.io/", &flags), transport);
         let (code, step) = echo(&loose, "/socket.io/", &flags);
         assert_ne!(code, Some(0), "{transport}: {step}");
@@ -63,10 +63,10 @@ fn sockjs_clients_stay_at_their_node() {
     let Some(sticky) = Haproxy::start("two nodes", &TIMEOUTS, &STICKY, &nodes) else { return };
     let Some(loose) = Haproxy::start("two nodes", &TIMEOUTS, &ROUND_ROBIN, &nodes) else { return };
     for transport in ["xhr-polling", "xhr-streaming", "websocket"] {
-        let flags = ["--dialect", "sockjs", "--transport", transport];
+        let flags = ["--protocol", "sockjs", "--transport", transport];
         assert_whole(&echo(&sticky, "/sockjs", &flags), transport);
     }
-    let (code, step) = echo(&loose, "/sockjs", &["--dialect", "sockjs", "--transport", "xhr-polling"]);
+    let (code, step) = echo(&loose, "/sockjs", &["--protocol", "sockjs", "--transport", "xhr-polling"]);
     assert_eq!(code, Some(3), "{step}");
     assert!(step["counts"]["errors"]["session_lost"]["count"].as_u64() > Some(0), "{step}");
 }

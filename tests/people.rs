@@ -121,10 +121,10 @@ fn clients_are_users_by_any_token_place() {
         ("cookie", "/", &["-H", "Cookie: theme=dark; jid={token}"]),
         ("query", "/", &["--token-in", "query:token"]),
         ("subprotocol", "/", &["--subprotocol", "access_token", "--subprotocol", "{token}"]),
-        ("auth", "/socket.io/", &["--dialect", "socketio"]),
-        ("auth", "/socket.io/", &["--dialect", "socketio", "--auth", r#"{"token":"{token}","v":1}"#]),
-        ("auth", "/socket.io/", &["--dialect", "socketio", "--transport", "polling"]),
-        ("auth", "/socket.io/", &["--dialect", "socketio", "--transport", "upgrade"]),
+        ("auth", "/socket.io/", &["--protocol", "socketio"]),
+        ("auth", "/socket.io/", &["--protocol", "socketio", "--auth", r#"{"token":"{token}","v":1}"#]),
+        ("auth", "/socket.io/", &["--protocol", "socketio", "--transport", "polling"]),
+        ("auth", "/socket.io/", &["--protocol", "socketio", "--transport", "upgrade"]),
     ] {
         let mut command = idle(&gate, path);
         command.args(["--jwt-secret", "env:THE_KEY", "--processes", "2"]).args(more);

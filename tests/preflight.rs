@@ -54,7 +54,7 @@ fn refused_upgrades_are_told_in_a_line() {
         ),
         (
             |p| p.answer("404 Not Found").fin(),
-            "--dialect actioncable",
+            "--protocol actioncable",
             "status_404",
             &["404 Not Found", "/cable", "--origin http://"],
         ),
@@ -66,22 +66,27 @@ fn refused_upgrades_are_told_in_a_line() {
             &["wss://"],
         ),
         (|p| p.request().fin(), "", "eof", &["wss://"]),
-        (|p| p.request().fin(), "--dialect socketio", "eof", &["is the path right?", "/socket.io", "wss://"]),
+        (
+            |p| p.request().fin(),
+            "--protocol socketio",
+            "eof",
+            &["is the path right?", "/socket.io", "wss://"],
+        ),
         (|p| p.request().send(b"SSH-2.0-OpenSSH_9.2\r\n").hold(), "", "not_http", &["SSH-2.0-OpenSSH_9.2"]),
         (
             |p| p.upgrade().frame(0x81, br#"{"type":"welcome"}"#).hold(),
             "",
             "speaks_actioncable",
-            &["raw", "--dialect actioncable"],
+            &["raw", "--protocol actioncable"],
         ),
         (|p| p.upgrade().frame(0x88, b"\x0f\xa1go away").hold(), "", "closed", &["4001", "go away"]),
         (
             |p| p.upgrade().frame(0x81, br#"{"type":"disconnect","reason":"unauthorized"}"#).hold(),
-            "--dialect actioncable",
+            "--protocol actioncable",
             "disconnect_unauthorized",
             &["-H 'Cookie", "--token", "[[login]]"],
         ),
-        (|p| p.upgrade().hold(), "--dialect actioncable --connect-timeout 500ms", "connect_timeout", &[]),
+        (|p| p.upgrade().hold(), "--protocol actioncable --connect-timeout 500ms", "connect_timeout", &[]),
     ];
     check_all(
         cases,
@@ -209,7 +214,7 @@ fn the_client_that_tries_is_in_no_figure() {
     let server = Server::start(&[]);
     for verb in ["echo", "broadcast", "idle"] {
         let mut command = throng([verb, &server.url(), "--clients", "3", "--format", "json", "--no-store"]);
-        let outcome = run(command.args(["--duration", "1s", "--dialect", "json"]), RUN_MAX);
+        let outcome = run(command.args(["--duration", "1s", "--protocol", "json"]), RUN_MAX);
         assert_eq!(sum_of(&outcome.json(), "connects"), 3, "{outcome}");
     }
 }

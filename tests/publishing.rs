@@ -60,7 +60,7 @@ fn published_messages_are_heard_over_each_protocol() {
             &["--publish-connections", "1", "--concurrent", "20", "--sample-size", "500"],
         ),
     ] {
-        let mut more = [&["--dialect", dialect], more].concat();
+        let mut more = [&["--protocol", dialect], more].concat();
         if !more.contains(&"--publish-url") {
             more.extend(["--publish-url", &publish]);
         }
@@ -235,7 +235,7 @@ fn mistakes_are_named() {
         (&["--publish-url", "/publish/{person.name}"], "publish_url", "people"),
         (&["--publish-url", "/publish", "--to", "others"], "to", "others"),
         (&["--publish-url", "/publish", "--body", "hello"], "body", "{id}"),
-        (&["--publish-url", "/publish", "--dialect", "binary"], "publish_url", "--body"),
+        (&["--publish-url", "/publish", "--protocol", "binary"], "publish_url", "--body"),
         (&["--publish-header", "A: b"], "publish_url.missing_required_argument", "--publish-url"),
         (&["--app", &wrong], "file", "app-1.toml:3:8"),
         (&["--app", &expects], "file", "app-2.toml:4:10"),

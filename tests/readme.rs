@@ -1,4 +1,4 @@
-//! The commands of README.md and docs/DIALECTS.md run word for word, but for the port, against `throng serve`.
+//! The commands of README.md and docs/PROTOCOLS.md run word for word, but for the port, against `throng serve`.
 
 use std::fs;
 use std::process::Command;
@@ -90,7 +90,7 @@ fn every_example_is_a_recipe() {
 fn one_command_per_dialect_runs_as_printed() {
     let server = Server::start(&[]);
     let mut dialects = Vec::new();
-    for line in Page::open("docs/DIALECTS.md").commands() {
+    for line in Page::open("docs/PROTOCOLS.md").commands() {
         let line = line.replace("127.0.0.1:9000", &server.address.to_string());
         let flags = line.split_whitespace();
         let outcome = run(throng([]).args(flags).args(SHORT), Duration::from_secs(30));

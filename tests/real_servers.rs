@@ -42,7 +42,7 @@ fn echo(url: &str) {
         throng([
             "echo",
             url,
-            "--dialect",
+            "--protocol",
             "json",
             "--format",
             "json",
@@ -65,7 +65,7 @@ fn echo(url: &str) {
 fn broadcast(url: &str) {
     let half = (CLIENTS / 2).to_string();
     let results = results_of(
-        throng(["broadcast", url, "--dialect", "json", "--format", "json", "--concurrent", "4"])
+        throng(["broadcast", url, "--protocol", "json", "--format", "json", "--concurrent", "4"])
             .args([
                 "--sample-size",
                 &BROADCASTS.to_string(),
@@ -120,7 +120,8 @@ fn count(step: &Value, name: &str) -> u64 {
 
 /// Ten messages for each connection, as HttpArena has it.
 fn limited(url: &str) {
-    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json", "--quiet", "--no-store"]);
+    let mut command =
+        throng(["echo", url, "--protocol", "json", "--format", "json", "--quiet", "--no-store"]);
     command.args(["--clients", "50", "--pipelining", "1", "--sample-size", "5000"]);
     let outcome = run(command.args(["--messages-per-connection", "10"]), Duration::from_secs(120));
     assert_eq!(outcome.code, Some(0), "{outcome}");

@@ -22,7 +22,7 @@ fn broadcast(server: &Server, place: &str, dialect: &str, more: &[&str]) -> Outc
 /// The same in other rooms.
 fn broadcast_in(rooms: &[&str], server: &Server, place: &str, dialect: &str, more: &[&str]) -> Outcome {
     let url = format!("ws://{}{place}", server.address);
-    let mut command = throng(["broadcast", &url, "--dialect", dialect, "--format", "json", "--quiet"]);
+    let mut command = throng(["broadcast", &url, "--protocol", dialect, "--format", "json", "--quiet"]);
     if !more.contains(&"--rate") {
         command.args(["--concurrent", "4", "--sample-size", &MESSAGES.to_string()]);
     }
@@ -40,7 +40,7 @@ fn counts(results: &Value) -> [u64; 4] {
 #[test]
 fn own_server_needs_no_words_for_rooms() {
     for dialect in ["json", "binary", "actioncable", "phoenix", "sockjs", "socketio", "graphql"] {
-        let mut command = throng(["broadcast", "--dialect", dialect, "--clients", "20", "--room-size", "5"]);
+        let mut command = throng(["broadcast", "--protocol", dialect, "--clients", "20", "--room-size", "5"]);
         command.args(["--concurrent", "4", "--sample-size", "50", "--format", "json", "--quiet"]);
         let outcome = run(&mut command, RUN_MAX);
         assert_eq!(outcome.code, Some(0), "{dialect}: {outcome}");
@@ -50,7 +50,7 @@ fn own_server_needs_no_words_for_rooms() {
     let folder = tempfile::tempdir().unwrap();
     let app = folder.path().join("app.toml");
     std::fs::write(&app, "[broadcast]\nsend = '{\"type\":\"broadcast\",\"payload\":\"{id}\"}'\n").unwrap();
-    for more in [&["--dialect", "phoenix"][..], &["--dialect", "json"], &["--app", app.to_str().unwrap()]] {
+    for more in [&["--protocol", "phoenix"][..], &["--protocol", "json"], &["--app", app.to_str().unwrap()]] {
         let url = format!("ws://{}/", server.address);
         let mut command = throng(["broadcast", &url, "--clients", "20", "--rooms", "5", "--format", "json"]);
         let refused = run(command.args(more), RUN_MAX);

@@ -42,8 +42,8 @@ fn no_verb_lets_a_secret_out() {
     let server = Server::start(&["--threads", "1"]);
     for (verb, flags) in [
         ("echo", "--clients 4 --interval 50ms --duration 300ms"),
-        ("broadcast", "--dialect json --clients 4 -c 1 -s 20"),
-        ("saturate", "--dialect json --levels 2 --duration 200ms --max-rate 20"),
+        ("broadcast", "--protocol json --clients 4 -c 1 -s 20"),
+        ("saturate", "--protocol json --levels 2 --duration 200ms --max-rate 20"),
         ("idle", "--clients 4 --duration 300ms"),
         ("storm", "--clients 4 --lead 200ms --duration 500ms --interval 50ms --window 50ms"),
         ("http", "--connections 2 --duration 300ms"),
@@ -64,7 +64,7 @@ fn joining_messages_are_secret_too() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("ws://{}{path}", server.address);
         let mut command =
-            throng(["echo", &url, "--dialect", dialect, "--clients", "2", "--interval", "50ms"]);
+            throng(["echo", &url, "--protocol", dialect, "--clients", "2", "--interval", "50ms"]);
         command.args([
             "--duration",
             "200ms",
@@ -134,7 +134,7 @@ fn identities_are_told_to_the_server_alone() {
     let (good, quoting) = (Server::start(&["--threads", "1"]), Quoting::start());
     for (address, verb, flags, is_there) in [
         (good.address, "echo", "--clients 4 --interval 50ms --duration 300ms --processes 2", true),
-        (good.address, "idle", "--dialect phoenix --clients 4 --duration 300ms", true),
+        (good.address, "idle", "--protocol phoenix --clients 4 --duration 300ms", true),
         (quoting.address, "echo", "--clients 4 --no-preflight", false),
         (quoting.address, "echo", "--clients 4", false),
         (quoting.address, "http", "--no-preflight --connections 4 --amount 8", false),
@@ -186,14 +186,14 @@ fn mistakes_are_told_without_the_secrets_in_them() {
         vec![
             "echo".into(),
             "ws://127.0.0.1:1/".into(),
-            "--dialect=socketio".into(),
+            "--protocol=socketio".into(),
             "--auth".into(),
             json.clone(),
         ],
         vec![
             "echo".into(),
             "ws://127.0.0.1:1/".into(),
-            "--dialect=phoenix".into(),
+            "--protocol=phoenix".into(),
             "--join-params".into(),
             json,
         ],

@@ -69,7 +69,7 @@ fn leaving_clients_are_replaced_without_loss() {
     let server = Server::start(&["--threads", "2"]);
     for flags in [
         "echo --clients 100 --churn 10%/s --rate 200 --duration 2s --threads 2",
-        "echo --clients 100 --churn 10%/s -c 5 --duration 2s --dialect json",
+        "echo --clients 100 --churn 10%/s -c 5 --duration 2s --protocol json",
         "broadcast --clients 100 --churn 10%/s --rate 50 --duration 2s --threads 2",
     ] {
         let (verb, flags) = flags.split_once(' ').unwrap();
@@ -191,9 +191,9 @@ fn sized_messages_come_back_as_sent() {
     let data = format!("--data {}", file.display());
     for flags in [
         "echo --payload 100..4KiB",
-        "echo --dialect json --payload 0..20000 --threads 2",
+        "echo --protocol json --payload 0..20000 --threads 2",
         &format!("echo {data} --text"),
-        &format!("broadcast --dialect json {data} --threads 2"),
+        &format!("broadcast --protocol json {data} --threads 2"),
     ] {
         let (verb, flags) = flags.split_once(' ').unwrap();
         let results = results(&server, verb, &format!("--clients 5 --rate 200 --duration 1s {flags}"));
@@ -250,7 +250,7 @@ fn late_returns_break_their_limits() {
     // Action Cable's clients wait for 6 s at least.
     let url = format!("ws://{}/cable", server.address);
     let flags =
-        "--dialect actioncable --clients 20 --share 50% --lead 200ms -d 1s --drain-timeout 1s --format json";
+        "--protocol actioncable --clients 20 --share 50% --lead 200ms -d 1s --drain-timeout 1s --format json";
     let mut command = support::throng::throng(["storm", &url, "--quiet"]);
     command.args(flags.split(' ')).args(["--limit", "recovery.p99<5s", "--limit", "handshake.p50<1m"]);
     let outcome = run(&mut command, RUN_MAX);

@@ -94,7 +94,7 @@ fn numbers(list: &str) -> Vec<i32> {
 
 /// A run of two processes.
 fn divided(server: &Server) -> Command {
-    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--processes", "2"]);
+    let mut command = throng(["echo", &server.url(), "--protocol", "json", "--processes", "2"]);
     command.args(["--threads", "1"]);
     command
 }
@@ -165,7 +165,7 @@ fn an_agent_that_stands_still(phase: Phase, is_its_child: bool) {
     let agents = ["a", "b"].map(agent);
     bus.await_agents(2);
     let server = Server::start(phase.fault());
-    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--fleet", &bus.url]);
+    let mut command = throng(["echo", &server.url(), "--protocol", "json", "--fleet", &bus.url]);
     command.args(["--on-agent-loss", "continue"]);
     let run = phase.reach(&mut command, &server);
     let agent = agents[0].pid();
@@ -182,7 +182,7 @@ fn a_bus_that_stands_still(phase: Phase) {
     let mut agent = bus.agent(&["--name", "a", "--threads", "2"]);
     bus.await_agents(1);
     let server = Server::start(phase.fault());
-    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--fleet", &bus.url]);
+    let mut command = throng(["echo", &server.url(), "--protocol", "json", "--fleet", &bus.url]);
     let run = phase.reach(&mut command, &server);
     stop(bus.pid());
     let outcome = finish(run, RUN_MAX);

@@ -171,7 +171,7 @@ fn only_returning_clients_resume_sessions() {
     assert_eq!(resumed(throng(["storm", &url]), &storm), (30, 10));
 
     let churn = ["--clients", "10", "--churn", "50%/s", "--rate", "50", "--duration", "2s"];
-    let (connected, of_these) = resumed(throng(["echo", &url, "--dialect", "json"]), &churn);
+    let (connected, of_these) = resumed(throng(["echo", &url, "--protocol", "json"]), &churn);
     assert!(connected > 14 && of_these == 0, "{of_these} of {connected}: others have come");
 }
 

@@ -277,7 +277,7 @@ fn shared_tokens_show_as_losses() {
     let server = HostileServer::start(move |peer| served.serve(peer));
     let url = format!("{}socket.io/", server.url());
     let mut audit =
-        throng(["audit", &url, "--dialect", "socketio", "--no-report", "--no-preflight", "--out"]);
+        throng(["audit", &url, "--protocol", "socketio", "--no-report", "--no-preflight", "--out"]);
     let load = "--clients 20 --rate 50 -d 6s --threads 2 --flap 2s..3s:1s --flap-how close,reset --seed 4 --require at-least-once";
     let kept = tempfile::tempdir().unwrap();
     let outcome = run(audit.arg(kept.path()).args(load.split(' ')), RUN_MAX);

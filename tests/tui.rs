@@ -14,7 +14,7 @@ const LEAVE: &str = "\u{1b}[?1049l";
 fn on_terminal(server: &Server, columns: u32, rows: u32, settings: &str) -> Outcome {
     let echo = throng([]);
     let line = format!(
-        "stty cols {columns} rows {rows}; {settings} exec '{}' echo {} --dialect json --clients 5 --interval 20ms \
+        "stty cols {columns} rows {rows}; {settings} exec '{}' echo {} --protocol json --clients 5 --interval 20ms \
          --duration 3s --no-store --no-report --tui",
         echo.get_program().to_str().unwrap(),
         server.url()

@@ -31,7 +31,7 @@ fn unread() -> (PipeReader, PipeWriter) {
 
 /// A run of many short steps that goes into this store.
 fn short_steps(server: &Server, store: &Path) -> Command {
-    let mut command = throng(["echo", &server.url(), "--dialect", "json", "--no-report", "--threads", "1"]);
+    let mut command = throng(["echo", &server.url(), "--protocol", "json", "--no-report", "--threads", "1"]);
     command.args(["--step-size", "1", "--total-steps", "12", "--interval", "50ms", "--duration", "200ms"]);
     command.args(["--limit-rtt", "20s", "--limit", "rate>=1%", "--verbose", "--store"]).arg(store);
     command
@@ -100,7 +100,7 @@ fn hanging_disks_delay_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&[]);
     let printed = folder.path().join("printed");
-    let mut echo = throng(["echo", &server.url(), "--dialect", "json", "--clients", "2", "--no-report"]);
+    let mut echo = throng(["echo", &server.url(), "--protocol", "json", "--clients", "2", "--no-report"]);
     echo.args(["--interval", "50ms", "--duration", "300ms", "--no-store", "--out"]).arg(folder.path());
     let delays = "inject=fsync,fdatasync:delay_enter=60000000";
     let mut command = under("strace", &["-f", "-qq", "-o", "/dev/null", "-e", delays], &echo);

@@ -165,12 +165,12 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
         Place::Crowd(4),
         "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
     ),
-    (HONEST, Place::Here, "broadcast {ws} --dialect json --clients 20 -s 20 --slow 50%:1MiB/s"),
+    (HONEST, Place::Here, "broadcast {ws} --protocol json --clients 20 -s 20 --slow 50%:1MiB/s"),
     (HONEST, Place::Here, "broadcast {ws}?channel={room} --clients 10 --rooms 5 --rate 20 -d 1s"),
     (
         Host::Reference("--history 1000 --fault forget=9%10"),
         Place::Here,
-        "broadcast {ws}socket.io/ --dialect socketio --clients 10 --rate 50 -d 4s --flap 500ms..1s:200ms",
+        "broadcast {ws}socket.io/ --protocol socketio --clients 10 --rate 50 -d 4s --flap 500ms..1s:200ms",
     ),
     (
         HONEST,

@@ -44,7 +44,7 @@ pub fn throng<const N: usize>(arguments: [&str; N]) -> Command {
 /// Every client sends ten JSON messages a second; five seconds to connect, and two to drain. Compression is offered, so
 /// that a server may accept it. The server sees these clients and no other: none tries first.
 pub fn echo(url: &str, clients: u64, duration: &str) -> Command {
-    let mut command = throng(["echo", url, "--dialect", "json", "--format", "json", "--compress"]);
+    let mut command = throng(["echo", url, "--protocol", "json", "--format", "json", "--compress"]);
     command.args(["--clients", &clients.to_string(), "--interval", "100ms", "--duration", duration]);
     command.args(["--connect-timeout", "5s", "--drain-timeout", "2s", "--no-preflight"]);
     command

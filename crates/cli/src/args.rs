@@ -37,9 +37,9 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) also: Vec<String>,
 
-    #[arg(long, visible_aliases = ["protocol", "server-type"], value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
+    #[arg(long = "protocol", visible_aliases = ["dialect", "server-type"], value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
-    /// Your own application's messages, over the protocol that FILE.toml or --dialect names (docs/APP.md)
+    /// Your own application's messages, over the protocol that FILE.toml or --protocol names (docs/APP.md)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
     pub(crate) app: Option<PathBuf>,
     /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range [default: 0; raw: 33]

@@ -22,10 +22,10 @@ pub(crate) struct DialectArgs {
 
 /// Flags of all protocols, or of all that have broadcasts.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Dialect")]
+#[command(next_help_heading = "Protocol")]
 struct OfAll {
     /// What acknowledges a broadcast: a result of its own, the sender's copy, where servers but pass messages on, or the
-    /// answer to a callback [default: result, where the dialect has one]
+    /// answer to a callback [default: result, where the protocol has one]
     #[arg(long, value_enum, value_name = "WHAT")]
     ack: Option<AckArg>,
     /// A token to let the client in, e.g. a JWT, better as env:NAME or file:PATH; results record it as *** with a hash
@@ -83,9 +83,9 @@ impl DialectArgs {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();
             if !dialects.contains(&dialect) {
-                // Nobody passes those to `--dialect`.
+                // Nobody passes those to `--protocol`.
                 let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
-                let problem = format!("is for --dialect {names}; the clients speak {}", dialect.name());
+                let problem = format!("is for --protocol {names}; the clients speak {}", dialect.name());
                 return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));
             }
         }
@@ -131,7 +131,7 @@ pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
     Ok(DialectId::from_name(given).map_or_else(|| given.to_owned(), |id| id.name().to_owned()))
 }
 
-/// The help of `--dialect`.
+/// The help of `--protocol`.
 pub(crate) fn dialect_help() -> String {
     let names = DialectId::named().filter(|dialect| !dialect.facts().is_plain_http);
     let names: Vec<&str> = names.map(DialectId::name).collect();
@@ -181,7 +181,7 @@ fn in_a_line(error: &str) -> String {
 
 impl Args for DialectArgs {
     fn augment_args(command: Command) -> Command {
-        OfAll::augment_args(augment(command, protocol_flags::of_clients(), "Dialect"))
+        OfAll::augment_args(augment(command, protocol_flags::of_clients(), "Protocol"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -216,7 +216,7 @@ impl ServeDialectArgs {
 
 impl Args for ServeDialectArgs {
     fn augment_args(command: Command) -> Command {
-        augment(command, protocol_flags::of_servers(), "Dialects")
+        augment(command, protocol_flags::of_servers(), "Protocols")
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -81,7 +81,7 @@ const OF_LOADS: [Row; 36] = [
     ("search", "find how many clients are too many"),
     ("step-size", "add this many clients at each step"),
     ("limit-rtt", "end the steps above this round trip"),
-    ("dialect", "raw, json, actioncable, phoenix, socketio, …"),
+    ("protocol", "raw, json, actioncable, phoenix, socketio, …"),
     ("app", "your app's messages, as a file has them"),
     ("event", "the name of your app's message"),
     ("body", "the body of a message or request"),

@@ -212,7 +212,7 @@ fn client_spec(
     let known = DialectId::from_name(dialect);
     let has_app = file.is_some() || tells.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
-    let spoken = spoken.ok_or_else(|| Failure::usage("--dialect", no_dialect(dialect)))?;
+    let spoken = spoken.ok_or_else(|| Failure::usage("--protocol", no_dialect(dialect)))?;
     let mut client_spec = of_flags(args, target, spoken)?;
     check_text(args, known, dialect)?;
     let people = people::of_flags(&args.people_args, division.clone())?;
@@ -221,12 +221,12 @@ fn client_spec(
         client_spec.people = people.into();
         return Ok((introduced(client_spec, false)?, AppSettings::default()));
     }
-    // `--dialect` may name the app's file itself, and then asks for no protocol.
+    // `--protocol` may name the app's file itself, and then asks for no protocol.
     let asked = args.dialect.as_deref().filter(|dialect| !app_file::is_file(dialect));
     let of_protocol = |name| {
         DialectId::of_protocol(name).ok_or_else(|| {
             let problem = format!("an app goes over {}", app_file::carriers());
-            Failure::usage(&format!("--dialect {name}"), problem)
+            Failure::usage(&format!("--protocol {name}"), problem)
         })
     };
     let asked = asked.map(of_protocol).transpose()?;
@@ -241,9 +241,9 @@ fn client_spec(
     if protocol != described.protocol {
         let (asked, written) = (protocol.facts().protocol, described.protocol.facts().protocol);
         let problem = format!(
-            "the app's file is written for {written}: leave out --dialect, or change `protocol` there"
+            "the app's file is written for {written}: leave out --protocol, or change `protocol` there"
         );
-        return Err(Failure::usage(&format!("--dialect {asked}"), problem));
+        return Err(Failure::usage(&format!("--protocol {asked}"), problem));
     }
     let flags = args.dialect_args.clone().or(described.flags);
     flags.check(protocol)?;
@@ -324,7 +324,7 @@ fn opened<'a>(of_app: &'a str, of_url: &'a str) -> Result<&'a str, Failure> {
 fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result<(), Failure> {
     if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
         let problem =
-            format!("is for the dialect raw, whose messages can be either; {dialect} decides for itself");
+            format!("is for the protocol raw, whose messages can be either; {dialect} decides for itself");
         return Err(Failure::usage("--text", problem));
     }
     Ok(())
@@ -364,7 +364,7 @@ pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
 fn no_dialect(name: &str) -> String {
     let known: Vec<&str> = DialectId::named().map(DialectId::name).collect();
     format!(
-        "there is no dialect {name:?}; there are {}, and your own app in a FILE.toml (--app)",
+        "there is no protocol {name:?}; there are {}, and your own app in a FILE.toml (--app)",
         known.join(", ")
     )
 }

@@ -79,7 +79,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
     if let Some(other) = other_dialect(plan, met, &heard) {
         let dialect = plan.client_spec.dialect.name();
         let remedy = match &plan.client_spec.of_dialect.app {
-            None => format!("pass --dialect {other}"),
+            None => format!("pass --protocol {other}"),
             Some(_) => {
                 format!("is the URL right? The app's file has to be written for protocol = \"{other}\"")
             }

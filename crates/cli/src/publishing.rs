@@ -77,7 +77,7 @@ fn app_of(client_spec: &ClientSpec) -> Result<AppFile, Failure> {
     let config = client_spec.wire_config().map_err(|bad| Failure::usage(FLAG, bad))?;
     let broadcasts = config.broadcasts();
     if broadcasts.is_empty() {
-        let problem = "there is no text to publish in this dialect's messages: say what it is (--body), or use --dialect json";
+        let problem = "there is no text to publish in this protocol's messages: say what it is (--body), or use --protocol json";
         return Err(Failure::usage(FLAG, problem));
     }
     Ok(AppFile { name: "publish".to_owned(), broadcasts, ..AppFile::default() })

@@ -236,7 +236,7 @@ fn notes(a: &[Run], b: &[Run]) -> Vec<String> {
     differs("the CPU", &|run| run.environment.cpu.clone());
     differs("the kernel", &|run| run.environment.kernel.clone());
     differs("the version of throng", &|run| Some(run.throng.clone()));
-    differs("the dialect", &|run| Some(run.dialect.clone()));
+    differs("the protocol", &|run| Some(run.dialect.clone()));
     notes.extend(settings::differ(a, b));
     for (side, name) in [(a, "A"), (b, "B")] {
         // A search breaks limits on purpose.

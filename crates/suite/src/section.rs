@@ -19,7 +19,7 @@ use crate::table::Table;
 
 /// An interval whose sides differ by less than this share of its middle is shown as even.
 const UNEVEN_MAX: f64 = 1e-6;
-const DIALECT_FLAG: &str = "--dialect";
+const PROTOCOL_FLAG: &str = "--protocol";
 
 /// One scenario's outcome.
 #[derive(Clone, Debug)]
@@ -262,13 +262,13 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
 
 /// A command line of those that measured the targets, with a word in place of the dialect where others speak another.
 fn of_all(commands: &[&[String]]) -> String {
-    let dialect = |command: &[String]| command.iter().position(|word| word == DIALECT_FLAG).map(|at| at + 1);
+    let dialect = |command: &[String]| command.iter().position(|word| word == PROTOCOL_FLAG).map(|at| at + 1);
     let first = commands.iter().find(|command| dialect(command).is_some()).or(commands.first());
     let mut command = first.map(|command| command.to_vec()).unwrap_or_default();
     if let Some(at) = dialect(&command) {
         let is_it = |other: &&[String]| dialect(other).is_some_and(|place| other[place] == command[at]);
         if !commands.iter().all(is_it) {
-            command[at] = "DIALECT".to_owned();
+            command[at] = "PROTOCOL".to_owned();
         }
     }
     general(&command)

@@ -137,7 +137,7 @@ impl Config {
         let facts = self.options().dialect.facts();
         let bench = match self.app {
             App::Bench(bench) if bench.may_vary() && facts.is_bare => bench,
-            _ => return Err(BadOption::OfDialect { option, expected: "the dialect raw or json" }),
+            _ => return Err(BadOption::OfDialect { option, expected: "the protocol raw or json" }),
         };
         let tails = tails(&bench);
         let app = App::Bench(bench.with_tails(tails));
@@ -277,7 +277,7 @@ pub(crate) struct SeriesOf {
 fn check_transport(options: &Options, facts: &Facts) -> Result<(), BadOption> {
     let has_some = facts.flags.iter().any(|flag| flag.name == TRANSPORT);
     if options.of_dialect.settings.transport().is_some() && !has_some {
-        let expected = "a dialect that has several";
+        let expected = "a protocol that has several";
         return Err(BadOption::OfDialect { option: TRANSPORT, expected });
     }
     Ok(())

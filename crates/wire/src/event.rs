@@ -139,7 +139,7 @@ impl fmt::Display for Rejection {
             Rejection::ServerRestart => "the server disconnects its clients to restart",
             Rejection::Remote => "the server was told to disconnect the client",
             Rejection::Disconnected => "the server disconnects the client",
-            Rejection::Named(_) => "the server said what the dialect's file calls an error",
+            Rejection::Named(_) => "the server said what the app's file calls an error",
             Rejection::Lacking(_) => "a message lacks the value that the app's file keeps of it",
             Rejection::Crashed => "the channel has crashed",
             Rejection::ChannelClosed => "the server closed the channel",

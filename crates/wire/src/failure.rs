@@ -92,7 +92,7 @@ pub enum Failure {
     EventStream(StreamReason),
     /// A compressed message that does not inflate.
     Deflate,
-    /// A message that breaks the rules of the dialect.
+    /// A message that breaks the rules of the protocol.
     BadMessage,
     /// The server has not answered a heartbeat, or has not sent the one it promised.
     HeartbeatTimeout,
@@ -266,7 +266,7 @@ impl fmt::Display for Failure {
             Failure::MessageTooLarge => f.write_str("a message above the limit"),
             Failure::EventStream(reason) => reason.fmt(f),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
-            Failure::BadMessage => f.write_str("a message that breaks the rules of the dialect"),
+            Failure::BadMessage => f.write_str("a message that breaks the rules of the protocol"),
             Failure::HeartbeatTimeout => f.write_str("the server has missed a heartbeat"),
             Failure::Silent => f.write_str("the client has been silent for too long"),
             Failure::Eof => f.write_str("the peer closed without a close handshake"),

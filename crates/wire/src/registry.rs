@@ -129,7 +129,7 @@ impl DialectId {
         DialectId::ALL.iter().copied().find(|dialect| dialect.facts().is_called(name))
     }
 
-    /// The dialects that `--dialect` may name: all that are something without a user's own app.
+    /// The dialects that `--protocol` may name: all that are something without a user's own app.
     pub fn named() -> impl Iterator<Item = DialectId> + Clone {
         DialectId::ALL.iter().copied().filter(|dialect| !dialect.facts().needs_app)
     }

@@ -96,7 +96,7 @@ const OWN_LOADS: [Load; 7] = [
     load("echo {ws} --clients 20 --rate 60", false, 0.0),
     load("echo {ws} --clients 1 -c 1", false, 0.0),
     load("echo {ws} --clients 20 -c 20 --processes 2", false, 0.0),
-    load("echo {ws} --clients 20 -c 20 --dialect json", false, 0.0),
+    load("echo {ws} --clients 20 -c 20 --protocol json", false, 0.0),
     load("echo {ws} --search --initial-clients 4 --step-size 4 --max-clients 8 --rate 20", false, 0.0),
     load("echo {ws} --clients 20 -c 20 --fleet {nats} --agents 2", false, 0.0),
 ];

@@ -107,7 +107,7 @@ impl ClientsMax {
     }
 }
 
-/// Returns whether the value of `--dialect` names a file, as it may.
+/// Returns whether the value of `--protocol` names a file, as it may.
 pub(crate) fn is_file(dialect: &str) -> bool {
     dialect.ends_with(".toml")
 }
@@ -221,7 +221,7 @@ pub(crate) fn check_speaks(dialect: DialectId) -> Result<(), Failure> {
          --publish-url /publish/{{room}}",
         facts.name
     );
-    Err(Failure::usage("--dialect", problem))
+    Err(Failure::usage("--protocol", problem))
 }
 
 fn parse(path: &Path, text: &str, given: People, clients_max: ClientsMax) -> Result<Described, Failure> {

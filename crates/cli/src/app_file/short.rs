@@ -93,7 +93,7 @@ impl BroadcastArgs {
                 let with_events =
                     DialectId::carriers().filter(|id| id.facts().app.is_some_and(|r| r.has_events));
                 let problem = format!(
-                    "{name} has no names for messages, only the message itself: --body; those with names are --dialect {}",
+                    "{name} has no names for messages, only the message itself: --body; those with names are --protocol {}",
                     listed(with_events)
                 );
                 return Err(Failure::usage("--event", problem));

@@ -79,7 +79,7 @@ fn the_usual_path_is_named() {
 fn another_dialect_is_known_by_its_welcome() {
     let welcome = met(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x12{\"type\":\"welcome\"}");
     let mut plan = plan_for("ws://127.0.0.1:1/ws", "json");
-    let key = key_of(&plan, false, &welcome, &["--dialect actioncable"]);
+    let key = key_of(&plan, false, &welcome, &["--protocol actioncable"]);
     assert_eq!(key.as_deref(), Some("speaks_actioncable"));
     let greeting = met(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello");
     assert!(obstacle(&plan, false, &greeting).is_none());

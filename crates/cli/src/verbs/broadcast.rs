@@ -193,5 +193,5 @@ pub(crate) fn check(dialect: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let able: Vec<&str> = wire::DialectId::named().filter(|d| d.can_broadcast()).map(|d| d.name()).collect();
-    Err(Failure::usage("--dialect", format!("{dialect} has no broadcast; {} have", able.join(", "))))
+    Err(Failure::usage("--protocol", format!("{dialect} has no broadcast; {} have", able.join(", "))))
 }

@@ -273,7 +273,7 @@ impl Http {
     fn refuse_what_http_lacks(&self) -> Result<(), Failure> {
         let RunArgs { dialect, app, payload_padding, data, text, compression, subprotocols, .. } = &self.run;
         let foreign = [
-            (dialect.as_ref().is_some_and(|name| name != self.dialect().name()), "--dialect"),
+            (dialect.as_ref().is_some_and(|name| name != self.dialect().name()), "--protocol"),
             (app.is_some(), "--app"),
             (payload_padding.is_some(), "--payload-padding"),
             (data.is_some(), "--payload-rows"),

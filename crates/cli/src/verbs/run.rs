@@ -30,7 +30,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
 /// flags take precedence. With --search: how many people are too many?
 ///
-/// An app whose message is a name and a body needs no file: --dialect actioncable --channel ChatChannel --action speak --body
+/// An app whose message is a name and a body needs no file: --protocol actioncable --channel ChatChannel --action speak --body
 /// '{"body":"{id}"}' is its broadcast. docs/APP.md has every key of the file.
 #[derive(Args)]
 #[command(

@@ -223,7 +223,7 @@ const COLUMNS: &[Column] = &[
     Column::left("id", "id"),
     Column::left("started (UTC)", "started"),
     Column::left("scenario", "scenario"),
-    Column::left("dialect", "dialect"),
+    Column::left("protocol", "dialect"),
     Column::left("target", "target"),
     Column::right("steps", "steps"),
     Column::right("clients", "clients"),

@@ -49,7 +49,7 @@ pub(crate) struct Storm {
     /// Time before the storm
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = units::time_ns, help_heading = "Load")]
     lead: u64,
-    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that the dialect's
+    /// How long to watch, from the storm on [default: 10s, or twice --window or twice the longest time that the protocol's
     /// own client waits before it comes back, if that is longer: 24s for actioncable]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn other_names_share_a_dialects_back_off() {
-        let words = ["storm", "ws://127.0.0.1:1/", "--dialect", "socket.io"];
+        let words = ["storm", "ws://127.0.0.1:1/", "--protocol", "socket.io"];
         assert_eq!(Line::parse_from(words).storm.dialect(), "socketio");
     }
 
@@ -170,11 +170,11 @@ mod tests {
     fn everybody_may_be_back_while_it_is_watched() {
         for (flags, expected_s) in [
             ("", 10),
-            ("--dialect actioncable", 24),
-            ("--dialect socketio", 10),
+            ("--protocol actioncable", 24),
+            ("--protocol socketio", 10),
             ("--window 8s", 16),
-            ("--dialect actioncable --window 1s", 10),
-            ("--dialect actioncable -d 3s", 3),
+            ("--protocol actioncable --window 1s", 10),
+            ("--protocol actioncable -d 3s", 3),
         ] {
             assert_eq!(duration_s(flags), expected_s, "{flags}");
         }

@@ -41,7 +41,9 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
         rows.painted("broken", &text.to_string(), Some(Colour::Red))
     }));
     lines.extend(bottleneck(step).map(|(text, colour)| rows.painted("bottleneck", &text, colour)));
-    lines.extend(step.marks.iter().map(|mark| rows.painted("mark", &mark.to_string(), Some(Colour::Yellow))));
+    lines.extend(
+        step.marks.iter().map(|mark| rows.painted("caveat", &mark.to_string(), Some(Colour::Yellow))),
+    );
     lines.join("\n") + "\n"
 }
 
@@ -230,7 +232,7 @@ mod tests {
           broken        loss.missing
           broken        loss.wrong
           bottleneck    WHY
-          mark          caveat.samples
+          caveat        caveat.samples
         ");
     }
 

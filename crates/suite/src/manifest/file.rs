@@ -373,7 +373,7 @@ fn named(source: &Source<'_>, names: &Spanned<Vec<Spanned<String>>>) -> Result<V
     if names.get_ref().is_empty() {
         let help =
             Some("name at least one, e.g. \"raw\"; a server of plain requests speaks \"http\"".to_owned());
-        return Err(source.mistake(names.span(), "there is no dialect".to_owned(), help));
+        return Err(source.mistake(names.span(), "there is no protocol".to_owned(), help));
     }
     names.get_ref().iter().map(|name| dialect(source, name, DialectId::named())).collect()
 }

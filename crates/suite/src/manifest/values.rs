@@ -23,7 +23,7 @@ pub(crate) fn dialect(
     found.ok_or_else(|| {
         let names: Vec<&str> = known.map(DialectId::name).collect();
         let help = Some(format!("there are {}", names.join(", ")));
-        source.mistake(name.span(), format!("there is no dialect {:?}", name.get_ref()), help)
+        source.mistake(name.span(), format!("there is no protocol {:?}", name.get_ref()), help)
     })
 }
 

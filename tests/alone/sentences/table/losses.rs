@@ -188,7 +188,7 @@ fn copies() -> Vec<Situation> {
         situation(
             "copies of an echo server",
             Host::Node("echo"),
-            "broadcast {ws} --clients 100 -s 20 --ack copy --dialect json --drain-timeout 500ms",
+            "broadcast {ws} --clients 100 -s 20 --ack copy --protocol json --drain-timeout 500ms",
         )
         .how_much(&["failed at 100 clients: 1,980 of 2,000 copies missing"])
         .breaks(&["failed at 100 clients, the lowest load tried; server: it left out 1,980 of 2,000 {any}"])

@@ -57,7 +57,7 @@ fn answered() -> Vec<Situation> {
             .refused(&["throng: could not reach {any}401{any}no ticket, no entry{any}"]),
         situation("another dialect than the server's", HONEST, "echo {ws}cable --clients 20 --rate 50 -d 1s")
             .refused(&["throng: could not reach {any}actioncable{any}"]),
-        situation("no such channel", HONEST, "echo {ws}cable --dialect actioncable --channel NoSuchChannel --clients 20 --connect-timeout 500ms")
+        situation("no such channel", HONEST, "echo {ws}cable --protocol actioncable --channel NoSuchChannel --clients 20 --connect-timeout 500ms")
             .refused(&["throng: could not reach {any}"]),
     ]
 }

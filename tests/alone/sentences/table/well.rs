@@ -105,7 +105,7 @@ fn ways_in() -> Vec<Situation> {
         situation(
             "another dialect",
             HONEST,
-            "echo {ws}cable --dialect actioncable --clients 50 --rate 200 -d 1s",
+            "echo {ws}cable --protocol actioncable --clients 50 --rate 200 -d 1s",
         )
         .how_much(HELD_50),
         situation(

@@ -114,7 +114,7 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
     if best.service == Service::EventStream && trial == Some(&Trial::Connects) {
         commands.push(Command {
             words: format!(
-                "throng broadcast {} --dialect sse --publish-url /PATH --clients 100{}",
+                "throng broadcast {} --protocol sse --publish-url /PATH --clients 100{}",
                 quoted(&best.url),
                 origin(best)
             ),
@@ -146,7 +146,7 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
 fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
     let dialect = match best.service.dialect()? {
         _ if best.is_plain() => String::new(),
-        dialect => format!(" --dialect {}", dialect.name()),
+        dialect => format!(" --protocol {}", dialect.name()),
     };
     let (verb, purpose) = match trial? {
         Trial::Echoes => ("echo", "load it: each client sends once a second"),
@@ -200,8 +200,8 @@ mod tests {
                 &[at(Service::EventStream, "http://h:1/e")],
                 Some(&Trial::Connects),
                 &[
-                    "throng idle http://h:1/e --dialect sse --clients 100 -d 10s",
-                    "throng broadcast http://h:1/e --dialect sse --publish-url /PATH --clients 100",
+                    "throng idle http://h:1/e --protocol sse --clients 100 -d 10s",
+                    "throng broadcast http://h:1/e --protocol sse --publish-url /PATH --clients 100",
                     "throng init --from sse",
                     "throng run app.toml http://h:1/e --clients 50",
                 ],
@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(typed(found, trial), expected, "{found:?} {trial:?}");
         }
         let echo = typed(&[at(Service::Graphql, "ws://h:1/graphql")], Some(&Trial::Echoes));
-        assert_eq!(echo, ["throng echo ws://h:1/graphql --dialect graphql --clients 100 -d 10s"]);
+        assert_eq!(echo, ["throng echo ws://h:1/graphql --protocol graphql --clients 100 -d 10s"]);
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl Subject<'_> {
         let mut words = vec![scenario.verb.to_string(), url];
         words.extend(cell.dialect.iter().flat_map(|dialect| match &target.app {
             Some(app) => ["--app".to_owned(), from_here(app).display().to_string()],
-            None => ["--dialect".to_owned(), dialect.name().to_owned()],
+            None => ["--protocol".to_owned(), dialect.name().to_owned()],
         }));
         if scenario.tls {
             words.push("--insecure".to_owned()); // each server has a certificate of its own making
