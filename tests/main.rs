@@ -82,6 +82,7 @@ mod seeds;
 mod shapes;
 mod shootout;
 mod steps;
+mod streams;
 mod stuck;
 mod target_walls;
 mod targets;

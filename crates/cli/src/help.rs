@@ -31,6 +31,7 @@ Load a server (without a URL: throng's own)
   broadcast    each message goes to every client: how many clients?
   saturate     raise the rate until the server is overloaded
   http         requests per second and latency
+  stream       answers that come in pieces: first event, gaps, stalls
   idle         connections that do nothing: memory for each
   storm        clients lose their connections: how long until all are back?
   audit        which messages arrive when clients drop?
@@ -65,7 +66,7 @@ Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 type Row = (&'static str, &'static str);
 
 /// The flags that nine of ten runs need.
-const OF_LOADS: [Row; 36] = [
+const OF_LOADS: [Row; 39] = [
     ("clients", "clients"),
     ("connections", "connections"),
     ("levels", "numbers of clients, one after another"),
@@ -86,6 +87,9 @@ const OF_LOADS: [Row; 36] = [
     ("event", "the name of your app's message"),
     ("body", "the body of a message or request"),
     ("method", "GET, POST, …"),
+    ("api", "ask as clients of openai, ollama, … do"),
+    ("prompt", "the prompt that --api sends"),
+    ("end", "the mark of a whole answer, e.g. [DONE]"),
     ("payload-padding", "bytes of padding in a message"),
     ("users", "a CSV file with a row for each client"),
     ("room-size", "clients that share a room"),

@@ -358,7 +358,7 @@ fn search_above(run: &Run, conclusion: &Conclusion) -> Option<Next> {
 /// The rate that a closed loop reached is none that users may have: each request waited for an answer.
 fn hold_rate(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let rates = &heaviest_kept(run)?.rates;
-    let is_closed = run.scenario == Scenario::Http && rates.asked_per_s.is_none();
+    let is_closed = matches!(run.scenario, Scenario::Http | Scenario::Stream) && rates.asked_per_s.is_none();
     let reached = rates.achieved_per_s.filter(|_| is_closed && conclusion.status() == Status::Passed)?;
     let line =
         Line::of(run)?.without("amount").with("rate", (reached * HELD_SHARE).max(1.0).round() as u64)?;

@@ -225,11 +225,11 @@ impl Target {
         }
     }
 
-    /// The same server's root, for plain requests.
-    pub(crate) fn at_root(self) -> Self {
+    /// The same server at this path, for plain requests.
+    pub(crate) fn at(self, path: &str) -> Self {
         let url = self.url.replacen("ws", "http", 1);
-        let url = url.strip_suffix(&self.path).map_or(url.clone(), |origin| format!("{origin}/"));
-        Self { url, path: "/".into(), ..self }
+        let url = url.strip_suffix(&self.path).map_or(url.clone(), |origin| format!("{origin}{path}"));
+        Self { url, path: path.to_owned(), ..self }
     }
 
     /// The process of the built-in server.

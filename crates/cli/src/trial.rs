@@ -39,7 +39,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let Trial { server, compression, dialect, workload, clients, load, threads, ref cpus } = *trial;
     let args = RunArgs { compression, ..RunArgs::of_url(&server.url) };
     let target = target::of(&args, clients.into())?;
-    let target = if dialect == HTTP { target.at_root() } else { target };
+    let target = if dialect == HTTP { target.at("/") } else { target };
     let plan = plan::plan(&args, &target, workload, dialect, Some(clients.into()))?;
     let shape = Shape { processes: 1, threads, cpus: cpus.clone(), clients: clients.into() };
     // What it costs is the server's memory and CPU, too.

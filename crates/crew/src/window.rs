@@ -114,6 +114,12 @@ impl Window<'_> {
             Load::Closed { .. } => length_ns,
             _ => length_ns.max(self.until_last_ns()),
         };
+        // Of a closed loop with a schedule, what comes behind its end is no part of its rate.
+        let (streamed_after, streamed_ns) = match (self.load, self.schedule_ns()) {
+            (Load::Closed { .. }, Some(_)) => ([totals.tail.events, totals.tail.tokens], length_ns),
+            _ => ([0, 0], length_ns.max(self.until_last_ns())),
+        };
+        let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
         Rates {
             asked_per_s: match *self.load {
                 Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
@@ -123,6 +129,8 @@ impl Window<'_> {
             achieved_per_s: per_s(completed, achieved_ns),
             sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
+            events_per_s: streamed(totals.counts.events, streamed_after[0]),
+            tokens_per_s: streamed(totals.counts.tokens, streamed_after[1]),
             ..rates
         }
     }
@@ -261,8 +269,11 @@ mod tests {
         let (open, acks) = (Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2 * S }, 20);
         let copies = totals(20, 100, 90, 4 * S);
         let of = |tail_acks| {
-            let totals =
-                Delta { acks, tail: Tail { sent: 5, received: 90, acks: tail_acks }, ..copies.clone() };
+            let totals = Delta {
+                acks,
+                tail: Tail { sent: 5, received: 90, acks: tail_acks, ..Tail::default() },
+                ..copies.clone()
+            };
             Window { workload: Workload::Broadcast, ..window(&open, None, &totals) }
                 .rates(2 * S, Rates::default())
         };

@@ -175,6 +175,10 @@ pub struct Tail {
     pub received: u64,
     /// Acknowledgements.
     pub acks: u64,
+    /// Events of streamed answers.
+    pub events: u64,
+    /// Tokens in these.
+    pub tokens: u64,
 }
 
 /// Messages that clients had to keep for a while: plain requests that waited for their connection.
@@ -395,6 +399,8 @@ impl Tail {
         self.sent = self.sent.saturating_add(other.sent);
         self.received = self.received.saturating_add(other.received);
         self.acks = self.acks.saturating_add(other.acks);
+        self.events = self.events.saturating_add(other.events);
+        self.tokens = self.tokens.saturating_add(other.tokens);
     }
 }
 

@@ -105,6 +105,7 @@ impl Worker {
         }
         let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
             .of_acks(shared.acks())
+            .of_streams(shared.wire.stall_times())
             .of_pushes(Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)))
             .of_flapping(plan.flap.is_some())
             .of_spoken_for(plan.publishing.is_some());

@@ -132,8 +132,16 @@ impl StepTable {
 /// The timed figures that any step has, of those that belong in the table.
 fn shown(run: &Run) -> Vec<Timed> {
     let any = |timed: &Timed| run.steps.iter().any(|step| !step.figures.get(*timed).is_empty());
-    let exchanged =
-        [Timed::Rtt, Timed::Delivery, Timed::Completion, Timed::Recovery, Timed::PushGap, Timed::PushAge];
+    let exchanged = [
+        Timed::First,
+        Timed::Gap,
+        Timed::Rtt,
+        Timed::Delivery,
+        Timed::Completion,
+        Timed::Recovery,
+        Timed::PushGap,
+        Timed::PushAge,
+    ];
     let exchanged: Vec<_> = exchanged.into_iter().filter(any).collect();
     // Where nothing was sent, connecting is what was measured.
     if exchanged.is_empty() { vec![Timed::Handshake] } else { exchanged }

@@ -22,6 +22,8 @@ pub enum Scenario {
     Storm,
     /// Requests of HTTP.
     Http,
+    /// Requests of HTTP whose answers come in pieces.
+    Stream,
 }
 
 /// Facts of a scenario, one value each.
@@ -79,6 +81,7 @@ const CONNECTION: &[Timed] = &[
     Timed::PushAge,
 ];
 const EXCHANGE: &[Timed] = &[Timed::Rtt, Timed::Service, Timed::SendLag];
+const STREAMED: &[Timed] = &[Timed::First, Timed::FirstToken, Timed::Gap];
 const FAN_OUT: &[Timed] = &[Timed::Delivery, Timed::Completion];
 const BY_ROOM_SIZE: &[Timed] = &Timed::BY_ROOM_SIZE;
 const REPLAY: &[Timed] = &[Timed::Replay];
@@ -132,15 +135,23 @@ const STORM: Facts = Facts {
 const HTTP: Facts =
     Facts { name: "http", about: "requests per second", has_dialects: false, sends: "requests", ..ECHO };
 
+const STREAM: Facts = Facts {
+    name: "stream",
+    about: "answers that come in pieces",
+    timed: &[STREAMED, EXCHANGE, CONNECTION],
+    ..HTTP
+};
+
 impl Scenario {
     /// Each, in the order in which they are offered.
-    pub const ALL: [Scenario; 6] = [
+    pub const ALL: [Scenario; 7] = [
         Scenario::Echo,
         Scenario::Broadcast,
         Scenario::Saturate,
         Scenario::Idle,
         Scenario::Storm,
         Scenario::Http,
+        Scenario::Stream,
     ];
 
     /// Its facts.
@@ -152,6 +163,7 @@ impl Scenario {
             Scenario::Idle => &IDLE,
             Scenario::Storm => &STORM,
             Scenario::Http => &HTTP,
+            Scenario::Stream => &STREAM,
         }
     }
 
@@ -202,7 +214,7 @@ mod tests {
         let error = "tea".parse::<Scenario>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no scenario \"tea\"; there are echo, broadcast, saturate, idle, storm, http"
+            "there is no scenario \"tea\"; there are echo, broadcast, saturate, idle, storm, http, stream"
         );
     }
 }

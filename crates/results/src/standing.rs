@@ -14,7 +14,7 @@ pub const RATE_PERCENT_MIN: f64 = 99.0;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
 /// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
-pub(crate) const FIGURES: [Figure; 11] = [
+pub(crate) const FIGURES: [Figure; 14] = [
     Figure::Counted(Counted::Unusable),
     Figure::Counted(Counted::Count(Count::Disconnects)),
     Figure::Counted(Counted::Count(Count::JoinFailures)),
@@ -24,6 +24,9 @@ pub(crate) const FIGURES: [Figure; 11] = [
     Figure::Counted(Counted::Count(Count::Unseen)),
     Figure::Counted(Counted::Count(Count::PushSkipped)),
     Figure::Counted(Counted::Count(Count::PushDiffering)),
+    Figure::Counted(Counted::Count(Count::Unmarked)),
+    Figure::Counted(Counted::Count(Count::AfterEnd)),
+    Figure::Counted(Counted::Count(Count::Misordered)),
     Figure::Counted(Counted::Wrong),
     RATE,
 ];
@@ -73,13 +76,16 @@ pub enum Check {
     Delivered,
     /// All that the server says by itself came.
     Pushed,
+    /// Events of streamed answers came in order, and ended with their mark.
+    Streamed,
     /// The rate was kept.
     Rate,
 }
 
 impl Check {
     fn of(figure: Figure) -> Option<Check> {
-        use Count::{Disconnects, JoinFailures, Missing, NotBack, PushSkipped, Unacknowledged, Unseen};
+        use Count::{AfterEnd, Misordered, Missing, Unacknowledged, Unmarked, Unseen};
+        use Count::{Disconnects, JoinFailures, NotBack, PushSkipped};
         Some(match figure {
             Figure::Counted(Counted::Unusable | Counted::Count(Disconnects | JoinFailures | NotBack)) => {
                 Check::Connected
@@ -87,6 +93,7 @@ impl Check {
             Figure::Counted(Counted::Wrong | Counted::Count(Missing | Unacknowledged | Unseen)) => {
                 Check::Delivered
             }
+            Figure::Counted(Counted::Count(Unmarked | AfterEnd | Misordered)) => Check::Streamed,
             Figure::Counted(Counted::Count(PushSkipped)) => Check::Pushed,
             RATE => Check::Rate,
             _ => return None,

@@ -107,10 +107,10 @@ const SECONDS_OF_QUIET: usize = 2;
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
-    /// The figure that a step is judged by: the rtt; where nobody is answered, what comes to others or is said by the server itself; or
+    /// The figure that a step is judged by: the first event of a streamed answer, or the rtt; where nobody is answered, what comes to others or is said by the server itself; or
     /// the handshake, where nothing is said.
     pub fn main_timed(&self) -> Timed {
-        let said = [Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap];
+        let said = [Timed::First, Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap];
         said.into_iter().find(|timed| !self.figures.get(*timed).is_empty()).unwrap_or(Timed::Handshake)
     }
 
@@ -497,6 +497,10 @@ pub struct Rates {
     pub received_per_s: Option<f64>,
     /// Connections that became usable, over the time connecting took.
     pub connects_per_s: Option<f64>,
+    /// Events of streamed answers.
+    pub events_per_s: Option<f64>,
+    /// Tokens in these.
+    pub tokens_per_s: Option<f64>,
 }
 
 /// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are not of a second.

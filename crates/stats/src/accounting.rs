@@ -18,6 +18,8 @@ pub enum CountOf {
     Connections,
     /// Pushes of the server.
     Pushes,
+    /// Answers that come in pieces, and their events.
+    Streams,
 }
 
 /// All that could have been counted, where a count is a share of something.
@@ -47,6 +49,8 @@ pub enum Whole {
     Pushes,
     /// Pushes that were compared between their receivers.
     PushesCompared,
+    /// Events of streamed answers.
+    Events,
 }
 
 /// The facts of a count, beside its name.
@@ -75,11 +79,17 @@ const MESSAGES: CountFacts = CountFacts {
     words: None,
 };
 const CONNECTIONS: CountFacts = CountFacts { of: CountOf::Connections, ..MESSAGES };
+const STREAMS: CountFacts = CountFacts { of: CountOf::Streams, is_rare: true, ..MESSAGES };
 const PUSHES: CountFacts = CountFacts { of: CountOf::Pushes, is_rare: true, ..MESSAGES };
 
 /// Facts of deliveries that did not come, or not as they should have.
 const fn defect(words: &'static str, share_of: Whole) -> CountFacts {
     CountFacts { words: Some(words), share_of: Some(share_of), is_defect: true, ..MESSAGES }
+}
+
+/// Facts of streamed answers, or of their events, that are not as they should be.
+const fn faulty(words: &'static str, share_of: Whole) -> CountFacts {
+    CountFacts { words: Some(words), share_of: Some(share_of), ..STREAMS }
 }
 
 /// Facts of connections that did not become or stay usable.
@@ -163,6 +173,24 @@ table! {
         share_of: Some(Whole::PushesCompared),
         ..PUSHES
     },
+    /// Events of streamed answers, end marks excepted.
+    events: Events = STREAMS,
+    /// Tokens in these.
+    tokens: Tokens = STREAMS,
+    /// Gaps between two events of an answer that were a multiple of its median gap.
+    stalls: Stalls = faulty("stalls", Whole::Events),
+    /// The stalls of these that were the generator's: the event had arrived in time, and was read late.
+    stalls_here: StallsHere = CountFacts { words: Some("stalls of the generator"), ..STREAMS },
+    /// Answers that began, and whose connection ended before they did.
+    broken_off: BrokenOff = faulty("broke off", Whole::Sent),
+    /// Answers that began, and were still coming when throng stopped waiting.
+    unended: Unended = faulty("did not end", Whole::Sent),
+    /// Answers that ended without their end mark.
+    unmarked: Unmarked = faulty("ended without their end mark", Whole::Sent),
+    /// Events behind the end mark of their answer, a second mark included.
+    after_end: AfterEnd = faulty("behind the end mark", Whole::Events),
+    /// Events whose number is not above the one before.
+    misordered: Misordered = faulty("out of order", Whole::Events),
     /// Connections begun.
     connects: Connects = CONNECTIONS,
     /// Connections begun that became usable.

@@ -83,6 +83,12 @@ table! {
     presence: Presence = of_step("presence", "join asked → others told"),
     /// Intended send → actual send.
     send_lag: SendLag = of_step("send lag", "due → written"),
+    /// Intended send → the first event of a streamed answer.
+    first: First = of_step("first event", "due → first event"),
+    /// Intended send → the first event of a streamed answer that has a token.
+    first_token: FirstToken = of_step("first token", "due → first token"),
+    /// An event of a streamed answer → the next one.
+    gap: Gap = of_step("gap", "event → the next one"),
     /// Something that the server says by itself → the next of its kind at the same client.
     push_gap: PushGap = of_step("push gap", "push → the next one"),
     /// The time that such a message says → it is in.

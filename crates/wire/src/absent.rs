@@ -23,9 +23,9 @@ pub(crate) struct NoClient<P>(Infallible, PhantomData<P>);
 #[derive(Debug)]
 pub(crate) struct NoRequests<P, C>(Infallible, PhantomData<(P, C)>);
 
-/// No server's side over a WebSocket.
+/// No server's side over a WebSocket; `S` is the one over plain requests.
 #[derive(Debug)]
-pub(crate) struct NoServer(Infallible);
+pub(crate) struct NoServer<S>(Infallible, PhantomData<S>);
 
 /// No server's side over plain requests.
 #[derive(Debug)]
@@ -105,8 +105,8 @@ impl<P, C> HttpClientProtocol for NoRequests<P, C> {
     }
 }
 
-impl ServerProtocol for NoServer {
-    type Session = NoSession;
+impl<S: ServerSession> ServerProtocol for NoServer<S> {
+    type Session = S;
 
     fn open(_cfg: &ServerConfig, _request: &Request<'_>, _subprotocol: Option<&str>) -> Result<Self, u16> {
         Err(404)

@@ -9,6 +9,7 @@ use crate::app_file::{AppFile, Broadcast, Push, Say};
 use crate::apps::App;
 use crate::apps::bench::{self, Bench};
 use crate::apps::file::CompiledApp;
+use crate::asking::StreamOptions;
 use crate::carried::MessageTemplate;
 use crate::event::Kind;
 use crate::facts::Facts;
@@ -206,6 +207,11 @@ impl Config {
     /// The options that it was made of.
     pub fn options(&self) -> &Options {
         self.common.options()
+    }
+
+    /// Gaps above this many times the median of their answer are stalls; `None`: answers come whole.
+    pub fn stall_times(&self) -> Option<u64> {
+        StreamOptions::of(&self.options().of_dialect.settings).map(|stream| stream.stall_times)
     }
 
     /// The kinds of messages that the app's file looks for and that the server says by itself.

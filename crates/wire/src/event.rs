@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Mutex;
 
-use crate::failure::Failure;
+use crate::failure::{Coding, Failure};
 use crate::room::Room;
 use crate::stamp::Stamp;
 
@@ -163,6 +163,8 @@ pub enum WrongResponse {
     Status(u16),
     /// A body that was not expected.
     Body,
+    /// A streamed body that is encoded, so that its events cannot be read.
+    Encoded(Coding),
 }
 
 impl WrongResponse {
@@ -174,6 +176,7 @@ impl WrongResponse {
             WrongResponse::Status(..500) => "http_4xx",
             WrongResponse::Status(_) => "http_5xx",
             WrongResponse::Body => "http_body",
+            WrongResponse::Encoded(_) => "http_encoded",
         }
     }
 }
@@ -183,8 +186,36 @@ impl fmt::Display for WrongResponse {
         match self {
             WrongResponse::Status(status) => write!(f, "the server answered with HTTP {status}"),
             WrongResponse::Body => f.write_str("the answer's body is not the expected one"),
+            WrongResponse::Encoded(coding) => write!(
+                f,
+                "the streamed answer is compressed (Content-Encoding: {coding}), which throng does not ask for"
+            ),
         }
     }
+}
+
+/// The progress of an answer that comes in pieces (http).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// Its head is in, with a good status: the answer to the request with this stamp.
+    Begun {
+        /// The stamp of the request.
+        stamp: Stamp,
+    },
+    /// A piece of it is in.
+    Event {
+        /// Tokens in it.
+        tokens: u32,
+        /// Its number is not above those before it.
+        is_misordered: bool,
+    },
+    /// A piece behind its end mark.
+    AfterEnd,
+    /// It is whole; its [`Message`](Event::Message) follows.
+    Ended {
+        /// It has its end mark, or need not have one.
+        is_marked: bool,
+    },
 }
 
 /// The number of a push, any but the largest there is: that there is none takes no room in an [`Event`].
@@ -294,6 +325,9 @@ pub enum Event {
     Rejected(Rejection),
     /// The next answer is not as expected (http). It is still an answer: its `Message` follows.
     WrongResponse(WrongResponse),
+    /// An answer that comes in pieces has come on (http). One whose connection ends first is a
+    /// [`RequestOutcome::Dropped`](crate::RequestOutcome::Dropped).
+    Progress(Progress),
     /// The connection is of no further use, but the session goes on over another (http).
     Broken(Failure),
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.

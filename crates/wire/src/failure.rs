@@ -239,7 +239,7 @@ impl fmt::Display for Failure {
                 f,
                 "the login's answer is encoded (Content-Encoding: {}), which throng does not ask for: \
                  switch compression off there",
-                coding.name()
+                coding
             ),
             Failure::LoginRedirects { .. } => {
                 f.write_str("the login is redirected over and over, or to another server")

@@ -60,13 +60,13 @@ pub mod ws;
 
 pub use acks::Acks;
 pub use apps::file::{BadCondition, POINTER_DEPTH_MAX, check as check_condition};
-pub use asking::HttpOptions;
+pub use asking::{EndMark, HttpOptions, StreamForm, StreamOptions};
 pub use backoff::{Backoff, Reconnection};
 pub use client::Client;
 pub use config::Config;
 pub use dialect_id::DialectId;
 pub use event::{
-    Direction, Event, Kind, Passage, PushNumber, Pushed, Rejection, Role, RoomChange, ServerEvent,
+    Direction, Event, Kind, Passage, Progress, PushNumber, Pushed, Rejection, Role, RoomChange, ServerEvent,
     WrongResponse,
 };
 pub use facts::{AppRules, Body, Facts, Joins, OwnRoom, TokenHome};

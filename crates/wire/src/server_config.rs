@@ -1,6 +1,7 @@
 //! The configuration shared by a server's connections.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crate::dialect_id::DialectId;
 use crate::gate::Gate;
@@ -27,6 +28,8 @@ pub struct ServerConfig {
     pub dialect: Option<DialectId>,
     /// The history of broadcasts for clients that come back, by protocols that have a way to ask for it.
     pub history: Option<Arc<History>>,
+    /// Streamed answers so far: each has its number.
+    pub streamed: Arc<AtomicU64>,
     /// Settings of single protocols, by the names of their flags.
     pub settings: Settings,
     /// The offset from the sessions' clock to the wall clock, for dialects whose messages show it and for the date of

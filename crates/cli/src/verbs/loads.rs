@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
-use crate::verbs::{broadcast, echo, http, idle, saturate, storm};
+use crate::verbs::{broadcast, echo, http, idle, saturate, storm, stream};
 
 /// A verb that loads a server, with its flags.
 #[derive(Subcommand)]
@@ -13,6 +13,7 @@ pub(crate) enum LoadVerb {
     Broadcast(broadcast::Broadcast),
     Saturate(saturate::Saturate),
     Http(http::Http),
+    Stream(stream::Stream),
     Idle(idle::Idle),
     Storm(storm::Storm),
 }
@@ -24,6 +25,7 @@ impl LoadVerb {
             Self::Broadcast(broadcast) => broadcast.run(),
             Self::Saturate(saturate) => saturate.run(),
             Self::Http(http) => http.run(),
+            Self::Stream(stream) => stream.run(),
             Self::Idle(idle) => idle.run(),
             Self::Storm(storm) => storm.run(),
         }
@@ -36,6 +38,7 @@ impl LoadVerb {
             Self::Broadcast(broadcast) => broadcast.estimate(),
             Self::Saturate(saturate) => saturate.estimate(),
             Self::Http(http) => http.estimate(),
+            Self::Stream(stream) => stream.estimate(),
             Self::Idle(idle) => idle.estimate(),
             Self::Storm(storm) => storm.estimate(),
         }

@@ -2,7 +2,7 @@
 
 use load::Workload;
 use stats::{Count, Reach, Timed};
-use wire::{Acks, Event, Pushed, Role, Stamp};
+use wire::{Acks, Event, Progress, Pushed, Role, Stamp};
 
 use crate::books::absences::Due;
 use crate::books::broadcasts::{Copy, Origin};
@@ -13,6 +13,7 @@ use crate::books::memberships::MembershipState;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, numbers_behind};
+use crate::books::streamed::Streamed;
 use crate::events::{Entry, Kind};
 
 /// Everything that an event of one client can change, except its connection.
@@ -114,6 +115,7 @@ impl Booking<'_> {
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
+            Event::Progress(progress) => self.progress(progress),
             Event::WrongResponse(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
             }
@@ -149,6 +151,38 @@ impl Booking<'_> {
             self.ledger.meter.error("push_lacks", self.client, self.now_ns, || {
                 "a push has no number or time where the app's file says".to_owned()
             });
+        }
+    }
+
+    /// Books how an answer that comes in pieces has come on. One of an earlier step has no account.
+    fn progress(&mut self, progress: Progress) {
+        let Self { record, ledger, now_ns, reach, .. } = self;
+        let Ledger { meter, stall_times, step, .. } = &mut **ledger;
+        if let Progress::Begun { stamp } = progress {
+            let streamed = || Box::new(Streamed::begin(stamp.intended_ns));
+            record.streamed = step.number(stamp.seq).map(|_| streamed());
+            return;
+        }
+        let Some(streamed) = &mut record.streamed else { return };
+        let is_tail = step.is_after_window(*now_ns);
+        meter.last_arrival_ns = *now_ns;
+        match progress {
+            Progress::Begun { .. } => unreachable!("returned above"),
+            Progress::Event { tokens, is_misordered } => {
+                streamed.handle_event(tokens, *reach, *stall_times, meter, *now_ns);
+                meter.counts.misordered += u64::from(is_misordered);
+                if is_tail {
+                    meter.tail.events += 1;
+                    meter.tail.tokens += u64::from(tokens);
+                }
+            }
+            Progress::AfterEnd => meter.counts.after_end += 1,
+            Progress::Ended { is_marked } => {
+                meter.counts.unmarked += u64::from(!is_marked);
+                if let Some(streamed) = record.streamed.take() {
+                    streamed.finish(*stall_times, meter);
+                }
+            }
         }
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
+    count_unended(ledger, clients, now_ns);
     // Before the announcements are handed over below: those of visitors who were not let in become void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
@@ -65,6 +66,20 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
             let since_ns = lost_ns.min(storm_ns);
             ledger.meter.figures.recovery.record_ns(now_ns.saturating_sub(since_ns));
             ledger.meter.counts.not_back += 1;
+        }
+    }
+}
+
+/// Counts the answers that are still coming in pieces. Of a client that is gone, its answer broke off.
+fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
+    for (index, client) in (0..).zip(clients) {
+        let record = client.as_mut();
+        let Some(streamed) = record.streamed.take() else { continue };
+        if record.state == State::Usable {
+            streamed.finish(ledger.stall_times, &mut ledger.meter);
+            ledger.meter.counts.unended += 1;
+        } else {
+            ledger.handle_broken_off(index, *streamed, now_ns);
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
+use crate::books::streamed::Streamed;
 use crate::contents::{CONTENTS_MAX, Content, PushKey};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
@@ -31,6 +32,8 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Memberships, where people come and go.
     pub(crate) memberships: Option<Box<Memberships>>,
+    /// Gaps above this many times the median of their answer are stalls, where answers come in pieces.
+    pub(crate) stall_times: u64,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
@@ -67,6 +70,7 @@ impl Ledger {
             step,
             meter,
             memberships,
+            stall_times: 0,
             pushes: None,
             has_leavers,
             are_spoken_for,
@@ -87,6 +91,11 @@ impl Ledger {
     /// The same, of an app that looks for what the server says by itself.
     pub(crate) fn of_pushes(self, pushes: Option<Pushes>) -> Self {
         Self { pushes: pushes.map(Box::new), ..self }
+    }
+
+    /// The same, where answers come in pieces, with stalls of this many median gaps.
+    pub(crate) fn of_streams(self, stall_times: Option<u64>) -> Self {
+        Self { stall_times: stall_times.unwrap_or(0), ..self }
     }
 
     /// The server has said something by itself.
@@ -389,12 +398,25 @@ impl Ledger {
         }
     }
 
+    /// The connection of an answer that comes in pieces ended before it did.
+    pub(super) fn handle_broken_off(&mut self, client: u32, streamed: Streamed, now_ns: u64) {
+        streamed.finish(self.stall_times, &mut self.meter);
+        self.meter.counts.broken_off += 1;
+        self.meter.error("broke_off", client, now_ns, || {
+            "the connection ended in the midst of a streamed answer".into()
+        });
+    }
+
     /// A request will have no answer, because its connection broke and it may not be sent again.
     fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
-        self.meter.error("not_resent", client, now_ns, || {
-            "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"
-                .into()
-        });
+        if let Some(streamed) = record.streamed.take() {
+            self.handle_broken_off(client, *streamed, now_ns);
+        } else {
+            self.meter.error("not_resent", client, now_ns, || {
+                "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"
+                    .into()
+            });
+        }
         record.dropped += 1;
         self.handle_unanswerable(client, record, stamp, now_ns);
     }

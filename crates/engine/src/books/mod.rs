@@ -23,6 +23,7 @@ mod record;
 mod recorder;
 mod relayed;
 mod step;
+mod streamed;
 
 pub(crate) use booking::{Booking, LatencyRun};
 pub(crate) use broadcasts::BROADCASTS_PER_WORKER_MAX;

@@ -2,6 +2,7 @@
 
 use crate::books::awaiting::Awaiting;
 use crate::books::echoes::Echoes;
+use crate::books::streamed::Streamed;
 
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) latest_ns: u64,
     /// The messages under way, where the step's terms say that they are awaited.
     pub(crate) awaiting: Awaiting,
+    /// The answer that is coming in, where answers come in pieces.
+    pub(crate) streamed: Option<Box<Streamed>>,
     /// Broadcasts received since it was usable.
     pub(crate) copies: u32,
     /// Broadcasts of its own that have not been acknowledged yet.
@@ -56,6 +59,7 @@ impl Record {
     pub(crate) fn start_step(&mut self) {
         self.echoes = Echoes::default();
         self.awaiting = Awaiting::default();
+        self.streamed = None;
         self.copies = 0;
         (self.absence, self.is_away, self.latest_ns) = (0, false, 0);
         self.unacknowledged = 0;

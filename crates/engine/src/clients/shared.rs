@@ -89,6 +89,8 @@ pub(crate) struct Shared {
     pub(crate) lag_ns: Option<u64>,
     /// How long the client in hand had said nothing when the server ended its connection.
     pub(crate) silent_ns: Option<u64>,
+    /// All reads ask for it: whose a stall is, its own arrival tells.
+    stamps_each_read: bool,
     /// Reads since the last that asked for it, and when that was.
     unstamped_reads: u32,
     stamped_ns: u64,
@@ -147,6 +149,7 @@ impl Shared {
             woken_ns: 0,
             lag_ns: None,
             silent_ns: None,
+            stamps_each_read: wire.stall_times().is_some(),
             unstamped_reads: 0,
             stamped_ns: 0,
             wire: wire.with_wall_clock(plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)),
@@ -237,6 +240,9 @@ impl Shared {
         // woken now. The coarse clock tells, of the time before the read: the exact one is read behind it.
         if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
             self.handle_woken(clock::monotonic_ns());
+        }
+        if self.stamps_each_read {
+            return true;
         }
         self.unstamped_reads += 1;
         // By count, for a busy loop; by time, for a quiet one, in which one read of 61 could be a minute

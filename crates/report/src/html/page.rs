@@ -58,8 +58,12 @@ pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
 
 /// The same by what readers call it.
 pub(super) fn main_figure_name(step: &Step) -> (&'static str, Timed) {
-    let candidates =
-        [("round trip", Timed::Rtt), ("recovery", Timed::Recovery), ("gap between pushes", Timed::PushGap)];
+    let candidates = [
+        ("first event", Timed::First),
+        ("round trip", Timed::Rtt),
+        ("recovery", Timed::Recovery),
+        ("gap between pushes", Timed::PushGap),
+    ];
     let found = candidates.into_iter().find(|(_, timed)| !step.figures.get(*timed).is_empty());
     found.unwrap_or(("handshake", Timed::Handshake))
 }

@@ -9,7 +9,7 @@ use stats::{CountOf, Timed};
 use crate::reading;
 use crate::style::{Colour, Style, Words};
 use crate::text::row::Rows;
-use crate::text::told::{errors, others, resources, slow_time, timed};
+use crate::text::told::{self, errors, others, resources, slow_time, timed};
 use crate::text::{absences, says};
 
 /// The column at which the values of the lines below the first begin.
@@ -31,6 +31,7 @@ pub(super) fn lines(scenario: Scenario, step: &Step, style: &Style) -> String {
     lines.extend(connections(step).map(|text| row("clients", &text)));
     lines.extend(messages(step).map(|text| row("messages", &text)));
     lines.extend(pushes(step).map(|text| row("pushes", &text)));
+    lines.extend(told::events(step).map(|text| row("events", &text)));
     lines.extend(says::lines(step).iter().map(|(label, text)| row(label, text)));
     lines.extend(absences::lines(step).iter().map(|text| row("away", text)));
     lines.extend(errors(step).iter().map(|text| rows.painted("error", text, Some(Colour::Yellow))));

@@ -110,7 +110,7 @@ pub(crate) fn ceiling(run: &Run) -> Option<String> {
     let (step, percent) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let generator = step.generator.as_ref()?;
     let what = match (step.figures.rtt.is_empty(), step.figures.delivery.is_empty()) {
-        _ if run.scenario == Scenario::Http => run.scenario.facts().sends,
+        _ if !run.scenario.facts().has_dialects => run.scenario.facts().sends,
         (true, true) => "connects",
         (false, true) => "echoes",
         (_, false) => "copies",

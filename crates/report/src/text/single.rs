@@ -49,6 +49,7 @@ fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     let mut lines = vec![line(Some(Check::Connected), "connected", &connected(step))];
     lines.extend(answered(scenario, step).map(|(label, text)| line(Some(Check::Delivered), label, &text)));
     lines.extend(pushes(step).map(|text| line(Some(Check::Pushed), "pushes", &text)));
+    lines.extend(told::events(step).map(|text| line(Some(Check::Streamed), "events", &text)));
     lines.extend(rates(scenario, step).map(|(check, text)| line(check, "rate", &text)));
     lines.extend(step.limits.iter().chain(&step.stop).map(|limit| {
         let was = conclusion::actual(limit).unwrap_or_else(|| "not measured".into());
@@ -91,7 +92,8 @@ fn answered(scenario: Scenario, step: &Step) -> Option<(&'static str, String)> {
     let label = if is_copies { "delivered" } else { "answered" };
     let (received, expected) = (count(counts.received), count(counts.expected));
     let clean = match has_trouble {
-        false if scenario != Scenario::Http => CLEAN,
+        // Of requests the statuses say as much; of streams, the line of their events.
+        false if scenario.facts().has_dialects => CLEAN,
         _ => "",
     };
     let statuses = (!step.statuses.is_empty()).then(|| format!(", status {}", statuses(&step.statuses)));

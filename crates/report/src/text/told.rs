@@ -33,6 +33,18 @@ pub(super) fn load(scenario: Scenario, step: &Step) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
+/// Metrics that are told wherever there are any.
+const TOLD_IF_THERE: [Timed; 8] = [
+    Timed::First,
+    Timed::FirstToken,
+    Timed::Gap,
+    Timed::Join,
+    Timed::Leave,
+    Timed::Presence,
+    Timed::PushGap,
+    Timed::PushAge,
+];
+
 /// Metrics worth a line of their own, in the order of the table. Where every message was sent in time, the service time is the
 /// round trip, which is not said twice.
 pub(super) fn timed(step: &Step) -> impl Iterator<Item = Timed> {
@@ -42,8 +54,7 @@ pub(super) fn timed(step: &Step) -> impl Iterator<Item = Timed> {
             && (shown(step).contains(timed)
                 || *timed == Timed::Handshake && step.figures.delivery.is_empty()
                 || tells_rooms_apart && timed.facts().rooms.is_some()
-                || [Timed::Join, Timed::Leave, Timed::Presence, Timed::PushGap, Timed::PushAge]
-                    .contains(timed))
+                || TOLD_IF_THERE.contains(timed))
     };
     let is_told_already = |timed: &Timed| {
         *timed == Timed::Service
@@ -75,6 +86,20 @@ pub(super) fn others(counts: &Counts, of: CountOf) -> String {
         Some(format!(", {} {words}", count(n)))
     };
     counts.iter().filter_map(said).collect()
+}
+
+/// Events of streamed answers and tokens in them, how many and how fast, and what was wrong with them.
+pub(super) fn events(step: &Step) -> Option<String> {
+    let told = |n: u64, per_s: Option<f64>, what: &str| {
+        let at = per_s.map(|per_s| format!(" at {}", rate(per_s, ""))).unwrap_or_default();
+        (n > 0).then(|| format!("{}{what}{at}", count(n)))
+    };
+    let Counts { events, tokens, .. } = step.counts;
+    let tokens = told(tokens, step.rates.tokens_per_s, " tokens").map(|tokens| format!(", {tokens}"));
+    let faults = others(&step.counts, CountOf::Streams);
+    let events = told(events, step.rates.events_per_s, "");
+    let is_told = events.is_some() || !faults.is_empty();
+    is_told.then(|| events.unwrap_or_else(|| "none".into()) + &tokens.unwrap_or_default() + &faults)
 }
 
 /// Each kind of error: how often, when, and the first of them.

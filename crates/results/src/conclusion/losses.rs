@@ -1,6 +1,6 @@
 //! Losses, errors and slow answers; each from the count that its limit is about.
 
-use stats::Count;
+use stats::{Count, CountOf, Whole};
 
 use crate::finding::Loss;
 use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
@@ -138,7 +138,9 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
         }
         Figure::Counted(Counted::Count(Count::Missing)) => {
             let (missing, of) = (some(counts.missing)?, counts.due());
+            let (broken_off, unended) = (counts.broken_off, counts.unended);
             match step.unpublished() {
+                _ if broken_off + unended > 0 => Loss::Unended { missing, of, broken_off, unended },
                 _ if step.is_cut_off() => Loss::StillToCome { missing, of, what },
                 None if is_one_each(step) => Loss::MissingOne { missing, of, what },
                 why => Loss::Missing { missing, of, what, unpublished: why.map(str::to_owned) },
@@ -150,6 +152,15 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
             of: counts.sent.max(counts.unacknowledged),
             unpublished: step.unpublished().filter(|_| counts.missing == 0).map(str::to_owned),
         },
+        Figure::Counted(Counted::Count(count)) if count.facts().of == CountOf::Streams => {
+            let facts = count.facts();
+            let (of, what) = match facts.share_of {
+                Some(Whole::Events) => (counts.events, "events"),
+                _ => (counts.sent, "answers"),
+            };
+            let how = facts.words.unwrap_or_default().to_owned();
+            Loss::Streams { faulty: some(*counts.get(count))?, of, what: what.to_owned(), how }
+        }
         Figure::Counted(Counted::Wrong) => {
             let (wrong, of) = (some(step.wrong())?, step.came());
             match counts.leaked {

@@ -71,6 +71,8 @@ mirror!(FileRates of Rates {
     sent_per_s,
     received_per_s,
     connects_per_s,
+    events_per_s,
+    tokens_per_s,
 });
 
 mirror!(FileSecond of Second {

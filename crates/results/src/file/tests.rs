@@ -60,6 +60,8 @@ fn full_step() -> Step {
             sent_per_s: Some(50.0),
             received_per_s: Some(49_975.5),
             connects_per_s: Some(8_123.25),
+            events_per_s: Some(1_200.5),
+            tokens_per_s: Some(1_100.0),
         },
         figures: full_figures(),
         counts: full_counts(),

@@ -91,6 +91,29 @@ findings! {
         /// `copies` or `answers`.
         what: String,
     } => "{} still to come when the wait for them ended (--drain-timeout)", missing.part_of(&of, &what);
+    /// Streamed answers that did not end.
+    Unended "loss.unended" {
+        /// Answers without their end, those that never began included.
+        missing: u64,
+        /// Answers due.
+        of: u64,
+        /// The ones whose connection ended first.
+        broken_off: u64,
+        /// The ones that were still coming when throng stopped waiting.
+        unended: u64,
+    } => "{} did not end: {broken_off} broke off, {unended} were still coming when the wait for them ended \
+         (--drain-timeout)", missing.part_of(&of, "answers");
+    /// Streamed answers, or events of these, that are not as they should be.
+    Streams "loss.streams" {
+        /// The faulty ones.
+        faulty: u64,
+        /// All of them.
+        of: u64,
+        /// `answers` or `events`.
+        what: String,
+        /// The fault: `ended without their end mark`.
+        how: String,
+    } => "{} {how}", faulty.part_of(&of, &what);
     /// Copies or answers that never came.
     Missing "loss.missing" {
         /// Copies that never came.

@@ -49,6 +49,8 @@ pub(crate) enum Rate {
     Sent,
     Received,
     Connects,
+    Events,
+    Tokens,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,11 +71,13 @@ const STATISTICS: [(&str, Statistic); 5] = [
     ("max", Statistic::Max),
 ];
 
-const RATES: [(&str, Rate); 4] = [
+const RATES: [(&str, Rate); 6] = [
     ("rate", Rate::Achieved),
     ("sent_rate", Rate::Sent),
     ("received_rate", Rate::Received),
     ("connect_rate", Rate::Connects),
+    ("event_rate", Rate::Events),
+    ("token_rate", Rate::Tokens),
 ];
 
 const GAUGES: [(&str, Gauge); 5] = [
@@ -100,7 +104,8 @@ impl Figure {
         if let Some(statistic) = Statistic::parse(name) {
             return Some(Figure::Timed(scenario.main_figure(), statistic));
         }
-        let (timed, statistic) = name.split_once('.')?;
+        // By itself the name means every sample: `first<500ms`.
+        let (timed, statistic) = name.split_once('.').unwrap_or((name, "max"));
         let timed = scenario.timed().find(|known| known.name() == timed)?;
         Some(Figure::Timed(timed, Statistic::parse(statistic)?))
     }
@@ -139,8 +144,10 @@ impl Figure {
                 CountOf::Messages => facts.has_messages,
                 CountOf::Connections => true,
                 CountOf::Pushes => facts.has_dialects,
+                CountOf::Streams => scenario.timed().any(|known| known == Timed::Gap),
             },
             Figure::Rate(Rate::Connects) => true,
+            Figure::Rate(Rate::Events | Rate::Tokens) => scenario.timed().any(|known| known == Timed::Gap),
             Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received) => facts.has_messages,
             Figure::Gauge(Gauge::Delivered) => scenario.timed().any(|known| known == Timed::Replay),
             Figure::Gauge(_) => true,
@@ -258,6 +265,8 @@ impl Figure {
             Figure::Rate(Rate::Sent) => step.rates.sent_per_s,
             Figure::Rate(Rate::Received) => step.rates.received_per_s,
             Figure::Rate(Rate::Connects) => step.rates.connects_per_s,
+            Figure::Rate(Rate::Events) => step.rates.events_per_s,
+            Figure::Rate(Rate::Tokens) => step.rates.tokens_per_s,
             Figure::Gauge(gauge) => gauge.read(step),
         }
     }
@@ -354,6 +363,7 @@ fn all_of(whole: Whole, step: &Step) -> u64 {
         Whole::SeenDue => step.counts.seen_due,
         Whole::Pushes => step.counts.pushed + step.counts.push_skipped,
         Whole::PushesCompared => step.counts.push_compared,
+        Whole::Events => step.counts.events,
     }
 }
 

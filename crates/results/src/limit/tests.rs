@@ -111,9 +111,19 @@ fn a_wrong_figure_lists_what_there_is() {
         assert!(listed.contains(&name), "{name}: {error}");
     }
     assert!(!listed.contains(&"not_back"), "of a storm: {error}");
-    for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "rtt<1s", "p<1s", "rtt.pp9<1s"] {
+    for limit in ["delivery.p99<1s", "rtt.p100<1s", "rtt.p0<1s", "gap<1s", "p<1s", "rtt.pp9<1s"] {
         assert!(matches!(Limit::parse(limit, Scenario::Echo), Err(LimitError::Figure { .. })), "{limit}");
     }
+}
+
+#[test]
+fn a_bare_figure_is_its_largest_value() {
+    let mut step = step();
+    step.figures.first.record_ns(400_000_000);
+    step.figures.first.record_ns(600_000_000);
+    let check = |limit: &str| Limit::parse(limit, Scenario::Stream).unwrap().check(&step);
+    assert!(!check("first<500ms").passed && check("first<700ms").passed);
+    assert!(check("first.min<500ms").passed && check("p50<500ms").passed, "the figure of a bare percentile");
 }
 
 #[test]

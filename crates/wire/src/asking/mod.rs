@@ -2,10 +2,14 @@
 
 mod answer;
 mod options;
+mod pieces;
+mod streaming;
 
 pub(crate) use answer::Answer;
 pub use options::HttpOptions;
 pub(crate) use options::NO_KEEP_ALIVE;
+pub(crate) use pieces::{PieceRules, Pieces};
+pub use streaming::{EndMark, StreamForm, StreamOptions};
 
 /// Most requests that wait in one client. What comes up beyond is not sent, and so never answered.
 pub(crate) const REQUESTS_MAX: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! Options of requests and their answers. They have a verb of its own, `throng http`, and so a type.
 
+use super::streaming::StreamOptions;
 use crate::http::fields;
 use crate::options::BadOption;
 use crate::settings::{Settings, Value};
@@ -21,6 +22,10 @@ pub struct HttpOptions {
     pub expect_status: Vec<(u16, u16)>,
     /// The one good body; `None`: any.
     pub expect_body: Option<Vec<u8>>,
+    /// In the body, people's names in braces stand for what is each client's own.
+    pub is_template: bool,
+    /// Answers that come in pieces; `None`: whole ones.
+    pub stream: Option<StreamOptions>,
 }
 
 /// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
@@ -39,6 +44,7 @@ const PIPELINING: &str = "pipelining";
 const EXPECT_STATUS: &str = "expect-status";
 const EXPECT_BODY: &str = "expect-body";
 const IS_SECURE: &str = "https";
+const IS_TEMPLATE: &str = "body-template";
 
 impl Default for HttpOptions {
     fn default() -> HttpOptions {
@@ -50,14 +56,16 @@ impl Default for HttpOptions {
             is_secure: false,
             expect_status: vec![(200, 299)],
             expect_body: None,
+            is_template: false,
+            stream: None,
         }
     }
 }
 
 impl From<HttpOptions> for Settings {
     fn from(options: HttpOptions) -> Settings {
-        let HttpOptions { method, body, keep_alive, pipelining, is_secure, expect_status, expect_body } =
-            options;
+        let HttpOptions { method, body, keep_alive, pipelining, is_secure, expect_status, .. } = options;
+        let HttpOptions { expect_body, is_template, stream, .. } = options;
         let ranges: Vec<String> =
             expect_status.iter().map(|(first, last)| format!("{first}-{last}")).collect();
         let mut settings = Settings::default()
@@ -69,12 +77,14 @@ impl From<HttpOptions> for Settings {
                 settings = settings.with(name, bytes);
             }
         }
-        for (name, is_on) in [(NO_KEEP_ALIVE, !keep_alive), (IS_SECURE, is_secure)] {
-            if is_on {
-                settings = settings.with(name, Value::On);
-            }
+        let switches = [(NO_KEEP_ALIVE, !keep_alive), (IS_SECURE, is_secure), (IS_TEMPLATE, is_template)];
+        for (name, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
+            settings = settings.with(name, Value::On);
         }
-        settings
+        match stream {
+            Some(stream) => stream.put(settings),
+            None => settings,
+        }
     }
 }
 
@@ -95,6 +105,8 @@ impl From<&Settings> for HttpOptions {
             is_secure: settings.is_on(IS_SECURE),
             expect_status: settings.text(EXPECT_STATUS).map_or(usual.expect_status, ranges),
             expect_body: settings.bytes(EXPECT_BODY).map(<[u8]>::to_vec),
+            is_template: settings.is_on(IS_TEMPLATE),
+            stream: StreamOptions::of(settings),
         }
     }
 }
@@ -118,6 +130,9 @@ impl HttpOptions {
         if self.expect_status.iter().any(|&(first, last)| first < 200 || first > last || last > 599) {
             return bad(EXPECT_STATUS, "final status codes: 200 to 599");
         }
+        if self.stream.is_some() && self.pipelining > 1 {
+            return bad(PIPELINING, "1: a streamed answer has its connection to itself");
+        }
         Ok(())
     }
 
@@ -135,6 +150,7 @@ impl HttpOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asking::{EndMark, StreamForm};
 
     #[test]
     fn options_round_trip() {
@@ -146,6 +162,14 @@ mod tests {
             is_secure: true,
             expect_status: vec![(200, 299), (404, 404)],
             expect_body: Some(Vec::new()),
+            is_template: true,
+            stream: Some(StreamOptions {
+                form: Some(StreamForm::Lines),
+                end: Some(EndMark::parse("/done=true")),
+                tokens: Some("/response".into()),
+                order: Some("/n".into()),
+                stall_times: 3,
+            }),
         };
         for options in [HttpOptions::default(), all] {
             assert_eq!(HttpOptions::from(&Settings::from(options.clone())), options);

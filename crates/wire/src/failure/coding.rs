@@ -1,5 +1,7 @@
 //! Content codings, which nothing here undoes.
 
+use std::fmt;
+
 /// The content coding of a page (RFC 9110 §8.4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Coding {
@@ -13,6 +15,12 @@ pub enum Coding {
     Zstd,
     /// Any other.
     Other,
+}
+
+impl fmt::Display for Coding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Coding {
@@ -32,7 +40,7 @@ impl Coding {
         Some(known.iter().find(is_named).map_or(Coding::Other, |(_, coding)| *coding))
     }
 
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Coding::Gzip => "gzip",
             Coding::Deflate => "deflate",

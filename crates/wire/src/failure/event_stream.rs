@@ -87,9 +87,8 @@ impl fmt::Display for StreamReason {
             ),
             StreamReason::Encoded(coding) => write!(
                 f,
-                "the event stream is compressed (Content-Encoding: {}), which throng does not ask for; \
-                 switch off compression of text/event-stream",
-                coding.name()
+                "the event stream is compressed (Content-Encoding: {coding}), which throng does not ask for; \
+                 switch off compression of text/event-stream"
             ),
             StreamReason::Redirects => f.write_str(
                 "the event stream is redirected over and over, or to another server; give the URL that it leads to",

@@ -118,6 +118,8 @@ impl ServerState {
     }
 }
 
+/// The path of its streamed answers.
+const STREAM: &str = "/stream";
 /// The path where a server takes any body.
 const UPLOAD: &str = "/upload";
 /// The path of its metrics.
@@ -155,7 +157,8 @@ pub(crate) fn plain_answer(
             _ => methods("POST, OPTIONS"),
         };
     }
-    let dialect = cfg.dialect.unwrap_or_else(|| DialectId::at(path));
+    let usual = || cfg.dialect.unwrap_or_else(|| DialectId::at(path));
+    let dialect = if path == STREAM { DialectId::Http } else { usual() };
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
         ("/", "POST") => PlainAnswer::Echo(Box::new(head()), Vec::new()),
         ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),

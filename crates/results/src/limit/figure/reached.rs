@@ -13,6 +13,17 @@ fn slow() -> Histogram {
     histogram
 }
 
+/// Rates of a server that does a fraction of what is asked.
+const RATES_OF_WORST: Rates = Rates {
+    asked_per_s: Some(100.0),
+    achieved_per_s: Some(4.0),
+    sent_per_s: Some(9.0),
+    received_per_s: Some(4.0),
+    connects_per_s: Some(80.0),
+    events_per_s: Some(4.0),
+    tokens_per_s: Some(4.0),
+};
+
 /// Nothing went well, and everything was measured.
 fn worst() -> Step {
     let counts = Counts {
@@ -40,6 +51,15 @@ fn worst() -> Step {
         push_repeated: 2,
         push_compared: 20,
         push_differing: 3,
+        events: 100,
+        tokens: 90,
+        stalls: 9,
+        stalls_here: 2,
+        broken_off: 4,
+        unended: 3,
+        unmarked: 2,
+        after_end: 5,
+        misordered: 6,
         visits: 60,
         join_failures: 7,
         seen_due: 50,
@@ -50,15 +70,14 @@ fn worst() -> Step {
         tls_resumed: 70,
         ..Counts::default()
     };
-    let rates = Rates {
-        asked_per_s: Some(100.0),
-        achieved_per_s: Some(4.0),
-        sent_per_s: Some(9.0),
-        received_per_s: Some(4.0),
-        connects_per_s: Some(80.0),
+    let mut step = Step {
+        clients: 100,
+        usable: Some(80),
+        duration_ns: 10_000 * MS,
+        counts,
+        rates: RATES_OF_WORST,
+        ..Step::default()
     };
-    let mut step =
-        Step { clients: 100, usable: Some(80), duration_ns: 10_000 * MS, counts, rates, ..Step::default() };
     for timed in Timed::ALL {
         *step.figures.get_mut(timed) = slow();
     }

@@ -15,7 +15,7 @@ mod compiled;
 mod find;
 mod keeps;
 mod matcher;
-mod pointer;
+pub(crate) mod pointer;
 mod pushes;
 mod script;
 mod steps;

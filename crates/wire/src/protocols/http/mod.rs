@@ -6,18 +6,25 @@
 mod facts;
 mod parts;
 mod requests;
+mod streams;
 
 use facts::FACTS;
 use parts::Parts;
 use requests::Requests;
 
-use crate::absent::{NoClient, NoServer, NoSession};
+use streams::{StreamRequest, StreamSession};
+
+use crate::absent::{NoClient, NoServer};
 use crate::carried::{AppMessage, MessageTemplate};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
 use crate::event::Kind;
 use crate::facts::Facts;
+use crate::http::request::Request;
+use crate::io::Io;
 use crate::options::{BadOption, Options};
+use crate::server_config::ServerConfig;
+use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
 use crate::template::CompiledTemplate;
 
@@ -28,8 +35,8 @@ impl Protocol for Http {
     type Parts = Parts;
     type Client = NoClient<Parts>;
     type Requests = Requests;
-    type Server = NoServer;
-    type Session = NoSession;
+    type Server = NoServer<StreamSession>;
+    type Session = StreamSession;
 
     fn facts(_dialect: DialectId) -> &'static Facts {
         &FACTS
@@ -61,7 +68,16 @@ impl Protocol for Http {
     fn handle_templates(parts: &mut Parts, templates: &[&MessageTemplate]) {
         let broadcasts =
             templates.iter().filter(|message_template| message_template.kind == Some(Kind::Broadcast));
-        parts.messages = broadcasts.map(|message_template| message_template.text.clone()).collect();
+        parts.messages.extend(broadcasts.map(|message_template| message_template.text.clone()));
+    }
+
+    fn plain_answer(
+        cfg: &ServerConfig,
+        now_ns: u64,
+        request: &Request<'_>,
+        io: &mut impl Io,
+    ) -> Option<PlainAnswer<SessionHead<StreamRequest>>> {
+        Some(streams::plain_answer(cfg, now_ns, request, io))
     }
 
     fn client(_parts: &Parts) -> Side<Self::Client, Requests> {

@@ -1,9 +1,9 @@
 //! The request, encoded.
 
-use crate::asking::HttpOptions;
+use crate::asking::{HttpOptions, PieceRules};
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{CompiledTemplate, Filling, Template};
+use crate::template::{CompiledTemplate, Filling, Quoting, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Parts {
     pub(super) http: HttpOptions,
     /// The body of each kind, where it is a message, which each request has another of.
     pub(super) messages: Vec<CompiledTemplate>,
+    /// Rules for answers that come in pieces.
+    pub(super) pieces: Option<PieceRules>,
 }
 
 impl Parts {
@@ -30,8 +32,12 @@ impl Parts {
         for target in targets.chain(broadcasts.is_empty().then_some(&usual)) {
             heads.push(encode(options, &http, target)?);
         }
-        let rest = rest(http.body.as_deref());
-        Ok(Parts { heads, rest, http, messages: Vec::new() })
+        let (pieces, rest) = (PieceRules::new(&http)?, rest(http.body.as_deref()));
+        let messages = match &http.body {
+            Some(body) if http.is_template => vec![body_template(options, body)?],
+            _ => Vec::new(),
+        };
+        Ok(Parts { heads, rest, http, messages, pieces })
     }
 
     /// Appends a request, for a message of this kind.
@@ -43,6 +49,13 @@ impl Parts {
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
         out.splice(start..start, length.into_bytes());
     }
+}
+
+/// A body in which people's names stand for what is each client's own.
+fn body_template(options: &Options, body: &[u8]) -> Result<CompiledTemplate, BadOption> {
+    let expected = "text: with --users, what is in braces is each client's own";
+    let text = std::str::from_utf8(body).map_err(|_| BadOption::OfDialect { option: "body", expected })?;
+    Ok(CompiledTemplate::from(&options.template(text, Quoting::JSON)?))
 }
 
 /// The text behind the head's last field of a request with this body, its length included.

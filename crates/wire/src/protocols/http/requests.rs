@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 
 use super::parts::Parts;
 use crate::absent::NoClient;
-use crate::asking::{Answer, HttpOptions, REQUESTS_MAX};
+use crate::asking::{Answer, HttpOptions, Pieces, REQUESTS_MAX};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
-use crate::event::Event;
+use crate::event::{Event, Progress};
 use crate::failure::Failure;
 use crate::http::response::{ResponseEvent, Responses};
 use crate::io::{Io, RequestOutcome, Sending, StreamId};
@@ -38,6 +38,8 @@ pub(crate) struct Requests {
     has_answered: bool,
     responses: Responses,
     answer: Answer,
+    /// The pieces of the answer that is coming in, where answers come in pieces: room that others need not have.
+    pieces: Option<Box<Pieces>>,
     /// Requests without their answer, oldest first.
     waiting: VecDeque<Asking>,
     /// How many of them are on the connection.
@@ -121,7 +123,9 @@ impl Requests {
 
     /// The connection broke with requests under way: those that may not be sent again have no answer.
     fn handle_cut_off<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
-        if !link.parts.http.is_idempotent() {
+        // A streamed answer that has begun is what a user has seen: another would not be that one.
+        let has_begun = self.pieces.as_ref().is_some_and(|pieces| pieces.is_open());
+        if has_begun || !link.parts.http.is_idempotent() {
             self.sent -= self.under_way;
             let cut_off = self.waiting.drain(..self.under_way);
             for asking in cut_off {
@@ -137,6 +141,7 @@ impl Requests {
         self.has_answered = false;
         self.responses = Responses::default();
         self.answer = Answer::default();
+        self.pieces = None;
         self.under_way = 0;
         self.flush(link);
     }
@@ -146,30 +151,53 @@ impl Requests {
         link: &mut HttpLink<'_, Parts, I>,
         got: ResponseEvent<'_>,
         on: &mut impl ProtocolHandler,
-    ) {
+    ) -> Result<(), Failure> {
         let http = &link.parts.http;
         match got {
             ResponseEvent::Head { status, keep_alive } => {
                 self.answer.handle_status(http, status);
+                self.begin_pieces(http, status, on);
                 if !(keep_alive && http.keep_alive) {
                     // Either side may end it: the server by its head, the user by asking for a connection
                     // each.
                     self.connection = Connection::Last;
                 }
             }
-            ResponseEvent::Data(data) => self.answer.handle_data(http, data),
+            ResponseEvent::Data(data) => {
+                self.answer.handle_data(http, data);
+                if let (Some(pieces), Some(rules)) = (&mut self.pieces, &link.parts.pieces) {
+                    let limits = &link.common.options().limits;
+                    pieces.handle_data(rules, limits, link.now_ns, data, |progress| tell(on, progress))?;
+                }
+            }
             ResponseEvent::End => {
-                self.handle_end(http, on);
+                self.handle_end(link.parts, on);
                 if self.connection == Connection::Last {
                     link.io.close_stream(STREAM);
                     self.handle_gone(link);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The head of an answer is in: if it is a good one that comes in pieces, these follow.
+    fn begin_pieces(&mut self, http: &HttpOptions, status: u16, on: &mut impl ProtocolHandler) {
+        let Some(pieces) = self.pieces.as_mut().filter(|_| http.is_expected(status)) else { return };
+        // Whoever breaks off in the midst of an answer has answered.
+        self.has_answered = true;
+        if let Some(wrong) = pieces.begin() {
+            on.handle(ProtocolEvent::Event(Event::WrongResponse(wrong)));
+        }
+        tell(on, Progress::Begun { stamp: self.waiting.front().expect("under way").stamp });
     }
 
     /// An answer is whole: it is that of the oldest request.
-    fn handle_end(&mut self, http: &HttpOptions, on: &mut impl ProtocolHandler) {
+    fn handle_end(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
+        let http = &parts.http;
+        if let (Some(pieces), Some(rules)) = (&mut self.pieces, &parts.pieces) {
+            pieces.finish(rules, |progress| tell(on, progress));
+        }
         self.has_answered = true;
         self.under_way -= 1;
         self.sent -= 1;
@@ -203,12 +231,26 @@ impl Requests {
             0 => Err(Failure::NotHttp),
             _ => {
                 let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");
-                let got = self.responses.next(&link.common.options().limits, is_head, input);
+                let limits = &link.common.options().limits;
+                if link.parts.pieces.is_some() && self.pieces.is_none() {
+                    self.pieces = Some(Box::default());
+                }
+                let got = self.responses.next_with(limits, is_head, input, |fields| {
+                    if let Some(pieces) = &mut self.pieces {
+                        pieces.handle_fields(fields);
+                    }
+                    Ok(())
+                });
                 self.answer.add_wire_bytes(before - input.len());
                 got
             }
         }
     }
+}
+
+/// Tells how an answer that comes in pieces has come on.
+fn tell(on: &mut impl ProtocolHandler, progress: Progress) {
+    on.handle(ProtocolEvent::Event(Event::Progress(progress)));
 }
 
 impl HttpClientProtocol for Requests {
@@ -229,13 +271,14 @@ impl HttpClientProtocol for Requests {
     ) -> Result<(), Failure> {
         let mut input = bytes;
         while matches!(self.connection, Connection::Open | Connection::Last) {
-            match self.next(link, &mut input) {
+            let handled = match self.next(link, &mut input) {
                 Ok(None) => break,
                 Ok(Some(got)) => self.handle_got(link, got, on),
-                Err(failure) => {
-                    link.io.close_stream(STREAM);
-                    return self.handle_broken(link, failure, on);
-                }
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = handled {
+                link.io.close_stream(STREAM);
+                return self.handle_broken(link, failure, on);
             }
         }
         self.flush(link);
@@ -250,7 +293,7 @@ impl HttpClientProtocol for Requests {
     ) -> Result<(), Failure> {
         match self.responses.handle_eof() {
             Ok(true) => {
-                self.handle_end(&link.parts.http, on);
+                self.handle_end(link.parts, on);
                 self.handle_gone(link);
             }
             // A connection that never gave an answer: the next would hardly do better, and so on forever.

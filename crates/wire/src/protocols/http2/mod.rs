@@ -26,7 +26,7 @@ impl Protocol for Http2 {
     type Parts = Parts;
     type Client = NoClient<Parts>;
     type Requests = Requests;
-    type Server = NoServer;
+    type Server = NoServer<NoSession>;
     type Session = NoSession;
 
     fn facts(_dialect: DialectId) -> &'static Facts {

@@ -1,0 +1,321 @@
+//! An answer that comes in pieces, as it comes in.
+//!
+//! ```text
+//! idle --a head with a good status--> open --data--> open: an event for each piece
+//! open --the end mark--> marked --data--> marked: whatever comes is behind the end
+//! open, marked --the end of the body, or of the connection--> idle
+//! ```
+
+use std::borrow::Cow;
+
+use super::options::HttpOptions;
+use super::streaming::{EndMark, StreamForm, StreamOptions};
+use crate::apps::file::pointer::Pointer;
+use crate::event::{Progress, WrongResponse};
+use crate::event_stream::{Reader, StreamEvent};
+use crate::failure::{Coding, Failure, StreamReason};
+use crate::http::fields::Fields;
+use crate::limits::Limits;
+use crate::options::BadOption;
+
+/// Rules by which each event is judged, compiled once.
+#[derive(Debug)]
+pub(crate) struct PieceRules {
+    form: Option<StreamForm>,
+    end: Option<(EndMark, Option<Pointer>)>,
+    tokens: Option<Pointer>,
+    order: Option<Pointer>,
+}
+
+impl PieceRules {
+    /// Compiles the options; `None`: answers come whole.
+    pub(crate) fn new(http: &HttpOptions) -> Result<Option<PieceRules>, BadOption> {
+        let Some(options) = &http.stream else { return Ok(None) };
+        let mut pointers = [None, None, None];
+        for (place, (option, text)) in pointers.iter_mut().zip(options.pointers()) {
+            let parse = |text| Pointer::parse(text).ok_or(StreamOptions::bad_pointer(option));
+            *place = text.map(parse).transpose()?;
+        }
+        let [end, tokens, order] = pointers;
+        let end = options.end.clone().map(|mark| (mark, end));
+        Ok(Some(PieceRules { form: options.form, end, tokens, order }))
+    }
+
+    /// Returns whether an event is the end mark, and whether it counts as an event as well.
+    fn is_end(&self, kind: &[u8], data: &[u8]) -> Option<bool> {
+        let (is_end, counts) = match self.end.as_ref()? {
+            (EndMark::Data(mark), _) => (data == mark.as_bytes(), false),
+            (EndMark::Event(name), _) => (kind == name.as_bytes(), false),
+            (EndMark::Pointer(_, value), pointer) => {
+                let found = pointer.as_ref().and_then(|pointer| Some((pointer.written(data)?, pointer)));
+                let is_there = found.is_some_and(|(written, pointer)| match value {
+                    Some(value) => pointer.value(data).as_deref() == Some(value.as_str()),
+                    None => !matches!(written, b"null" | b"false" | b"\"\""),
+                });
+                (is_there, true)
+            }
+        };
+        is_end.then_some(counts)
+    }
+
+    /// Tokens in an event: one for a text that is not empty, or the number that stands there.
+    fn tokens(&self, data: &[u8]) -> u32 {
+        let Some(written) = self.tokens.as_ref().and_then(|pointer| pointer.written(data)) else { return 0 };
+        match written.first() {
+            Some(b'"') => u32::from(written != b"\"\""),
+            _ => std::str::from_utf8(written).ok().and_then(|number| number.parse().ok()).unwrap_or(0),
+        }
+    }
+
+    /// The event's number, which is to grow.
+    fn number(&self, data: &[u8]) -> Option<u64> {
+        self.order.as_ref()?.value(data)?.parse().ok()
+    }
+}
+
+/// The pieces of the answer that is coming in.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    state: State,
+    /// The form that the head's media type names, and its content coding: a head that repeats is not read again.
+    media: Option<StreamForm>,
+    coding: Option<Coding>,
+    reader: Reader,
+    /// A line of which only the beginning is in.
+    line: Vec<u8>,
+    /// The latest number, one more than it: 0 is none yet.
+    latest: u64,
+    /// The latest read that brought a chunk.
+    chunk_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    Open,
+    Marked,
+}
+
+impl Pieces {
+    /// Returns whether an answer is coming in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state != State::Idle
+    }
+
+    /// Looks at a head that differs from the one before.
+    pub(crate) fn handle_fields(&mut self, fields: &Fields<'_>) {
+        self.media = Some(StreamForm::of_media(fields.all("content-type").next()));
+        self.coding = fields.members("content-encoding").find_map(Coding::named);
+    }
+
+    /// The head of a good answer is in. The error of a body that is encoded: its reads are its pieces.
+    pub(crate) fn begin(&mut self) -> Option<WrongResponse> {
+        let Pieces { media, coding, .. } = *self;
+        let media = if coding.is_some() { Some(StreamForm::Chunks) } else { media };
+        *self = Pieces { state: State::Open, media, coding, ..Pieces::default() };
+        coding.map(WrongResponse::Encoded)
+    }
+
+    /// A part of the body is in, of a read at this time.
+    pub(crate) fn handle_data(
+        &mut self,
+        rules: &PieceRules,
+        limits: &Limits,
+        now_ns: u64,
+        mut data: &[u8],
+        mut on: impl FnMut(Progress),
+    ) -> Result<(), Failure> {
+        let Pieces { state, media, coding, reader, line, latest, chunk_ns } = self;
+        if *state == State::Idle {
+            return Ok(());
+        }
+        let mut tell = |kind: &[u8], data: &[u8]| {
+            if let Some(progress) = judge(rules, state, latest, kind, data) {
+                on(progress);
+            }
+        };
+        let asked = rules.form.filter(|_| coding.is_none());
+        match asked.or(*media).unwrap_or(StreamForm::Chunks) {
+            StreamForm::Events => {
+                while let Some(StreamEvent { kind, data, .. }) = reader.next(limits, &mut data)? {
+                    tell(kind, data);
+                }
+            }
+            StreamForm::Lines => {
+                while let Some(whole) = take_line(limits, line, &mut data)? {
+                    if let Some(text) = line_text(&whole) {
+                        tell(b"", text);
+                    }
+                }
+            }
+            // Chunks that came together are one piece: what a user would see at once.
+            StreamForm::Chunks if *chunk_ns == now_ns => {}
+            StreamForm::Chunks => {
+                *chunk_ns = now_ns;
+                tell(b"", data);
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer is whole: a last line need not have an end.
+    pub(crate) fn finish(&mut self, rules: &PieceRules, mut on: impl FnMut(Progress)) {
+        if self.state == State::Idle {
+            return;
+        }
+        let last = std::mem::take(&mut self.line);
+        if let Some(last) = line_text(&last)
+            && let Some(progress) = judge(rules, &mut self.state, &mut self.latest, b"", last)
+        {
+            on(progress);
+        }
+        on(Progress::Ended { is_marked: self.state == State::Marked || rules.end.is_none() });
+        self.state = State::Idle;
+    }
+}
+
+/// The meaning of one piece; `None`: it is the end mark, and nothing else.
+fn judge(
+    rules: &PieceRules,
+    state: &mut State,
+    latest: &mut u64,
+    kind: &[u8],
+    data: &[u8],
+) -> Option<Progress> {
+    if *state == State::Marked {
+        return Some(Progress::AfterEnd);
+    }
+    if let Some(counts) = rules.is_end(kind, data) {
+        *state = State::Marked;
+        if !counts {
+            return None;
+        }
+    }
+    let number = rules.number(data);
+    let is_misordered = number.is_some_and(|number| number < *latest);
+    *latest = (*latest).max(number.map_or(0, |number| number.saturating_add(1)));
+    Some(Progress::Event { tokens: rules.tokens(data), is_misordered })
+}
+
+/// The text of a line, without a record separator (RFC 7464); `None` if it is empty.
+fn line_text(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    Some(line.strip_prefix(b"\x1e").unwrap_or(line)).filter(|text| !text.is_empty())
+}
+
+/// Takes a line off the input; `None` when more bytes are needed.
+fn take_line<'a>(
+    limits: &Limits,
+    begun: &mut Vec<u8>,
+    input: &mut &'a [u8],
+) -> Result<Option<Cow<'a, [u8]>>, Failure> {
+    let end = memchr::memchr(b'\n', input);
+    let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
+    if begun.len() + mine.len() > limits.message_bytes_max {
+        return Err(Failure::EventStream(StreamReason::EventTooLarge));
+    }
+    *input = rest.get(1..).unwrap_or_default();
+    match (end, begun.is_empty()) {
+        (None, _) => {
+            begun.extend_from_slice(mine);
+            Ok(None)
+        }
+        (Some(_), true) => Ok(Some(Cow::Borrowed(mine))),
+        (Some(_), false) => {
+            begun.extend_from_slice(mine);
+            Ok(Some(Cow::Owned(std::mem::take(begun))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The progress of an answer with this body, in portions of `step` bytes, each a read of its own.
+    fn read(stream: &StreamOptions, body: &[u8], step: usize) -> Vec<Progress> {
+        let http = HttpOptions { stream: Some(stream.clone()), ..HttpOptions::default() };
+        let rules = PieceRules::new(&http).unwrap().unwrap();
+        let (mut pieces, mut told) = (Pieces::default(), Vec::new());
+        assert_eq!(pieces.begin(), None);
+        for (read, portion) in (1..).zip(body.chunks(step)) {
+            let limits = Limits::default();
+            pieces.handle_data(&rules, &limits, read, portion, |progress| told.push(progress)).unwrap();
+        }
+        pieces.finish(&rules, |progress| told.push(progress));
+        assert!(!pieces.is_open());
+        told
+    }
+
+    fn event(tokens: u32, is_misordered: bool) -> Progress {
+        Progress::Event { tokens, is_misordered }
+    }
+
+    fn options(form: StreamForm, end: &str) -> StreamOptions {
+        StreamOptions {
+            form: Some(form),
+            end: Some(EndMark::parse(end)),
+            tokens: Some("/text".into()),
+            order: Some("/n".into()),
+            ..StreamOptions::default()
+        }
+    }
+
+    #[test]
+    fn events_in_any_portions() {
+        let body = b"data: {\"n\":0,\"text\":\"\"}\n\nevent: delta\r\ndata: {\"n\":2,\"text\":\"a\"}\r\n\r\n: ping\n\n\
+            data: {\"n\":1,\"text\":\"b\"}\n\ndata: [DONE]\n\ndata: [DONE]\n\n";
+        let expected = [
+            event(0, false),
+            event(1, false),
+            event(1, true),
+            Progress::AfterEnd,
+            Progress::Ended { is_marked: true },
+        ];
+        for step in 1..=body.len() {
+            assert_eq!(read(&options(StreamForm::Events, "[DONE]"), body, step), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn lines_in_any_portions() {
+        // The last one has no end, and the third is empty.
+        let body = b"{\"n\":0,\"text\":\"a\"}\r\n{\"n\":1,\"text\":7}\n\n\x1e{\"n\":2,\"done\":true}";
+        let expected =
+            [event(1, false), event(7, false), event(0, false), Progress::Ended { is_marked: true }];
+        for step in 1..=body.len() {
+            assert_eq!(read(&options(StreamForm::Lines, "/done=true"), body, step), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn chunks_of_a_read_are_one_event() {
+        let told = read(&options(StreamForm::Chunks, "[DONE]"), b"abcdef", 2);
+        assert_eq!(
+            told,
+            [event(0, false), event(0, false), event(0, false), Progress::Ended { is_marked: false }]
+        );
+    }
+
+    #[test]
+    fn marks_by_type_and_by_pointer() {
+        let body = b"data: {\"result\":null}\n\nevent: stop\ndata: {\"result\":{}}\n\n";
+        let told = |end| read(&options(StreamForm::Events, end), body, body.len());
+        let marked = Progress::Ended { is_marked: true };
+        assert_eq!(told("event:stop"), [event(0, false), marked], "it is no event of its own");
+        assert_eq!(told("/result"), [event(0, false), event(0, false), marked]);
+        assert_eq!(told("/result=1").last(), Some(&Progress::Ended { is_marked: false }));
+    }
+
+    #[test]
+    fn media_types_name_their_form() {
+        let form = |media: &[u8]| StreamForm::of_media(Some(media));
+        assert_eq!(form(b"Text/Event-Stream; charset=utf-8"), StreamForm::Events);
+        assert_eq!(form(b"application/x-ndjson"), StreamForm::Lines);
+        assert_eq!(
+            (form(b"text/plain"), StreamForm::of_media(None)),
+            (StreamForm::Chunks, StreamForm::Chunks)
+        );
+    }
+}

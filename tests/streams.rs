@@ -1,0 +1,177 @@
+//! `throng stream` from end to end: what a server plants in its answers is what is found, by throng's own server and by Node's.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::hostile::{HostileServer, Peer};
+use crate::support::process::Process;
+use crate::support::requests::RUN_MAX;
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
+use crate::support::{free_address, is_listening, skip, wait_until};
+
+/// A server's behaviour, and how it does it.
+type Case = (&'static str, fn(&mut Peer));
+
+/// The head of an event stream in chunks.
+const CHUNKED: &str = "200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked";
+
+/// Runs `throng stream` with these flags, in JSON.
+fn stream(url: &str, flags: &str) -> Outcome {
+    run(
+        throng(["stream", url, "--format", "json", "--no-preflight", "--no-store"])
+            .args(flags.split_whitespace()),
+        RUN_MAX,
+    )
+}
+
+/// The counts of these names.
+fn counts<const N: usize>(results: &Value, names: [&str; N]) -> [u64; N] {
+    names.map(|name| sum_of(results, name))
+}
+
+fn ms(results: &Value, figure: &str, statistic: &str) -> f64 {
+    results["steps"][0][figure][statistic]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{figure} {statistic}: {results:#}"))
+}
+
+#[test]
+fn each_form_is_read_event_by_event() {
+    let server = Server::start(&[]);
+    for (form, end) in [("sse", "--end [DONE]"), ("ndjson", "--end /done=true"), ("text", "")] {
+        let url = format!("http://{}/stream?events=20&gap=5ms&first=40ms&as={form}", server.address);
+        let tokens = "--tokens /choices/0/delta/content --order /n";
+        let outcome = stream(&url, &format!("-c 4 -n 12 {end} {tokens}"));
+        assert_eq!(outcome.code, Some(0), "{form}: {outcome}");
+        let results = outcome.json();
+        // The mark of lines is one of them.
+        let events = if form == "ndjson" { 21 } else { 20 };
+        assert_eq!(counts(&results, ["sent", "received"]), [12, 12], "{form}");
+        if form != "text" {
+            assert_eq!(counts(&results, ["events", "tokens"]), [12 * events, 12 * 20], "{form}");
+        }
+        assert!(ms(&results, "first", "min_ms") >= 39.0, "{form}");
+        assert_eq!(results["steps"][0]["first"]["count"], 12, "{form}");
+    }
+}
+
+#[test]
+fn limits_are_about_streams() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/stream?events=10&gap=5ms&first=50ms", server.address);
+    let kept = stream(
+        &url,
+        "-c 2 -n 4 --limit first<5s --limit gap.p50<1s --limit event_rate>1/s --limit stalls<=9",
+    );
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let broken = stream(&url, "-c 2 -n 4 --limit first<20ms");
+    assert_eq!(broken.code, Some(3), "{broken}");
+}
+
+#[test]
+fn planted_faults_are_found_exactly() {
+    let server = Server::start(&[]);
+    let query =
+        "events=50&gap=10ms&break=20:1%10&end=missing:2%10&stall=500ms@25:4%10&swap=30:5%10&hang=40:6%10";
+    let url = format!("http://{}/stream?{query}", server.address);
+    // Half of a hundred at once, and once each: none waits for another.
+    let outcome = stream(&url, "-c 100 -n 100 --end [DONE] --order /n --drain-timeout 4s");
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    let results = outcome.json();
+    let found = counts(&results, ["broken_off", "unmarked", "unended", "misordered", "after_end", "missing"]);
+    assert_eq!(found, [10, 10, 10, 10, 0, 20], "{results:#}");
+    let stalls = sum_of(&results, "stalls") - sum_of(&results, "stalls_here");
+    assert!(stalls >= 10, "each of the ten that were planted: {stalls}");
+    let url = format!("http://{}/stream?events=5&gap=1ms&end=doubled:0%2", server.address);
+    let doubled = stream(&url, "-c 10 -n 100 --end [DONE]").json();
+    assert_eq!(counts(&doubled, ["after_end", "received", "unmarked"]), [50, 100, 0]);
+}
+
+/// Node's own http, which plants the same and keeps a journal.
+fn node() -> Option<(Process, SocketAddr)> {
+    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        skip("streamed answers of Node.js", "needs node");
+        return None;
+    }
+    let address = free_address();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/streams/server.mjs");
+    let process = Process::start(Command::new("node").arg(script).arg(address.port().to_string()));
+    assert!(wait_until(RUN_MAX, || is_listening(address)), "Node does not listen");
+    Some((process, address))
+}
+
+#[test]
+fn faults_in_nodes_journal_are_found() {
+    let Some((_node, address)) = node() else { return };
+    let flags = "-m POST -b {} -c 40 -n 40 --order /n --drain-timeout 4s";
+    for (path, end) in [("sse", "--end [DONE]"), ("ndjson", "--end /done=true")] {
+        let before = journal(address);
+        let results = stream(&format!("http://{address}/{path}?faults"), &format!("{flags} {end}")).json();
+        let journal = journal(address);
+        let planted = ["broken", "unmarked", "doubled", "swapped", "endless"]
+            .map(|fault| of(&journal, fault) - of(&before, fault));
+        let found = counts(&results, ["broken_off", "unmarked", "after_end", "misordered", "unended"]);
+        assert_eq!((found, planted), ([4; 5], [4; 5]), "{path}: {results:#}");
+        assert!(sum_of(&results, "stalls") >= 4, "{path}: {results:#}");
+    }
+}
+
+/// Journal of Node: faults planted so far, and how long its first events took.
+fn journal(address: SocketAddr) -> Value {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /journal HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// How often a fault was planted.
+fn of(journal: &Value, fault: &str) -> u64 {
+    journal["planted"][fault].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn hostile_streams_are_counted_and_bounded() {
+    let cases: &[Case] = &[
+        ("broke_off", |p| p.answer(CHUNKED).send(b"6\r\ndata: \r\n").fin()),
+        ("bad_http", |p| p.answer(CHUNKED).send(b"8\r\ndata:1\n\n\r\nxyz\r\n").hold()),
+        ("event_too_large", |p| p.answer(CHUNKED).send(b"FFFFFFFFF\r\ndata: ").flood(&[b'x'; 65_536])),
+        ("event_too_large", |p| {
+            p.answer("200 OK\r\nContent-Type: application/x-ndjson").flood(&[b'x'; 65_536])
+        }),
+    ];
+    for (kind, treat) in cases {
+        let server = HostileServer::start(*treat);
+        let flags = "-c 2 -n 2 --max-message 1MiB --drain-timeout 2s";
+        let results = stream(&format!("http://{}/", server.address), flags).json();
+        assert!(errors_of(&results, kind) > 0, "{kind}: {results:#}");
+        assert_eq!(counts(&results, ["broken_off", "received"]), [2, 0], "{kind}: {results:#}");
+    }
+}
+
+#[test]
+fn compressed_streams_are_wrong_answers() {
+    let server = HostileServer::start(|p| {
+        let head = "200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4";
+        p.answer(head).send(b"\x1f\x8b\x08\x00").hold();
+    });
+    let results = stream(&format!("http://{}/", server.address), "-c 2 -n 2").json();
+    assert_eq!((errors_of(&results, "http_encoded"), sum_of(&results, "received")), (2, 2), "{results:#}");
+}
+
+#[test]
+fn prompts_come_from_rows_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("prompts.csv");
+    std::fs::write(&rows, "prompt\n\"say \"\"hi\"\"\"\nwait\n").unwrap();
+    let server = Server::start(&[]);
+    let url = format!("http://{}/stream?events=5&gap=1ms", server.address);
+    let rows = rows.to_str().unwrap();
+    let outcome =
+        stream(&url, &format!("--api openai --prompt {{person.prompt}} --users {rows} -c 2 -n 4 --order /n"));
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(counts(&outcome.json(), ["events", "tokens", "unmarked"]), [20, 20, 0]);
+}
