@@ -96,11 +96,9 @@ fn slower_branches_fail_the_job() {
     let inputs = [("baseline", "main"), ("prepare", "bin/setup"), ("fail-if", "p50 slower by 10%")];
     let outcomes = job.action(&repository.inputs(&inputs));
     let comment = comments.all().pop().expect("a comment");
-    // A busy machine leaves marks on the runs, and then nothing is said against the branch.
-    let (outcome, code, ruling) = match comment.contains("most runs of both sides have marks") {
-        true => {
-            ("outcome=cannot tell\n", Some(0), "- cannot tell whether rtt.p50 at 5 clients is slower by 10%")
-        }
+    // On a busy machine contention may be the cause, and then nothing is said against the branch.
+    let (outcome, code, ruling) = match comment.contains("and that may be the cause") {
+        true => ("outcome=unclear\n", Some(0), "- unclear whether rtt.p50 at 5 clients is slower by 10%"),
         false => ("outcome=failed\n", Some(3), "- rtt.p50 at 5 clients is slower by"),
     };
     assert_eq!((job.file("output").as_str(), outcomes[2].code), (outcome, code), "{}", said(&outcomes));
@@ -116,11 +114,11 @@ fn undecided_comparisons_pass_by_default() {
     for (wanted, code) in [("pass", Some(0)), ("fail", Some(5))] {
         let job = repository.job(&comments);
         // One round tells nothing.
-        let inputs = [("baseline", "main"), ("budget", "1ns"), ("cannot-tell", wanted), ("comment", "false")];
+        let inputs = [("baseline", "main"), ("budget", "1ns"), ("unclear", wanted), ("comment", "false")];
         let outcomes = job.action(&repository.inputs(&inputs));
         let found = (job.file("output"), outcomes[2].code);
-        assert_eq!(found, ("outcome=cannot tell\n".to_owned(), code), "{}", said(&outcomes));
-        assert!(job.file("summary").contains("- cannot tell whether "), "{}", job.file("summary"));
+        assert_eq!(found, ("outcome=unclear\n".to_owned(), code), "{}", said(&outcomes));
+        assert!(job.file("summary").contains("- unclear whether "), "{}", job.file("summary"));
         repository.assert_stopped();
     }
     assert!(comments.all().is_empty(), "nobody asked for them");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells a pull request what came out: one comment for each job, written anew by every push. What cannot be told fails no job."""
+"""Tells a pull request what came out: one comment for each job, written anew by every push. An unclear comparison fails no job."""
 
 import json
 import os

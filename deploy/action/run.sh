@@ -31,7 +31,7 @@ finish() {
     local outcome=passed
     case $1 in
     0) ;;
-    5) outcome="cannot tell" ;;
+    5) outcome=unclear ;;
     *)
         outcome=failed
         last_words
@@ -39,7 +39,7 @@ finish() {
     esac
     echo "outcome=$outcome" >>"$GITHUB_OUTPUT"
     echo "throng: $outcome"
-    [[ $1 -ne 5 || $CANNOT_TELL == fail ]] || exit 0
+    [[ $1 -ne 5 || $UNCLEAR == fail ]] || exit 0
     exit "$1"
 }
 

@@ -7,7 +7,7 @@ use crate::comparison::word;
 use crate::difference::open;
 use results::format;
 
-/// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that cannot be told.
+/// `rtt.p99 at 500 clients is slower by 12.3%, between +4.0% and +21.0%`, or that it is not, or why that is unclear.
 pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
     let row = ruled.row;
     let at = row.clients.map(|clients| format!(" at {} clients", format::count(clients))).unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn ruling(rule: &Rule, ruled: &Ruled<'_>) -> String {
                 }
                 None => open(row) + &runs_to_tell(row, rule.share()),
             };
-            format!("cannot tell whether {what} is {claim}: {why}")
+            format!("unclear whether {what} is {claim}: {why}")
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Compare {
     b: Vec<String>,
     #[command(flatten)]
     turns: TurnArgs,
-    /// Exit with 3 if this is true and with 5 if it cannot be told, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
+    /// Exit with 3 if this is true and with 5 if it is unclear, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
     #[arg(long, value_name = "RULE")]
     fail_if: Vec<String>,
     /// What to print
@@ -64,7 +64,7 @@ Examples:
       --run-b 'echo ws://127.0.0.1:4000/ws --clients 500'
                                                     runs both in turns
 
-Exit codes: 0 no rule is broken, 3 one is, 5 it cannot be told.";
+Exit codes: 0 no rule is broken, 3 one is, 5 it is unclear.";
 
 impl Compare {
     /// Runs it.

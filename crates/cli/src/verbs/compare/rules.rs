@@ -7,7 +7,7 @@ use stats::compare::Ruling;
 use crate::exit::{Exit, Failure};
 use crate::stderr;
 
-const UNMEASURED: &str = "cannot tell: its figure was not measured at any level that both sides have";
+const UNMEASURED: &str = "unclear: its metric was not measured at any level that both sides have";
 
 /// Reads `--fail-if` for runs of that scenario.
 pub(super) fn read(texts: &[String], scenario: Scenario) -> Result<Vec<Rule>, Failure> {
