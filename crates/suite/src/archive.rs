@@ -75,7 +75,7 @@ impl Archive {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         for (file, bytes) in self.0 {
             let results = serde_json::from_str(&inflated(&bytes))?;
-            serde_json::to_writer(&mut packed, &Line { file, results })?;
+            packed.write_all(&serde_json::to_vec(&Line { file, results })?)?;
             packed.write_all(b"\n")?;
         }
         packed.finish()
@@ -85,7 +85,8 @@ impl Archive {
 /// Fast, because it lives as long as this process.
 fn deflated(results: &Value) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    serde_json::to_writer(&mut packed, results).expect("memory takes all");
+    // At once: the encoder clears its buffer for each write, and JSON is written a word at a time.
+    packed.write_all(&serde_json::to_vec(results).expect("JSON")).expect("memory takes all");
     packed.finish().expect("memory takes all")
 }
 
