@@ -37,7 +37,7 @@ fn check_part(part: &Part, rooms: &Rooms) -> Result<(), String> {
         }
         Part::Role(name) => {
             let roles = rooms.roles().iter().map(|role| role.name.as_str()).collect();
-            ("people of a role", name, roles, "roles are the [[role]] of an app's file (--app)")
+            ("users of a role", name, roles, "roles are the [[role]] of an app's file (--app)")
         }
     };
     if there.contains(&name.as_str()) {

@@ -84,10 +84,10 @@ impl StepFigure {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LimitError {
     /// There is no `<`, `<=`, `>`, `>=` or `==`.
-    #[error("{0:?} is not a limit: write a figure, <, <=, >, >= or ==, and a value, such as p95<250ms")]
+    #[error("{0:?} is not a limit: write a metric, <, <=, >, >= or ==, and a value, such as p95<250ms")]
     Shape(String),
     /// The scenario has no such figure.
-    #[error("there is no figure {figure:?} in {scenario}; there are {known}")]
+    #[error("there is no metric {figure:?} in {scenario}; there are {known}")]
     Figure {
         /// The figure asked for.
         figure: String,

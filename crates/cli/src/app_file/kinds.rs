@@ -242,7 +242,7 @@ fn rates_per_person_grow_with_the_people() {
     let with_load = format!("{each}[load]\npeople = 1000\n");
     for not_known in [ClientsMax::Unknown, ClientsMax::Unasked] {
         let unknown = parsed(&each, not_known).unwrap_err().to_string();
-        assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many people"), "{unknown}");
+        assert!(unknown.contains("app.toml:8:66") && unknown.contains("of how many users"), "{unknown}");
         assert_eq!(
             parsed(&with_load, not_known).unwrap().defaults.rate.unwrap(),
             crate::rates::constant(55.0)

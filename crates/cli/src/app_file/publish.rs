@@ -126,7 +126,7 @@ pub(super) fn target(
     let of_senders = [event.as_ref().map(Spanned::span), replied.as_ref().map(Spanned::span)];
     let of_senders = of_senders.into_iter().chain([own, ack].map(|when| when.as_ref().map(Spanned::span)));
     if let Some(at) = of_senders.flatten().next() {
-        let problem = "is for what people say themselves; this is published ([publish]): leave it out";
+        let problem = "is for what users say themselves; this is published ([publish]): leave it out";
         return Err(source.error(at, problem));
     }
     let Some(post) = post else {

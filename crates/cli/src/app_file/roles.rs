@@ -31,7 +31,7 @@ pub(super) fn kinds(
         return Err(source.error(first.span(), problem));
     }
     if says.is_empty() {
-        let problem = "its people say nothing: expected [say.NAME], and [[role]] with what they say of these";
+        let problem = "its users say nothing: expected [say.NAME], and [[role]] with what they say of these";
         return Err(source.error(first.span(), problem));
     }
     let mut messages = roles.iter().flat_map(|role| &role.get_ref().says);
@@ -94,7 +94,7 @@ fn said(
             (None, Some(every)) => says::rate_of_each(source, every, people)?,
             _ => {
                 let problem =
-                    "expected either `rate`, over all people of the role, or `every`, of each of them";
+                    "expected either `rate`, over all users of the role, or `every`, of each of them";
                 return Err(source.error(message.span(), problem));
             }
         };

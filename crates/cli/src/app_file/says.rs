@@ -173,12 +173,12 @@ pub(super) fn rate_of_each(
     let text = every.get_ref();
     if text.contains("..") {
         return Err(wrong(
-            "people take turns, and so speak as often as each other: expected one time, such as \"12s\"",
+            "users take turns, and so speak as often as each other: expected one time, such as \"12s\"",
         ));
     }
     let ns = units::duration_ns(text).map_err(|problem| source.error(every.span(), problem))?;
     let people = people.ok_or_else(|| {
-        wrong("of how many people, is not known: expected `people` in [load], or --clients with one number")
+        wrong("of how many users, is not known: expected `people` in [load], or --clients with one number")
     })?;
     within(source, every, people * 1e9 / ns as f64)
 }

@@ -225,7 +225,7 @@ pub(super) fn check_join(
     match leave {
         None if is_left => {
             let problem =
-                format!("people leave [room.{name}]: expected `leave = {{ send = … }}` beside `join`");
+                format!("users leave [room.{name}]: expected `leave = {{ send = … }}` beside `join`");
             Err(source.error(room.span(), problem))
         }
         _ => Ok(()),

@@ -98,7 +98,7 @@ impl Run {
                 Echo::of(self.run, stepped(self.steps, defaults, None)).run()
             }
             (true, None) => {
-                self.refuse_talk(&file, "its people say nothing that is measured")?;
+                self.refuse_talk(&file, "its users say nothing that is measured")?;
                 self.refuse_steps(&file)?;
                 let people = self.steps.clients.or(defaults.people).unwrap_or(PEOPLE);
                 let duration_ns = self.steps.duration.or(defaults.duration_ns).unwrap_or(DURATION_NS);

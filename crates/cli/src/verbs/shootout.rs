@@ -398,7 +398,7 @@ fn outcome(record: &Record, sections: &[Section]) -> Exit {
     };
     let without: Vec<&String> = record.head.named.iter().filter(|name| !has_figure(name)).collect();
     for name in &without {
-        stderr::line(format_args!("throng: there is no figure for {name}"));
+        stderr::line(format_args!("throng: {name} was not measured"));
     }
     let failed = record.entries.iter().filter(|entry| entry.trouble.is_some()).count();
     if failed > 0 {

@@ -26,8 +26,8 @@ fn of_role(role: &RoleFigures, open: u64) -> String {
         let facts = count.facts();
         facts.of == CountOf::Connections && facts.share_of.is_some()
     });
-    let people = format!("{} people{}; ", count(role.people), words(&role.counts, lost));
-    people + &messages(&role.counts) + &figures(&role.rtt, &role.delivery, open)
+    let users = format!("{} users{}; ", count(role.people), words(&role.counts, lost));
+    users + &messages(&role.counts) + &figures(&role.rtt, &role.delivery, open)
 }
 
 /// Messages sent, received, lost and wrong.
@@ -91,8 +91,8 @@ mod tests {
             .map(|(label, text)| format!("{label}: {text}"))
             .collect();
         assert_snapshot!(lines.join("\n"), @"
-        role listener: 900 people, 2 timed out; 0 sent, 3,598 of 3,600 received, 2 missing; delivery p50 31.0ms p99 59.5ms max 60.0ms
-        role speaker: 100 people; 600 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
+        role listener: 900 users, 2 timed out; 0 sent, 3,598 of 3,600 received, 2 missing; delivery p50 31.0ms p99 59.5ms max 60.0ms
+        role speaker: 100 users; 600 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
         ");
     }
 }

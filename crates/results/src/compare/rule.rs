@@ -36,11 +36,11 @@ pub struct Ruled<'a> {
 pub enum RuleError {
     /// Not of the form.
     #[error(
-        "{0:?} is not a rule: write a figure, slower, worse, faster or better, and by how much: 'p99 slower by 5%'"
+        "{0:?} is not a rule: write a metric, slower, worse, faster or better, and by how much: 'p99 slower by 5%'"
     )]
     Shape(String),
     /// The scenario has no such figure.
-    #[error("there is no figure {figure:?} to compare in {scenario}; there are capacity, {known}")]
+    #[error("there is no metric {figure:?} to compare in {scenario}; there are capacity, {known}")]
     Figure {
         /// The figure asked for.
         figure: String,

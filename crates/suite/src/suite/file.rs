@@ -234,7 +234,7 @@ fn scenario(
     let figures = figures?;
     if figures.is_empty() {
         let help = Some("the first is what servers are ranked by, e.g. \"rtt.p95\"".to_owned());
-        return Err(source.mistake(file.figures.span(), "there is no figure to show".to_owned(), help));
+        return Err(source.mistake(file.figures.span(), "there is no metric to show".to_owned(), help));
     }
     if let Some(published) = &file.published {
         check_unit(source, &published.column, &figures[0])?;
@@ -277,7 +277,7 @@ fn check_name(source: &Source<'_>, name: &Spanned<String>) -> Result<(), Mistake
 
 fn figure(source: &Source<'_>, name: &Spanned<String>, verb: results::Scenario) -> Result<Figure, Mistake> {
     Figure::parse(name.get_ref(), verb).map_err(|why| {
-        source.mistake(name.span(), format!("there is no figure {:?}", name.get_ref()), Some(why))
+        source.mistake(name.span(), format!("there is no metric {:?}", name.get_ref()), Some(why))
     })
 }
 

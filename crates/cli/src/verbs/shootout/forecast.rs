@@ -43,7 +43,7 @@ pub(super) fn tell(
     stderr::line(format_args!("{}, after installing and checking", at_most(least)));
     if most > least {
         stderr::line(format_args!(
-            "at most {}, if no figure is known to ±{:.0}% before",
+            "at most {}, if no metric is known to ±{:.0}% before",
             at_most(most),
             100.0 * PRECISION
         ));
