@@ -16,8 +16,9 @@ pub(super) fn of(step: &Step) -> Option<String> {
     if let Some(Cause::ServerStalled { longest, .. }) = step.bottleneck.as_ref().map(|found| &found.cause) {
         return Some(format!("the server stood still for {}", duration(longest.0)));
     }
-    let timed =
-        [Timed::Rtt, Timed::Delivery].into_iter().find(|timed| !step.figures.get(*timed).is_empty())?;
+    // The round trip of an answer that comes in pieces is as long as it is: its reader waits for the first.
+    let told = [Timed::First, Timed::Rtt, Timed::Delivery];
+    let timed = told.into_iter().find(|timed| !step.figures.get(*timed).is_empty())?;
     let (name, samples) = (timed.words(), step.figures.get(timed));
     // A third is above this quantile.
     let [third, p99] = [2.0 / 3.0, 0.99].map(|q| samples.quantile_ns(q));

@@ -134,6 +134,10 @@ fn load_growth(step: &Step, previous: &Step) -> Option<f64> {
 /// A closed loop on one machine, where what is under way is with the server (Little's law: as many as the rate times the
 /// time of an answer), and both CPUs are idle: it waits for something that is no CPU.
 pub(super) fn waits(step: &Step) -> Option<Cause> {
+    // Between the events of an answer a server that streams has nothing to do.
+    if step.counts.events > 0 {
+        return None;
+    }
     let is_here = step.machine.as_ref()?.same_host == Some(true);
     let (service_ns, cpu_ns) = (closed_service_ns(step)?, cpu_ns_per_message(step)?);
     let threads = step.server.as_ref()?.thread_use.iter().map(|thread| thread.cpu_percent());
