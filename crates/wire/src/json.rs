@@ -12,7 +12,7 @@ use walk::Walk;
 
 /// Calls `member` with the key (without its quotation marks, still escaped) and the value of each member of the
 /// object that `text` is. `None` when it is not one, or not JSON to its end: then the calls are void.
-pub(crate) fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
+pub fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
     let mut walk = Walk { text, at: 0 };
     walk.items(b'{', b'}', |walk| {
         let key = walk.key()?;
@@ -24,7 +24,7 @@ pub(crate) fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u
 /// The values of these members of the object that `text` is; nothing for those that it lacks. `None` as in [`object`].
 // Inlined, so that the names are constants there and compared in place, not by calls of memcmp.
 #[inline(always)]
-pub(crate) fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> Option<[&'a [u8]; N]> {
+pub fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> Option<[&'a [u8]; N]> {
     let mut values = [&b""[..]; N];
     object(text, |key, value| {
         if let Some(at) = names.iter().position(|name| name.as_bytes() == key) {
@@ -35,7 +35,7 @@ pub(crate) fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> O
 }
 
 /// The first values of the array that `text` is; nothing for those that it lacks. `None` as in [`object`].
-pub(crate) fn items<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
+pub fn items<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
     let (mut values, mut count) = ([&b""[..]; N], 0);
     array(text, |item| {
         if let Some(value) = values.get_mut(count) {
@@ -47,7 +47,7 @@ pub(crate) fn items<const N: usize>(text: &[u8]) -> Option<[&[u8]; N]> {
 }
 
 /// Returns whether `text` is one value, and JSON to its end.
-pub(crate) fn is_value(text: &[u8]) -> bool {
+pub fn is_value(text: &[u8]) -> bool {
     let mut walk = Walk { text, at: 0 };
     let value = walk.value(0);
     walk.skip_blanks();
@@ -55,7 +55,7 @@ pub(crate) fn is_value(text: &[u8]) -> bool {
 }
 
 /// Calls `item` with each value of the array that `text` is. `None` as in [`object`].
-pub(crate) fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Option<()> {
+pub fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Option<()> {
     let mut walk = Walk { text, at: 0 };
     walk.items(b'[', b']', |walk| {
         item(walk.value(1)?);
@@ -64,13 +64,13 @@ pub(crate) fn array<'a>(text: &'a [u8], mut item: impl FnMut(&'a [u8])) -> Optio
 }
 
 /// The inside of the string that a value is, still escaped.
-pub(crate) fn string(value: &[u8]) -> Option<&[u8]> {
+pub fn string(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// Unescapes the inside of a string; leaves it as it is where that is impossible.
 #[inline]
-pub(crate) fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
+pub fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
     match inside.contains(&b'\\') {
         true => unescape(inside).map_or(Cow::Borrowed(inside), Cow::Owned),
         false => Cow::Borrowed(inside),
@@ -78,7 +78,7 @@ pub(crate) fn plain(inside: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Unescapes the inside of a string. `None` for half of a surrogate pair, which stands for nothing.
-pub(crate) fn unescape(inside: &[u8]) -> Option<Vec<u8>> {
+pub fn unescape(inside: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(inside.len());
     let mut rest = inside;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -122,7 +122,7 @@ fn take_hex(rest: &mut &[u8]) -> Option<u32> {
 }
 
 /// Appends `plain`, which is UTF-8, as the inside of a string.
-pub(crate) fn escape(out: &mut Vec<u8>, plain: &[u8]) {
+pub fn escape(out: &mut Vec<u8>, plain: &[u8]) {
     for &byte in plain {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
@@ -133,7 +133,7 @@ pub(crate) fn escape(out: &mut Vec<u8>, plain: &[u8]) {
 }
 
 /// A value, which is JSON, without the blanks that say nothing.
-pub(crate) fn without_blanks(value: &[u8]) -> Vec<u8> {
+pub fn without_blanks(value: &[u8]) -> Vec<u8> {
     let (mut plain, mut is_in_string) = (Vec::with_capacity(value.len()), false);
     let mut bytes = value.iter().copied();
     while let Some(byte) = bytes.next() {
@@ -153,7 +153,7 @@ pub(crate) fn without_blanks(value: &[u8]) -> Vec<u8> {
 
 /// Appends a number in decimal.
 #[inline]
-pub(crate) fn extend_decimal(out: &mut Vec<u8>, value: u64) {
+pub fn extend_decimal(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 

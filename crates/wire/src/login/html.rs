@@ -11,41 +11,74 @@ const REFERENCE_BYTES_MAX: usize = "&#x0010ffff;".len();
 /// The page's value under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
 /// the first attribute of that name, whichever comes first.
 pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
-    let mut rest = page;
-    loop {
-        rest = &rest[rest.find('<')? + 1..];
-        if let Some(comment) = rest.strip_prefix("!--") {
-            rest = &comment[comment.find("-->")?..];
-            continue;
-        }
-        if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            continue;
-        }
-        let (element, after) = rest.split_at(rest.find(|c: char| is_end_of_name(c))?);
-        let mut attributes = Attributes { rest: after };
+    Tags { rest: Some(page) }.find_map(|attributes| {
         let (mut is_meant, mut says, mut own) = (false, None, None);
-        for (attribute, value) in attributes.by_ref() {
-            match attribute {
-                // `property` is how Open Graph's metas are named.
-                _ if attribute.eq_ignore_ascii_case("name") || attribute.eq_ignore_ascii_case("property") => {
-                    is_meant |= unescaped(value) == name;
-                }
-                _ if attribute.eq_ignore_ascii_case("value") || attribute.eq_ignore_ascii_case("content") => {
-                    says = says.or(Some(value));
-                }
-                _ => {}
+        for (attribute, value) in attributes {
+            if is_name(attribute) {
+                is_meant |= unescaped(value) == name;
+            } else if is_value(attribute) {
+                says = says.or(Some(value));
             }
             if attribute.eq_ignore_ascii_case(name) {
                 own = own.or(Some(value));
             }
         }
-        if let Some(found) = says.filter(|_| is_meant).or(own) {
-            return Some(unescaped(found));
-        }
-        // A tag that does not end is the rest of the page.
-        rest = attributes.rest.strip_prefix('>')?;
-        if RAW_TEXT.iter().any(|raw| element.eq_ignore_ascii_case(raw)) {
-            rest = &rest[end_of(rest, element)?..];
+        says.filter(|_| is_meant).or(own).map(unescaped)
+    })
+}
+
+/// The name under which [`find`] returns a value of the page.
+pub fn name_in_page(page: &str, value: &str) -> Option<String> {
+    Tags { rest: Some(page) }.find_map(|attributes| {
+        let is_it = |text: &str| unescaped(text) == value;
+        let (attribute, _) = *attributes.iter().find(|(_, text)| is_it(text))?;
+        let named = attributes.iter().find(|(attribute, _)| is_name(attribute));
+        let name = match named.filter(|_| is_value(attribute)) {
+            Some((_, name)) => unescaped(name).into_owned(),
+            None => attribute.to_owned(),
+        };
+        // An earlier tag may have the same name, and something else under it.
+        find(page, &name).is_some_and(|found| found == value).then_some(name)
+    })
+}
+
+/// Returns whether an attribute names its tag; `property` is how Open Graph's metas are named.
+fn is_name(attribute: &str) -> bool {
+    attribute.eq_ignore_ascii_case("name") || attribute.eq_ignore_ascii_case("property")
+}
+
+/// Returns whether an attribute is the value of its tag.
+fn is_value(attribute: &str) -> bool {
+    attribute.eq_ignore_ascii_case("value") || attribute.eq_ignore_ascii_case("content")
+}
+
+/// The attributes of each tag of a page; those of what comes after a tag that does not end are the page's rest.
+struct Tags<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Iterator for Tags<'a> {
+    type Item = Vec<(&'a str, &'a str)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut rest = self.rest.take()?;
+        loop {
+            rest = &rest[rest.find('<')? + 1..];
+            if let Some(comment) = rest.strip_prefix("!--") {
+                rest = &comment[comment.find("-->")?..];
+                continue;
+            }
+            if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                continue;
+            }
+            let (element, after) = rest.split_at(rest.find(|c: char| is_end_of_name(c))?);
+            let mut attributes = Attributes { rest: after };
+            let found = attributes.by_ref().collect();
+            self.rest = attributes.rest.strip_prefix('>').and_then(|rest| {
+                let is_raw = RAW_TEXT.iter().any(|raw| element.eq_ignore_ascii_case(raw));
+                if is_raw { Some(&rest[end_of(rest, element)?..]) } else { Some(rest) }
+            });
+            return Some(found);
         }
     }
 }
@@ -153,6 +186,21 @@ mod tests {
         assert_eq!(found("title"), said("a > b"));
         assert_eq!(found("empty"), said(""));
         assert_eq!(found("none"), None);
+    }
+
+    #[test]
+    fn values_lead_back_to_their_names() {
+        for (value, name) in [
+            ("x\"'=&unknown; &", Some("csrf")),
+            ("m&1", Some("csrf-token")),
+            ("IloiLS0x==", Some("signed-stream-name")),
+            ("v2", Some("bare")),
+            ("of a comment", None),
+            ("none", None),
+        ] {
+            assert_eq!(name_in_page(PAGE, value).as_deref(), name, "{value}");
+        }
+        assert_eq!(name_in_page(r#"<a id="1"><a id="2">"#, "2"), None);
     }
 
     /// A megabyte of either would keep a worker for a minute if each began a search to the end of the page.

@@ -17,5 +17,6 @@ mod steps;
 mod visit;
 
 pub use find::{BadFind, check};
+pub use html::name_in_page;
 pub(crate) use steps::Steps;
 pub(crate) use visit::{LoginProgress, Visit};
