@@ -105,3 +105,16 @@ fn without_a_terminal_the_protocol_is_named() {
     assert!(outcome.code == Some(2) && outcome.stderr.contains("plain, actioncable, phoenix"), "{outcome}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn broken_recordings_write_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.har"), r#"{"log":{"entries":[{"request":"#).unwrap();
+    for from in [&["a.har"][..], &["../none.har"], &["a.har", "a.har", "a.har"], &["a.har", "plain"]] {
+        let words: Vec<&str> = from.iter().flat_map(|from| ["--from", from]).collect();
+        let outcome = init(folder.path(), &words);
+        assert!(matches!(outcome.code, Some(1 | 2)), "{outcome}");
+        assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -26,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("net", &["secret"]),
     ("load", &["wire", "secret"]),
+    ("har", &["wire"]),
     ("results", &["stats"]),
     ("report", &["results", "stats"]),
     ("engine", &["wire", "load", "stats", "results", "net", "secret"]),
@@ -42,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "stats",
             "net",
             "load",
+            "har",
             "results",
             "report",
             "engine",
@@ -55,7 +57,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that do no I/O and read no clock.
-const PURE: &[&str] = &["secret", "wire", "load", "stats", "results", "report"];
+const PURE: &[&str] = &["secret", "wire", "load", "har", "stats", "results", "report"];
 
 /// Effects, as they appear in code. `std::net`'s address types are plain data, so only its sockets are here.
 const EFFECTS: &[&str] = &[

@@ -1,7 +1,9 @@
-//! `throng init`: the beginning of an app's file.
+//! `throng init`: the beginning of an app's file, from an example or from what a browser recorded.
 
-use std::fs::OpenOptions;
-use std::io::{self, IsTerminal, Write};
+mod new_file;
+mod recorded;
+
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -13,14 +15,41 @@ use crate::{output, stderr};
 ///
 /// The first seven are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
+///
+/// Recordings: --from session.har writes the file from what a browser recorded: the login, what is said before the load, and what is
+/// measured (docs/RECORDING.md). Names, passwords and tokens go into a CSV beside it, for your eyes only.
 #[derive(Args)]
 pub(crate) struct Init {
     /// Where to write it
     #[arg(value_name = "FILE", default_value = "app.toml")]
     file: PathBuf,
-    /// What your app's clients speak [default: asks, on a terminal]
-    #[arg(long, value_name = "PROTOCOL", value_enum)]
-    from: Option<Protocol>,
+    /// What your app's clients speak, or a HAR; two HARs of two users tell their values apart [default: asks, on a terminal]
+    #[arg(long, value_name = "PROTOCOL|HAR", value_parser = From::parse)]
+    from: Vec<From>,
+    #[command(flatten)]
+    check: recorded::CheckArgs,
+}
+
+/// The beginning of a file.
+#[derive(Clone, Debug)]
+enum From {
+    Example(Protocol),
+    Recording(PathBuf),
+}
+
+impl From {
+    /// Reads a protocol's name, or the path of a HAR.
+    fn parse(text: &str) -> Result<From, String> {
+        let names = || Protocol::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        match Protocol::from_str(text, true) {
+            Ok(protocol) => Ok(From::Example(protocol)),
+            Err(_) if text.contains(['.', '/']) => Ok(From::Recording(text.into())),
+            Err(_) => {
+                let names: Vec<String> = names().map(|name| name.get_name().to_owned()).collect();
+                Err(format!("say a HAR, as session.har, or one of {}", names.join(", ")))
+            }
+        }
+    }
 }
 
 /// Protocols that carry an app's messages.
@@ -147,18 +176,23 @@ impl Protocol {
 
 impl Init {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let protocol = self.from.map_or_else(ask, Ok)?;
-        let name = self.file.display();
-        let could_not = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::usage("FILE", format!("{name} exists already, and stays as it is; name another"))
+        let recordings = self.from.iter().filter_map(|from| match from {
+            From::Recording(path) => Some(path.clone()),
+            From::Example(_) => None,
+        });
+        let recordings: Vec<PathBuf> = recordings.collect();
+        let protocol = match (self.from.as_slice(), recordings.len()) {
+            ([], _) => ask()?,
+            ([From::Example(protocol)], _) => *protocol,
+            (from, count) if count == from.len() && count <= recorded::SESSIONS_MAX => {
+                return recorded::write(&self.file, &recordings, &self.check);
             }
-            _ => Failure::could_not("write", format_args!("write {name}"), error),
+            _ => return Err(Failure::usage("--from", "say one protocol, or one or two HARs")),
         };
-        // What somebody wrote is not written over.
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.file).map_err(could_not)?;
+        self.check.refuse()?;
+        let name = self.file.display();
         let example = protocol.example_in(&name.to_string());
-        file.write_all(format!("{example}\n{BESIDES}").as_bytes()).map_err(could_not)?;
+        new_file::create(&self.file)?.write(&format!("{example}\n{BESIDES}"))?;
         let at_once = if protocol.is_served() {
             format!("It runs as it is, against throng's own server:\n\n  throng run {name}\n\n")
         } else {

@@ -1,0 +1,41 @@
+//! Files that `init` writes: what somebody wrote is not written over.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::exit::Failure;
+
+/// A file that is new.
+pub(super) struct NewFile<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+/// Creates a file, so that nothing somebody wrote is written over.
+pub(super) fn create(path: &Path) -> Result<NewFile<'_>, Failure> {
+    open_new(path, OpenOptions::new().write(true).create_new(true))
+}
+
+/// Opens a file that is new, with these options.
+pub(super) fn open_new<'a>(path: &'a Path, options: &OpenOptions) -> Result<NewFile<'a>, Failure> {
+    match options.open(path) {
+        Ok(file) => Ok(NewFile { path, file }),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let problem = format!("{} exists already, and stays as it is; name another", path.display());
+            Err(Failure::usage("FILE", problem))
+        }
+        Err(error) => Err(could_not_write(path, error)),
+    }
+}
+
+fn could_not_write(path: &Path, error: io::Error) -> Failure {
+    Failure::could_not("write", format_args!("write {}", path.display()), error)
+}
+
+impl NewFile<'_> {
+    /// Writes all of it.
+    pub(super) fn write(mut self, text: &str) -> Result<(), Failure> {
+        self.file.write_all(text.as_bytes()).map_err(|error| could_not_write(self.path, error))
+    }
+}

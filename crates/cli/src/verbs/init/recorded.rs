@@ -1,0 +1,141 @@
+//! An app file from what a browser recorded, and a short run that tries it.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use har::Recording;
+use results::Step;
+
+use super::new_file::{create, open_new};
+use crate::exit::{Exit, Failure};
+use crate::verbs::targets::this_program;
+use crate::{locale, output};
+
+/// A session of one user, or of two.
+pub(super) const SESSIONS_MAX: usize = 2;
+/// The file of the users' data, beside the app's.
+const USERS: &str = "users.csv";
+/// Passwords stand in it.
+const USERS_MODE: u32 = 0o600;
+/// Load of a trial: two clients, so that one hears the other.
+const TRIAL: [&str; 13] = [
+    "--clients",
+    "2",
+    "--rate",
+    "4",
+    "--duration",
+    "2s",
+    "--connect-timeout",
+    "10s",
+    "--format",
+    "json",
+    "--no-store",
+    "--no-preflight",
+    "--quiet",
+];
+
+/// Flags of a trial.
+#[derive(Args)]
+pub(super) struct CheckArgs {
+    /// Try the file with two clients against this server, and say step by step what matched
+    #[arg(long, value_name = "URL", requires = "from")]
+    check: Option<String>,
+}
+
+impl CheckArgs {
+    /// Refuses it where nothing was recorded.
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
+        match self.check {
+            Some(_) => Err(Failure::usage("--check", "is for a recorded session: --from session.har")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes the file, and tries it if that was asked for.
+pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result<Exit, Failure> {
+    let recordings = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let draft = har::draft(&recordings, USERS);
+    let users = file.with_file_name(USERS);
+    // Made before the file is: a file without its users could not be run.
+    if let Some(text) = &draft.users {
+        let mut options = OpenOptions::new();
+        open_new(&users, options.write(true).create_new(true).mode(USERS_MODE))?.write(text)?;
+    }
+    let written = create(file).and_then(|file| file.write(&draft.toml));
+    if written.is_err() && draft.users.is_some() {
+        // Its only reader is not there.
+        let _ = fs::remove_file(&users);
+    }
+    written?;
+    let mut text = format!("{} is written, for {}:\n\n", file.display(), draft.protocol);
+    for finding in &draft.findings {
+        text +=
+            &format!("  {}\n", if locale::is_ascii() { finding.replace('→', "->") } else { finding.clone() });
+    }
+    if draft.users.is_some() {
+        text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
+    }
+    let url = check.check.as_deref().unwrap_or(&draft.server);
+    let run = format!("throng run {} {url} --clients 20", file.display());
+    let Some(url) = &check.check else {
+        text += &format!(
+            "\nTry it with two clients, then run it:\n\n  throng init --from {} --check {url}\n  {run}\n",
+            paths[0].display()
+        );
+        return output::print(&text);
+    };
+    output::print(&text)?;
+    let step = trial(file, url)?;
+    let (lines, is_ready) = matched(&step);
+    let next = match is_ready {
+        true => format!("{} is ready:\n\n  {run}\n", file.display()),
+        false => format!("{} is not ready: change what did not match, then\n\n  {run}\n", file.display()),
+    };
+    output::print(&format!("\n{lines}\n{next}"))?;
+    Ok(if is_ready { Exit::Fine } else { Exit::LimitBroken })
+}
+
+fn read(path: &Path) -> Result<Recording, Failure> {
+    let shown = path.display();
+    let bytes = fs::read(path).map_err(|error| Failure::could_not("read", format!("read {shown}"), error))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Recording::read(&name, bytes).map_err(|error| Failure::usage(&shown.to_string(), error).in_file())
+}
+
+/// Runs the file with two clients.
+fn trial(file: &Path, url: &str) -> Result<Step, Failure> {
+    let could_not = |why: String| Failure::could_not("try", format!("try {}", file.display()), why);
+    let mut command = Command::new(this_program()?);
+    command.arg("run").arg(file).arg(url).args(TRIAL).stdin(Stdio::null()).stderr(Stdio::piped());
+    let output = command.output().map_err(|error| could_not(error.to_string()))?;
+    let run = results::file::read(&String::from_utf8_lossy(&output.stdout));
+    let step = run.ok().and_then(|run| run.steps.into_iter().next());
+    step.ok_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        could_not(said.trim().trim_start_matches("throng: ").to_owned())
+    })
+}
+
+/// The steps that matched, a line each, and whether all did.
+fn matched(step: &Step) -> (String, bool) {
+    let counts = &step.counts;
+    let rows =
+        [("connected", counts.connected, step.clients), ("delivered", counts.received, counts.expected)];
+    let (yes, no) = if locale::is_ascii() { ("ok", "--") } else { ("✓", "✗") };
+    let mut is_ready = true;
+    let mut lines = String::new();
+    for (name, reached, wanted) in rows {
+        let is_met = reached >= wanted;
+        is_ready &= is_met;
+        lines += &format!("{} {name:<12} {reached} of {wanted}\n", if is_met { yes } else { no });
+    }
+    for (kind, error) in step.errors.iter() {
+        is_ready = false;
+        lines += &format!("{no} {kind:<12} {} times: {}\n", error.count, error.example);
+    }
+    (lines, is_ready)
+}

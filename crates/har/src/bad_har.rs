@@ -1,0 +1,19 @@
+//! Reasons why no app file can be made of a recording.
+
+/// A file that no app file can be made of.
+#[derive(Debug, thiserror::Error)]
+pub enum BadHar {
+    /// It is no HAR.
+    #[error("expected a HAR, as a browser's network panel exports it: {0}")]
+    NotHar(String),
+    /// It has no WebSocket.
+    #[error(
+        "it has no WebSocket; open the network panel first, then load the page, and export with sensitive data"
+    )]
+    NoSocket,
+    /// Its WebSockets have no messages.
+    #[error(
+        "its WebSocket has no messages: record again with the network panel open before the page connects"
+    )]
+    NoMessages,
+}

@@ -1,0 +1,45 @@
+//! A WebSocket without a protocol that throng knows: each frame, or each record in it, is a message.
+
+use super::turn::{Carried, Turn};
+use crate::json;
+use crate::recording::{Recording, Text};
+
+/// The end of a record of SignalR.
+const RECORD: char = '\u{1e}';
+
+pub(super) fn read(recording: &Recording) -> Carried {
+    let frames = &recording.socket.frames;
+    let separator = separator(frames);
+    let turns = frames.iter().flat_map(|frame| {
+        let records: Vec<&str> = match separator {
+            Some(end) => frame.text.split(end).filter(|record| !record.is_empty()).collect(),
+            None => vec![&frame.text],
+        };
+        records.into_iter().map(|record| Turn::of(frame, record)).collect::<Vec<_>>()
+    });
+    let mut notes = Vec::new();
+    if recording.socket.binary > 0 {
+        notes.push(format!(
+            "{} binary messages are left out: docs/APP.md, Binary messages",
+            recording.socket.binary
+        ));
+    }
+    Carried {
+        protocol: "plain",
+        separator,
+        names_subprotocols: true,
+        turns: turns.collect(),
+        notes,
+        ..Carried::default()
+    }
+}
+
+/// The end of each record, if frames have several.
+fn separator(frames: &[Text]) -> Option<&'static str> {
+    if frames.iter().all(|frame| frame.text.ends_with(RECORD)) {
+        return Some("\u{1e}");
+    }
+    let are_records =
+        |text: &str| text.trim_end().contains('\n') && text.lines().all(|line| json::leaves(line).is_some());
+    frames.iter().any(|frame| !frame.is_sent && are_records(&frame.text)).then_some("\n")
+}

@@ -1,0 +1,67 @@
+//! Messages without their protocol.
+
+use std::collections::BTreeMap;
+
+use crate::recording::Text;
+
+/// Messages that a protocol carried, and how it connected.
+#[derive(Default)]
+pub(crate) struct Carried {
+    /// Its name in a file.
+    pub(crate) protocol: &'static str,
+    /// Options with which it connects and joins.
+    pub(crate) flags: Vec<Flag>,
+    /// The end of each record, where a frame has several.
+    pub(crate) separator: Option<&'static str>,
+    /// Parameters of the query that throng adds itself.
+    pub(crate) own_query: &'static [&'static str],
+    /// The path of the opening request, if it is not as recorded.
+    pub(crate) path: Option<String>,
+    /// True if the file says which subprotocols are offered.
+    pub(crate) names_subprotocols: bool,
+    /// The app's messages, by time.
+    pub(crate) turns: Vec<Turn>,
+    /// Remarks for the reader of the file.
+    pub(crate) notes: Vec<String>,
+}
+
+/// An option of the protocol.
+pub(crate) struct Flag {
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+}
+
+impl Flag {
+    pub(super) fn new(name: &'static str, text: impl Into<String>) -> Flag {
+        Flag { name, text: text.into() }
+    }
+}
+
+/// A message of the app.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turn {
+    pub(crate) at_s: f64,
+    pub(crate) is_sent: bool,
+    /// The name under which it went, where the protocol has such.
+    pub(crate) event: Option<String>,
+    /// The message, as a file has it and conditions look at it.
+    pub(crate) body: String,
+    /// The number by which it asks for a reply of the protocol.
+    pub(crate) asks: Option<String>,
+    /// The number of the message that it is the reply to.
+    pub(crate) answers: Option<String>,
+}
+
+impl Turn {
+    pub(super) fn of(text: &Text, body: impl Into<String>) -> Turn {
+        Turn { at_s: text.at_s, is_sent: text.is_sent, body: body.into(), ..Turn::default() }
+    }
+}
+
+/// The name with most votes; of several, the first in the order of their names.
+pub(super) fn most<'a>(votes: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    votes.for_each(|vote| *counts.entry(vote).or_default() += 1);
+    let most = counts.values().max().copied();
+    counts.into_iter().find(|(_, count)| Some(*count) == most).map(|(name, _)| name.to_owned())
+}

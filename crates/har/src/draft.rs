@@ -1,0 +1,509 @@
+//! The app file of a conversation: everything that was found, in the order in which a person would write it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::carried::{self, Carried};
+use crate::json::Leaf;
+use crate::kind::Kind;
+use crate::login;
+use crate::publish::Published;
+use crate::recording::Recording;
+use crate::talk::{Purpose, Said, Talk};
+use crate::toml_text::{TomlText, inline, quoted, texts};
+use crate::trace::{Trace, identifier, plain};
+use crate::writing::Writing;
+
+/// Rules that are written: of a server with more kinds of messages, the rest is a remark.
+const RULES_MAX: usize = 64;
+/// Kinds of measured messages that a file may have.
+const SAYS_MAX: usize = 16;
+/// Steps before the load.
+const STEPS_MAX: usize = 32;
+/// A push is one that came so often, each with a number one above the one before.
+const PUSHES_MIN: usize = 3;
+/// A cell that stands anywhere else in the file is replaced, from this length on.
+const CELL_BYTES_MIN: usize = 4;
+/// Names of messages with which servers refuse something.
+const ERRORS: [&str; 5] = ["error", "err", "denied", "reject", "forbidden"];
+
+/// An app file, and the users' data that it names.
+pub struct Draft {
+    /// The file.
+    pub toml: String,
+    /// The CSV, if something was typed or lets the user in.
+    pub users: Option<String>,
+    /// The server, as a run is given it: without path and query.
+    pub server: String,
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// Findings for the user, a line each.
+    pub findings: Vec<String>,
+}
+
+/// Writes the file for a session, or for two of different users at the same time; `users` is the name of the CSV.
+pub fn draft(recordings: &[Recording], users: &str) -> Draft {
+    let mut carried: Vec<Carried> = recordings.iter().map(carried::read).collect();
+    let talks: Vec<Talk> = carried.iter_mut().map(|one| Talk::new(std::mem::take(&mut one.turns))).collect();
+    let of = |at: usize| {
+        let other = talks.get(1 - at);
+        Session::new(&recordings[at], &carried[at], &talks[at], other).write(users)
+    };
+    let (mut draft, first) = of(0);
+    // The second user has the same columns, as far as its session shows them.
+    let second = recordings.get(1).map(|_| of(1).1);
+    draft.users = (!first.is_empty()).then(|| {
+        let cell = |column: &str, cells: &[(String, String)]| {
+            cells.iter().find(|(name, _)| name == column).map(|(_, cell)| csv_cell(cell)).unwrap_or_default()
+        };
+        let row = |cells: &[(String, String)]| {
+            first.iter().map(|(column, _)| cell(column, cells)).collect::<Vec<_>>().join(",")
+        };
+        let header = first.iter().map(|(column, _)| column.as_str()).collect::<Vec<_>>().join(",");
+        let rows = [Some(&first), second.as_ref()].into_iter().flatten().map(|cells| row(cells));
+        format!("{header}\n{}\n", rows.collect::<Vec<_>>().join("\n"))
+    });
+    draft
+}
+
+/// A cell as RFC 4180 has it.
+fn csv_cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// One session on its way into a file.
+struct Session<'a> {
+    recording: &'a Recording,
+    carried: &'a Carried,
+    talk: &'a Talk,
+    other: Option<&'a Talk>,
+    purposes: Vec<(Kind, Purpose)>,
+}
+
+impl<'a> Session<'a> {
+    fn new(recording: &'a Recording, carried: &'a Carried, talk: &'a Talk, other: Option<&'a Talk>) -> Self {
+        Session { recording, carried, talk, other, purposes: talk.purposes(other) }
+    }
+
+    /// The file, and the columns with this user's cells.
+    fn write(&self, users: &str) -> (Draft, Vec<(String, String)>) {
+        let Session { recording, carried, talk, .. } = self;
+        let mut trace = Trace::new(recording);
+        let mut findings = Vec::new();
+        // Messages come first: the values in them decide which requests are needed.
+        let mut rest = TomlText::default();
+        let connect = self.connect(&mut trace);
+        let mut writing = Writing {
+            talk,
+            other: self.other,
+            trace: &mut trace,
+            kept: BTreeMap::new(),
+            notes: BTreeSet::new(),
+        };
+        let flags: Vec<(&str, String)> = carried
+            .flags
+            .iter()
+            .map(|flag| (flag.name, writing.option(flag.name, &flag.text, recording.socket.at_s)))
+            .collect();
+        self.open(&mut writing, &mut rest, &mut findings);
+        self.says(&mut writing, &mut rest, &mut findings);
+        self.rules(&mut writing, &mut rest, &mut findings);
+        // A secret option may name a variable or a file of this machine: a recording has no business with them.
+        let is_foreign = |value: &str| value.starts_with("env:") || value.starts_with("file:");
+        let flags: Vec<_> = flags.into_iter().filter(|(_, value)| !is_foreign(value)).collect();
+        let notes = writing.notes;
+        let mut top = TomlText::default();
+        self.head(&mut top, &notes);
+        if !flags.is_empty() {
+            top.comment("How it connects and joins, as recorded.");
+            top.line("[flags]");
+            for (name, value) in flags {
+                match value.parse::<u8>() {
+                    Ok(number) if name == "eio" => top.line(&format!("{name} = {number}")),
+                    _ => top.text(name, &value),
+                }
+            }
+        }
+        let mut logins = TomlText::default();
+        let requests = login::write(recording, &mut trace, &mut logins);
+        if requests > 0 {
+            findings.insert(0, format!("login       {requests} requests before the WebSocket"));
+        }
+        if !trace.columns.is_empty() {
+            let names: Vec<&str> = trace.columns.iter().map(|(column, _)| column.as_str()).collect();
+            top.comment(&format!(
+                "What was typed, and what lets the user in: add a row for each user. Columns: {}.",
+                names.join(", ")
+            ));
+            top.line("[people]");
+            top.text("data", users);
+        }
+        let mut toml = top.0 + &logins.0 + &connect + &rest.0;
+        for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
+            toml = toml.replace(cell.as_str(), &format!("{{person.{column}}}"));
+        }
+        let server = server(recording);
+        (Draft { toml, users: None, server, protocol: carried.protocol, findings }, trace.columns)
+    }
+
+    fn head(&self, out: &mut TomlText, notes: &BTreeSet<String>) {
+        let Session { recording, carried, talk, .. } = self;
+        let (sent, all) =
+            (talk.messages.iter().filter(|message| message.turn.is_sent).count(), talk.messages.len());
+        out.remark(&format!(
+            "Written by `throng init` from {}: {} messages of the app, {sent} of them sent, over {}. docs/APP.md has all keys.",
+            recording.name, all, carried.protocol
+        ));
+        let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));
+        for note in carried.notes.iter().cloned().chain(others).chain(notes.iter().cloned()).take(RULES_MAX) {
+            out.remark(&note);
+        }
+        out.text("protocol", carried.protocol);
+        match carried.separator {
+            Some("\n") => out.text("frames", "lines"),
+            Some(end) => out
+                .line(&format!("frames = {}", inline([format!("separator = {}", quoted(end))].into_iter()))),
+            None => {}
+        }
+        let offered = recording.socket.offered();
+        if carried.names_subprotocols && !offered.is_empty() {
+            let names: Vec<String> = offered.iter().map(|name| quoted(name)).collect();
+            out.line(&format!("subprotocols = [{}]", names.join(", ")));
+        }
+    }
+
+    /// The opening request.
+    fn connect(&self, trace: &mut Trace<'_>) -> String {
+        let Session { recording, carried, .. } = self;
+        let (socket, mut out) = (&recording.socket, TomlText::default());
+        out.comment(&format!("The opening request, which was answered by {}.", socket.status));
+        out.line("[connect]");
+        let path = carried.path.clone().unwrap_or_else(|| login::path(&socket.url));
+        let query = login::query(&socket.url, carried.own_query, socket.at_s, trace);
+        out.text("path", &if query.is_empty() { path } else { format!("{path}?{query}") });
+        if let Some(origin) = socket.header("origin") {
+            out.text("origin", &plain(origin));
+        }
+        let mut headers = trace.headers(&socket.headers, socket.at_s);
+        let older = trace.older_cookies();
+        if !older.is_empty() {
+            out.remark(
+                "The cookie was there before the recording: record from the login on, in a private window.",
+            );
+            let placeholder = trace.column("cookie", &older.join("; "));
+            headers.push(("Cookie".to_owned(), placeholder));
+        }
+        out.texts("headers", &headers);
+        out.0
+    }
+
+    fn purpose(&self, kind: &Kind) -> Option<&Purpose> {
+        self.purposes.iter().find(|(other, _)| other == kind).map(|(_, purpose)| purpose)
+    }
+
+    /// Kinds of the server's messages that measured ones explain.
+    fn explained(&self) -> HashSet<&Kind> {
+        let said = self.purposes.iter().filter_map(|(_, purpose)| match purpose {
+            Purpose::Broadcast(said) | Purpose::Echo(said) => Some([&said.copy, &said.own, &said.ack]),
+            Purpose::Answer { .. } | Purpose::Heartbeat { .. } | Purpose::Opening => None,
+        });
+        said.flatten().flatten().collect()
+    }
+
+    /// The first measured message: before it, a client opens.
+    fn first_said(&self) -> usize {
+        let is_said =
+            |kind: &Kind| matches!(self.purpose(kind), Some(Purpose::Broadcast(_) | Purpose::Echo(_)));
+        let first =
+            self.talk.messages.iter().position(|message| message.turn.is_sent && is_said(&message.kind));
+        first.unwrap_or(self.talk.messages.len())
+    }
+
+    /// The steps until a client is ready.
+    fn open(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) {
+        let (talk, explained, end) = (self.talk, self.explained(), self.first_said());
+        let opens = |at: &usize| {
+            let message = &talk.messages[*at];
+            message.turn.is_sent && matches!(self.purpose(&message.kind), Some(Purpose::Opening))
+        };
+        let sent: Vec<usize> = (0..end).filter(opens).take(STEPS_MAX).collect();
+        // Written first, so that it is known which answers have values to keep.
+        let texts: Vec<String> = sent.iter().map(|at| writing.message(*at, None, end)).collect();
+        for at in end..talk.messages.len() {
+            if let Some(Purpose::Broadcast(said) | Purpose::Echo(said)) =
+                self.purpose(&talk.messages[at].kind)
+            {
+                writing.message(at, Some(said), end);
+                break;
+            }
+        }
+        let kinds = talk.kinds(false);
+        let is_reply = |number: &Option<String>| {
+            talk.messages.iter().any(|message| number.is_some() && message.turn.answers == *number)
+        };
+        let mut steps: Vec<(String, String)> = Vec::new();
+        let mut from = 0;
+        for place in 0..=sent.len() {
+            let to = sent.get(place).copied().unwrap_or(end);
+            let is_awaited = place == 0 || !is_reply(&talk.messages[sent[place - 1]].turn.asks);
+            let mut is_first = is_awaited && (place > 0 || to < end || to == 1);
+            for at in from..to {
+                let message = &talk.messages[at];
+                let keeps = writing.kept.contains_key(&at);
+                let is_theirs = !message.turn.is_sent && message.turn.answers.is_none();
+                let is_usual =
+                    explained.contains(&message.kind) || talk.of(false, &message.kind).count() > PUSHES_MIN;
+                if !is_theirs || !keeps && (!is_first || is_usual) {
+                    continue;
+                }
+                is_first = false;
+                let Some(condition) = message.kind.condition(&kinds) else { continue };
+                steps.push((format!("expect = {condition}"), keep(writing, at)));
+            }
+            if let (Some(at), Some(text)) = (sent.get(place), texts.get(place)) {
+                let turn = &talk.messages[*at].turn;
+                let event = turn
+                    .event
+                    .as_ref()
+                    .map(|event| format!("event = {}\n", quoted(&plain(event))))
+                    .unwrap_or_default();
+                let replied = if is_reply(&turn.asks) { "\nreplied = true" } else { "" };
+                let text = format!("{text}{}", self.carried.separator.unwrap_or_default());
+                steps.push((format!("{event}send = {}{replied}", quoted(&text)), String::new()));
+                from = *at + 1;
+            }
+        }
+        if !steps.is_empty() {
+            findings.push(format!("opening     {} steps until a client is ready", steps.len()));
+            out.comment("What a client says and hears before it is ready.");
+        }
+        for (number, (step, keep)) in steps.into_iter().enumerate() {
+            out.line(&format!("{}[[open]]\n{step}{keep}", if number == 0 { "" } else { "\n" }));
+        }
+    }
+
+    /// Writes the measured messages.
+    fn says(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) {
+        let said = |is_broadcast: bool| {
+            let said = self.purposes.iter().filter_map(move |(kind, purpose)| match purpose {
+                Purpose::Broadcast(said) if is_broadcast => Some((kind, said)),
+                Purpose::Echo(said) if !is_broadcast => Some((kind, said)),
+                _ => None,
+            });
+            said.collect::<Vec<_>>()
+        };
+        let (mut broadcasts, mut echoes) = (said(true), said(false));
+        // A file has one echo: the most frequent.
+        echoes.sort_by_key(|(_, said)| usize::MAX - said.count);
+        broadcasts.truncate(SAYS_MAX);
+        if broadcasts.is_empty() && echoes.is_empty() {
+            if let Some(published) = Published::find(self.recording, self.talk) {
+                published.write(writing, &self.recording.name, out, findings);
+            }
+            return;
+        }
+        let all: usize = broadcasts.iter().map(|(_, said)| said.count).sum();
+        let mut names = HashSet::new();
+        for (kind, said) in &broadcasts {
+            let (from, back) = described(kind, said);
+            out.comment(&format!("{from}: sent {} times, and came back {back}.", said.count));
+            if said.is_unsure {
+                out.remark("One session cannot tell whether others hear it, too: if it is for its sender alone, make it an [echo] with `reply` in place of `copy`.");
+            }
+            if said.pointer.is_none() {
+                out.remark(
+                    "No text in it: `ref` is added, for an id that the server hands on with the rest.",
+                );
+            }
+            let is_one = broadcasts.len() == 1;
+            match is_one {
+                true => out.line("[broadcast]"),
+                false => {
+                    let mut name = identifier(&kind.name());
+                    while !names.insert(name.clone()) {
+                        name.push('x');
+                    }
+                    out.line(&format!("[say.{name}]"));
+                    out.text("share", &format!("{:.2}%", 100.0 * said.count as f64 / all as f64));
+                }
+            }
+            findings.push(format!("broadcast   {from} → {back}"));
+            self.said(writing, kind, said, if is_one { "send" } else { "body" }, out);
+        }
+        for (number, (kind, said)) in echoes.iter().enumerate() {
+            let (from, back) = described(kind, said);
+            if number > 0 || broadcasts.len() > 1 {
+                out.comment(&format!("left out: {from}, which was answered {back}."));
+                continue;
+            }
+            out.comment(&format!("{from}: sent {} times, and answered {back}.", said.count));
+            out.line("[echo]");
+            findings.push(format!("echo        {from} → {back}"));
+            self.said(writing, kind, said, "send", out);
+        }
+    }
+
+    /// The keys of a measured message.
+    fn said(&self, writing: &mut Writing<'_, '_>, kind: &Kind, said: &Said, key: &str, out: &mut TomlText) {
+        let Some((at, _)) = self.talk.of(true, kind).next_back() else { return };
+        let is_echo = matches!(self.purpose(kind), Some(Purpose::Echo(_)));
+        if said.to_others {
+            out.text("to", "others");
+        }
+        if let Some(event) = &kind.event {
+            out.text("event", &plain(event));
+        }
+        let end = self.first_said();
+        let text = writing.message(at, Some(said), end);
+        out.text(key, &format!("{text}{}", self.carried.separator.unwrap_or_default()));
+        let kinds = self.talk.kinds(false);
+        let names = if is_echo { ["reply", "own", "ack"] } else { ["copy", "own", "ack"] };
+        for (name, kind) in names.into_iter().zip([&said.copy, &said.own, &said.ack]) {
+            if let Some(condition) = kind.as_ref().and_then(|kind| kind.condition(&kinds)) {
+                out.line(&format!("{name} = {condition}"));
+            }
+        }
+        if said.is_replied {
+            out.line("replied = true");
+        }
+    }
+
+    /// Heartbeats, answers, and what the server says by itself.
+    fn rules(&self, writing: &mut Writing<'_, '_>, out: &mut TomlText, findings: &mut Vec<String>) {
+        let (talk, kinds, mut explained) = (self.talk, self.talk.kinds(false), self.explained());
+        for (kind, purpose) in &self.purposes {
+            let Some((at, message)) = talk.of(true, kind).next_back() else { continue };
+            let event = message.turn.event.as_ref().map(|event| format!("event = {}", quoted(&plain(event))));
+            let end = |text: String| format!("{text}{}", self.carried.separator.unwrap_or_default());
+            match purpose {
+                Purpose::Heartbeat { every_s } => {
+                    out.comment(&format!("{}: said every {every_s:.1} s.", kind.name()));
+                    out.line("[[heartbeat]]");
+                    out.text("every", &format!("{}ms", ((every_s * 10.0).round() * 100.0).max(100.0)));
+                    event.iter().for_each(|event| out.line(event));
+                    out.text("send", &end(writing.message(at, None, 0)));
+                    findings.push(format!("heartbeat   {} every {every_s:.1} s", kind.name()));
+                }
+                Purpose::Answer { to } => {
+                    let Some(condition) = to.condition(&kinds) else { continue };
+                    explained.insert(to);
+                    out.comment(&format!("{}: followed each {} at once.", kind.name(), to.name()));
+                    out.line(&format!("[[answer]]\nwhen = {condition}"));
+                    event.iter().for_each(|event| out.line(event));
+                    let text = end(writing.message(at, None, at));
+                    let keep = keep(writing, at.saturating_sub(1));
+                    out.line(&format!("send = {}{keep}", quoted(&text)));
+                    findings.push(format!("answer      {} → {}", to.name(), kind.name()));
+                }
+                Purpose::Broadcast(_) | Purpose::Echo(_) | Purpose::Opening => {}
+            }
+        }
+        let own_words = |kind: &Kind| self.purposes.iter().any(|(other, _)| other == kind);
+        let mut ignored = 0;
+        for kind in &kinds {
+            let count = talk.of(false, kind).count();
+            let is_foreign = explained.contains(*kind) && self.is_of_others(kind);
+            if explained.contains(*kind) && !is_foreign {
+                continue;
+            }
+            let Some(condition) = kind.condition(&kinds) else { continue };
+            ignored += 1;
+            if ignored > RULES_MAX {
+                out.comment(&format!("left out: {} further kinds of messages.", kinds.len() - RULES_MAX));
+                break;
+            }
+            let name = kind.name();
+            if kind.is_named(&ERRORS) {
+                out.comment(&format!("{name}: came {count} times."));
+                out.line(&format!("[[error]]\nkind = \"refused\"\nwhen = {condition}"));
+            } else if let Some((number, time)) =
+                pushed(talk, kind).filter(|_| !own_words(kind) && !is_foreign)
+            {
+                out.comment(&format!("{name}: came {count} times, numbered, by itself."));
+                out.line(&format!("[push.{}]\nwhen = {condition}", identifier(&name)));
+                out.text("number", &format!("json:{number}"));
+                time.iter().for_each(|pointer| out.text("time", &format!("json:{pointer}")));
+                findings.push(format!("push        {name}"));
+            } else {
+                let what = if is_foreign { "also of others, or older" } else { "the server's own" };
+                out.comment(&format!("{name}: came {count} times, {what}."));
+                out.line(&format!("[[ignore]]\nwhen = {condition}"));
+            }
+        }
+    }
+
+    /// Returns whether copies were heard that this client did not send: they have no id.
+    fn is_of_others(&self, kind: &Kind) -> bool {
+        let sent: usize = self
+            .purposes
+            .iter()
+            .filter_map(|(_, purpose)| match purpose {
+                Purpose::Broadcast(said) | Purpose::Echo(said)
+                    if said.copy.as_ref() == Some(kind) && !said.to_others =>
+                {
+                    Some(said.count)
+                }
+                _ => None,
+            })
+            .sum();
+        self.talk.of(false, kind).count() > sent
+    }
+}
+
+/// The values that a file keeps of a message.
+fn keep(writing: &Writing<'_, '_>, at: usize) -> String {
+    let Some(kept) = writing.kept.get(&at) else { return String::new() };
+    let pairs: Vec<_> =
+        kept.iter().map(|(name, pointer)| (name.as_str(), format!("json:{pointer}"))).collect();
+    format!("\nkeep = {}", texts(pairs.iter().map(|(name, place)| (*name, place.as_str()))))
+}
+
+/// A measured message, and what comes back of it, for comments.
+fn described(kind: &Kind, said: &Said) -> (String, String) {
+    let back: Vec<String> =
+        [&said.copy, &said.own, &said.ack].into_iter().flatten().map(Kind::name).collect();
+    let mut back = if back.is_empty() { String::new() } else { format!("as {}", back.join(", ")) };
+    if said.is_replied {
+        back += if back.is_empty() { "by the protocol's reply" } else { ", with the protocol's reply" };
+    }
+    if said.to_others {
+        back += " to the others";
+    }
+    (kind.name(), back)
+}
+
+/// The pointers of a number that counts and of a time, in messages that the server says by itself.
+fn pushed(talk: &Talk, kind: &Kind) -> Option<(String, Option<String>)> {
+    let messages: Vec<_> = talk.of(false, kind).map(|(_, message)| message).collect();
+    let (first, _) = messages.split_first().filter(|_| messages.len() >= PUSHES_MIN)?;
+    let value = |at: usize, leaf: &Leaf| {
+        let found = messages[at].leaves.iter().find(|other| other.pointer == leaf.pointer)?;
+        found.value.parse::<i64>().ok().filter(|_| found.is_number())
+    };
+    let counts = |leaf: &&Leaf| {
+        (1..messages.len()).all(|at| {
+            value(at, leaf).is_some()
+                && value(at, leaf) == value(at - 1, leaf).and_then(|before| before.checked_add(1))
+        })
+    };
+    let number = first.leaves.iter().find(counts)?;
+    let at_ms = first.turn.at_s * 1e3;
+    let is_time = |leaf: &&Leaf| {
+        leaf.is_number()
+            && leaf
+                .value
+                .parse::<f64>()
+                .is_ok_and(|value| (value - at_ms).abs() < 86_400e3 || (value * 1e3 - at_ms).abs() < 86_400e3)
+    };
+    Some((number.pointer.clone(), first.leaves.iter().find(is_time).map(|leaf| leaf.pointer.clone())))
+}
+
+/// The server, as `throng run` is given it.
+fn server(recording: &Recording) -> String {
+    let url = &recording.socket.url;
+    let scheme = if matches!(url.scheme(), "wss" | "https") { "wss" } else { "ws" };
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{scheme}://{}{port}", url.host_str().unwrap_or_default())
+}

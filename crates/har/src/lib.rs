@@ -1,0 +1,26 @@
+//! App files from browsers' recordings: reads a HAR, takes the app's messages out of the protocol that carries them, and writes
+//! what a person would have written.
+//!
+//! [`Recording::read`] reads; [`draft`] finds out what the messages are for (`talk`), where the values in them come from
+//! (`trace`), and writes the file. Nothing here does I/O: a HAR is somebody's whole session, and its secrets leave this crate
+//! only as cells of [`Draft::users`].
+
+mod bad_har;
+mod carried;
+mod draft;
+mod file;
+mod json;
+mod kind;
+mod login;
+mod publish;
+mod recording;
+mod talk;
+#[cfg(test)]
+mod tests;
+mod toml_text;
+mod trace;
+mod writing;
+
+pub use bad_har::BadHar;
+pub use draft::{Draft, draft};
+pub use recording::Recording;

@@ -1,0 +1,78 @@
+//! Requests of the page that made the server tell its clients something.
+
+use crate::json::{self, Leaf, replaced};
+use crate::kind::Kind;
+use crate::login;
+use crate::recording::{Exchange, Recording};
+use crate::talk::Talk;
+use crate::toml_text::TomlText;
+use crate::writing::{ID_AND_PADDING, Writing};
+
+/// A text of a request comes to clients within this time.
+const BEHIND_S: f64 = 10.0;
+/// A text is told from a word by its length.
+const TEXT_BYTES_MIN: usize = 4;
+
+/// A request whose text came to the client.
+pub(crate) struct Published<'a> {
+    exchange: &'a Exchange,
+    leaf: Leaf,
+    leaves: Vec<Leaf>,
+    copy: &'a Kind,
+    count: usize,
+}
+
+impl<'a> Published<'a> {
+    /// Looks for one behind the opening of the WebSocket.
+    pub(crate) fn find(recording: &'a Recording, talk: &'a Talk) -> Option<Published<'a>> {
+        let posts = || {
+            recording.exchanges.iter().filter(|one| one.method == "POST" && one.at_s >= recording.socket.at_s)
+        };
+        posts().find_map(|exchange| {
+            let leaves = json::leaves(&exchange.body)?;
+            let behind = talk.messages.iter().filter(|message| {
+                !message.turn.is_sent
+                    && (exchange.at_s - 1.0..exchange.at_s + BEHIND_S).contains(&message.turn.at_s)
+            });
+            let behind: Vec<_> = behind.collect();
+            let is_text = |leaf: &&Leaf| leaf.is_text && leaf.value.len() >= TEXT_BYTES_MIN;
+            let (leaf, copy) = leaves.iter().filter(is_text).find_map(|leaf| {
+                let is_copy = |other: &Leaf| other.is_text && other.value.contains(&leaf.value);
+                let back = behind.iter().find(|message| message.leaves.iter().any(is_copy))?;
+                Some((leaf.clone(), &back.kind))
+            })?;
+            let count = posts().filter(|other| other.url.path() == exchange.url.path()).count();
+            Some(Published { exchange, leaf, leaves, copy, count })
+        })
+    }
+
+    /// Writes it.
+    pub(crate) fn write(
+        &self,
+        writing: &mut Writing<'_, '_>,
+        name: &str,
+        out: &mut TomlText,
+        findings: &mut Vec<String>,
+    ) {
+        let Published { exchange, leaf, leaves, copy, count } = self;
+        out.comment(&format!(
+            "Request {} of {name}, made {count} times: its text came as {}.",
+            exchange.number,
+            copy.name()
+        ));
+        out.line("[publish]");
+        out.text("post", &login::path(&exchange.url));
+        let mut headers = writing.trace.headers(&exchange.headers, exchange.at_s);
+        headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        out.texts("headers", &headers);
+        let by = |other: &Leaf| (other.pointer == leaf.pointer).then(|| ID_AND_PADDING.to_owned());
+        out.text("body", &replaced(&exchange.body, leaves, by));
+        if (100..600).contains(&exchange.status) {
+            out.line(&format!("expect = {}", exchange.status));
+        }
+        if let Some(condition) = copy.condition(&writing.talk.kinds(false)) {
+            out.line(&format!("copy = {condition}"));
+        }
+        findings.push(format!("publish     POST {} → {}", exchange.url.path(), copy.name()));
+    }
+}

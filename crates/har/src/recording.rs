@@ -1,0 +1,183 @@
+//! One session of a browser: its requests in their order, and the WebSocket that is looked at.
+
+use jiff::Timestamp;
+use url::Url;
+
+use crate::bad_har::BadHar;
+use crate::file::{Direction, Entry, File, Frame, Pair, Request};
+
+/// Words of paths and subprotocols of development servers, whose messages are about the page's source.
+const DEVELOPMENT: [&str; 5] = ["vite-hmr", "webpack-hmr", "sockjs-node", "livereload", "/@vite"];
+const TEXT: i64 = 1;
+const BINARY: i64 = 2;
+
+/// One browser's recording.
+pub struct Recording {
+    /// The file's name, for comments.
+    pub(crate) name: String,
+    /// Requests before and beside the WebSocket, by time.
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) socket: Socket,
+    /// URLs of other WebSockets, without their queries.
+    pub(crate) others: Vec<String>,
+}
+
+/// A request and its answer.
+pub(crate) struct Exchange {
+    /// Its number in the file, from 1.
+    pub(crate) number: usize,
+    pub(crate) at_s: f64,
+    pub(crate) method: String,
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<Pair>,
+    /// The body, and its type.
+    pub(crate) body: String,
+    pub(crate) body_kind: String,
+    pub(crate) status: u16,
+    pub(crate) answer_headers: Vec<Pair>,
+    pub(crate) answer: Option<String>,
+}
+
+impl Exchange {
+    /// The fields of a form; nothing if the body is something else.
+    pub(crate) fn form(&self) -> Vec<(String, String)> {
+        match self.body_kind.starts_with("application/x-www-form-urlencoded") {
+            true => url::form_urlencoded::parse(self.body.as_bytes()).into_owned().collect(),
+            false => Vec::new(),
+        }
+    }
+}
+
+/// The WebSocket.
+pub(crate) struct Socket {
+    pub(crate) at_s: f64,
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<Pair>,
+    pub(crate) status: i64,
+    pub(crate) frames: Vec<Text>,
+    /// Binary messages, which are left out.
+    pub(crate) binary: usize,
+}
+
+/// A text message.
+pub(crate) struct Text {
+    pub(crate) at_s: f64,
+    pub(crate) is_sent: bool,
+    pub(crate) text: Box<str>,
+}
+
+impl Recording {
+    /// Reads a HAR; `name` is the file's, for comments.
+    ///
+    /// # Errors
+    /// It is no HAR, or has no WebSocket with messages.
+    pub fn read(name: &str, bytes: Vec<u8>) -> Result<Recording, BadHar> {
+        // Some proxies write the mark of UTF-8 first.
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let file: File = serde_json::from_slice(text).map_err(|error| BadHar::NotHar(error.to_string()))?;
+        // Freed before anything else is made of what was read: a file may be as large as half the memory.
+        drop(bytes);
+        let (sockets, requests): (Vec<_>, Vec<_>) =
+            (1..).zip(file.log.entries.0).partition(|(_, entry)| entry.is_socket());
+        let mut exchanges: Vec<Exchange> = requests.into_iter().filter_map(exchange).collect();
+        exchanges.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let mut sockets: Vec<Socket> = sockets.into_iter().filter_map(|(_, entry)| socket(entry)).collect();
+        let seen = sockets.len();
+        sockets.sort_by_key(|socket| (socket.is_of_development(), usize::MAX - socket.frames.len()));
+        let mut sockets = sockets.into_iter();
+        let socket = sockets.next().filter(|socket| !socket.frames.is_empty());
+        let Some(socket) = socket else {
+            return Err(if seen == 0 { BadHar::NoSocket } else { BadHar::NoMessages });
+        };
+        let others =
+            sockets.filter(|other| !other.frames.is_empty()).map(|other| shown(&other.url)).collect();
+        Ok(Recording { name: name.to_owned(), exchanges, socket, others })
+    }
+}
+
+/// A URL without what may be a secret.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    // A URL that cannot have them has none.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.into()
+}
+
+impl Entry {
+    fn is_socket(&self) -> bool {
+        self.messages.is_some() || self.request.url.starts_with("ws:") || self.request.url.starts_with("wss:")
+    }
+}
+
+impl Socket {
+    fn is_of_development(&self) -> bool {
+        let offered = self.headers.iter().filter(|header| is_called(header, "sec-websocket-protocol"));
+        let mut words = offered.map(|header| header.value.as_str()).chain([self.url.path()]);
+        words.any(|words| DEVELOPMENT.iter().any(|word| words.contains(word)))
+    }
+
+    /// A header of the opening request.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+
+    /// The subprotocols that were offered.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        let names = self.header("sec-websocket-protocol").unwrap_or_default().split(',');
+        names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// Returns whether a header has this name, which is lower-case.
+pub(crate) fn is_called(header: &Pair, name: &str) -> bool {
+    header.name.eq_ignore_ascii_case(name)
+}
+
+/// The value of the first header of this name.
+pub(crate) fn header<'a>(headers: &'a [Pair], name: &str) -> Option<&'a str> {
+    headers.iter().find(|header| is_called(header, name)).map(|header| header.value.as_str())
+}
+
+fn exchange((number, entry): (usize, Entry)) -> Option<Exchange> {
+    let Entry { started_date_time, request, response, .. } = entry;
+    let Request { method, url, headers, post_data } = request;
+    let (body, body_kind) = post_data.map(|data| (data.text, data.mime_type)).unwrap_or_default();
+    Some(Exchange {
+        number,
+        at_s: seconds(&started_date_time),
+        method,
+        url: Url::parse(&url).ok().filter(|url| url.has_host())?,
+        headers,
+        body,
+        body_kind,
+        status: u16::try_from(response.status).unwrap_or_default(),
+        answer_headers: response.headers,
+        answer: response.content.text,
+    })
+}
+
+fn socket(entry: Entry) -> Option<Socket> {
+    let url = Url::parse(&entry.request.url).ok().filter(|url| url.has_host())?;
+    let mut frames = Vec::new();
+    let mut binary = 0;
+    for Frame { direction, time, opcode, data } in entry.messages.unwrap_or_default() {
+        match (direction, opcode) {
+            (Direction::Other, _) => {}
+            (_, TEXT) => {
+                frames.push(Text { at_s: time, is_sent: direction == Direction::Send, text: data });
+            }
+            (_, BINARY) => binary += 1,
+            // Pings and closes are the WebSocket's own.
+            _ => {}
+        }
+    }
+    frames.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    let at_s = seconds(&entry.started_date_time);
+    Some(Socket { at_s, url, headers: entry.request.headers, status: entry.response.status, frames, binary })
+}
+
+/// Seconds since 1970; 0 for a time that is none.
+fn seconds(time: &str) -> f64 {
+    time.parse::<Timestamp>().map_or(0.0, |time| time.as_nanosecond() as f64 / 1e9)
+}

@@ -1,0 +1,163 @@
+//! Recordings that are broken, hostile or odd: each is refused, or read into a file that is TOML and bounded.
+
+use serde_json::{Value, json};
+
+use crate::{BadHar, Draft, Recording, draft};
+
+/// A recording of a WebSocket that says and hears these, in turn; `>` is sent.
+fn recording(url: &str, texts: &[&str]) -> Value {
+    let frame = |(number, text): (usize, &&str)| {
+        let (kind, data) = text.split_at(1);
+        let kind = if kind == ">" { "send" } else { "receive" };
+        json!({ "type": kind, "time": 1e9 + number as f64, "opcode": 1, "data": data })
+    };
+    let messages: Vec<Value> = texts.iter().enumerate().map(frame).collect();
+    json!({ "log": { "entries": [{
+        "startedDateTime": "2001-09-09T01:46:40Z",
+        "request": { "method": "GET", "url": url, "headers": [{ "name": "Origin", "value": "http://{token}" }] },
+        "response": { "status": 101, "content": {} },
+        "_webSocketMessages": messages,
+    }] } })
+}
+
+fn read(har: &Value) -> Draft {
+    let read = Recording::read("a.har", har.to_string().into_bytes());
+    let draft = draft(&[read.unwrap_or_else(|error| panic!("{error}"))], "users.csv");
+    if let Err(error) = draft.toml.parse::<toml::Table>() {
+        panic!("{error}\n{}", draft.toml);
+    }
+    draft
+}
+
+/// The file, as TOML.
+fn table(har: &Value) -> toml::Table {
+    read(har).toml.parse().unwrap()
+}
+
+#[test]
+fn broken_files_are_refused() {
+    let whole = recording("ws://a/", &[">{\"say\":\"x\"}"]).to_string();
+    let deep = format!("{{\"log\":{{\"entries\":{}", "[".repeat(100_000));
+    let no_text: &[u8] = b"\xff\xfe\x00";
+    for bytes in
+        [&b""[..], b"[]", b"{}", b"null", &whole.as_bytes()[..whole.len() / 2], deep.as_bytes(), no_text]
+    {
+        let read = Recording::read("a.har", bytes.to_vec());
+        let Err(BadHar::NotHar(why)) = read else { panic!("{:.40}", String::from_utf8_lossy(bytes)) };
+        assert_eq!(why.lines().count(), 1, "{why}");
+    }
+    let none = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://a/" } }] } });
+    assert!(matches!(Recording::read("a", none.to_string().into_bytes()), Err(BadHar::NoSocket)));
+    let silent = recording("ws://a/", &[]).to_string().into_bytes();
+    assert!(matches!(Recording::read("a", silent), Err(BadHar::NoMessages)));
+}
+
+#[test]
+fn deep_messages_are_read_as_text() {
+    let deep = format!(">{}", "[".repeat(100_000));
+    assert!(read(&recording("ws://a/", &[&deep])).findings.len() < 3);
+}
+
+#[test]
+fn ten_thousand_kinds_are_bounded() {
+    let texts: Vec<String> =
+        (0..10_000).map(|kind| format!("<{{\"type\":\"kind-{kind}\",\"n\":1}}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert!(table(&recording("ws://a/", &texts))["ignore"].as_array().unwrap().len() <= 64);
+    let sent: Vec<String> = (0..2_000)
+        .flat_map(|kind| {
+            [
+                format!(">{{\"type\":\"k{kind}\",\"text\":\"words {kind}\"}}"),
+                format!("<{{\"type\":\"k{kind}\",\"text\":\"words {kind}\"}}"),
+            ]
+        })
+        .collect();
+    let sent: Vec<&str> = sent.iter().map(String::as_str).collect();
+    assert!(table(&recording("ws://a/", &sent))["say"].as_table().unwrap().len() <= 16);
+}
+
+/// Placeholders and variables that a recording names would send what only this machine knows.
+#[test]
+fn recorded_placeholders_are_plain_text() {
+    for (url, texts) in [
+        (
+            "ws://a/{hmac:sha256:env:HOME:x}?a={token}",
+            &[">{hmac:sha256:env:HOME:x}", ">{hmac:sha256:env:HOME:x}"][..],
+        ),
+        ("ws://a/", &[">{\"join\":\"{hmac:sha256:env:HOME:x}\",\"{sha1:env:HOME}\":1}"]),
+        ("ws://a/socket.io/?EIO=4", &["<40{\"sid\":\"a\"}", ">40env:HOME", ">42[\"{sha1:x}\",\"{token}\"]"]),
+        ("ws://a/socket.io/?EIO=4", &[">40file:/etc/passwd", ">42[\"join\",\"a\"]"]),
+    ] {
+        let toml = read(&recording(url, texts)).toml;
+        for bad in ["{hmac", "{sha1", "{token}", "\"env:", "\"file:", "'env:", "'file:"] {
+            assert!(!toml.contains(bad), "{bad}: {toml}");
+        }
+    }
+}
+
+#[test]
+fn names_stay_within_the_file() {
+    let texts = [
+        ">{\"type\":\"../../x\",\"text\":\"good morning\"}",
+        "<{\"type\":\"../../x\",\"text\":\"good morning\"}",
+        ">{\"type\":\"a.b]\\n[x\",\"text\":\"good evening\"}",
+        "<{\"type\":\"a.b]\\n[x\",\"text\":\"good evening\",\"extra\\n[x]\":\"y\"}",
+    ];
+    let table = table(&recording("ws://a/../../x", &texts));
+    assert!(table.keys().all(|key| key != "x"), "{table}");
+}
+
+#[test]
+fn questions_are_told_from_lines() {
+    let texts = [
+        "<{\"type\":\"welcome\",\"you\":\"c-1234567\"}",
+        ">{\"type\":\"hello\",\"client\":\"c-1234567\"}",
+        "<{\"type\":\"ready\"}",
+        ">{\"type\":\"ask\",\"text\":\"what is it\"}",
+        "<{\"type\":\"answer\",\"text\":\"what is it\"}",
+        ">{\"type\":\"say\",\"text\":\"it is late\"}",
+        "<{\"type\":\"said\",\"text\":\"it is late\"}",
+        "<{\"type\":\"said\",\"text\":\"it is not\"}",
+    ];
+    let table = table(&recording("ws://a/", &texts));
+    let open = table["open"].as_array().unwrap();
+    assert_eq!(open[0]["keep"]["you"].as_str(), Some("json:/you"), "{table}");
+    assert_eq!(open[1]["send"].as_str(), Some("{\"type\":\"hello\",\"client\":\"{you}\"}"), "{table}");
+    assert_eq!(open[2]["expect"]["json"]["/type"].as_str(), Some("ready"), "{table}");
+    assert_eq!(table["echo"]["reply"]["json"]["/type"].as_str(), Some("answer"), "{table}");
+    assert_eq!(table["broadcast"]["copy"]["json"]["/type"].as_str(), Some("said"), "{table}");
+}
+
+#[test]
+fn beats_answers_and_pushes() {
+    let mut texts = Vec::new();
+    for number in 0..4 {
+        texts.push(format!(
+            "<{{\"type\":\"tick\",\"seq\":{},\"at\":{}}}",
+            number + 7,
+            1_000_000_000 + 4 * number
+        ));
+        texts.push(">{\"type\":\"alive\"}".to_owned());
+        texts.push(format!("<{{\"type\":\"check\",\"nonce\":\"x-{number}234567\"}}"));
+        texts.push(format!(">{{\"type\":\"checked\",\"nonce\":\"x-{number}234567\"}}"));
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut har = recording("ws://a/", &texts);
+    // An answer comes at once.
+    for (number, frame) in
+        har["log"]["entries"][0]["_webSocketMessages"].as_array_mut().unwrap().iter_mut().enumerate()
+    {
+        frame["time"] = json!(1e9 + (number - number % 2 * usize::from(number % 4 == 3)) as f64);
+    }
+    let table = table(&har);
+    let tick = &table["push"]["tick"];
+    assert_eq!(
+        (tick["number"].as_str(), tick["time"].as_str()),
+        (Some("json:/seq"), Some("json:/at")),
+        "{table}"
+    );
+    assert_eq!(table["heartbeat"][0]["every"].as_str(), Some("4000ms"), "{table}");
+    let answer = &table["answer"][0];
+    assert_eq!(answer["when"]["json"]["/type"].as_str(), Some("check"), "{table}");
+    assert_eq!(answer["send"].as_str(), Some("{\"type\":\"checked\",\"nonce\":\"{nonce}\"}"), "{table}");
+}

@@ -1,0 +1,372 @@
+//! Origins of the values that a client says: what was typed, and what answers to earlier requests had.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::file::Pair;
+use crate::json::{self, Leaf, without_placeholders};
+use crate::recording::{Exchange, Recording, header, is_called};
+
+/// Values that are looked for in answers: a page has a handful, and each search goes through all bodies.
+const SEARCHES_MAX: usize = 64;
+/// A value is told from a word by its length.
+const RANDOM_BYTES_MIN: usize = 8;
+/// A value of which a part is replaced by another is at least so long.
+const PART_BYTES_MIN: usize = 6;
+/// A value behind which a search goes on is at most this long.
+const VALUE_BYTES_MAX: usize = 8 * 1024;
+/// Letters of a page before a value, by which it is found again.
+const CONTEXT_BYTES: usize = 24;
+/// Keys of what is typed into forms, and the columns that they become.
+const TYPED: [(&str, &str); 14] = [
+    ("password", "password"),
+    ("passwd", "password"),
+    ("pwd", "password"),
+    ("secret", "secret"),
+    ("pin", "pin"),
+    ("otp", "otp"),
+    ("username", "name"),
+    ("user", "name"),
+    ("login", "name"),
+    ("nickname", "name"),
+    ("nick", "name"),
+    ("name", "name"),
+    ("email", "email"),
+    ("phone", "phone"),
+];
+/// Keys of what lets a client in.
+const TOKENS: [&str; 9] =
+    ["token", "jwt", "jid", "auth", "authorization", "api_key", "apikey", "key", "access_token"];
+/// Fields of logins that are the app's, whoever logs in.
+const CONSTANT: [&str; 12] = [
+    "grant_type",
+    "client_id",
+    "scope",
+    "remember",
+    "remember_me",
+    "commit",
+    "utf8",
+    "_method",
+    "response_type",
+    "redirect_uri",
+    "next",
+    "type",
+];
+/// Headers that requests of a page add themselves.
+const HEADERS: [&str; 5] = ["authorization", "x-csrf-token", "x-xsrf-token", "x-csrftoken", "x-api-key"];
+/// Placeholders of throng's own.
+const RESERVED: [&str; 14] = [
+    "id",
+    "padding",
+    "client",
+    "seq",
+    "token",
+    "room",
+    "now",
+    "uuid",
+    "kept",
+    "person",
+    "data",
+    "random",
+    "unix_ns",
+    "intended_ns",
+];
+
+/// A value kept from an answer.
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    /// The place in the answer, as a file has it.
+    pub(crate) place: String,
+}
+
+/// A value of an answer, and what stands for it behind that.
+struct Known {
+    value: String,
+    placeholder: String,
+    from_s: f64,
+}
+
+/// The origins of values, found on demand.
+pub(crate) struct Trace<'a> {
+    recording: &'a Recording,
+    /// Columns of the users' data, and this user's cells.
+    pub(crate) columns: Vec<(String, String)>,
+    /// Values of answers.
+    known: Vec<Known>,
+    /// Exchanges that are needed, by their place, with what is kept of each.
+    pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
+    searched: HashSet<String>,
+}
+
+impl<'a> Trace<'a> {
+    /// Begins with the requests that carry a password.
+    pub(crate) fn new(recording: &'a Recording) -> Trace<'a> {
+        let mut trace = Trace {
+            recording,
+            columns: Vec::new(),
+            known: Vec::new(),
+            needed: BTreeMap::new(),
+            searched: HashSet::new(),
+        };
+        for (at, exchange) in recording.exchanges.iter().enumerate() {
+            let is_before = exchange.at_s <= recording.socket.at_s;
+            let fields = fields(exchange);
+            if is_before && exchange.method == "POST" && fields.iter().any(|(key, _)| is_secret(key)) {
+                trace.note_typed(at, &fields);
+                trace.needed.entry(at).or_default();
+            }
+        }
+        trace.need_cookies();
+        trace
+    }
+
+    /// Makes columns of what was typed: of all that no earlier answer had.
+    fn note_typed(&mut self, at: usize, fields: &[(String, String)]) {
+        for (key, value) in fields {
+            let is_constant = CONSTANT.contains(&key.to_lowercase().as_str()) || value.is_empty();
+            let is_of_page = || {
+                let before = &self.recording.exchanges[..at];
+                before.iter().rev().any(|exchange| place(exchange, key, value).is_some())
+            };
+            if is_secret(key) || !is_constant && !is_of_page() {
+                self.column(key, value);
+            }
+        }
+    }
+
+    /// Answers that set a cookie which the WebSocket's request has: the newest of each.
+    fn need_cookies(&mut self) {
+        let socket = &self.recording.socket;
+        let Some(cookies) = socket.header("cookie") else { return };
+        for cookie in cookies.split(';').map(str::trim) {
+            let sets = |exchange: &Exchange| set_cookies(exchange).any(|set| set == cookie);
+            let exchanges = self.recording.exchanges.iter();
+            let before = exchanges.take_while(|exchange| exchange.at_s <= socket.at_s);
+            if let Some((at, _)) = before.enumerate().filter(|(_, exchange)| sets(exchange)).last() {
+                self.needed.entry(at).or_default();
+            }
+        }
+    }
+
+    /// The cookies of the WebSocket's request that no answer set: they were there before the recording.
+    pub(crate) fn older_cookies(&self) -> Vec<&'a str> {
+        let socket = &self.recording.socket;
+        let names = |exchange: &'a Exchange| set_cookies(exchange).filter_map(|set| set.split('=').next());
+        let set: HashSet<&str> = self.recording.exchanges.iter().flat_map(names).collect();
+        let cookies = socket.header("cookie").unwrap_or_default().split(';').map(str::trim);
+        cookies.filter(|cookie| cookie.split_once('=').is_some_and(|(name, _)| !set.contains(name))).collect()
+    }
+
+    /// The placeholder of the column for what was typed under this key.
+    pub(crate) fn column(&mut self, key: &str, value: &str) -> String {
+        let known = self.columns.iter().find(|(_, cell)| cell == value);
+        if let Some((column, _)) = known {
+            return format!("{{person.{column}}}");
+        }
+        let lower = key.to_lowercase();
+        let found = TYPED.iter().find(|(typed, _)| lower == *typed || lower.ends_with(&format!("_{typed}")));
+        let wanted = found.map_or_else(|| identifier(&lower), |(_, column)| (*column).to_owned());
+        let is_taken = |name: &str| self.columns.iter().any(|(column, _)| column == name);
+        let column = free(&wanted, is_taken);
+        self.columns.push((column.clone(), value.to_owned()));
+        format!("{{person.{column}}}")
+    }
+
+    /// The text with which a file says a value at this time: with placeholders, if it is the user's or an answer's.
+    pub(crate) fn resolve(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
+        if let Some(known) = self.known.iter().find(|known| known.value == value && known.from_s < before_s) {
+            return Some(known.placeholder.clone());
+        }
+        if let Some((column, _)) = self.columns.iter().find(|(_, cell)| cell == value) {
+            return Some(format!("{{person.{column}}}"));
+        }
+        if let Some(found) = self.search(key, value, before_s) {
+            return Some(found);
+        }
+        if is_secret(key) || is_token(key) && is_random(value) {
+            return Some(self.column(key, value));
+        }
+        self.within(key, value, before_s)
+    }
+
+    /// The same of a value with others inside: `Bearer …`, `lv:…`.
+    fn within(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
+        let columns =
+            self.columns.iter().map(|(column, cell)| (cell.clone(), format!("{{person.{column}}}")));
+        let before = self.known.iter().filter(|known| known.from_s < before_s);
+        let before = before.map(|known| (known.value.clone(), known.placeholder.clone()));
+        let mut known: Vec<(String, String)> = before.chain(columns).collect();
+        known.retain(|(known, _)| known.len() >= PART_BYTES_MIN && value.contains(known.as_str()));
+        known.sort_by_key(|(known, _)| usize::MAX - known.len());
+        if let Some((part, placeholder)) = known.first() {
+            return Some(value.replacen(part.as_str(), placeholder, 1));
+        }
+        let (front, part) =
+            value.split_once([' ', ':']).filter(|(front, part)| !front.is_empty() && is_random(part))?;
+        let resolved =
+            self.search(key, part, before_s).or_else(|| is_token(key).then(|| self.column(key, part)))?;
+        Some(format!("{front}{}{resolved}", &value[front.len()..=front.len()]))
+    }
+
+    /// Looks for a value in the answers before this time, the newest first.
+    fn search(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
+        let is_worth = is_random(value) && value.len() <= VALUE_BYTES_MAX;
+        if !is_worth || self.searched.len() >= SEARCHES_MAX || !self.searched.insert(value.to_owned()) {
+            return None;
+        }
+        let exchanges = self.recording.exchanges.iter().enumerate().rev();
+        let mut before = exchanges.filter(|(_, exchange)| exchange.at_s < before_s && exchange.status < 400);
+        let (at, (name, place)) =
+            before.find_map(|(at, exchange)| Some((at, place(exchange, key, value)?)))?;
+        let name = free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name));
+        let placeholder = format!("{{{name}}}");
+        let from_s = self.recording.exchanges[at].at_s;
+        self.known.push(Known { value: value.to_owned(), placeholder: placeholder.clone(), from_s });
+        self.needed.entry(at).or_default().push(Kept { name, place });
+        Some(placeholder)
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.known.iter().any(|known| known.placeholder == format!("{{{name}}}"))
+    }
+
+    /// Names a value that a message of the server had at this time; the placeholder stands for it from there on.
+    pub(crate) fn keep(&mut self, key: &str, value: &str, from_s: f64) -> String {
+        let name = free(&identifier(key), |name| RESERVED.contains(&name) || self.is_known(name));
+        self.known.push(Known { value: value.to_owned(), placeholder: format!("{{{name}}}"), from_s });
+        name
+    }
+
+    /// The headers of a request that are not the browser's own, with what stands for their values.
+    pub(crate) fn headers(&mut self, headers: &[Pair], before_s: f64) -> Vec<(String, String)> {
+        let meant = headers.iter().filter(|header| HEADERS.iter().any(|name| is_called(header, name)));
+        meant
+            .map(|header| {
+                let key = header.name.to_lowercase();
+                let value = self.resolve(&key, &header.value, before_s);
+                (header.name.clone(), value.unwrap_or_else(|| self.column(&key, &header.value)))
+            })
+            .collect()
+    }
+}
+
+/// The fields of a form or of a JSON body.
+pub(crate) fn fields(exchange: &Exchange) -> Vec<(String, String)> {
+    let leaves = json::leaves(&exchange.body).unwrap_or_default();
+    let of_json = leaves.into_iter().map(|leaf| (leaf.key, leaf.value));
+    exchange.form().into_iter().map(|(key, value)| (last_part(&key), value)).chain(of_json).collect()
+}
+
+/// The name of a field, without what is around it: `user[password]` is `password`.
+fn last_part(key: &str) -> String {
+    let inside = key.strip_suffix(']').and_then(|key| key.rsplit('[').next());
+    inside.unwrap_or(key).to_owned()
+}
+
+/// The name and the place of a value in an answer.
+fn place(exchange: &Exchange, key: &str, value: &str) -> Option<(String, String)> {
+    if let Some(answer) = &exchange.answer {
+        if let Some(leaves) = json::leaves(answer) {
+            let found = leaves.iter().filter(|leaf| leaf.value == value).min_by_key(|leaf| leaf.key != key);
+            if let Some(Leaf { key, pointer, .. }) = found {
+                return Some((key.clone(), format!("json:{pointer}")));
+            }
+        } else if let Some(name) = wire::name_in_page(answer, value) {
+            let place = format!("html:{name}");
+            return Some((name, place));
+        } else if let Some(expression) = expression(answer, value) {
+            return Some((key.to_owned(), format!("regex:{expression}")));
+        }
+    }
+    let pair = |header: &&Pair| header.value == value && !is_called(header, "set-cookie");
+    if let Some(header) = exchange.answer_headers.iter().find(pair) {
+        return Some((header.name.clone(), format!("header:{}", header.name)));
+    }
+    let cookie = set_cookies(exchange).filter_map(|set| set.split_once('=')).find(|(_, set)| *set == value);
+    cookie.map(|(name, _)| (name.to_owned(), format!("cookie:{name}")))
+}
+
+/// The cookies that an answer set, each as `NAME=VALUE`. Chrome writes several in one header, a line each.
+fn set_cookies(exchange: &Exchange) -> impl Iterator<Item = &str> {
+    let headers = exchange.answer_headers.iter().filter(|header| is_called(header, "set-cookie"));
+    headers.flat_map(|header| header.value.lines()).filter_map(|line| line.split(';').next()).map(str::trim)
+}
+
+/// An expression that finds a value by what is before it, if that stands there once.
+fn expression(answer: &str, value: &str) -> Option<String> {
+    let at = answer.find(value)?;
+    let start = (at.saturating_sub(CONTEXT_BYTES)..at).find(|&start| answer.is_char_boundary(start))?;
+    let before = answer[start..at].rsplit(['\n', '\r']).next().filter(|before| before.len() >= 3)?;
+    let end = answer[at + value.len()..].chars().next().filter(|c| c.is_ascii_punctuation())?;
+    let is_first = answer.find(before).map(|found| found + before.len()) == Some(at);
+    let is_whole = !value.contains(end);
+    (is_first && is_whole).then(|| format!("{}([^{}]+)", escaped(before), escaped(&end.to_string())))
+}
+
+/// A text as an expression that matches it.
+pub(crate) fn escaped(text: &str) -> String {
+    let is_special = |c: char| c.is_ascii_punctuation() && !"<>\"'=_ ,:;@%&!/`~".contains(c);
+    text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// Returns whether a value is random, as tokens and identifiers are, and no word.
+pub(crate) fn is_random(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    // A path has digits, too, and is the page's own.
+    let is_path = value.starts_with('/') || value.contains("://");
+    let is_one = !value.contains(|c: char| c.is_whitespace()) && !is_path;
+    is_one && value.len() >= RANDOM_BYTES_MIN && (digits > 0 && digits < value.len() || value.len() >= 24)
+}
+
+/// Returns whether what stands under a key is secret.
+pub(crate) fn is_secret(key: &str) -> bool {
+    let key = key.to_lowercase();
+    ["password", "passwd", "pwd", "passphrase", "client_secret", "secret", "otp"]
+        .iter()
+        .any(|word| key.ends_with(word))
+}
+
+/// Returns whether what stands under a key lets a client in.
+fn is_token(key: &str) -> bool {
+    let key = key.to_lowercase().replace('-', "_");
+    TOKENS.iter().any(|token| key == *token || key.ends_with(&format!("_{token}"))) || key.ends_with("token")
+}
+
+/// Returns whether a key is one of a person's name.
+pub(crate) fn is_of_person(key: &str) -> bool {
+    TYPED.iter().any(|(typed, _)| key.eq_ignore_ascii_case(typed))
+}
+
+/// A name of a file's value: lower-case letters, digits and `_`.
+pub(crate) fn identifier(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let name: String =
+        text.to_lowercase().chars().map(|c| if is_name(c) { c } else { '_' }).take(30).collect();
+    let name = name.trim_matches('_');
+    match name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        true => name.to_owned(),
+        false => format!("value{name}"),
+    }
+}
+
+/// A name that is not taken: the wanted one, or that with a number.
+fn free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if !is_taken(wanted) {
+        return wanted.to_owned();
+    }
+    (2..)
+        .map(|number| format!("{wanted}_{number}"))
+        .find(|name| !is_taken(name))
+        .expect("there are more numbers than names")
+}
+
+/// A text that is no JSON, as a file has it. Whoever made the recording may have written placeholders, which would send what
+/// only this machine knows (`{hmac:sha256:env:…}`); without an escape, a parenthesis takes the place of the brace.
+pub(crate) fn plain(text: &str) -> String {
+    without_placeholders(text, "(")
+}
+
+/// The `Content-Type` of a request.
+pub(crate) fn is_json(exchange: &Exchange) -> bool {
+    let kind = header(&exchange.headers, "content-type").unwrap_or(&exchange.body_kind);
+    kind.contains("json") && json::leaves(&exchange.body).is_some()
+}

@@ -1,0 +1,251 @@
+//! Messages as a file has them: the recorded text with placeholders for what varies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::json::{Leaf, replaced};
+use crate::kind::{Kind, Message, leaves_of};
+use crate::talk::{Said, Talk};
+use crate::trace::{Trace, is_of_person, is_random, plain};
+
+/// Keys of what names a room, in messages, parameters and paths.
+const ROOMS: [&str; 17] = [
+    "room",
+    "room_id",
+    "roomid",
+    "room_name",
+    "rooms",
+    "match",
+    "game",
+    "lobby",
+    "channel",
+    "chat",
+    "topic",
+    "board",
+    "doc",
+    "document",
+    "table",
+    "conversation",
+    "group",
+];
+/// The option that names a room by itself.
+const TOPIC: &str = "topic";
+/// A time differs from the message's by less than a day, in seconds or milliseconds.
+const DAY_S: f64 = 86_400.0;
+/// A number that varies is seen to do so in this many messages.
+const SERIES_MIN: usize = 3;
+
+/// The user's message, and an id with it.
+pub(crate) const ID_AND_PADDING: &str = "{id} {padding}";
+
+/// Writes the messages of one conversation.
+pub(crate) struct Writing<'a, 't> {
+    pub(crate) talk: &'a Talk,
+    pub(crate) other: Option<&'a Talk>,
+    pub(crate) trace: &'a mut Trace<'t>,
+    /// Values that a file keeps of the server's messages: the message's number, with name and pointer of each.
+    pub(crate) kept: BTreeMap<usize, BTreeSet<(String, String)>>,
+    /// Remarks on what is not sure.
+    pub(crate) notes: BTreeSet<String>,
+}
+
+impl Writing<'_, '_> {
+    /// A message, with placeholders; `said` is what is measured in it, and `end` the last message that may have values.
+    pub(crate) fn message(&mut self, at: usize, said: Option<&Said>, end: usize) -> String {
+        let talk = self.talk;
+        let message = &talk.messages[at];
+        let body = &message.turn.body;
+        if message.leaves.is_empty() {
+            let is_said = said.is_some_and(|said| said.pointer.is_some());
+            return if is_said { ID_AND_PADDING.to_owned() } else { plain(body) };
+        }
+        let padding = said.map(|said| talk.other_texts(&message.kind, said.pointer.as_deref()));
+        let by: BTreeMap<String, String> = message
+            .leaves
+            .iter()
+            .filter_map(|leaf| {
+                let placeholder = match (said, &padding) {
+                    (Some(said), Some(padding)) if said.pointer.as_ref() == Some(&leaf.pointer) => {
+                        Some(if padding.is_empty() { ID_AND_PADDING } else { "{id}" }.to_owned())
+                    }
+                    (_, Some(padding)) if padding.contains(&leaf.pointer) => Some("{padding}".to_owned()),
+                    _ => self.leaf(message, leaf, at, end, said.is_some()),
+                };
+                Some((leaf.pointer.clone(), placeholder?))
+            })
+            .collect();
+        let text = replaced(body, &message.leaves, |leaf| by.get(&leaf.pointer).cloned());
+        match said {
+            // Nothing in it is a text: what the server hands on whole takes the id along.
+            Some(said) if said.pointer.is_none() => with_id(&text),
+            _ => text,
+        }
+    }
+
+    /// A value in a message; `None`: it stays as it is.
+    fn leaf(
+        &mut self,
+        message: &Message,
+        leaf: &Leaf,
+        at: usize,
+        end: usize,
+        is_measured: bool,
+    ) -> Option<String> {
+        let is_of_kind = match &message.kind.tag {
+            crate::kind::Tag::Members(members) => members.contains_key(&leaf.pointer),
+            _ => false,
+        };
+        if is_of_kind || leaf.value.is_empty() || !leaf.is_text && !leaf.is_number() {
+            return None;
+        }
+        // An event's arguments have no names: with what joins, a client names the room.
+        let key = if leaf.key.is_empty() && message.kind.is_joining() { "room" } else { &leaf.key };
+        let found = self.kept_value(leaf, at, end).or_else(|| time(leaf, message.turn.at_s));
+        let found = found.or_else(|| self.room(key, &leaf.value));
+        if found.is_some() {
+            return found;
+        }
+        if leaf.is_number() {
+            return self.series(&message.kind, leaf);
+        }
+        if let Some(found) = self.trace.resolve(&leaf.key, &leaf.value, message.turn.at_s) {
+            return Some(found);
+        }
+        if is_uuid(&leaf.value) {
+            return Some("{uuid}".to_owned());
+        }
+        let is_personal = is_of_person(&leaf.key) || self.differs(message, leaf);
+        (is_personal && !is_measured || is_of_person(&leaf.key))
+            .then(|| self.trace.column(&leaf.key, &leaf.value))
+    }
+
+    /// A value that the server said before, under the same name or at random.
+    fn kept_value(&mut self, leaf: &Leaf, at: usize, end: usize) -> Option<String> {
+        let same = |other: &Leaf| {
+            other.value == leaf.value
+                && (is_random(&leaf.value) || other.key == leaf.key && !leaf.key.is_empty())
+        };
+        let talk = self.talk;
+        let by_client = |message: &Message| {
+            message.turn.is_sent
+                && message.leaves.iter().any(|other| other.value == leaf.value && other.is_text)
+        };
+        for (number, message) in talk.messages[..at.min(end)].iter().enumerate() {
+            if by_client(message) {
+                return None;
+            }
+            if let Some(found) = message.leaves.iter().find(|other| !message.turn.is_sent && same(other)) {
+                let kept = self.kept.entry(number).or_default();
+                let known =
+                    kept.iter().find(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone());
+                let name =
+                    known.unwrap_or_else(|| self.trace.keep(&found.key, &leaf.value, message.turn.at_s));
+                kept.insert((name.clone(), found.pointer.clone()));
+                return Some(format!("{{{name}}}"));
+            }
+        }
+        None
+    }
+
+    /// Numbers that count, and numbers that vary.
+    fn series(&self, kind: &Kind, leaf: &Leaf) -> Option<String> {
+        let values = self
+            .talk
+            .of(true, kind)
+            .filter_map(|(_, message)| message.leaves.iter().find(|other| other.pointer == leaf.pointer));
+        let values: Vec<i64> = values.filter_map(|other| other.value.parse().ok()).collect();
+        let (Some(min), Some(max)) = (values.iter().min(), values.iter().max()) else { return None };
+        if values.len() < SERIES_MIN || min == max {
+            return None;
+        }
+        // The next one, and the one behind it: overflow is no step of one.
+        let counts = values.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        match counts {
+            true => Some("{seq}".to_owned()),
+            false if *min >= 0 => Some(format!("{{random:{min}..{max}}}")),
+            false => None,
+        }
+    }
+
+    /// The name of a room with its number as a placeholder.
+    pub(crate) fn room(&mut self, key: &str, value: &str) -> Option<String> {
+        if !is_of_room(key) {
+            return None;
+        }
+        let base = value.trim_end_matches(|c: char| c.is_ascii_digit());
+        if base.len() < value.len() && base.len() < 32 && value.len() - base.len() < 7 {
+            self.notes.insert(format!(
+                "{{room}} stands for the number in the {key}: --rooms 10 lets ten clients share one"
+            ));
+            return Some(format!("{base}{{room}}"));
+        }
+        self.notes.insert(format!(
+            "all clients share the recorded {key}: write {{room}} into it for several, and run with --rooms"
+        ));
+        None
+    }
+
+    /// Returns whether another user said something else here.
+    fn differs(&self, message: &Message, leaf: &Leaf) -> bool {
+        let Some(other) = self.other else { return false };
+        let same = other.of(true, &message.kind).next();
+        let theirs =
+            same.and_then(|(_, other)| other.leaves.iter().find(|theirs| theirs.pointer == leaf.pointer));
+        theirs.is_some_and(|theirs| theirs.value != leaf.value)
+    }
+
+    /// An option of the protocol: JSON or a text.
+    pub(crate) fn option(&mut self, name: &str, text: &str, at_s: f64) -> String {
+        let leaves = leaves_of(text);
+        if leaves.is_empty() || !text.starts_with(['{', '[']) {
+            let resolved = self.trace.resolve(name, text, at_s);
+            let resolved = resolved.or_else(|| if name == TOPIC { self.room(name, text) } else { None });
+            return resolved.unwrap_or_else(|| plain(text));
+        }
+        let by: BTreeMap<String, String> = leaves
+            .iter()
+            .filter(|leaf| leaf.is_text || leaf.is_number())
+            .filter_map(|leaf| {
+                let found = self
+                    .room(&leaf.key, &leaf.value)
+                    .or_else(|| self.trace.resolve(&leaf.key, &leaf.value, at_s));
+                let found = found.or_else(|| {
+                    (leaf.is_text && is_of_person(&leaf.key))
+                        .then(|| self.trace.column(&leaf.key, &leaf.value))
+                });
+                Some((leaf.pointer.clone(), found?))
+            })
+            .collect();
+        replaced(text, &leaves, |leaf| by.get(&leaf.pointer).cloned())
+    }
+}
+
+/// Returns whether what stands under a key names a room.
+pub(crate) fn is_of_room(key: &str) -> bool {
+    ROOMS.contains(&key.to_lowercase().replace('-', "_").as_str())
+}
+
+/// The time of the message, in whole seconds or milliseconds.
+fn time(leaf: &Leaf, at_s: f64) -> Option<String> {
+    let value: f64 = leaf.value.parse().ok().filter(|_| leaf.is_number())?;
+    let is_now = |seconds: f64| (seconds - at_s).abs() < DAY_S && at_s > DAY_S;
+    match (is_now(value), is_now(value / 1e3)) {
+        (true, _) => Some("{now}".to_owned()),
+        (_, true) => Some("{now}000".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns whether it is a UUID.
+fn is_uuid(value: &str) -> bool {
+    let groups: Vec<&str> = value.split('-').collect();
+    let is_hex = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12]) && groups.iter().all(is_hex)
+}
+
+/// An object with an id as its last member.
+fn with_id(text: &str) -> String {
+    match text.trim_end().strip_suffix('}') {
+        Some(members) => format!("{members},\"ref\":\"{{id}}\"}}"),
+        None => text.to_owned(),
+    }
+}
