@@ -68,6 +68,7 @@ mod rails;
 mod ranking;
 mod readme;
 mod real_servers;
+mod recorded_apps;
 mod replays;
 mod resume;
 mod resume_runs;

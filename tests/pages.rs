@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::support::arena::{Arena, SERVE, tiny_suite};
+use crate::support::browser::chromium;
 use crate::support::node::Scripts;
 use crate::support::page::root;
 use crate::support::process::Process;
@@ -25,11 +26,7 @@ const RUN_MAX: Duration = Duration::from_secs(60);
 
 /// The browser's path, and the scripts that drive it.
 fn browser() -> Option<(Scripts, String)> {
-    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(path_of)
-    else {
-        skip("the pages in a browser", "needs chromium (apt install chromium)");
-        return None;
-    };
+    let chromium = chromium("the pages in a browser")?;
     match Scripts::install("pages") {
         Ok(scripts) => Some((scripts, chromium)),
         Err(unavailable) => {
@@ -37,12 +34,6 @@ fn browser() -> Option<(Scripts, String)> {
             None
         }
     }
-}
-
-fn path_of(program: &str) -> Option<String> {
-    let path = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&path).map(|directory| directory.join(program));
-    Some(places.find(|place| place.is_file())?.to_str()?.to_owned())
 }
 
 /// Measures with this command line; the results file in a directory of its own.

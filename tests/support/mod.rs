@@ -7,6 +7,7 @@ pub mod app;
 pub mod arena;
 pub mod black_hole;
 pub mod bridge;
+pub mod browser;
 pub mod cases;
 pub mod client;
 pub mod endpoint;

@@ -1,0 +1,37 @@
+// Uses an app as two people do, in a Chromium, and writes what each of their network panels exports:
+// `node record.js CHROMIUM SCENARIO ORIGIN FILE FILE`; says `ok` at the end.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import process from 'node:process'
+import { chromium } from 'playwright-core'
+import { record } from './har.js'
+import { scenarios } from './scenarios.js'
+
+const [executablePath, name, origin, ...files] = process.argv.slice(2)
+const resolve = createRequire(import.meta.url).resolve
+const { html, use } = scenarios[name]
+
+// A page that is put in the way of the server's has no address, and might not speak to one on the loopback.
+const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets']
+const browser = await chromium.launch({ executablePath, args })
+try {
+  const people = await Promise.all(files.map(async (file, number) => {
+    const page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(20_000)
+    page.on('pageerror', (error) => { throw error })
+    // Servers without a page of their own get one at their origin, with the official client of their protocol.
+    await page.route(`${origin}/page/**`, (route) => {
+      const path = new URL(route.request().url()).pathname.slice('/page/'.length)
+      if (path === '') return route.fulfill({ contentType: 'text/html', body: `<!doctype html><title>${name}</title>${html ?? ''}` })
+      const file = resolve(`./node_modules/${path}`)
+      return route.fulfill({ contentType: 'text/javascript', body: readFileSync(file) })
+    })
+    return { page, file, number, recording: await record(page) }
+  }))
+  await use(people, origin)
+  for (const { recording, file } of people) await recording.finish(file)
+} finally {
+  await browser.close()
+}
+console.log('ok')
