@@ -15,17 +15,56 @@ pub(crate) struct StepTable {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+/// The steps of a run in three parts, for a table whose rows are figures: what stands before the latencies, a row for each
+/// timed figure with its name and [`STATISTICS`], and what stands behind.
+pub(crate) struct StepSheet {
+    /// The load.
+    pub(crate) load: StepTable,
+    /// One for each step.
+    pub(crate) latencies: Vec<Vec<[String; 1 + STATISTICS.len()]>>,
+    /// The outcome.
+    pub(crate) outcome: StepTable,
+}
+
+/// Names of what is shown of a timed figure, with the quantiles.
+pub(crate) const STATISTICS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)];
+const LOAD: [&str; 2] = ["clients", "asked"];
+const OUTCOME: [&str; 8] =
+    ["rate", "received", "missing", "errors", "statuses", "server CPU", "server RSS", "bottleneck"];
+
 /// The steps of a run, without the columns that no step has anything for.
 pub(crate) fn step_table(run: &Run) -> StepTable {
     let figures = shown(run);
-    let mut names = vec!["clients".to_string(), "asked".to_string()];
-    for name in &figures {
-        names.extend(["p50", "p95", "p99", "max"].map(|statistic| format!("{name} {statistic}")));
+    let timed =
+        figures.iter().flat_map(|name| STATISTICS.map(|(statistic, _)| format!("{name} {statistic}")));
+    let names = LOAD.map(String::from).into_iter().chain(timed).chain(OUTCOME.map(String::from)).collect();
+    let row = |step: &Step| {
+        let timed = figures.iter().flat_map(|&timed| statistics(step, timed));
+        load_cells(step).into_iter().chain(timed).chain(outcome_cells(step)).collect()
+    };
+    StepTable::new(names, run.steps.iter().map(row).collect())
+}
+
+/// Lays out the same in parts.
+pub(crate) fn step_sheet(run: &Run) -> StepSheet {
+    let figures = shown(run);
+    let part = |names: &[&str], cells: fn(&Step) -> Vec<String>| {
+        StepTable::new(names.iter().map(ToString::to_string).collect(), run.steps.iter().map(cells).collect())
+    };
+    let latency = |step: &Step, timed: Timed| {
+        let [p50, p95, p99, max] = statistics(step, timed);
+        [timed.words().to_owned(), p50, p95, p99, max]
+    };
+    let latencies = |step: &Step| figures.iter().map(|&timed| latency(step, timed)).collect();
+    StepSheet {
+        load: part(&LOAD, load_cells),
+        latencies: run.steps.iter().map(latencies).collect(),
+        outcome: part(&OUTCOME, outcome_cells),
     }
-    let rest =
-        ["rate", "received", "missing", "errors", "statuses", "server CPU", "server RSS", "bottleneck"];
-    names.extend(rest.map(String::from));
-    StepTable::new(names, run.steps.iter().map(|step| step_cells(step, &figures)).collect())
+}
+
+fn statistics(step: &Step, timed: Timed) -> [String; STATISTICS.len()] {
+    STATISTICS.map(|(_, q)| reading::marked_quantile(step, timed, q))
 }
 
 /// The deliveries of a run by the size of the message's room, where rooms of several sizes had any.
@@ -35,8 +74,7 @@ pub(crate) fn room_table(run: &Run) -> Option<StepTable> {
     let row = |step: &Step, timed: Timed| {
         let rooms = timed.facts().rooms.expect("it is of rooms").trim_start_matches("rooms ");
         let counted = count(step.figures.get(timed).count());
-        let quantiles = [0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, timed, q));
-        [&[count(step.clients), rooms.to_owned(), counted], &quantiles[..]].concat()
+        [&[count(step.clients), rooms.to_owned(), counted], &statistics(step, timed)[..]].concat()
     };
     let rows: Vec<_> =
         steps().flat_map(|step| sizes_of_rooms(step).map(move |timed| row(step, timed))).collect();
@@ -147,15 +185,14 @@ fn shown(run: &Run) -> Vec<Timed> {
     if exchanged.is_empty() { vec![Timed::Handshake] } else { exchanged }
 }
 
-fn step_cells(step: &Step, figures: &[Timed]) -> Vec<String> {
-    let asked = step.rates.asked_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default();
-    let mut cells = vec![count(step.clients), asked];
-    for &timed in figures {
-        cells.extend([0.5, 0.95, 0.99, 1.0].map(|q| reading::marked_quantile(step, timed, q)));
-    }
+fn load_cells(step: &Step) -> Vec<String> {
+    vec![count(step.clients), step.rates.asked_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default()]
+}
+
+fn outcome_cells(step: &Step) -> Vec<String> {
     let counted = |value| if step.counts.has_messages() { count(value) } else { String::new() };
     let server = step.server.as_ref();
-    cells.extend([
+    vec![
         step.rates.achieved_per_s.map(|per_s| rate(per_s, "")).unwrap_or_default(),
         counted(step.counts.received),
         counted(step.counts.missing),
@@ -164,6 +201,5 @@ fn step_cells(step: &Step, figures: &[Timed]) -> Vec<String> {
         server.and_then(|server| server.cpu_percent_mean).map(|cpu| format!("{cpu:.0}%")).unwrap_or_default(),
         server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
-    ]);
-    cells
+    ]
 }

@@ -8,16 +8,33 @@ use crate::Histogram;
 /// Cells for each factor of ten: neighbours are a third apart, as much as an eye tells in a picture.
 pub const CELLS_PER_DECADE: f64 = 8.0;
 
+/// Bars for each factor of ten in a picture of a distribution: neighbours are a tenth apart, and each still holds tens of
+/// the histogram's buckets.
+pub const BARS_PER_DECADE: f64 = 24.0;
+
 /// The cell of a duration.
 pub fn cell(value_ns: u64) -> u8 {
-    let us = value_ns as f64 / 1e3;
-    // A hair above, for log10 of a power of ten may come out below it.
-    if us < 1.0 { 0 } else { (us.log10() * CELLS_PER_DECADE + 1e-9) as u8 }
+    place(value_ns, CELLS_PER_DECADE) as u8
 }
 
 /// The cells that hold samples, from the shortest, and how many each holds.
 pub fn cells(histogram: &Histogram) -> Vec<(u8, u64)> {
-    let mut cells: Vec<(u8, u64)> = Vec::new();
+    grouped(histogram, cell)
+}
+
+/// Cells that are finer, [`BARS_PER_DECADE`].
+pub fn bars(histogram: &Histogram) -> Vec<(u16, u64)> {
+    grouped(histogram, |value_ns| place(value_ns, BARS_PER_DECADE) as u16)
+}
+
+fn place(value_ns: u64, per_decade: f64) -> f64 {
+    let us = value_ns as f64 / 1e3;
+    // A hair above, for log10 of a power of ten may come out below it.
+    if us < 1.0 { 0.0 } else { us.log10() * per_decade + 1e-9 }
+}
+
+fn grouped<Cell: PartialEq>(histogram: &Histogram, cell: impl Fn(u64) -> Cell) -> Vec<(Cell, u64)> {
+    let mut cells: Vec<(Cell, u64)> = Vec::new();
     for (value_ns, samples) in histogram.recorded() {
         let at = cell(value_ns);
         match cells.last_mut() {
@@ -58,5 +75,8 @@ mod tests {
         // From 1 ms to 1 s; between 1 ms and 2 ms is one cell more.
         assert!(cells.is_sorted() && cells.len() == 24, "{cells:?}");
         assert!(super::cells(&Histogram::new()).is_empty());
+        let bars = bars(&histogram);
+        assert_eq!(bars.iter().map(|(_, n)| n).sum::<u64>(), 1_000);
+        assert!(bars.is_sorted() && bars[0] == (72, 1), "1 ms is three decades of 24: {bars:?}");
     }
 }

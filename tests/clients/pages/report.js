@@ -1,5 +1,6 @@
 // A report in a browser: node report.js CHROMIUM REPORT.html CHART…: the charts that must be there.
 
+import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
 
@@ -13,6 +14,9 @@ const PAPER_WIDTH = 718;
 await withPage(chromium, { viewport: DESKTOP, colorScheme: "light" }, async (page, requests) => {
   await page.goto(url);
   for (const chart of charts) await checkChart(page, chart);
+  await checkFirst(page);
+  await checkZoom(page);
+  await checkFiles(page);
   const shown = await page.locator("figure:visible").evaluateAll((figures) => figures.map((figure) => figure.id));
   check(shown.length >= charts.length, `only ${shown}`);
   await checkHover(page);
@@ -34,12 +38,45 @@ console.log("ok");
 /** It has marks, and its table has the same in figures. */
 async function checkChart(page, id) {
   const figure = page.locator(`#${id}`);
-  const paths = await figure.locator(".canvas svg path").count();
-  check(paths >= 5, `${id}: ${paths} paths`);
+  await wait(page, `${id} is drawn`, (id) => document.querySelectorAll(`#${id} .canvas svg path`).length >= 5, id);
   const says = await figure.locator(".canvas").getAttribute("aria-label");
   check(says.length > 20 && !says.startsWith("This is a chart"), `${id}: says ${says}`);
   await figure.locator("details").evaluate((details) => (details.open = true));
   await wait(page, `${id} has a table`, (id) => document.querySelectorAll(`#${id} tbody td`).length > 0, id);
+}
+
+/** The result stands above everything else, and the steps need no scrolling to the side. */
+async function checkFirst(page) {
+  const first = await page.locator("main *").first().evaluate(({ parentElement }) => parentElement.querySelector(".band h1").textContent);
+  check(/^(PASSED|FAILED|UNCLEAR)/.test(first), `the page begins with ${first}`);
+  const [table, place] = await page.locator(".steps").evaluate((place) => [place.scrollWidth, place.clientWidth]);
+  check(table <= place, `the steps take ${table} px of ${place}`);
+}
+
+/** A step that is picked is what all charts with a clock show, and the whole run again after it. */
+async function checkZoom(page) {
+  const ends = () => page.locator("#rates .canvas svg text").evaluateAll((all) => all.map((text) => text.textContent).join(" "));
+  if (await page.locator("#part").isHidden()) return;
+  const before = await ends();
+  await page.selectOption("#part", { index: 2 });
+  const after = await ends();
+  check(before !== after, `the clock stays at ${before}`);
+  await page.selectOption("#part", { index: 0 });
+  check((await ends()) === before, "the whole run does not come back");
+}
+
+/** What a chart shows as numbers with their units, and as a picture. */
+async function checkFiles(page) {
+  const saved = async (label) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel(label, { exact: true }).click()]);
+    return readFileSync(await download.path());
+  };
+  const [header, row] = String(await saved("Save Latency by percentile as CSV")).split("\r\n");
+  check(header.includes("p99 (ms)"), `the header is ${header}`);
+  check(row.split(",").slice(1).every((cell) => cell !== "" && Number.isFinite(Number(cell))), `the first row is ${row}`);
+  const png = await saved("Save Latency by percentile as PNG");
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  check(png.subarray(1, 4).equals(Buffer.from("PNG")) && width > 1000 && height > 500, `a picture of ${width} by ${height}`);
 }
 
 async function checkHover(page) {

@@ -1,6 +1,8 @@
 // The rows of all steps of a run, one after the other, on the run's own clock.
 
 import type { Run, Series, Step } from "./data";
+import type { Cell } from "./drawing";
+import { type Format, as, seconds } from "./format";
 
 type Name = "clients" | "sent" | "received" | "errors" | "p50" | "p95" | "p99" | "max" | "server_cpu" | "server_rss"
   | "generator_cpu";
@@ -24,15 +26,15 @@ export function has(run: Run, name: Name): boolean {
   return column(run, name).some(([, value]) => value !== null);
 }
 
-/** Rows for a table: the time, and each column's value as text. */
-export function rows(run: Run, columns: [Name, (value: number) => string][]): string[][] {
+/** Rows for a table: the time, and each column's value. */
+export function rows(run: Run, columns: [Name, Format][]): Cell[][] {
   return run.steps.flatMap((step) =>
     seriesOf(step).flatMap((series) =>
       series.t.map((t, at) => [
-        `${t.toFixed(1)}s`,
+        as(seconds)(t),
         ...columns.map(([name, format]) => {
           const known = value(step, series, name, at);
-          return known === null ? "" : format(known);
+          return known === null ? "" : as(format)(known);
         }),
       ])
     )

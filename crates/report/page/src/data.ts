@@ -96,8 +96,10 @@ export interface Figure {
   p999: number;
   /** 1%, 25%, 50%, 75%, 99%. */
   box: [number, number, number, number, number];
-  /** 1/(1 − q), and the value there. */
+  /** 1/(1 − q), and the value there; empty where it is not drawn. */
   curve: [number, number][];
+  /** A bar's number and its samples, where there is a curve. Bar k begins at 10^(k/24) µs. */
+  bars: [number, number][];
 }
 
 type Column = (number | null)[];

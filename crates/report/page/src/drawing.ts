@@ -2,7 +2,7 @@
 
 import type { EChartsCoreOption } from "echarts/core";
 import type { Page, Run } from "./data";
-import { bytesTick } from "./format";
+import { type Quantity, bytesTick, seconds } from "./format";
 import type { Colours } from "./theme";
 
 /** What there is to draw from. */
@@ -15,9 +15,11 @@ export interface View {
   narrow: boolean;
 }
 
+export type Cell = string | Quantity;
+
 export interface Table {
   columns: string[];
-  rows: string[][];
+  rows: Cell[][];
 }
 
 export interface Drawing {
@@ -36,6 +38,8 @@ export interface Chart {
   lead: string;
   /** Over all runs, or of the one that was picked. */
   of: "all" | "one";
+  /** True if its horizontal axis is the run's clock, of which a part can be shown. */
+  hasClock?: boolean;
   draw(view: View): Drawing | undefined;
 }
 
@@ -123,14 +127,41 @@ export function axis({ colours }: View, name: string, parts: Record<string, unkn
   };
 }
 
-/** The run's own clock, from and to whole seconds. */
+/** The run's own clock, the same in all charts, and the means to look at a part of it. */
 export function clock(view: View): Record<string, unknown> {
-  return axis(view, "seconds from the start of the run", {
-    type: "value",
-    min: ({ min }: { min: number }) => Math.floor(min),
-    max: ({ max }: { max: number }) => Math.ceil(max),
-  });
+  return {
+    xAxis: axis(view, "seconds from the start of the run", { type: "value", min: 0, max: endOfClock(view.run) }),
+    dataZoom: [
+      {
+        type: "slider",
+        filterMode: "none",
+        height: SLIDER,
+        bottom: 6,
+        brushSelect: true,
+        showDataShadow: false,
+        borderColor: view.colours.line,
+        fillerColor: view.colours.scale[0],
+        handleStyle: { borderColor: view.colours.muted, color: view.colours.surface },
+        moveHandleSize: 4,
+        moveHandleStyle: { color: view.colours.scale[1] },
+        textStyle: { color: view.colours.muted },
+        labelFormatter: (value: number) => seconds(value),
+      },
+      // With Ctrl, since a wheel alone scrolls the page; a finger does nothing else.
+      ...(view.narrow ? [] : [{ type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseMove: false, moveOnMouseWheel: false }]),
+    ],
+  };
 }
+
+/** The whole second in which the last row of a run ends. */
+export function endOfClock(run: Run): number {
+  const ends = run.steps.flatMap(({ connecting, series }) => [connecting.t.at(-1) ?? 0, series.t.at(-1) ?? 0]);
+  return Math.max(1, Math.ceil(Math.max(...ends)));
+}
+
+/** Room under a plot with a clock: its labels, its name and its slider. */
+export const CLOCK_ROOM = 84;
+const SLIDER = 18;
 
 /** What an axis of bytes needs to have round numbers on it: powers of two apart. */
 export function bytesScale(values: number[], least = Math.min(...values)): Record<string, unknown> {

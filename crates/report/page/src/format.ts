@@ -1,10 +1,26 @@
 // Quantities for people, as crates/report/src/format.rs writes them.
 
+export type Format = (value: number) => string;
+
+/** A number with the way it is shown: a table has its text, an export the number. */
+export interface Quantity {
+  value: number;
+  format: Format;
+}
+
+/** Makes a format's quantities. */
+export const as = (format: Format) => (value: number): Quantity => ({ value, format });
+
 /** Milliseconds, in the unit that fits: 850µs, 9.12ms, 6.73s. */
 export function duration(ms: number): string {
   if (ms < 0.9995) return `${three(ms * 1e3)}µs`;
   if (ms < 999.5) return `${three(ms)}ms`;
   return `${three(ms / 1e3)}s`;
+}
+
+/** A moment on the run's clock. */
+export function seconds(value: number): string {
+  return `${value.toFixed(1)}s`;
 }
 
 /** On an axis, where round numbers stand. */
@@ -47,6 +63,11 @@ export function bytesTick(value: number): string {
 export function percent(value: number): string {
   return `${plain(value)}%`;
 }
+
+/** Units in which formats are given their numbers. */
+export const UNITS = new Map<Format, string>([
+  [duration, "ms"], [seconds, "s"], [rate, "per second"], [bytes, "bytes"], [percent, "%"],
+]);
 
 /** The quantile that leaves one sample in so many above it: 100 is 99%. */
 export function quantile(rest: number): string {

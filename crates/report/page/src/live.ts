@@ -76,7 +76,7 @@ export function live(place: HTMLElement): () => void {
     showSteps(place.querySelector<HTMLElement>("#steps-ended")!, run);
     const view: View = { page: { runs: [run], owners: [], published: [] }, run, colours: colours(), narrow: charts.clientWidth < NARROW };
     for (const figure of figures) {
-      if (figure.draw(view)) figure.resize();
+      if (figure.prepare(view)) figure.paint();
     }
   };
   let waiting: number | undefined;
@@ -157,7 +157,7 @@ function endStep(run: Run, ended: Ended): void {
 
 function latency(summary: Summary): Latency {
   const { count, mean_ms: mean, min_ms: min, max_ms: max, p50_ms: p50, p90_ms: p90, p95_ms: p95, p99_ms: p99 } = summary;
-  return { count, mean, min, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [] };
+  return { count, mean, min, max, p50, p90, p95, p99, p999: summary.p999_ms, box: [min, p50, p50, p50, max], curve: [], bars: [] };
 }
 
 /** Steps that have ended, the newest first. */

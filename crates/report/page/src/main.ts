@@ -18,8 +18,11 @@ const shootout = find<HTMLFormElement>("#filters");
 let redraw = () => {};
 
 if (data && place) {
-  redraw = report(JSON.parse(data.textContent!) as Page, place);
-  navigation(find("header nav")!);
+  // What the page says is seen before anything is drawn.
+  requestAnimationFrame(() => setTimeout(() => {
+    redraw = report(JSON.parse(data.textContent!) as Page, place);
+    navigation(find("header nav")!);
+  }));
 }
 if (shootout) {
   filters(shootout);

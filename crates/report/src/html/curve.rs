@@ -1,7 +1,7 @@
 //! A histogram as the few numbers that charts need, in milliseconds.
 
 use serde::Serialize;
-use stats::Histogram;
+use stats::{Histogram, density};
 
 /// Points of a percentile curve for each decade of 1 − q.
 const POINTS_PER_DECADE: i32 = 8;
@@ -27,10 +27,12 @@ pub(super) struct FigureData {
     quartiles: [f64; 5],
     /// 1/(1 − q) and the value there, up to the last sample; empty where no chart asks for it.
     curve: Vec<(f64, f64)>,
+    /// The distribution's bars ([`density::bars`]), likewise.
+    bars: Vec<(u16, u64)>,
 }
 
 impl FigureData {
-    /// `None` for a figure that does not apply. The curve is most of it.
+    /// `None` for a figure that does not apply. The curve and the bars are most of it.
     pub(super) fn of(histogram: &Histogram, has_curve: bool) -> Option<Self> {
         let summary = histogram.summary()?;
         Some(FigureData {
@@ -45,6 +47,7 @@ impl FigureData {
             p999: ms(summary.p999_ns as f64),
             quartiles: BOX.map(|q| ms(histogram.quantile_ns(q) as f64)),
             curve: if has_curve { curve(histogram) } else { Vec::new() },
+            bars: if has_curve { density::bars(histogram) } else { Vec::new() },
         })
     }
 }

@@ -17,6 +17,9 @@ use super::series::{SeriesData, rows_per_step};
 use super::{page, view};
 use crate::step_table::sizes_of_rooms;
 
+/// Steps of one run that are drawn as curves.
+const CURVES_MAX: usize = 6;
+
 #[derive(Serialize)]
 struct PageData {
     runs: Vec<RunData>,
@@ -144,8 +147,16 @@ pub(super) fn json(page: &Page<'_>) -> String {
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
     let shown = page::shown(run);
-    // The curves are most of a page, and of several runs only one each is drawn.
-    let step = |(number, step)| step_data(step, rows_max, !is_one_of_several || number == shown);
+    // The curves are most of a page: of several runs only one each is drawn.
+    let drawn = if is_one_of_several { vec![shown] } else { steps_with_curves(run) };
+    let step = |(number, step)| {
+        let curves = match drawn.contains(&number) {
+            true if run.steps.len() == 1 => Curves::All,
+            true => Curves::Main,
+            false => Curves::None,
+        };
+        step_data(step, rows_max, curves)
+    };
     let memory = |line: Line| MemoryData {
         slope: digits(line.slope),
         intercept: digits(line.intercept),
@@ -178,13 +189,43 @@ fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -
     }
 }
 
-fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
+/// The figures of a step that are drawn as curves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Curves {
+    None,
+    /// The latency that stands for the step.
+    Main,
+    All,
+}
+
+/// The steps that are drawn as curves: evenly spread and as many as can be told apart, the last among them. Of a sweep,
+/// the highest rate that each number of clients kept up with, and the lowest that was too much.
+fn steps_with_curves(run: &Run) -> Vec<usize> {
+    let numbered = || run.steps.iter().enumerate();
+    if run.verdict.levels.is_empty() {
+        let (stride, last) = (run.steps.len().div_ceil(CURVES_MAX).max(1), run.steps.len().saturating_sub(1));
+        return (0..run.steps.len()).filter(|number| (last - number) % stride == 0).collect();
+    }
+    let asked = |(_, step): &(usize, &Step)| step.rates.asked_per_s.unwrap_or_default();
+    let edges = run.verdict.levels.iter().flat_map(|level| {
+        let steps = || numbered().filter(move |(_, step)| step.clients == level.clients);
+        let by_rate = |a: &(usize, &Step), b: &(usize, &Step)| asked(a).total_cmp(&asked(b));
+        let highest_kept = steps().filter(|(_, step)| step.has_passed()).max_by(by_rate);
+        let lowest_broken = steps().filter(|(_, step)| !step.has_passed()).min_by(by_rate);
+        [highest_kept, lowest_broken]
+    });
+    edges.flatten().map(|(number, _)| number).collect()
+}
+
+fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
     // Of rooms of one size, the figure is that of all.
     let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
     // What was given up unanswered says how long that was waited for, and nothing of a latency.
     let is_latency = |timed: Timed| timed != Timed::Rtt || step.has_answers();
     let figures = step.figures.iter().filter(|(timed, _)| tells_rooms_apart || timed.facts().rooms.is_none());
     let figures = figures.filter(|(timed, _)| is_latency(*timed));
+    let main = page::main_figure_name(step).1;
+    let has_curve = |timed: Timed| curves == Curves::All || curves == Curves::Main && timed == main;
     let is_of_latency = !step.figures.delivery.is_empty() || is_latency(Timed::Rtt);
     StepData {
         clients: step.clients,
@@ -195,7 +236,7 @@ fn step_data(step: &Step, rows_max: usize, has_curves: bool) -> StepData {
         sent: step.rates.sent_per_s.map(digits),
         received: step.rates.received_per_s.map(digits),
         figures: figures
-            .filter_map(|(timed, figure)| Some((timed.name(), FigureData::of(figure, has_curves)?)))
+            .filter_map(|(timed, figure)| Some((timed.name(), FigureData::of(figure, has_curve(timed))?)))
             .collect(),
         errors: errors(step),
         server: step.server.as_ref().map(|server| ServerData {

@@ -52,7 +52,7 @@ impl<'a> Repeats<'a> {
             all.merge(one);
         }
         let medians = each().map(|one| ms(one.quantile_ns(0.5) as f64)).collect();
-        Some(RepeatsData { all: FigureData::of(&all, false)?, medians })
+        Some(RepeatsData { all: FigureData::of(&all, true)?, medians })
     }
 }
 

@@ -77,6 +77,44 @@ fn arrival_is_asked_about_where_clients_drop() {
 }
 
 #[test]
+fn curves_are_of_few_steps() {
+    let drawn = |run: &Run| -> Vec<u64> {
+        let data = data_of(&page_of(std::slice::from_ref(run)));
+        let steps = data["runs"][0]["steps"].as_array().unwrap().clone();
+        let has_curve = |step: &&serde_json::Value| {
+            let curve = |figure: &serde_json::Value| !figure["curve"].as_array().unwrap().is_empty();
+            let figures = step["figures"].as_object().unwrap();
+            assert!(
+                figures.values().all(|figure| curve(figure) != figure["bars"].as_array().unwrap().is_empty())
+            );
+            figures.values().filter(|figure| curve(figure)).count() == 1
+        };
+        steps.iter().filter(has_curve).map(|step| step["clients"].as_u64().unwrap()).collect()
+    };
+    let mut run = sample::echo_run();
+    let step = run.steps[0].clone();
+    run.steps = (1..=200).map(|clients| results::Step { clients, ..step.clone() }).collect();
+    assert_eq!(drawn(&run), [30, 64, 98, 132, 166, 200]);
+    let sweep = sample::sweep_run();
+    assert!(!drawn(&sweep).is_empty() && drawn(&sweep).len() <= 2 * sweep.verdict.levels.len());
+}
+
+#[test]
+fn caveats_of_all_steps_are_said_once() {
+    let mut run = sample::echo_run();
+    let caveat = |sentence: &str| Caveat::told(sentence.into());
+    run.steps = vec![run.steps[0].clone(), run.steps[0].clone()];
+    for step in &mut run.steps {
+        step.marks = vec![caveat("of all steps")];
+    }
+    run.steps[1].marks.push(caveat("of one step"));
+    run.verdict = results::verdict::conclude(&run.steps);
+    let words = words_of(&page_of(&[run]));
+    let steps = words.split_once("id=\"verdicts\"").unwrap().1;
+    assert_eq!((steps.matches("of all steps").count(), steps.matches("of one step").count()), (1, 2));
+}
+
+#[test]
 fn text_from_outside_is_never_markup() {
     let evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} <!--";
     let mut run = sample::broadcast_run();

@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use results::finding::{Caveat, Finding, Place};
 use results::{LimitOutcome, Run, Step};
 use results::{conclusion, verdict};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use super::answers::{self, Answer};
 use super::page::{Page, main_figure_name, shown};
 use super::repeats::Repeats;
 use crate::reading;
-use crate::step_table::{StepTable, role_table, room_table, say_table, step_table};
+use crate::step_table::{STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, step_sheet};
 use crate::text::{LEVEL_NAMES, ceiling, level_cells};
 use results::format::{bytes, clients, count, duration, rate};
 
@@ -57,7 +58,9 @@ struct RunView {
     level_columns: [&'static str; LEVEL_NAMES.len()],
     levels: Vec<[String; LEVEL_NAMES.len()]>,
     limits: Vec<LimitView>,
-    columns: Vec<String>,
+    load_columns: Vec<String>,
+    latency_columns: Vec<&'static str>,
+    outcome_columns: Vec<String>,
     rows: Vec<RowView>,
     /// Figures of the run's parts: kinds of messages, roles, sizes of rooms.
     parts: Vec<PartsView>,
@@ -94,7 +97,9 @@ struct LimitView {
 
 #[derive(Serialize)]
 struct RowView {
-    cells: Vec<String>,
+    load: Vec<String>,
+    latencies: Vec<[String; 1 + STATISTICS.len()]>,
+    outcome: Vec<String>,
     kept: bool,
     reason: String,
     marks: Vec<String>,
@@ -166,7 +171,7 @@ pub(super) fn names(runs: &[Run]) -> Vec<String> {
 }
 
 fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
-    let (steps, health) = (step_table(run), health(run));
+    let (StepSheet { load, latencies, outcome }, health) = (step_sheet(run), health(run));
     let parts = [
         ("Each kind of messages", say_table(run)),
         ("Each role", role_table(run)),
@@ -175,12 +180,23 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
     let part = |(title, table): (&'static str, Option<StepTable>)| {
         table.map(|StepTable { names, rows }| PartsView { title, columns: names, rows })
     };
-    let row = |(cells, step): (Vec<String>, &Step)| RowView {
-        cells,
+    // What is said once of all steps is not said again at each.
+    let is_of_all = |mark: &Caveat| {
+        run.verdict
+            .trust
+            .iter()
+            .any(|said| !matches!(said.place, Place::Some { .. }) && said.low.is_alike(mark))
+    };
+    let row = |(step, load, latencies, outcome): (&Step, _, _, _)| RowView {
+        load,
+        latencies,
+        outcome,
         kept: step.broken().next().is_none(),
         reason: step.bottleneck.as_ref().map(|found| found.cause.to_string()).unwrap_or_default(),
-        marks: step.marks.iter().map(ToString::to_string).collect(),
+        marks: step.marks.iter().filter(|mark| !is_of_all(mark)).map(ToString::to_string).collect(),
     };
+    let rows = run.steps.iter().zip(load.rows).zip(latencies).zip(outcome.rows);
+    let rows = rows.map(|(((step, load), latencies), outcome)| row((step, load, latencies, outcome)));
     RunView {
         name,
         id: run.id.clone(),
@@ -192,8 +208,10 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         level_columns: LEVEL_NAMES,
         levels: run.verdict.levels.iter().map(level_cells).collect(),
         limits: limits(run),
-        columns: steps.names,
-        rows: steps.rows.into_iter().zip(&run.steps).map(row).collect(),
+        load_columns: load.names,
+        latency_columns: STATISTICS.map(|(name, _)| name).to_vec(),
+        outcome_columns: outcome.names,
+        rows: rows.collect(),
         parts: parts.into_iter().filter_map(part).collect(),
         health_columns: health.names,
         health: health.rows,

@@ -2,7 +2,7 @@
 
 import { type Absences, byTime, recoveredShare } from "../data";
 import { type Chart, type View, axis, base, patterned, upright } from "../drawing";
-import { count, duration, percent } from "../format";
+import { as, count, duration, percent } from "../format";
 
 /** A history of so many seconds, or messages, shows as an edge. */
 export const ages: Chart = {
@@ -36,7 +36,7 @@ export const ages: Chart = {
       table: () => ({
         columns: ["sent before", "copies due", "came", "share"],
         rows: groups.map(([end, rows], at) => [
-          span(end), count(total(rows, "due")), count(total(rows, "recovered")), percent(shares[at]!),
+          span(end), as(count)(total(rows, "due")), as(count)(total(rows, "recovered")), as(percent)(shares[at]!),
         ]),
       }),
     };
@@ -76,8 +76,8 @@ export const lengths: Chart = {
       table: () => ({
         columns: ["ended by", "away for at most", "absences", "copies due", "came", "share", "95% CI"],
         rows: all.map((row) => [
-          row.ended_by, span(row.up_to), count(row.count), count(row.due), count(row.recovered),
-          percent(recoveredShare([row])), row.range ? row.range.map(percent).join(" to ") : "",
+          row.ended_by, span(row.up_to), as(count)(row.count), as(count)(row.due), as(count)(row.recovered),
+          as(percent)(recoveredShare([row])), row.range ? row.range.map(percent).join(" to ") : "",
         ]),
       }),
     };

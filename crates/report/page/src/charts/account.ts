@@ -2,7 +2,7 @@
 
 import { type Step, stepName, stepUnits } from "../data";
 import { type Chart, type View, axis, base, patterned } from "../drawing";
-import { duration, percent } from "../format";
+import { as, duration, percent } from "../format";
 
 const STEPS_MAX = 40;
 const ROW = 30;
@@ -33,7 +33,7 @@ export const account: Chart = {
       table: () => ({
         columns: [stepUnits(run), "slow from", ...owners.map(({ name }) => name)],
         rows: steps.map((step) => [
-          stepName(run, step), duration(step.slow!.from), ...owners.map(({ at }) => percent(share(step, at))),
+          stepName(run, step), as(duration)(step.slow!.from), ...owners.map(({ at }) => as(percent)(share(step, at))),
         ]),
       }),
     };

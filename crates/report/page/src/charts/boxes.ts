@@ -2,7 +2,7 @@
 
 import { type Figure, mainFigure, runLatency, stepName, stepUnits } from "../data";
 import { type Chart, type View, axis, base, upright } from "../drawing";
-import { duration, tick } from "../format";
+import { as, duration, tick } from "../format";
 
 /** With more boxes their names stand aslant, with still more not all of them. */
 const LEVEL_NAMES_MAX = 8;
@@ -29,7 +29,7 @@ export const boxes: Chart = {
       table: () => ({
         columns: ["", "1%", "25%", "50%", "75%", "99%", ...(hasRepeats(all) ? ["medians of the repeats"] : [])],
         rows: all.map(({ name, figure, medians }) => [
-          name, ...figure.box.map(duration), ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
+          name, ...figure.box.map(as(duration)), ...(hasRepeats(all) ? [medians.map(duration).join(", ")] : []),
         ]),
       }),
     };

@@ -2,7 +2,7 @@
 
 import { stepName, stepUnits } from "../data";
 import { type Chart, axis, base, patterned, upright } from "../drawing";
-import { count, short } from "../format";
+import { as, count, short } from "../format";
 
 export const errors: Chart = {
   id: "errors",
@@ -35,7 +35,7 @@ export const errors: Chart = {
       says: kinds.map((kind) => `${kind}: ${count(bars.reduce((sum, bar) => sum + (bar.errors[kind] ?? 0), 0))}`).join(", "),
       table: () => ({
         columns: ["", ...kinds],
-        rows: bars.map((bar) => [bar.name, ...kinds.map((kind) => count(bar.errors[kind] ?? 0))]),
+        rows: bars.map((bar) => [bar.name, ...kinds.map((kind) => as(count)(bar.errors[kind] ?? 0))]),
       }),
     };
   },

@@ -5,6 +5,7 @@ import { account } from "./account";
 import { ages, lengths } from "./absences";
 import { boxes } from "./boxes";
 import { density, handshakes } from "./density";
+import { distribution } from "./distribution";
 import { errors } from "./errors";
 import { memory } from "./memory";
 import { percentiles } from "./percentiles";
@@ -18,7 +19,7 @@ import { threads } from "./threads";
 import { timeline } from "./timeline";
 
 export const charts: Chart[] = [
-  percentiles, steps, saturation, saturationReceived, boxes, then, errors, presence, ages, lengths,
+  percentiles, distribution, steps, saturation, saturationReceived, boxes, then, errors, presence, ages, lengths,
   timeline, density, handshakes, rates, resources, memory, account, threads,
 ];
 

@@ -2,7 +2,7 @@
 
 import type { Run } from "../data";
 import { type Chart, axis, base, bytesScale, line, upright } from "../drawing";
-import { bytes, count, short } from "../format";
+import { as, bytes, count, short } from "../format";
 
 const POINTS_MIN = 3;
 
@@ -32,7 +32,7 @@ export const memory: Chart = {
       says: `The server took ${bytes(fit.slope)} per connection, ± ${bytes(fit.half_width)}.`,
       table: () => ({
         columns: ["connections", "server memory"],
-        rows: points.map(([clients, rss]) => [count(clients), bytes(rss)]),
+        rows: points.map(([clients, rss]) => [as(count)(clients), as(bytes)(rss)]),
       }),
     };
   },

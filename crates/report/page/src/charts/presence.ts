@@ -1,7 +1,7 @@
 // Who was there, and what came, while clients lose their connections and come back.
 
 import { column, has, rows } from "../course";
-import { type Chart, base, clock, line, upright } from "../drawing";
+import { CLOCK_ROOM, type Chart, base, clock, line, upright } from "../drawing";
 import { count, rate, short } from "../format";
 
 export const presence: Chart = {
@@ -9,16 +9,17 @@ export const presence: Chart = {
   title: "Who was there, and what came",
   lead: "Clients that were connected, and copies that came each second of what was sent while they were.",
   of: "one",
+  hasClock: true,
   draw(view) {
     const { run, colours } = view;
     if (!has(run, "received") || !run.steps.some((step) => step.absences)) return undefined;
     const here = column(run, "clients");
     const known = here.flatMap(([, value]) => (value === null ? [] : [value]));
     return {
-      height: 280,
+      height: 310,
       option: base(view, {
-        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 58, bottom: 52 },
-        xAxis: clock(view),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 58, bottom: CLOCK_ROOM },
+        ...clock(view),
         yAxis: [
           upright(view, "clients", { type: "value", boundaryGap: [0, 0.1], axisLabel: { formatter: short } }),
           upright(view, "copies per second", {

@@ -1,7 +1,7 @@
 // Messages over time, and what failed.
 
 import { column, has, rows } from "../course";
-import { type Chart, base, clock, line, upright } from "../drawing";
+import { CLOCK_ROOM, type Chart, base, clock, line, upright } from "../drawing";
 import { count, rate, short } from "../format";
 
 /** So many times apart, one of the lines would lie on the ground: a broadcast has a copy for every client. */
@@ -13,6 +13,7 @@ export const rates: Chart = {
   title: "Messages over time",
   lead: "Sent and received each second: where received falls behind, the server is queueing.",
   of: "one",
+  hasClock: true,
   draw(view) {
     const { run, colours } = view;
     const shown = NAMES.filter((name) => column(run, name).some(([, value]) => value !== null && value > 0));
@@ -22,9 +23,10 @@ export const rates: Chart = {
     const points = (name: typeof NAMES[number]) =>
       column(run, name).map(([t, value]): [number, number | null] => [t, isLog && value === 0 ? null : value]);
     return {
-      height: 280,
+      height: 310,
       option: base(view, {
-        xAxis: clock(view),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 16 : 28, top: 58, bottom: CLOCK_ROOM },
+        ...clock(view),
         yAxis: upright(view, "per second", { type: isLog ? "log" : "value", axisLabel: { formatter: short } }),
         tooltip: {
           ...(base(view, {}).tooltip as object),

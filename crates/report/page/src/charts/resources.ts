@@ -1,7 +1,7 @@
 // Who worked how hard, second by second: the server, its memory, and the generator.
 
 import { column, has, rows } from "../course";
-import { type Chart, base, bytesScale, clock, line, upright } from "../drawing";
+import { CLOCK_ROOM, type Chart, base, bytesScale, clock, line, upright } from "../drawing";
 import { bytes, percent } from "../format";
 
 /** Percent: what is next to nothing looks like it. */
@@ -12,6 +12,7 @@ export const resources: Chart = {
   title: "CPU and memory over time",
   lead: "100% is one full core. A generator at its limit says nothing about the server.",
   of: "one",
+  hasClock: true,
   draw(view) {
     const { run, colours } = view;
     const known = (["server_cpu", "generator_cpu"] as const).filter((name) => has(run, name));
@@ -23,8 +24,8 @@ export const resources: Chart = {
     });
     return {
       option: base(view, {
-        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 52 : 84, top: 58, bottom: 52 },
-        xAxis: clock(view),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 52 : 84, top: 58, bottom: CLOCK_ROOM },
+        ...clock(view),
         yAxis: [
           upright(view, "CPU", { type: "value", min: 0, max: atLeast(CPU_TOP_MIN), axisLabel: { formatter: percent } }),
           upright(view, memory ? "server memory" : "", {

@@ -2,7 +2,7 @@
 
 import type { Run, Step } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
-import { count, duration, rate, short, tick } from "../format";
+import { as, count, duration, rate, short, tick } from "../format";
 
 /** The mean from which that test calls a server jammed. */
 const FATAL_MS = 200;
@@ -49,7 +49,7 @@ function draw(view: View, name: string, x: (step: Step) => number | undefined) {
       .join("; "),
     table: () => ({
       columns: ["", name, "mean rtt"],
-      rows: curves.flatMap(({ name: of, points }) => points.map(([at, mean]) => [of, rate(at), duration(mean)])),
+      rows: curves.flatMap(({ name: of, points }) => points.map(([at, mean]) => [of, as(rate)(at), as(duration)(mean)])),
     }),
   };
 }

@@ -2,7 +2,7 @@
 
 import { type FigureName, type Run, type Step } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
-import { count, duration, short, tick } from "../format";
+import { as, count, duration, short, tick } from "../format";
 
 const FIGURES: [FigureName, string][] = [
   ["rtt", "round trip"],
@@ -39,7 +39,7 @@ export const steps: Chart = {
       }).join("; "),
       table: () => ({
         columns: ["", "clients", "p95"],
-        rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95 }) => [name, count(clients), duration(p95)])),
+        rows: curves.flatMap(({ name, points }) => points.map(({ clients, p95 }) => [name, as(count)(clients), as(duration)(p95)])),
       }),
     };
   },

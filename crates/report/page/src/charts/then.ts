@@ -2,7 +2,7 @@
 
 import type { Published } from "../data";
 import { type Chart, type View, axis, base, patterned, upright } from "../drawing";
-import { bytes, count, duration, percent, rate } from "../format";
+import { as, bytes, count, duration, percent, rate } from "../format";
 
 const FORMATS: Record<Published["unit"], (value: number) => string> = {
   ms: duration, "%": percent, "/s": rate, bytes, "": count,
@@ -30,7 +30,7 @@ export const then: Chart = {
       table: () => ({
         columns: ["scenario", "target", "figure", "then", "now"],
         rows: published.map((row) => [
-          row.scenario, row.target, row.figure, shown(row, row.then), row.now === null ? "" : shown(row, row.now),
+          row.scenario, row.target, row.figure, as(FORMATS[row.unit])(row.then), row.now === null ? "" : as(FORMATS[row.unit])(row.now),
         ]),
       }),
     };

@@ -2,7 +2,7 @@
 
 import type { Step, Thread } from "../data";
 import { type Chart, axis, base, patterned } from "../drawing";
-import { count, percent } from "../format";
+import { as, count, percent } from "../format";
 
 const STATES = ["user", "system", "waiting for a CPU", "asleep"];
 const THREADS_MAX = 16;
@@ -45,7 +45,7 @@ export const threads: Chart = {
       says: `The busiest thread, ${all.at(-1)![0]}, was on a CPU ${percent(cpu(all.at(-1)!))} of the time.`,
       table: () => ({
         columns: ["thread", ...STATES],
-        rows: [...all].reverse().map(([name, ...shares]) => [name, ...shares.map(percent)]),
+        rows: [...all].reverse().map(([name, ...shares]) => [name, ...shares.map(as(percent))]),
       }),
     };
   },

@@ -1,7 +1,7 @@
 // Latency over time, with the clients that were there.
 
 import { column, has, rows } from "../course";
-import { type Chart, base, clock, line, upright } from "../drawing";
+import { CLOCK_ROOM, type Chart, base, clock, line, upright } from "../drawing";
 import { count, duration, short, tick } from "../format";
 
 const NAMES = ["p50", "p95", "p99", "max"] as const;
@@ -11,14 +11,15 @@ export const timeline: Chart = {
   title: "Latency over time",
   lead: "Each second's percentiles. A pause of the server is a peak here, and not an average.",
   of: "one",
+  hasClock: true,
   draw(view) {
     const { run, colours } = view;
     if (!has(run, "p50")) return undefined;
     const peak = Math.max(...column(run, "max").map(([, value]) => value ?? 0));
     return {
       option: base(view, {
-        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 58, bottom: 52 },
-        xAxis: clock(view),
+        grid: { left: view.narrow ? 52 : 64, right: view.narrow ? 40 : 64, top: 58, bottom: CLOCK_ROOM },
+        ...clock(view),
         yAxis: [
           upright(view, "latency", { type: "log", axisLabel: { formatter: tick } }),
           upright(view, "clients", {
