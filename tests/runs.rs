@@ -156,6 +156,32 @@ fn runs_that_are_not_there() {
 }
 
 #[test]
+fn runs_of_one_name_are_a_trend() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    let named = |name: &str, note: &str| {
+        let mut command = echo(&server.url(), 2, "300ms");
+        command.args(["--name", name, "--note", note, "--store"]).arg(kept.path("runs.db"));
+        run(&mut command, RUN_MAX)
+    };
+    for note in ["first", "second"] {
+        let outcome = named("nightly", note);
+        assert_eq!((outcome.code, &outcome.json()["name"]), (Some(0), &"nightly".into()), "{outcome}");
+    }
+    assert_eq!(named("other", "none of them").code, Some(0));
+    assert_eq!(named("two\nlines", "none").code, Some(2));
+    let listed = kept.list(&["--name", "nightly"]);
+    let of = |key: &str| listed.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!((of("note"), of("result")), (vec!["second".into(), "first".into()], vec!["PASSED".into(); 2]));
+    let trend: Value = serde_json::from_str(&kept.ok(&["trend", "nightly", "--format", "json"])).unwrap();
+    assert_eq!((&trend[0]["note"], &trend[1]["note"]), (&"first".into(), &"second".into()));
+    assert!(trend[0]["p95_ms"].as_f64() > Some(0.0) && trend.as_array().unwrap().len() == 2, "{trend}");
+    // Whatever the values, the highest reaches the right edge of a terminal with 80 columns.
+    let text = kept.ok(&["trend", "nightly"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80) && text.matches('●').count() == 2, "{text}");
+    kept.runs(&["trend", "weekly", "--format", "json"]).assert_failed(2, "usage.name", &["weekly"]);
+}
+
+#[test]
 fn foreign_stores_are_left_alone() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     kept.echo(&server);

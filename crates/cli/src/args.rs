@@ -189,6 +189,12 @@ pub(crate) struct RunArgs {
     /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,
+    /// A name for the run; throng runs trend NAME shows all runs of that name
+    #[arg(long, value_name = "NAME", value_parser = one_line, help_heading = "Output")]
+    pub(crate) name: Option<String>,
+    /// A remark to keep with the run
+    #[arg(long, value_name = "TEXT", value_parser = one_line, help_heading = "Output")]
+    pub(crate) note: Option<String>,
     /// Do not keep the run
     #[arg(long, conflicts_with = "store", help_heading = "Output")]
     pub(crate) no_store: bool,
@@ -204,6 +210,12 @@ pub(crate) struct RunArgs {
     /// Print every line of every step
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+/// Words on one line, and at least one: a name, a tag.
+pub(crate) fn one_line(text: &str) -> Result<String, &'static str> {
+    let is_one = !text.trim().is_empty() && !text.contains(char::is_control);
+    is_one.then(|| text.to_owned()).ok_or("expected one or a few words on one line")
 }
 
 impl RunArgs {

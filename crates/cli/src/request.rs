@@ -83,6 +83,8 @@ impl Request<'_> {
         let started_unix_ns = Timestamp::now().as_nanosecond().try_into().unwrap_or(0);
         Run {
             id: results::file::run_id(started_unix_ns, fastrand::u64(..)),
+            name: args.name.clone(),
+            note: args.note.clone(),
             started_unix_ns,
             throng: env!("CARGO_PKG_VERSION").into(),
             command: secrets::own_command(),

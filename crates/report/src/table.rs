@@ -19,7 +19,7 @@ pub struct Table {
 pub struct Column {
     /// Its title for people; empty: it is for programs alone, and people read it in another.
     pub title: &'static str,
-    /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit.
+    /// Its name for programs: the header in CSV, the key in JSON. Ends in the unit; empty: it is drawn for people alone.
     pub key: &'static str,
     /// True if numbers stand in it, which end at the right.
     pub is_right: bool,
@@ -69,6 +69,15 @@ impl Column {
     /// A column for programs alone.
     pub const fn unseen(key: &'static str) -> Self {
         Column { title: "", key, is_right: false }
+    }
+
+    /// A column that is drawn of others, for people alone.
+    pub const fn drawn(title: &'static str) -> Self {
+        Column { title, key: "", is_right: false }
+    }
+
+    fn is_read(&self) -> bool {
+        !self.key.is_empty()
     }
 
     fn is_seen(&self) -> bool {
@@ -156,10 +165,14 @@ impl Table {
         Value::Array(self.rows.iter().map(|row| self.object(row)).collect())
     }
 
+    /// The columns and cells of a row for programs.
+    fn read<'a>(&'a self, row: &'a [Cell]) -> impl Iterator<Item = (&'a Column, &'a Cell)> {
+        self.columns.iter().zip(row).filter(|(column, _)| column.is_read())
+    }
+
     /// A row as JSON has it.
     fn object(&self, row: &[Cell]) -> Value {
-        let fields =
-            self.columns.iter().zip(row).filter_map(|(column, cell)| Some((column.key.into(), cell.json()?)));
+        let fields = self.read(row).filter_map(|(column, cell)| Some((column.key.into(), cell.json()?)));
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
@@ -201,8 +214,9 @@ impl Table {
     }
 
     fn csv(&self) -> String {
-        let header: Vec<String> = self.columns.iter().map(|column| column.key.into()).collect();
-        let rows = self.rows.iter().map(|row| row.iter().map(Cell::raw).collect::<Vec<_>>());
+        let header: Vec<String> =
+            self.columns.iter().filter(|column| column.is_read()).map(|column| column.key.into()).collect();
+        let rows = self.rows.iter().map(|row| self.read(row).map(|(_, cell)| cell.raw()).collect::<Vec<_>>());
         csv::text([header].into_iter().chain(rows))
     }
 }
@@ -219,6 +233,7 @@ mod tests {
             Column::right("p99", "p99_ms"),
             Column::left("trusted", "trusted"),
             Column::unseen("is_last"),
+            Column::drawn("bar"),
             Column::left("tags", "tags"),
         ];
         let mut table = Table::new(COLUMNS);
@@ -227,6 +242,7 @@ mod tests {
             Cell::Number(1.5, "1.50ms".into()),
             Cell::Flag(false, "no"),
             Cell::Flag(false, ""),
+            Cell::Text("--".into()),
             Cell::Words(vec!["x".into(), "y".into()]),
         ]);
         table.add(vec![
@@ -234,6 +250,7 @@ mod tests {
             Cell::Absent,
             Cell::Flag(true, "yes"),
             Cell::Flag(true, ""),
+            Cell::Text(String::new()),
             Cell::Words(Vec::new()),
         ]);
         table
@@ -242,15 +259,15 @@ mod tests {
     #[test]
     fn people_read_columns() {
         assert_snapshot!(table().render(TableFormat::Text), @r#"
-        target              p99  trusted  tags
-        a | b, "c"·[31m  1.50ms  no       x y
+        target              p99  trusted  bar  tags
+        a | b, "c"·[31m  1.50ms  no       --   x y
         plain                 –  yes
         "#);
         assert_snapshot!(table().render(TableFormat::Markdown), @r#"
-        | target | p99 | trusted | tags |
-        |---|---:|---|---|
-        | a \| b, "c"·[31m | 1.50ms | no | x y |
-        | plain | – | yes |  |
+        | target | p99 | trusted | bar | tags |
+        |---|---:|---|---|---|
+        | a \| b, "c"·[31m | 1.50ms | no | -- | x y |
+        | plain | – | yes |  |  |
         "#);
     }
 

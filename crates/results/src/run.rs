@@ -15,6 +15,10 @@ use crate::step::Step;
 pub struct Run {
     /// Unique and sortable by time (see [`crate::file::run_id`]).
     pub id: String,
+    /// Its name: runs of one name are a series.
+    pub name: Option<String>,
+    /// A remark of whoever ran it.
+    pub note: Option<String>,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC. Nothing is measured by it.
     pub started_unix_ns: u64,
     /// The version of throng that ran.

@@ -1,6 +1,7 @@
 //! The list of runs: a row of what is asked for most, without reading results.
 
 use results::Scenario;
+use results::conclusion::Status;
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row, named_params};
 
@@ -9,6 +10,10 @@ use rusqlite::{Connection, Row, named_params};
 pub struct Entry {
     /// Its id.
     pub id: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// The remark on it.
+    pub note: Option<String>,
     /// When it started, by the wall clock: nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
     /// The scenario.
@@ -25,6 +30,10 @@ pub struct Entry {
     pub clients: u64,
     /// The median of the scenario's main figure at the last step, in ns.
     pub p50_ns: Option<u64>,
+    /// Its 95th percentile at the last step, in ns.
+    pub p95_ns: Option<u64>,
+    /// The 95% interval of that, if the step was long enough for one.
+    pub p95_interval_ns: Option<[u64; 2]>,
     /// Its 99th percentile at the last step, in ns.
     pub p99_ns: Option<u64>,
     /// Deliveries that never came, over all steps.
@@ -35,6 +44,8 @@ pub struct Entry {
     pub bottleneck: Option<String>,
     /// How many clients the server holds, when that was searched for.
     pub capacity: Option<u64>,
+    /// The status of its RESULT; `None` if an earlier version kept it without one.
+    pub outcome: Option<Status>,
     /// How many limits were broken.
     pub broken_limits: u64,
     /// True if nothing speaks against the figures.
@@ -48,11 +59,13 @@ pub struct Entry {
 /// The runs to list: those that match everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
+    /// The name that they have.
+    pub name: Option<String>,
     /// A tag that they have.
     pub tag: Option<String>,
     /// Runs of this scenario.
     pub scenario: Option<Scenario>,
-    /// A text in the target, the command, the dialect or the id.
+    /// A text in the name, the note, the target, the command, the dialect or the id.
     pub text: Option<String>,
     /// At most this many, the newest.
     pub limit: Option<u64>,
@@ -60,7 +73,7 @@ pub struct Query {
 
 const LIST: &str = "
     SELECT id, started_ns, scenario, dialect, target, command, bottleneck, capacity, broken_limits, trusted,
-        unfinished,
+        unfinished, name, note, outcome, p95_low_ns, p95_high_ns,
         (SELECT count(*) FROM steps WHERE run = id) AS steps,
         (SELECT max(clients) FROM steps WHERE run = id) AS clients,
         (SELECT sum(missing) FROM steps WHERE run = id) AS missing,
@@ -68,20 +81,21 @@ const LIST: &str = "
         (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
     FROM runs
     WHERE (:tag IS NULL OR id IN (SELECT run FROM tags WHERE tag = :tag))
+        AND (:name IS NULL OR name = :name)
         AND (:scenario IS NULL OR scenario = :scenario)
-        AND (:text IS NULL OR instr(lower(concat_ws(char(10), id, target, url, command, dialect)), lower(:text)))
+        AND (:text IS NULL OR instr(lower(concat_ws(char(10), id, name, note, target, url, command, dialect)), lower(:text)))
     ORDER BY started_ns DESC, id DESC
     LIMIT :limit";
 
 const PERCENTILES: &str = "
-    SELECT p50_ns, p99_ns FROM histograms WHERE run = ? AND figure = ? AND step = (SELECT max(step) FROM steps WHERE run = ?1)";
+    SELECT p50_ns, p95_ns, p99_ns FROM histograms WHERE run = ? AND figure = ? AND step = (SELECT max(step) FROM steps WHERE run = ?1)";
 
 pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Entry>> {
     // SQLite takes a negative limit as none.
     let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let mut statement = connection.prepare_cached(LIST)?;
     let rows = statement.query_map(
-        named_params! {":tag": query.tag, ":scenario": query.scenario.map(Scenario::name), ":text": query.text, ":limit": limit},
+        named_params! {":name": query.name, ":tag": query.tag, ":scenario": query.scenario.map(Scenario::name), ":text": query.text, ":limit": limit},
         entry,
     )?;
     let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -90,7 +104,8 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
     for entry in &mut entries {
         let mut rows = percentiles.query([entry.id.as_str(), entry.scenario.main_figure().name()])?;
         if let Some(row) = rows.next()? {
-            (entry.p50_ns, entry.p99_ns) = (Some(unsigned(row, 0)?), Some(unsigned(row, 1)?));
+            let [p50, p95, p99] = [0, 1, 2].map(|column| unsigned(row, column));
+            (entry.p50_ns, entry.p95_ns, entry.p99_ns) = (Some(p50?), Some(p95?), Some(p99?));
         }
     }
     Ok(entries)
@@ -110,12 +125,17 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         command: row.get("command")?,
         steps: count("steps")?,
         clients: count("clients")?,
+        name: row.get("name")?,
+        note: row.get("note")?,
         p50_ns: None,
+        p95_ns: None,
+        p95_interval_ns: optional("p95_low_ns")?.zip(optional("p95_high_ns")?).map(Into::into),
         p99_ns: None,
         missing: count("missing")?,
         errors: count("errors")?,
         bottleneck: row.get("bottleneck")?,
         capacity: optional("capacity")?,
+        outcome: row.get::<_, Option<String>>("outcome")?.as_deref().and_then(Status::of_word),
         broken_limits: count("broken_limits")?,
         trusted: row.get("trusted")?,
         unfinished: row.get("unfinished")?,

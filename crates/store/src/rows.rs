@@ -1,9 +1,9 @@
 //! A run as rows: what is read from its results so that it can be searched.
 
-use results::finding;
-use results::{Run, Second, Step};
+use results::{Run, Second, Step, conclusion, finding};
 use rusqlite::{Transaction, named_params, params};
 use stats::Histogram;
+use stats::interval::Interval;
 
 /// Puts the run in, whose first `kept` steps are there already. `results` is the text of its file.
 pub(crate) fn put(
@@ -40,14 +40,17 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
     let verdict = &run.verdict;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
-         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished)
+         :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished, :name, :note,
+         :outcome, :p95_low_ns, :p95_high_ns)
          ON CONFLICT (id) DO UPDATE SET started_ns = excluded.started_ns, throng = excluded.throng,
          command = excluded.command, scenario = excluded.scenario, dialect = excluded.dialect,
          target = excluded.target, url = excluded.url, target_version = excluded.target_version,
          cpu = excluded.cpu, bottleneck = excluded.bottleneck, capacity = excluded.capacity,
          broken_limits = excluded.broken_limits, trusted = excluded.trusted, results = excluded.results,
-         unfinished = excluded.unfinished",
+         unfinished = excluded.unfinished, name = excluded.name, note = excluded.note, outcome = excluded.outcome,
+         p95_low_ns = excluded.p95_low_ns, p95_high_ns = excluded.p95_high_ns",
     )?;
+    let p95 = p95_interval(run);
     statement.execute(named_params! {
         ":id": run.id,
         ":started_ns": signed(run.started_unix_ns),
@@ -65,8 +68,21 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
         ":trusted": verdict.is_trusted(),
         ":results": results,
         ":unfinished": run.resume_after.is_some(),
+        ":name": run.name,
+        ":note": run.note,
+        ":outcome": conclusion::conclude(run).status().word(),
+        ":p95_low_ns": p95.map(|p95| signed(p95.low as u64)),
+        ":p95_high_ns": p95.map(|p95| signed(p95.high as u64)),
     })?;
     Ok(())
+}
+
+/// The 95% interval of the main figure's p95 at the last step. Of broadcasts there is none, for their series is of the
+/// deliveries.
+fn p95_interval(run: &Run) -> Option<Interval> {
+    let step = run.steps.last()?;
+    let is_of_main = std::ptr::eq(step.main_of_series(), step.figures.get(run.scenario.main_figure()));
+    is_of_main.then(|| step.interval_ns(0.95, |second| second.p95_ns)).flatten()
 }
 
 fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Step) -> rusqlite::Result<()> {

@@ -6,8 +6,12 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// One script for each schema: the first makes schema 1 of an empty file, the next schema 2 of schema 1, …
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// `thrg`: what `file(1)` could know a store by.
 pub(crate) const APPLICATION_ID: i32 = 0x7468_7267;
@@ -93,6 +97,7 @@ mod tests {
         include_str!("schema/kept-1.sql"),
         include_str!("schema/kept-2.sql"),
         include_str!("schema/kept-3.sql"),
+        include_str!("schema/kept-4.sql"),
     ];
 
     #[test]

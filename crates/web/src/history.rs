@@ -4,6 +4,7 @@ use axum::extract::{Form, Path, Query, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use results::conclusion::Status;
 use results::scenario::UnknownScenario;
 use results::{Run, Scenario};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use store::Entry;
 use url::form_urlencoded;
 
 use crate::app::Shared;
-use crate::trend::Trend;
+use crate::trend::{self, Trend};
 
 /// Runs on the page; more are found by searching.
 const LISTED_MAX: u64 = 200;
@@ -28,6 +29,8 @@ pub(crate) struct Search {
     #[serde(default)]
     text: String,
     #[serde(default)]
+    name: String,
+    #[serde(default)]
     tag: String,
     #[serde(default)]
     scenario: String,
@@ -38,7 +41,7 @@ struct HistoryView {
     title: &'static str,
     search: Search,
     scenarios: [&'static str; Scenario::ALL.len()],
-    /// The trend of the runs with the tag that is searched for.
+    /// The trend of the runs with the name or the tag that is searched for.
     trend: Option<Trend>,
     runs: Vec<RunRow>,
     /// The number of the run under way.
@@ -49,6 +52,13 @@ struct HistoryView {
 #[derive(Serialize)]
 struct RunRow {
     id: String,
+    name: Option<String>,
+    note: Option<String>,
+    /// The query for all runs of its name.
+    series: String,
+    /// The status of its RESULT, and the class of that.
+    outcome: &'static str,
+    tone: &'static str,
     started: String,
     scenario: &'static str,
     dialect: String,
@@ -56,6 +66,7 @@ struct RunRow {
     clients: String,
     figure: &'static str,
     p50: String,
+    p95: String,
     p99: String,
     errors: String,
     bottleneck: String,
@@ -75,6 +86,7 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         }
     };
     let query = store::Query {
+        name: given(&search.name),
         tag: given(&search.tag),
         scenario,
         text: given(&search.text),
@@ -84,8 +96,8 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         Ok(entries) => entries,
         Err(page) => return *page,
     };
-    // Runs without a common tag are of many kinds: a line through them would mean nothing.
-    let trend = query.tag.as_ref().and_then(|_| Trend::of(&entries));
+    // Runs without a common name or tag are of many kinds: a line through them would mean nothing.
+    let trend = query.name.as_ref().or(query.tag.as_ref()).and_then(|_| Trend::of(&entries));
     app.pages.render(
         "history.html",
         HistoryView {
@@ -106,18 +118,28 @@ fn row(entry: Entry) -> RunRow {
         started: results::file::started(entry.started_unix_ns),
         clients: report::count(entry.clients),
         figure: entry.scenario.main_figure().name(),
+        outcome: entry.outcome.map_or("–", Status::word),
+        tone: trend::tone(entry.outcome),
         p50: duration(entry.p50_ns),
+        p95: duration(entry.p95_ns),
         p99: duration(entry.p99_ns),
         errors: report::count(entry.errors + entry.missing),
         bottleneck: entry.bottleneck.unwrap_or_default(),
         trusted: entry.trusted,
         unfinished: entry.unfinished,
         id: entry.id,
+        series: series(entry.name.as_deref().unwrap_or_default()),
+        name: entry.name,
+        note: entry.note,
         scenario: entry.scenario.name(),
         dialect: entry.dialect,
         target: entry.target,
         tags: entry.tags,
     }
+}
+
+fn series(name: &str) -> String {
+    form_urlencoded::Serializer::new(String::new()).append_pair("name", name).finish()
 }
 
 /// `GET /runs/{id}`: the same page that `throng report` writes.

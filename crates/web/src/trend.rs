@@ -1,38 +1,47 @@
-//! A tagged series: how the main figure went from run to run.
+//! A series of runs: how the p95 of the main figure went from run to run.
 
+use results::conclusion::Status;
 use serde::Serialize;
 use store::Entry;
 
 /// The drawing, in units of its own.
 const WIDTH: f64 = 900.0;
-const HEIGHT: f64 = 160.0;
+const HEIGHT: f64 = 200.0;
 /// The margin around it, for marks that lie on its edge.
-const MARGIN: f64 = 8.0;
+const MARGIN: f64 = 10.0;
+/// The room on the left, for the values of the axis.
+const VALUES_WIDTH: f64 = 60.0;
+/// Lines of the grid above the ground.
+const GRID: u64 = 4;
 /// Fewer runs are a comparison.
 const RUNS_MIN: usize = 3;
 
-/// Two lines over runs, from the oldest; all of one scenario, since others time something else.
+/// Values over runs, from the oldest; all of one scenario, since others time something else.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trend {
     width: f64,
     height: f64,
     figure: &'static str,
-    /// The value of the upper edge; the lower is 0.
-    most: String,
-    lines: [Line; 2],
+    grid: Vec<GridLine>,
+    runs: Vec<Mark>,
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
-    name: &'static str,
-    marks: Vec<Mark>,
+struct GridLine {
+    y: f64,
+    value: String,
 }
 
+/// One run.
 #[derive(Debug, Serialize)]
 struct Mark {
     id: String,
+    /// The class of its mark, which has a form of its own as well.
+    tone: &'static str,
     x: f64,
     y: f64,
+    /// The ends of its interval, the upper first.
+    interval: Option<[f64; 2]>,
     said: String,
 }
 
@@ -40,31 +49,52 @@ impl Trend {
     /// The trend of these runs, the newest first; `None` if there are too few, or they are of several scenarios.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
         let scenario = entries.first()?.scenario;
-        let timed: Vec<(&Entry, u64, u64)> =
-            entries.iter().rev().filter_map(|entry| Some((entry, entry.p50_ns?, entry.p99_ns?))).collect();
+        let timed: Vec<(&Entry, u64)> =
+            entries.iter().rev().filter_map(|entry| Some((entry, entry.p95_ns?))).collect();
         if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
             return None;
         }
+        let highest =
+            |(entry, p95_ns): &(&Entry, u64)| entry.p95_interval_ns.map_or(*p95_ns, |[_, high]| high);
         // Not 0, by which heights are divided.
-        let most_ns = timed.iter().map(|(_, _, p99_ns)| *p99_ns).max()?.max(1);
-        let line = |name, of: fn(&(&Entry, u64, u64)) -> u64| {
-            let marks = timed.iter().enumerate().map(|(number, run)| {
-                let (value_ns, step) = (of(run), (WIDTH - 2.0 * MARGIN) / (timed.len() - 1) as f64);
-                let height = (HEIGHT - 2.0 * MARGIN) * value_ns as f64 / most_ns as f64;
-                let (id, started) = (run.0.id.clone(), results::file::started(run.0.started_unix_ns));
-                let said = format!("{started}: {name} {}", report::duration(value_ns));
-                Mark { id, x: MARGIN + step * number as f64, y: HEIGHT - MARGIN - height, said }
-            });
-            Line { name, marks: marks.collect() }
+        let most_ns = timed.iter().map(highest).max()?.max(1);
+        let y = |ns: u64| HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * ns as f64 / most_ns as f64;
+        let step = (WIDTH - VALUES_WIDTH - 2.0 * MARGIN) / (timed.len() - 1) as f64;
+        let mark = |(number, &(entry, p95_ns)): (usize, &(&Entry, u64))| Mark {
+            id: entry.id.clone(),
+            tone: tone(entry.outcome),
+            x: VALUES_WIDTH + MARGIN + step * number as f64,
+            y: y(p95_ns),
+            interval: entry.p95_interval_ns.map(|[low, high]| [y(high), y(low)]),
+            said: said(entry, p95_ns),
         };
+        let line = |k| GridLine { y: y(most_ns * k / GRID), value: report::duration(most_ns * k / GRID) };
         Some(Trend {
             width: WIDTH,
             height: HEIGHT,
-            figure: scenario.main_figure().name(),
-            most: report::duration(most_ns),
-            lines: [line("p99", |run| run.2), line("p50", |run| run.1)],
+            figure: scenario.main_figure().words(),
+            grid: (0..=GRID).map(line).collect(),
+            runs: timed.iter().enumerate().map(mark).collect(),
         })
     }
+}
+
+/// The class of a status: the words for it are the same on every page.
+pub(crate) fn tone(outcome: Option<Status>) -> &'static str {
+    match outcome {
+        Some(Status::Passed) => "good",
+        Some(Status::Failed) => "bad",
+        Some(Status::Unclear) | None => "doubt",
+    }
+}
+
+fn said(entry: &Entry, p95_ns: u64) -> String {
+    let started = results::file::started(entry.started_unix_ns);
+    let outcome = entry.outcome.map_or("", Status::word);
+    let interval = entry.p95_interval_ns.map(|ends| ends.map(report::duration));
+    let interval = interval.map(|[low, high]| format!(" ({low} to {high})")).unwrap_or_default();
+    let note = entry.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
+    format!("{started}: {outcome} p95 {}{interval}{note}", report::duration(p95_ns))
 }
 
 #[cfg(test)]
@@ -73,36 +103,39 @@ mod tests {
 
     use super::*;
 
-    fn entry(id: &str, p50_ms: u64, p99_ms: u64) -> Entry {
-        let ns = |ms: u64| Some(ms * 1_000_000);
-        Entry { id: id.into(), p50_ns: ns(p50_ms), p99_ns: ns(p99_ms), ..Entry::default() }
+    const MS: u64 = 1_000_000;
+
+    fn entry(id: &str, p95_ms: u64) -> Entry {
+        Entry { id: id.into(), p95_ns: Some(p95_ms * MS), ..Entry::default() }
     }
 
     #[test]
     fn runs_stand_from_the_oldest_to_the_newest() {
-        let entries = [entry("new", 5, 20), entry("middle", 5, 10), entry("old", 0, 15)];
-        let trend = Trend::of(&entries).unwrap();
-        let [p99, p50] = &trend.lines;
-        let drawn = |line: &Line| -> Vec<(String, f64, f64)> {
-            line.marks.iter().map(|mark| (mark.id.clone(), mark.x, mark.y)).collect()
+        let failed = Entry {
+            outcome: Some(Status::Failed),
+            p95_interval_ns: Some([5 * MS, 20 * MS]),
+            ..entry("middle", 10)
         };
-        let (left, right) = (MARGIN, WIDTH - MARGIN);
+        let trend = Trend::of(&[entry("new", 15), failed, entry("old", 0)]).unwrap();
+        let drawn = |mark: &Mark| (mark.id.clone(), mark.tone, mark.x, mark.y, mark.interval);
+        let (left, right) = (VALUES_WIDTH + MARGIN, WIDTH - MARGIN);
         let expected = [
-            ("old".to_owned(), left, 44.0),
-            ("middle".into(), WIDTH / 2.0, 80.0),
-            ("new".into(), right, MARGIN),
+            ("old".to_owned(), "doubt", left, HEIGHT - MARGIN, None),
+            ("middle".into(), "bad", (left + right) / 2.0, HEIGHT / 2.0, Some([MARGIN, 145.0])),
+            ("new".into(), "doubt", right, 55.0, None),
         ];
-        assert_eq!((drawn(p99), trend.most.as_str()), (expected.to_vec(), "20.0ms"));
-        assert_eq!(drawn(p50)[0].2, HEIGHT - MARGIN, "nothing is at the bottom");
+        assert_eq!(trend.runs.iter().map(drawn).collect::<Vec<_>>(), expected);
+        let values: Vec<&str> = trend.grid.iter().map(|line| line.value.as_str()).collect();
+        assert_eq!(values, ["0µs", "5.00ms", "10.0ms", "15.0ms", "20.0ms"]);
     }
 
     #[test]
     fn single_values_have_no_trend() {
         assert!(Trend::of(&[]).is_none());
-        assert!(Trend::of(&[entry("a", 1, 2), entry("b", 1, 2)]).is_none(), "a comparison");
-        let idle = Entry { scenario: Scenario::Idle, ..entry("c", 1, 2) };
-        assert!(Trend::of(&[entry("a", 1, 2), entry("b", 1, 2), idle]).is_none(), "something else is timed");
-        let untimed = Entry { p99_ns: None, ..entry("c", 1, 2) };
-        assert!(Trend::of(&[entry("a", 1, 2), entry("b", 1, 2), untimed]).is_none());
+        assert!(Trend::of(&[entry("a", 1), entry("b", 1)]).is_none(), "a comparison");
+        let idle = Entry { scenario: Scenario::Idle, ..entry("c", 1) };
+        assert!(Trend::of(&[entry("a", 1), entry("b", 1), idle]).is_none(), "something else is timed");
+        let untimed = Entry { p95_ns: None, ..entry("c", 1) };
+        assert!(Trend::of(&[entry("a", 1), entry("b", 1), untimed]).is_none());
     }
 }

@@ -7,14 +7,19 @@ use clap::{Args, Subcommand};
 use net::files::{self, Readers};
 use report::{Cell, Column, Style, Table};
 use results::Scenario;
+use results::conclusion::Status;
 use store::{Entry, Query, Store};
 
 use crate::archive::{self, StoreArg};
-use crate::args::{Format, TableFormat};
+use crate::args::{Format, TableFormat, one_line};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
 use crate::verbs::steps::LIMIT_PERCENTILE;
+
+mod trend;
+
+use trend::Trend;
 
 /// The runs in the store: list, show, tag, delete, export, import
 ///
@@ -31,6 +36,8 @@ pub(crate) struct Runs {
 enum Action {
     /// List runs, one per line, the newest first
     List(List),
+    /// Show how the runs of one name went: p95, its interval and the result of each
+    Trend(Trend),
     /// Print a run as it was printed when it ended
     Show(Show),
     /// Tag a run, or show its tags
@@ -45,8 +52,11 @@ enum Action {
 
 #[derive(Args)]
 struct List {
-    /// Only runs with this text in the id, target, command or dialect
+    /// Only runs with this text in the id, name, note, target, command or dialect
     text: Option<String>,
+    /// Only runs of this name
+    #[arg(long)]
+    name: Option<String>,
     /// Only runs with this tag
     #[arg(long)]
     tag: Option<String>,
@@ -112,6 +122,7 @@ impl Runs {
         let store = self.store;
         match self.action {
             Action::List(list) => list.run(&store.open()?),
+            Action::Trend(trend) => trend.run(&store.open()?),
             Action::Show(show) => show.run(&store),
             Action::Tag(tag) => tag.run(&store.open()?),
             Action::Delete(delete) => delete.run(&store.open()?),
@@ -124,7 +135,7 @@ impl Runs {
 impl List {
     fn run(self, store: &Store) -> Result<Exit, Failure> {
         let limit = (self.limit > 0).then_some(self.limit);
-        let query = Query { tag: self.tag, scenario: self.scenario, text: self.text, limit };
+        let query = Query { name: self.name, tag: self.tag, scenario: self.scenario, text: self.text, limit };
         let entries = store.list(&query).map_err(archive::failure)?;
         let mut table = Table::new(COLUMNS);
         for entry in entries {
@@ -146,12 +157,7 @@ impl Tag {
     fn run(self, store: &Store) -> Result<Exit, Failure> {
         let id = store.find(&self.run).map_err(archive::failure)?;
         for tag in &self.tags {
-            if tag.is_empty() || tag.contains(char::is_control) {
-                return Err(Failure::usage(
-                    "TAGS",
-                    format!("{tag:?}: a tag is one or a few words on one line"),
-                ));
-            }
+            one_line(tag).map_err(|problem| Failure::usage("TAGS", format!("{tag:?}: {problem}")))?;
             let changed = if self.remove { store.untag(&id, tag).map(drop) } else { store.tag(&id, tag) };
             changed.map_err(archive::failure)?;
         }
@@ -222,6 +228,8 @@ fn find_all(store: &Store, references: &[String]) -> Result<Vec<String>, Failure
 const COLUMNS: &[Column] = &[
     Column::left("id", "id"),
     Column::left("started (UTC)", "started"),
+    Column::left("name", "name"),
+    Column::left("result", "result"),
     Column::left("scenario", "scenario"),
     Column::left("protocol", "dialect"),
     Column::left("target", "target"),
@@ -229,6 +237,7 @@ const COLUMNS: &[Column] = &[
     Column::right("clients", "clients"),
     Column::left("of", "figure"),
     Column::right("p50", "p50_ms"),
+    Column::right("p95", "p95_ms"),
     Column::right("p99", "p99_ms"),
     Column::right("missing", "missing"),
     Column::right("errors", "errors"),
@@ -236,6 +245,7 @@ const COLUMNS: &[Column] = &[
     Column::left("caveats", "trusted"),
     Column::left("ended", "ended"),
     Column::left("tags", "tags"),
+    Column::left("note", "note"),
 ];
 
 fn row(entry: Entry) -> Vec<Cell> {
@@ -244,6 +254,8 @@ fn row(entry: Entry) -> Vec<Cell> {
     vec![
         Cell::Text(entry.id),
         Cell::Text(results::file::started(entry.started_unix_ns)),
+        Cell::text(entry.name),
+        Cell::text(entry.outcome.map(Status::word)),
         Cell::Text(entry.scenario.to_string()),
         Cell::Text(entry.dialect),
         Cell::Text(entry.target),
@@ -251,6 +263,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         count(entry.clients),
         Cell::Text(entry.scenario.main_figure().to_string()),
         duration(entry.p50_ns),
+        duration(entry.p95_ns),
         duration(entry.p99_ns),
         count(entry.missing),
         count(entry.errors),
@@ -259,6 +272,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         // By a kill or an interrupt; or it is still under way.
         Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "yes" }),
         Cell::Words(entry.tags),
+        Cell::text(entry.note),
     ]
 }
 
@@ -279,7 +293,11 @@ mod tests {
             target: "node-ws".into(),
             steps: 2,
             clients: 2_000,
+            name: Some("nightly".into()),
+            note: Some("a new kernel".into()),
+            outcome: Some(Status::Passed),
             p50_ns: Some(20_100_000),
+            p95_ns: Some(40_200_000),
             p99_ns: Some(47_300_000),
             missing: 12,
             errors: 0,
@@ -294,14 +312,14 @@ mod tests {
             table.add(row(entry));
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        scenario   dialect  target   steps  clients  of            p50     p99  missing  errors  bottleneck  caveats  ended      tags
-        20261120-183000-abcdef  2026-11-20 18:30:00  broadcast  json     node-ws      2    2,000  rtt        20.1ms  47.3ms       12       0  server      none     yes        before v2
-                                1970-01-01 00:00:00  idle                             0        0  handshake       –       –        0       0  –           some     cut short
+        id                      started (UTC)        name     result  scenario   dialect  target   steps  clients  of            p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json     node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none     yes        before v2  a new kernel
+                                1970-01-01 00:00:00  –        –       idle                             0        0  handshake       –       –       –        0       0  –           some     cut short             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
-        id,started,scenario,dialect,target,steps,clients,figure,p50_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags
-        20261120-183000-abcdef,2026-11-20 18:30:00,broadcast,json,node-ws,2,2000,rtt,20.1,47.3,12,0,server,true,true,before v2
-        ,1970-01-01 00:00:00,idle,,,0,0,handshake,,,0,0,,false,false,
+        id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags,note
+        20261120-183000-abcdef,2026-11-20 18:30:00,nightly,PASSED,broadcast,json,node-ws,2,2000,rtt,20.1,40.2,47.3,12,0,server,true,true,before v2,a new kernel
+        ,1970-01-01 00:00:00,,,idle,,,0,0,handshake,,,,0,0,,false,false,,
         "#);
     }
 }

@@ -148,7 +148,10 @@ fn comparison(page: &Page<'_>) -> Option<ComparisonView> {
 
 /// A name for each run that no other has.
 pub(super) fn names(runs: &[Run]) -> Vec<String> {
-    let target = |run: &Run| run.target.name.clone().unwrap_or_else(|| run.target.url.clone());
+    let target = |run: &Run| {
+        let own = run.name.as_ref().or(run.target.name.as_ref());
+        own.unwrap_or(&run.target.url).clone()
+    };
     let same = |of: fn(&Run) -> &str| runs.iter().all(|run| of(run) == of(&runs[0]));
     let (one_scenario, one_dialect) = (same(|run| run.scenario.name()), same(|run| &run.dialect));
     let named = runs.iter().map(|run| {
@@ -222,7 +225,8 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
 
 fn lead(run: &Run) -> String {
     let version = run.target.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    format!("{}{version} · {} over {} · {}", run.target.url, run.scenario, run.dialect, started(run))
+    let note = run.note.as_ref().map(|note| format!(" · {note}")).unwrap_or_default();
+    format!("{}{version} · {} over {} · {}{note}", run.target.url, run.scenario, run.dialect, started(run))
 }
 
 /// When it started, to the second.
@@ -334,6 +338,8 @@ fn environment(run: &Run) -> Vec<(&'static str, String)> {
     let environment = &run.environment;
     let same_host = |same: bool| if same { "the same machine" } else { "another machine" }.to_owned();
     let facts = [
+        ("Name", run.name.clone()),
+        ("Note", run.note.clone()),
         ("Target", Some(run.target.url.clone())),
         ("Version", run.target.version.clone()),
         ("Server on", environment.same_host.map(same_host)),

@@ -33,6 +33,11 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status whose word this is.
+    pub fn of_word(word: &str) -> Option<Status> {
+        [Status::Passed, Status::Failed, Status::Unclear].into_iter().find(|status| status.word() == word)
+    }
+
     /// The word that a result begins with.
     pub fn word(self) -> &'static str {
         match self {

@@ -144,6 +144,10 @@ mod scenario {
 pub(super) struct FileRun {
     schema: u64,
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     started: Timestamp,
     throng: String,
     command: Vec<String>,
@@ -172,6 +176,8 @@ impl FileRun {
         FileRun {
             schema: SCHEMA,
             id: run.id.clone(),
+            name: run.name.clone(),
+            note: run.note.clone(),
             started: timestamp(run.started_unix_ns),
             throng: run.throng.clone(),
             command: run.command.clone(),
@@ -192,6 +198,8 @@ impl From<FileRun> for Run {
         let steps = file.steps.into_iter().map(|step| step.into_memory(file.scenario)).collect();
         Run {
             id: file.id,
+            name: file.name,
+            note: file.note,
             started_unix_ns: u64::try_from(file.started.as_nanosecond()).unwrap_or(0),
             throng: file.throng,
             command: file.command,

@@ -204,6 +204,8 @@ fn full() -> Run {
             url: "ws://127.0.0.1:3334/ws".into(),
             version: Some("8".into()),
         },
+        name: Some("nightly".into()),
+        note: Some("a new kernel".into()),
         environment: Environment {
             cpu: Some("i7-4790K".into()),
             cores: Some(4),
@@ -234,6 +236,7 @@ fn files_round_trip() {
         assert_eq!(write(&read), text, "writing again changes nothing");
         assert_eq!((&read.verdict, read.resume_after), (&run.verdict, run.resume_after));
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
+        assert_eq!((&read.name, &read.note), (&run.name, &run.note));
         for (read, step) in read.steps.iter().zip(&run.steps) {
             assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));
             assert_eq!(read.connecting, step.connecting);
