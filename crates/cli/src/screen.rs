@@ -16,8 +16,10 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use results::Run;
 
 use crate::exit::Failure;
+use crate::locale;
 use crate::stderr;
 
+mod plots;
 mod view;
 
 use view::View;
@@ -49,7 +51,7 @@ impl Screen {
     /// A screen for this run; it is taken when there is something to show.
     pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool) -> Result<Self, Failure> {
         check()?;
-        let view = View::new(run, steps, has_colour);
+        let view = View::new(run, steps, has_colour, locale::is_ascii());
         Ok(Self { view, terminal: None, began: Instant::now(), drawn: None })
     }
 

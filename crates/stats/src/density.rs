@@ -17,6 +17,11 @@ pub fn cell(value_ns: u64) -> u8 {
     place(value_ns, CELLS_PER_DECADE) as u8
 }
 
+/// The duration at which a cell begins.
+pub fn edge_ns(cell: u8) -> u64 {
+    (1e3 * 10f64.powf(f64::from(cell) / CELLS_PER_DECADE)).round() as u64
+}
+
 /// The cells that hold samples, from the shortest, and how many each holds.
 pub fn cells(histogram: &Histogram) -> Vec<(u8, u64)> {
     grouped(histogram, cell)
@@ -61,6 +66,7 @@ mod tests {
             (600_000_000_000, 70),
         ] {
             assert_eq!(cell(ns), at, "{ns} ns");
+            assert!(at == 0 || edge_ns(at) <= ns && ns < edge_ns(at + 1), "{ns} ns");
         }
     }
 

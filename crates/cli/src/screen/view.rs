@@ -1,16 +1,19 @@
 //! The screen's contents: state, and how it is laid out on a terminal of any size.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crew::Progress;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::bar;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Gauge, Paragraph, RenderDirection, Sparkline};
 use report::{bytes, count, duration};
 use results::{Run, Second};
+
+use super::plots::{self, PERCENTILES};
 
 /// Seconds kept for the curves: more than any terminal has columns.
 const SECONDS_MAX: usize = 600;
@@ -18,41 +21,54 @@ const SECONDS_MAX: usize = 600;
 const CURVE_ROWS_MIN: u16 = 2;
 /// Lines without the curves: title, how far the step has come, clients and rates, percentiles, CPU, errors.
 const LINES: u16 = 6;
-/// The space of the curves' axes: their values, and the time.
+/// Lines around the curves: a caption for each of the two rows of them, and the time.
+const CAPTIONS: u16 = 3;
+/// The space of the curves' axes.
 const VALUES_WIDTH: u16 = 9;
-const TIME_LINES: u16 = 1;
+/// The distribution stands beside the percentiles where both have room; columns.
+const BESIDE_MIN: u16 = 70;
+const DISTRIBUTION_WIDTH: u16 = 34;
+/// The last column but one: a share has at most four characters.
+const SHARE_WIDTH: usize = 5;
+const KEYS: &str = "Ctrl-C: end the run and report it   twice: at once, with what there is";
 
-/// A figure over time.
-struct Curve {
-    name: &'static str,
-    colour: Color,
-    value: fn(&Second) -> Option<u64>,
-    show: fn(u64) -> String,
-}
-
-const RECEIVED: Curve =
-    Curve { name: "received/s", colour: Color::Green, value: |second| Some(second.received), show: count };
-const P99: Curve = Curve { name: "p99", colour: Color::Cyan, value: |second| second.p99_ns, show: duration };
+/// Bars of what has no other characters: eighths are rounded to halves.
+const ASCII_BARS: bar::Set<'_> = bar::Set {
+    full: "#",
+    seven_eighths: "#",
+    three_quarters: "#",
+    five_eighths: "=",
+    half: "=",
+    three_eighths: "-",
+    one_quarter: "-",
+    one_eighth: ".",
+    empty: " ",
+};
 
 /// The figures on the screen.
 pub(crate) struct View {
     title: String,
     has_colour: bool,
+    is_ascii: bool,
     step: usize,
     /// How many there are, if that is known.
     steps: Option<u32>,
     now: Progress,
     /// The newest first, as curves are drawn from the right.
     seconds: VecDeque<Second>,
+    /// Samples of the step under way by latency ([`stats::density`]).
+    cells: BTreeMap<u8, u64>,
 }
 
 impl View {
-    pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool) -> Self {
+    pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool, is_ascii: bool) -> Self {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
         let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
         let title = title.replace(char::is_control, "·");
+        let title = if is_ascii { title.replace('·', "-") } else { title };
         let step = run.steps.len() + 1;
-        Self { title, has_colour, step, steps, now: Progress::default(), seconds: VecDeque::new() }
+        let (seconds, cells) = (VecDeque::new(), BTreeMap::new());
+        Self { title, has_colour, is_ascii, step, steps, now: Progress::default(), seconds, cells }
     }
 
     pub(crate) fn handle_progress(&mut self, progress: &Progress) {
@@ -61,33 +77,49 @@ impl View {
         if self.seconds.front().is_none_or(|newest| newest.t_ns < second.t_ns) {
             self.seconds.push_front(second.clone());
             self.seconds.truncate(SECONDS_MAX);
+            // While clients connect, what is timed are handshakes.
+            if second.received > 0 {
+                for &(cell, samples) in &second.density {
+                    *self.cells.entry(cell).or_default() += samples;
+                }
+            }
         }
     }
 
     pub(crate) fn handle_step(&mut self, run: &Run) {
         self.step = run.steps.len() + 1;
+        self.cells.clear();
     }
 
     /// Draws everything that there is room for: lines first, then the curves.
     pub(crate) fn render(&self, frame: &mut Frame<'_>, elapsed: Duration) {
         let area = frame.area();
-        let curves = area.height.saturating_sub(LINES + TIME_LINES + 2) / 2;
-        let curves = if curves < CURVE_ROWS_MIN { 0 } else { curves };
-        let caption = u16::from(curves > 0);
-        let heights = [1, 1, 1, 1, 1, 1, caption, curves, caption, curves, caption].map(Constraint::Length);
-        let [title, step, rates, latency, cpu, errors, of_rate, rate, of_latency, latency_curve, time] =
+        let room = area.height.saturating_sub(LINES + CAPTIONS + 1);
+        // Latency has more to show than the rate.
+        let rate = (room / 3).max(CURVE_ROWS_MIN);
+        let latency = room.saturating_sub(rate);
+        let has_curves = latency >= CURVE_ROWS_MIN;
+        let rows = |lines: u16| Constraint::Length(if has_curves { lines } else { 0 });
+        let line = Constraint::Length(1);
+        let heights =
+            [line, line, line, line, line, line, rows(1), rows(rate), rows(1), rows(latency), rows(1), line];
+        let [title, step, rates, quantiles, cpu, errors, of_rate, rate, of_latency, latency, time, keys] =
             Layout::vertical(heights).areas(area);
         self.line(frame, title, vec![self.title.clone()], Modifier::BOLD);
         self.step(frame, step, elapsed);
         self.line(frame, rates, self.rates(), Modifier::empty());
-        self.line(frame, latency, self.latency(), Modifier::empty());
+        self.line(frame, quantiles, self.latency(), Modifier::empty());
         self.line(frame, cpu, self.cpu(), Modifier::empty());
         self.errors(frame, errors);
-        if curves > 0 {
-            self.curve(frame, of_rate, rate, &RECEIVED);
-            self.curve(frame, of_latency, latency_curve, &P99);
-            self.time(frame, time);
+        if has_curves {
+            self.received(frame, of_rate, rate);
+            let [of_time, of_samples] = beside(of_latency);
+            let [over_time, samples] = beside(latency);
+            self.percentiles(frame, of_time, over_time);
+            self.distribution(frame, of_samples, samples);
+            self.time(frame, beside(time)[0]);
         }
+        self.line(frame, keys, vec![KEYS.into()], Modifier::DIM);
     }
 
     fn style(&self, colour: Color) -> Style {
@@ -123,6 +155,9 @@ impl View {
             100.0 * self.now.done,
             whole_seconds(elapsed)
         );
+        if self.is_ascii {
+            return self.line(frame, area, vec![label], Modifier::empty());
+        }
         let gauge = Gauge::default().ratio(self.now.done.clamp(0.0, 1.0)).label(label);
         frame.render_widget(gauge.gauge_style(self.style(Color::Blue)), area);
     }
@@ -167,20 +202,57 @@ impl View {
         frame.render_widget(Paragraph::new(Line::from(text)), area);
     }
 
-    fn curve(&self, frame: &mut Frame<'_>, caption: Rect, area: Rect, curve: &Curve) {
+    fn received(&self, frame: &mut Frame<'_>, caption: Rect, area: Rect) {
         let [axis, plot] = with_axis(area);
-        let newest = self.seconds.iter().take(usize::from(plot.width));
-        let values: Vec<Option<u64>> = newest.map(curve.value).collect();
-        let highest = values.iter().flatten().max().copied().unwrap_or(0);
-        frame.render_widget(Paragraph::new(curve.name), caption);
-        let gap = vec![String::new(); usize::from(axis.height.saturating_sub(2))];
-        let labels = [vec![(curve.show)(highest)], gap, vec!["0".to_owned()]].concat();
-        let width = usize::from(axis.width.saturating_sub(1));
-        let labels: Vec<Line<'_>> =
-            labels.into_iter().map(|label| Line::from(format!("{label:>width$}"))).collect();
-        frame.render_widget(Paragraph::new(labels), axis);
+        let values: Vec<u64> =
+            self.seconds.iter().take(usize::from(plot.width)).map(|second| second.received).collect();
+        let highest = values.iter().max().copied().unwrap_or(0);
+        frame.render_widget(Paragraph::new("received/s"), caption);
+        frame.render_widget(Paragraph::new(axis_labels(axis, [count(highest), "0".into()])), axis);
         let bars = Sparkline::default().data(values).direction(RenderDirection::RightToLeft);
-        frame.render_widget(bars.max(highest.max(1)).style(self.style(curve.colour)), plot);
+        let bars = if self.is_ascii { bars.bar_set(ASCII_BARS) } else { bars };
+        frame.render_widget(bars.max(highest.max(1)).style(self.style(Color::Green)), plot);
+    }
+
+    /// Percentiles over time, each with a character of its own.
+    fn percentiles(&self, frame: &mut Frame<'_>, caption: Rect, area: Rect) {
+        let names = PERCENTILES.iter().flat_map(|of| {
+            let mark = Span::styled(of.mark.to_string(), self.style(of.colour));
+            [mark, Span::raw(format!(" {}  ", of.name))]
+        });
+        frame.render_widget(Paragraph::new(Line::from_iter(names)), caption);
+        let [axis, area] = with_axis(area);
+        let (width, height) = (usize::from(area.width), usize::from(area.height));
+        let Some(plot) = plots::over_time(self.seconds.iter(), width, height) else { return };
+        let [low, high] = plot.ends_ns.map(duration);
+        frame.render_widget(Paragraph::new(axis_labels(axis, [high, low])), axis);
+        let cell = |cell: Option<usize>| match cell.map(|number| &PERCENTILES[number]) {
+            Some(of) => Span::styled(of.mark.to_string(), self.style(of.colour)),
+            None => Span::raw(" "),
+        };
+        let lines: Vec<Line<'_>> =
+            plot.rows.into_iter().map(|row| Line::from_iter(row.into_iter().map(cell))).collect();
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    /// The share of the step's samples by latency, the shortest at the top.
+    fn distribution(&self, frame: &mut Frame<'_>, caption: Rect, area: Rect) {
+        let bars = plots::bars(&self.cells, usize::from(area.height));
+        if bars.is_empty() {
+            return;
+        }
+        frame.render_widget(Paragraph::new("distribution in this step"), caption);
+        let label = usize::from(VALUES_WIDTH) - 1;
+        let width = usize::from(area.width).saturating_sub(label + 1 + SHARE_WIDTH);
+        let highest = bars.iter().map(|(_, share)| *share).fold(f64::MIN_POSITIVE, f64::max);
+        let full = if self.is_ascii { "#" } else { bar::FULL };
+        let lines = bars.into_iter().map(|(from_ns, share)| {
+            let bar = full.repeat((share / highest * width as f64).round() as usize);
+            let [from, share] =
+                [format!("{:>label$} ", duration(from_ns)), format!(" {:.0}%", 100.0 * share)];
+            Line::from(vec![Span::raw(from), Span::styled(bar, self.style(Color::Cyan)), Span::raw(share)])
+        });
+        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
     }
 
     /// Labels the curves' ends: a column is a second.
@@ -190,6 +262,20 @@ impl View {
         let ago = format!("{}s ago", plot.width.saturating_sub(1));
         frame.render_widget(Paragraph::new(format!("{ago:width$}now")), plot);
     }
+}
+
+/// Splits an area into the percentiles' part and that of the distribution, which has none where there is little room.
+fn beside(area: Rect) -> [Rect; 2] {
+    let width = if area.width < BESIDE_MIN { 0 } else { DISTRIBUTION_WIDTH };
+    Layout::horizontal([Constraint::Min(0), Constraint::Length(width)]).areas(area)
+}
+
+/// Lines of an axis with its upper and its lower end.
+fn axis_labels(axis: Rect, [upper, lower]: [String; 2]) -> Vec<Line<'static>> {
+    let gap = vec![String::new(); usize::from(axis.height.saturating_sub(2))];
+    let width = usize::from(axis.width.saturating_sub(1));
+    let label = |label: String| Line::from(format!("{label:>width$}"));
+    [vec![upper], gap, vec![lower]].concat().into_iter().map(label).collect()
 }
 
 /// Splits an area into a curve's axis and the curve.
@@ -214,10 +300,10 @@ mod tests {
 
     const ELAPSED: Duration = Duration::from_secs(72);
 
-    fn view(has_colour: bool) -> View {
+    fn view(has_colour: bool, is_ascii: bool) -> View {
         let target = Target { url: "ws://127.0.0.1:9000/ws".into(), ..Target::default() };
         let run = Run { scenario: Scenario::Echo, dialect: "json".into(), target, ..Run::default() };
-        let mut view = View::new(&run, Some(3), has_colour);
+        let mut view = View::new(&run, Some(3), has_colour, is_ascii);
         for k in 1..=12 {
             let second = Second {
                 t_ns: k * 1_000_000_000,
@@ -226,6 +312,7 @@ mod tests {
                 p50_ns: Some(1_500_000),
                 p95_ns: Some(4_000_000),
                 p99_ns: Some(k * 1_000_000),
+                density: vec![(25, 800), (26, 150), (32, 50)],
                 max_ns: Some(20_000_000),
                 server_cpu_percent: Some(61.4),
                 server_rss_bytes: Some(4_660_000),
@@ -250,29 +337,45 @@ mod tests {
 
     fn drawn(width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| view(true).render(frame, ELAPSED)).unwrap();
+        terminal.draw(|frame| view(true, false).render(frame, ELAPSED)).unwrap();
         terminal.backend().to_string()
     }
 
     #[test]
     fn a_wide_terminal_has_curves() {
-        assert_snapshot!(drawn(72, 15), @r#"
-        "throng echo · json · ws://127.0.0.1:9000/ws                             "
-        "████████████████step 1 of 3: loading 60%, 1m 12s elapsed                "
-        "900 of 1,000 clients   12,000 sent/s   11,880 received/s                "
-        "p50 1.50ms   p95 4.00ms   p99 12.0ms   max 20.0ms                       "
-        "server CPU 61%   generator CPU 20%   server RSS 4.44 MiB                "
-        "100 errors                                                              "
-        "received/s                                                              "
-        "  11,880                                                            ▂▄▆█"
-        "                                                                ▂▄▆█████"
-        "       0                                                    ▂▄▆█████████"
-        "p99                                                                     "
-        "  12.0ms                                                            ▂▄▆█"
-        "                                                                ▂▄▆█████"
-        "       0                                                    ▂▄▆█████████"
-        "         62s ago                                                     now"
+        assert_snapshot!(drawn(80, 20), @r#"
+        "throng echo · json · ws://127.0.0.1:9000/ws                                     "
+        "████████████████████step 1 of 3: loading 60%, 1m 12s elapsed                    "
+        "900 of 1,000 clients   12,000 sent/s   11,880 received/s                        "
+        "p50 1.50ms   p95 4.00ms   p99 12.0ms   max 20.0ms                               "
+        "server CPU 61%   generator CPU 20%   server RSS 4.44 MiB                        "
+        "100 errors                                                                      "
+        "received/s                                                                      "
+        "  11,880                                                                    ▂▄▆█"
+        "                                                                        ▂▄▆█████"
+        "       0                                                            ▂▄▆█████████"
+        "o p50  + p95  x p99                           distribution in this step         "
+        "  12.0ms                                   xxx  1.33ms ████████████████████ 95% "
+        "                                        xxx     2.37ms  0%                      "
+        "                                      xx        4.22ms  0%                      "
+        "                                  ++xx++++++++  7.50ms █ 5%                     "
+        "                                   x                                            "
+        "                                  oooooooooooo                                  "
+        "  1.00ms                          x                                             "
+        "         36s ago                           now                                  "
+        "Ctrl-C: end the run and report it   twice: at once, with what there is          "
         "#);
+    }
+
+    #[test]
+    fn terminals_without_unicode_get_ascii() {
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| view(false, true).render(frame, ELAPSED)).unwrap();
+        let text = terminal.backend().to_string();
+        assert!(text.is_ascii(), "{text}");
+        for shown in ["o p50  + p95  x p99", "#", "Ctrl-C"] {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
     }
 
     #[test]
@@ -297,7 +400,7 @@ mod tests {
     #[test]
     fn unwanted_colour_is_left_out() {
         let mut terminal = Terminal::new(TestBackend::new(72, 14)).unwrap();
-        terminal.draw(|frame| view(false).render(frame, ELAPSED)).unwrap();
+        terminal.draw(|frame| view(false, false).render(frame, ELAPSED)).unwrap();
         let cells = terminal.backend().buffer().content();
         assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     }
