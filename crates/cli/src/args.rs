@@ -186,10 +186,10 @@ pub(crate) struct RunArgs {
     /// Put each second's figures into this Pushgateway, which keeps the last, e.g. http://127.0.0.1:9091
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) pushgateway: Option<String>,
-    /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]; throng runs list shows what is kept
+    /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,
-    /// A name for the run; throng runs trend NAME shows all runs of that name
+    /// A name for the run: throng runs trend NAME
     #[arg(long, value_name = "NAME", value_parser = one_line, help_heading = "Output")]
     pub(crate) name: Option<String>,
     /// A remark to keep with the run

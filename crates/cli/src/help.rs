@@ -66,7 +66,7 @@ Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 type Row = (&'static str, &'static str);
 
 /// The flags that nine of ten runs need.
-const OF_LOADS: [Row; 39] = [
+const OF_LOADS: [Row; 41] = [
     ("clients", "clients"),
     ("connections", "connections"),
     ("levels", "numbers of clients, one after another"),
@@ -81,6 +81,7 @@ const OF_LOADS: [Row; 39] = [
     ("pipelining", "requests under way on each connection"),
     ("search", "find how many clients are too many"),
     ("step-size", "add this many clients at each step"),
+    ("total-steps", "end after this many steps"),
     ("limit-rtt", "end the steps above this round trip"),
     ("protocol", "raw, json, actioncable, phoenix, socketio, …"),
     ("app", "your app's messages, as a file has them"),
@@ -104,6 +105,7 @@ const OF_LOADS: [Row; 39] = [
     ("strict", "exit code 4 if the result is not the server's"),
     ("format", "text, json, csv, md, junit"),
     ("out", "write the results file into this directory"),
+    ("name", "a name: runs of one name are a series"),
     ("quiet", "print the result alone"),
     ("echo", "echoes instead of broadcasts or silence"),
 ];
@@ -139,23 +141,12 @@ const OF_SHOOTOUT: [Row; 10] = [
 /// Text of `-h` of a verb with many flags; `None`: clap's own text has room for all of its flags.
 pub(crate) fn brief(command: &Command, verb: &str) -> Option<String> {
     let verb = command.get_subcommands().find(|known| known.get_name() == verb)?;
-    let rows = match verb.get_name() {
-        "serve" => &OF_SERVE[..],
-        "shootout" => &OF_SHOOTOUT,
-        _ if is_load(verb) => &OF_LOADS,
-        _ => return None,
-    };
+    let rows = rows(verb)?;
     let name = verb.get_name();
     let places: Vec<String> = verb.get_positionals().map(ToString::to_string).collect();
     let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{about}\n\nUsage: throng {name} [OPTIONS] {}\n\n", places.join(" "));
-    let flags: Vec<(&Arg, &str)> = rows
-        .iter()
-        .filter_map(|(long, line)| {
-            let is_it = |argument: &&Arg| argument.get_long() == Some(*long) && !argument.is_hide_set();
-            Some((verb.get_arguments().find(is_it)?, *line))
-        })
-        .collect();
+    let flags: Vec<(&Arg, &str)> = usual(verb, rows).collect();
     let width = flags.iter().map(|(flag, _)| spelled(flag).chars().count()).max().unwrap_or_default();
     for (flag, line) in &flags {
         text.push_str(&format!("  {:width$}  {line}\n", spelled(flag)));
@@ -165,6 +156,30 @@ pub(crate) fn brief(command: &Command, verb: &str) -> Option<String> {
     let all = verb.get_arguments().filter(is_shown).count();
     text.push_str(&format!("\nAll {all} flags: throng {name} --help\n"));
     Some(text)
+}
+
+/// Rows of `-h` of a verb with many flags.
+fn rows(verb: &Command) -> Option<&'static [Row]> {
+    match verb.get_name() {
+        "serve" => Some(&OF_SERVE),
+        "shootout" => Some(&OF_SHOOTOUT),
+        _ if is_load(verb) => Some(&OF_LOADS),
+        _ => None,
+    }
+}
+
+/// The verb's flags that have a row, with its line.
+fn usual<'a>(verb: &'a Command, rows: &'static [Row]) -> impl Iterator<Item = (&'a Arg, &'static str)> {
+    rows.iter().filter_map(|&(long, line)| {
+        let is_it = |argument: &&Arg| argument.get_long() == Some(long) && !argument.is_hide_set();
+        Some((verb.get_arguments().find(is_it)?, line))
+    })
+}
+
+/// Verbs that load a server, each with the usual flags that `-h` lists.
+pub(crate) fn loads(command: &Command) -> impl Iterator<Item = (&Command, Vec<(&Arg, &'static str)>)> {
+    let loads = command.get_subcommands().filter(|verb| is_load(verb));
+    loads.map(|verb| (verb, usual(verb, &OF_LOADS).collect()))
 }
 
 /// `-d, --duration <TIME>`

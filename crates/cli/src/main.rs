@@ -142,7 +142,7 @@ fn main() -> ExitCode {
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),
         Verb::Shootout(shootout) => shootout.run(),
-        Verb::Ui(ui) => ui.run(),
+        Verb::Ui(ui) => ui.run(Cli::command),
         Verb::Targets(targets) => targets.run(),
         Verb::Compare(compare) => compare.run(),
         Verb::Events(events) => events.run(),

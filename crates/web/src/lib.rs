@@ -28,7 +28,7 @@ mod serving;
 mod start;
 mod trend;
 
-pub use options::Options;
+pub use options::{Check, Field, Kind, Options, Verb};
 
 use app::{App, Pages, Shared};
 use jobs::Jobs;

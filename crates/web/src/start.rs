@@ -6,26 +6,31 @@ use axum::Json;
 use axum::extract::{Form, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use results::Scenario;
 use serde::Serialize;
 
 use crate::app::{App, Shared};
-use crate::form::{self, FIELDS, Field};
+use crate::form;
+use crate::options::{Field, Verb};
 
 type Pairs = Vec<(String, String)>;
 
 #[derive(Serialize)]
-struct NewView {
+struct NewView<'a> {
     title: &'static str,
-    /// Each with what it does.
-    verbs: [(&'static str, &'static str); Scenario::ALL.len()],
-    dialects: Vec<&'static str>,
-    verbs_with_dialects: Vec<&'static str>,
-    fields: &'static [Field],
+    verbs: &'a [Verb],
+    verbs_with_files: Vec<&'a str>,
+    groups: Vec<Group<'a>>,
     running: Option<usize>,
     /// The fields filled in.
     given: BTreeMap<String, String>,
     problem: Option<String>,
+}
+
+/// The flags under one heading of the help.
+#[derive(Serialize)]
+struct Group<'a> {
+    name: &'a str,
+    fields: Vec<&'a Field>,
 }
 
 /// `GET /new`
@@ -35,27 +40,39 @@ pub(crate) async fn page(State(app): Shared) -> Response {
 
 /// The form, with what was filled in, except for its secrets, and what is wrong with it.
 fn blank(app: &App, given: Pairs, problem: Option<String>) -> Response {
-    let (given, lost) = form::without_secrets(&given);
+    let options = &app.options;
+    let (given, lost) = form::without_secrets(&given, options);
     let problem = problem.map(|problem| match lost.is_empty() {
         true => problem,
         false => {
             format!("{}. Fill in the secrets again: {}.", problem.trim_end_matches('.'), lost.join(", "))
         }
     });
-    let with_dialects = Scenario::ALL.into_iter().filter(|verb| verb.facts().has_dialects);
+    let with_files = options.verbs.iter().filter(|verb| verb.has_file);
     app.pages.render(
         "new.html",
         NewView {
             title: "New run",
-            verbs: Scenario::ALL.map(|verb| (verb.name(), verb.facts().about)),
-            dialects: app.options.dialects.clone(),
-            verbs_with_dialects: with_dialects.map(Scenario::name).collect(),
-            fields: &FIELDS,
+            verbs: &options.verbs,
+            verbs_with_files: with_files.map(|verb| verb.name.as_str()).collect(),
+            groups: groups(&options.fields),
             running: app.jobs.running().map(|job| job.number),
             given,
             problem,
         },
     )
+}
+
+/// Groups in the order in which the help has them first.
+fn groups(fields: &[Field]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for field in fields {
+        match groups.iter_mut().find(|group| group.name == field.group) {
+            Some(group) => group.fields.push(field),
+            None => groups.push(Group { name: &field.group, fields: vec![field] }),
+        }
+    }
+    groups
 }
 
 /// The command line that a form stands for.
@@ -69,7 +86,7 @@ pub(crate) struct Preview {
 
 /// `GET /new/command?verb=…`
 pub(crate) async fn command(State(app): Shared, Query(pairs): Query<Pairs>) -> Json<Preview> {
-    Json(match form::command(&pairs, &app.options.dialects) {
+    Json(match form::command(&pairs, &app.options) {
         Ok(words) => Preview { command: Some(form::shown(&words, app.options.mask)), problem: None },
         Err(problem) => Preview { command: None, problem: Some(problem) },
     })
@@ -77,7 +94,7 @@ pub(crate) async fn command(State(app): Shared, Query(pairs): Query<Pairs>) -> J
 
 /// `POST /new`
 pub(crate) async fn start(State(app): Shared, Form(pairs): Form<Pairs>) -> Response {
-    let words = match form::command(&pairs, &app.options.dialects) {
+    let words = match form::command(&pairs, &app.options) {
         Ok(words) => words,
         Err(problem) => return (StatusCode::BAD_REQUEST, blank(&app, pairs, Some(problem))).into_response(),
     };

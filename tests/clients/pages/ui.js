@@ -13,7 +13,7 @@ await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page
   const first = await start(page, { clients: "20", duration: "5m", rate: "400" });
   await watch(page, first);
   await watchSteps(page);
-  await start(page, { clients: "10", duration: "1s", rate: "100" });
+  await start(page, { clients: "10", duration: "1s", rate: "100", name: "series" });
   await wait(page, "the last run ends", () => document.querySelector("#state").textContent === "ended");
   await checkHistory(page);
   await checkComparison(page);
@@ -25,10 +25,13 @@ console.log("ok");
 /** Fills in the form; the command line that it shows is what the live page says is running. */
 async function start(page, fields, verb = "echo") {
   await page.goto(`${url}new`);
+  await page.check("input[value=run]");
+  await wait(page, "an app needs its file", () => document.querySelector("input[name=file]").checkVisibility());
   await page.check(`input[value=${verb}]`);
+  await wait(page, "no file is asked for", () => !document.querySelector("input[name=file]").checkVisibility());
   check(await page.locator("input[name=levels]").isHidden(), "fields of another verb are shown");
   await page.fill("input[name=duration]", "soon");
-  await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("Duration"));
+  await wait(page, "a bad time is named", () => document.querySelector("#problem").textContent.includes("--duration"));
   await checkAccessible(page, "the form");
   for (const [name, value] of Object.entries(fields)) await page.fill(`input[name=${name}]`, value);
   const flags = Object.entries(fields).map(([name, value]) => `--${name}=${value}`);
@@ -37,7 +40,7 @@ async function start(page, fields, verb = "echo") {
     return flags.every((flag) => words.includes(flag));
   }, flags);
   const command = await page.textContent("#command");
-  await page.click("text=Start");
+  await page.click("button.primary");
   await page.waitForURL(/\/live\/\d+$/);
   check((await page.textContent("main pre")) === command, "another command runs than was shown");
   return command;
@@ -75,6 +78,10 @@ async function watchSteps(page) {
 async function checkHistory(page) {
   await page.goto(url);
   check((await page.locator("tbody tr").count()) === 3, "three runs were kept");
+  await page.click("a.name");
+  await wait(page, "one has the name", () => document.querySelectorAll("tbody tr").length === 1);
+  check((await page.textContent("tbody td strong")) === "PASSED", "its result is not listed");
+  await page.goto(url);
   await page.locator("input[name=add]").first().fill("nightly");
   await page.keyboard.press("Enter");
   await page.waitForSelector("button.tag");
@@ -84,6 +91,8 @@ async function checkHistory(page) {
   await wait(page, "one has the tag", () => document.querySelectorAll("tbody tr").length === 1);
   await page.setViewportSize({ width: 390, height: 844 });
   await checkFits(page, "the history on a phone");
+  await page.goto(`${url}new`);
+  await checkFits(page, "the form on a phone");
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 

@@ -25,7 +25,7 @@ pub(super) const PERCENTILES: [Percentile; 3] = [
 /// Percentiles on a logarithmic axis, a column for each second.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plot {
-    /// From the top; each column has the place of its percentile in [`PERCENTILES`], if one is there.
+    /// Rows from the top; each column has the place of its percentile in [`PERCENTILES`], if one is there.
     pub(super) rows: Vec<Vec<Option<usize>>>,
     /// The values of the lowest and the highest row.
     pub(super) ends_ns: [u64; 2],

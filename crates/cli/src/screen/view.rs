@@ -343,7 +343,10 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_has_curves() {
-        assert_snapshot!(drawn(80, 20), @r#"
+        let text = drawn(80, 20);
+        assert!(text.lines().last().is_some_and(|keys| keys.contains("Ctrl-C")), "{text}");
+        let plots: Vec<&str> = text.lines().take(19).collect();
+        assert_snapshot!(plots.join("\n"), @r#"
         "throng echo · json · ws://127.0.0.1:9000/ws                                     "
         "████████████████████step 1 of 3: loading 60%, 1m 12s elapsed                    "
         "900 of 1,000 clients   12,000 sent/s   11,880 received/s                        "
@@ -363,7 +366,6 @@ mod tests {
         "                                  oooooooooooo                                  "
         "  1.00ms                          x                                             "
         "         36s ago                           now                                  "
-        "Ctrl-C: end the run and report it   twice: at once, with what there is          "
         "#);
     }
 

@@ -312,9 +312,9 @@ mod tests {
             table.add(row(entry));
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        name     result  scenario   dialect  target   steps  clients  of            p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
-        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json     node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none     yes        before v2  a new kernel
-                                1970-01-01 00:00:00  –        –       idle                             0        0  handshake       –       –       –        0       0  –           some     cut short             –
+        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  of            p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none     yes        before v2  a new kernel
+                                1970-01-01 00:00:00  –        –       idle                              0        0  handshake       –       –       –        0       0  –           some     cut short             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
         id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags,note

@@ -9,7 +9,6 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use tempfile::NamedTempFile;
-use wire::DialectId;
 
 use crate::archive::StoreArg;
 use crate::exit::{Exit, Failure};
@@ -18,6 +17,8 @@ use crate::interrupts;
 use crate::output;
 use crate::secrets;
 use crate::stderr;
+
+mod form;
 
 /// Look at runs in the browser: history, reports, comparisons, and a run as it happens
 ///
@@ -36,8 +37,8 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// Serves until it is asked to stop.
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    /// Serves until it is asked to stop. The form is made of `command`.
+    pub(crate) fn run(self, command: fn() -> clap::Command) -> Result<Exit, Failure> {
         let interrupts = interrupts::install()?;
         // A store that cannot be used is known now, and not when the first page is opened.
         let store = self.store.open_or_make()?.path().to_owned();
@@ -52,8 +53,9 @@ impl Ui {
             program,
             words_verb: hidden::WORDS,
             mask: secrets::mask(),
-            // Runs of plain requests have a verb of their own, and the form has no URL to publish at.
-            dialects: DialectId::conversing().map(DialectId::name).collect(),
+            verbs: form::verbs(&command()),
+            fields: form::fields(&command()),
+            check: Box::new(move |words| form::check(command(), words)),
         };
         let mut signpost = None;
         let ready = |address: SocketAddr| {

@@ -25,6 +25,9 @@ export function preview(form: HTMLFormElement): void {
     for (const label of form.querySelectorAll<HTMLElement>("[data-verbs]")) {
       label.hidden = !label.dataset.verbs!.split(" ").includes(verb);
     }
+    for (const group of form.querySelectorAll<HTMLElement>(".group")) {
+      group.hidden = !group.querySelector("label:not([hidden])");
+    }
     clearTimeout(waiting);
     waiting = setTimeout(() => void ask(), DELAY_MS);
   };

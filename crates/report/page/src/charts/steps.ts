@@ -67,9 +67,10 @@ function option(view: View, curves: Curve[]) {
   });
 }
 
-/** Several numbers of clients, each once: a sweep of rates has a chart of its own. */
-function goesUp(run: Run): boolean {
-  return run.levels.length === 0 && new Set(run.steps.map((step) => step.clients)).size > 1;
+/** Several numbers of clients, each once: a sweep of rates has a chart of its own. A step under way has no figures yet. */
+function goesUp({ levels, steps }: Run): boolean {
+  const ended = steps.filter(({ figures }) => Object.keys(figures).length > 0);
+  return levels.length === 0 && new Set(ended.map(({ clients }) => clients)).size > 1;
 }
 
 /** Of several runs the first figure that they have, of one run all of them. */
