@@ -154,7 +154,7 @@ fn there_is_enough_of_everything() {
 }
 
 /// Runs that together have what there is to be had.
-const OF_EVERYTHING: [(Host, Place, &str); 14] = [
+const OF_EVERYTHING: [(Host, Place, &str); 15] = [
     (
         Host::Tls,
         Place::Here,
@@ -165,7 +165,12 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
         Place::Crowd(4),
         "echo {ws} --clients 5 -d 1s --limit p99<1us --drain-timeout 300ms",
     ),
-    (HONEST, Place::Here, "broadcast {ws} --protocol json --clients 20 -s 20 --slow 50%:1MiB/s"),
+    (
+        HONEST,
+        Place::Here,
+        "broadcast {ws} --protocol json --clients 20 -s 20 --slow 50%:1MiB/s --name fields --note here",
+    ),
+    (HONEST, Place::Here, "stream {http}stream?events=20 --api openai -c 2 -n 4"),
     (HONEST, Place::Here, "broadcast {ws}?channel={room} --clients 10 --rooms 5 --rate 20 -d 1s"),
     (
         Host::Reference("--history 1000 --fault forget=9%10"),
@@ -196,12 +201,18 @@ const OF_EVERYTHING: [(Host, Place, &str); 14] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 35] = [
+const ELSEWHERE: [(&str, &str); 41] = [
+    ("/$defs/counts/properties/after_end", "tests/streams.rs"),
     ("/$defs/counts/properties/batched", "tests/frames.rs"),
+    ("/$defs/counts/properties/broken_off", "tests/streams.rs"),
     ("/$defs/counts/properties/in_passing", "tests/visits.rs"),
     ("/$defs/counts/properties/join_failures", "tests/visits.rs"),
+    ("/$defs/counts/properties/misordered", "tests/streams.rs"),
     ("/$defs/counts/properties/push", "tests/frames.rs"),
     ("/$defs/counts/properties/seen", "tests/visits.rs"),
+    ("/$defs/counts/properties/stalls", "tests/streams.rs"),
+    ("/$defs/counts/properties/unended", "tests/streams.rs"),
+    ("/$defs/counts/properties/unmarked", "tests/streams.rs"),
     ("/$defs/counts/properties/unseen", "tests/visits.rs"),
     ("/$defs/counts/properties/unacknowledged", "tests/publishing.rs"),
     ("/$defs/counts/properties/visits", "tests/visits.rs"),

@@ -11,6 +11,9 @@ use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::verbs::requests::{RequestArgs, for_requests};
 
+/// The help of the flag with the end mark, whose brackets would be a link in a comment.
+const END: &str = "The mark of a whole answer, which must be its last event: its data ([DONE]), event:NAME, or a JSON pointer with or without its value (/done=true)";
+
 /// The place of streams of throng's own server.
 const OWN_PATH: &str = "/stream";
 
@@ -42,9 +45,7 @@ pub(crate) struct Stream {
     /// How events are told apart: sse, ndjson (lines) or text (each read) [default: as Content-Type says]
     #[arg(long = "as", value_name = "FORM", value_parser = form, help_heading = "Streams")]
     form: Option<StreamForm>,
-    /// The mark of a whole answer, which must be its last event: its data ([DONE]), event:NAME, or a JSON pointer with or
-    /// without its value (/done=true)
-    #[arg(long, value_name = "MARK", help_heading = "Streams")]
+    #[arg(long, value_name = "MARK", help_heading = "Streams", help = END)]
     end: Option<String>,
     /// A JSON pointer to the token in an event, or to a number of tokens, e.g. /choices/0/delta/content
     #[arg(long, value_name = "POINTER", help_heading = "Streams")]

@@ -115,7 +115,7 @@ fn values_that_throng_does_not_know_are_underlined() {
         ("= '^(ws", "= '^((ws", "", "'^((ws", "("),
         ("[\"node\", \"main.js\"]", "[]", "", "[]", ""),
         ("[ready]\n", "[ready]\ntcp = \"{host}:{port}\"\n", "[ready]", "[ready]", "tcp"),
-        ("dialects = [\"raw\", \"json\", \"binary\"]", "dialects = []", "dialect", "[]", ""),
+        ("dialects = [\"raw\", \"json\", \"binary\"]", "dialects = []", "protocol", "[]", ""),
     ] {
         assert!(GOOD.contains(of), "{of}");
         let found = mistake(&GOOD.replacen(of, to, 1));
