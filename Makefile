@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet bench-steps autobahn autobahn-quick test-fleet fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
+.PHONY: build page screenshots test test-times check truth sentences owners findings seeds targets records bench bench-dialects bench-fleet bench-steps autobahn autobahn-quick test-fleet recordings fuzz fuzz-check torture tidy lint docs sbom deny packages try-packages publish-check tools clean
 .NOTPARALLEL:
 
 build:
@@ -93,6 +93,10 @@ records: build
 	for record in records/*/*/; do $(THRONG) report $$record --md > report.part && mv report.part $$record/report.md || exit 1; done
 	$(THRONG) shootout --recap records --format md > docs/logs/RESULTS.md.part
 	mv docs/logs/RESULTS.md.part docs/logs/RESULTS.md
+
+# Apps that two people use in a Chromium, and the files that are written from it: all of them, in five minutes.
+recordings: tools
+	$(CARGO) test --locked -p throng --test end_to_end -- --include-ignored --test-threads=2 recorded_apps::
 
 # Fleets over NATS: on the loopback interface, and with a network namespace for each member, as root. Two minutes.
 test-fleet: tools

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::Unavailable;
-use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{ANY_PACE, Outcome, Server, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ server.listen(process.env.PORT, '127.0.0.1');
 
 fn verb(verb: &str, url: &str, arguments: &[&str]) -> Outcome {
     let mut command: Command = throng([verb, url, "--format", "json", "--quiet", "--no-store"]);
-    run(command.args(arguments), WITHIN)
+    run(command.args(ANY_PACE).args(arguments), WITHIN)
 }
 
 /// Messages sent and received, and what was wrong.

@@ -191,6 +191,7 @@ fn chat_on_socketio() {
 }
 
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn chat_on_rails() {
     let folder = example("rails-chat");
     if let Err(Unavailable(why)) = complete(Command::new("./install").current_dir(&folder)) {
@@ -219,6 +220,7 @@ fn chat_behind_a_login() {
 }
 
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn chat_on_django() {
     let python = match python_of(&example("django-chat")) {
         Ok(python) => python,
@@ -234,6 +236,7 @@ fn chat_on_django() {
 }
 
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn clicks_on_a_liveview() {
     let Some(app) = App::on_node("apps", "liveview", "") else { return };
     let Some(recorded) = Recorded::of("liveview", app.address, &[]) else { return };
@@ -246,6 +249,7 @@ fn clicks_on_a_liveview() {
 }
 
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn subscriptions_of_graphql() {
     let scripts = match Scripts::install_in("tests/servers", "graphql") {
         Ok(scripts) => scripts,
@@ -278,6 +282,7 @@ fn trial_says_what_matched() {
 
 /// Modes of tests/servers/frames, which count what they send.
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn hubs_namespaces_and_their_counts() {
     // Each client of SignalR begins with a ping, which the server counts as well.
     for (mode, scenario, said) in [("records", "signalr", 40 + 20), ("namespaces", "namespaces", 40)] {
@@ -293,6 +298,7 @@ fn hubs_namespaces_and_their_counts() {
 }
 
 #[test]
+#[ignore = "half a minute: make recordings"]
 fn notifications_on_fastapi() {
     let folder = example("fastapi-notifications");
     let install = complete(Command::new("./install").current_dir(&folder)).and_then(|_| python_of(&folder));

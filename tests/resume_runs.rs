@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::process::Process;
-use crate::support::throng::{Outcome, Server, caveat, finding, finish, run, throng};
+use crate::support::throng::{ANY_PACE, Outcome, Server, caveat, finding, finish, run, throng};
 use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -20,7 +20,8 @@ const LINES: &str = "lines";
 fn walk(server: &Server, dir: &Path, more: &[&str]) -> Command {
     let mut command = throng(["echo", "--format", "json", "--step-size", "10", "--total-steps", "4"]);
     command.args(["--interval", "50ms", "--duration", "1s", "--limit-rtt", "20s", "--threads", "1"]);
-    command.arg(server.url()).arg("--out").arg(dir).arg("--stream").arg(dir.join(LINES)).args(more);
+    command.arg(server.url()).arg("--out").arg(dir).arg("--stream").arg(dir.join(LINES));
+    command.args(ANY_PACE).args(more);
     command
 }
 

@@ -11,6 +11,9 @@ use serde_json::Value;
 use super::process::Process;
 use super::{free_address, is_listening, wait_until};
 
+/// Flags of a run that may be slow: a machine that others use keeps no rate, and loses nothing for that.
+pub const ANY_PACE: [&str; 2] = ["--limit", "rate>=1%"];
+
 /// How a run ended, and what it said.
 pub struct Outcome {
     /// `None` if a signal ended it.
