@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::trace::is_random;
 use crate::{BadHar, Draft, Recording, draft};
 
 /// A recording of a WebSocket that says and hears these, in turn; `>` is sent.
@@ -160,4 +161,17 @@ fn beats_answers_and_pushes() {
     let answer = &table["answer"][0];
     assert_eq!(answer["when"]["json"]["/type"].as_str(), Some("check"), "{table}");
     assert_eq!(answer["send"].as_str(), Some("{\"type\":\"checked\",\"nonce\":\"{nonce}\"}"), "{table}");
+}
+
+#[test]
+fn random_texts_need_no_digits() {
+    for (value, expected) in [
+        ("eHaQpUjvnx_vTRYB", true),
+        ("phx-ZrYmqTjvmxSnpvWO", true),
+        ("a1b2c3d4", true),
+        ("CounterLive", false),
+        ("/Socket/websocket", false),
+    ] {
+        assert_eq!(is_random(value), expected, "{value}");
+    }
 }

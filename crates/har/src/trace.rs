@@ -10,6 +10,8 @@ use crate::recording::{Exchange, Recording, header, is_called};
 const SEARCHES_MAX: usize = 64;
 /// A value is told from a word by its length.
 const RANDOM_BYTES_MIN: usize = 8;
+/// Letters of both cases are random from this length on: a name that is taken for one is found in the page just as well.
+const BASE64_BYTES_MIN: usize = 16;
 /// A value of which a part is replaced by another is at least so long.
 const PART_BYTES_MIN: usize = 6;
 /// A value behind which a search goes on is at most this long.
@@ -314,7 +316,10 @@ pub(crate) fn is_random(value: &str) -> bool {
     // A path has digits, too, and is the page's own.
     let is_path = value.starts_with('/') || value.contains("://");
     let is_one = !value.contains(|c: char| c.is_whitespace()) && !is_path;
-    is_one && value.len() >= RANDOM_BYTES_MIN && (digits > 0 && digits < value.len() || value.len() >= 24)
+    let has_both_cases = value.contains(char::is_uppercase) && value.contains(char::is_lowercase);
+    // One text in fifteen of twelve random bytes in Base64 has no digit.
+    let is_mixed = digits > 0 && digits < value.len() || has_both_cases && value.len() >= BASE64_BYTES_MIN;
+    is_one && value.len() >= RANDOM_BYTES_MIN && (is_mixed || value.len() >= 24)
 }
 
 /// Returns whether what stands under a key is secret.
