@@ -126,6 +126,11 @@ pub(crate) trait Protocol {
         true
     }
 
+    /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
+        Self::Server::publish(cfg, now_ns, said, on);
+    }
+
     /// How many messages these are that somebody else has encoded for sessions over plain requests; `None`: sessions could
     /// not hand them on.
     fn messages_for_sessions(_encoded: &[u8]) -> Option<u32> {
@@ -342,6 +347,6 @@ pub(crate) trait ServerProtocol: Sized {
     /// was broadcast in the words of its own.
     fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
 
-    /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
+    /// Tells everyone in the room what is published there, where connections over a WebSocket are all that is told.
     fn publish(_cfg: &ServerConfig, _now_ns: u64, _said: &Publication<'_>, _on: &mut impl OnServerEvent) {}
 }

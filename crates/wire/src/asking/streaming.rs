@@ -16,7 +16,7 @@ const STALL_TIMES: u64 = 10;
 /// A client's choices for answers that come in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// How the pieces are told apart; `None`: as the answer's media type says.
+    /// Form of the answer; `None`: as its media type says.
     pub form: Option<StreamForm>,
     /// The mark of a whole answer; `None`: it need not have one.
     pub end: Option<EndMark>,

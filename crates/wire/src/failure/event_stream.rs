@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::coding::Coding;
 
-/// Why an event stream is of no further use.
+/// Reason why an event stream is of no further use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StreamReason {
     /// The answer to a request for one is something else.

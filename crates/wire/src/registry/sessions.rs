@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::contract::{Protocol, QuestionOf, ServerProtocol};
+use crate::contract::{Protocol, QuestionOf};
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::http::answer::AnswerHead;
 use crate::http::date::DateField;
@@ -98,7 +98,7 @@ macro_rules! sessions {
 
         /// Tells the members of a room what is published there, in the words of every protocol.
         fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-            $(<<protocols::$module::$id as Protocol>::Server>::publish(cfg, now_ns, said, on);)*
+            $(<protocols::$module::$id as Protocol>::publish(cfg, now_ns, said, on);)*
         }
 
         impl SessionSignal {

@@ -50,7 +50,7 @@ struct Script {
     hang_at: Option<u64>,
     /// … and which changes places with the next.
     swap_at: Option<u64>,
-    /// How often the end mark comes.
+    /// End marks of an answer: 0, 1 or 2.
     marks: u32,
 }
 
@@ -149,7 +149,7 @@ impl Script {
         })
     }
 
-    /// When an event is due after the request; the one behind the last is the end.
+    /// Time from the request until an event is due; the one behind the last is the end.
     fn due_ns(&self, event: u64) -> u64 {
         let stalled_ns = self.stall.filter(|&(at, _)| event >= at).map_or(0, |(_, ns)| ns);
         // The end is due with the last event.

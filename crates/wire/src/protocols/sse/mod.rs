@@ -20,19 +20,19 @@ mod session;
 use client::Client;
 use facts::FACTS;
 use parts::Parts;
-use server::Server;
 use session::{Request, Session};
 
-use crate::absent::NoClient;
+use crate::absent::{NoClient, NoServer};
 use crate::carried::{AppMessage, MessageTemplate, Shape};
 use crate::contract::{Protocol, Side};
 use crate::dialect_id::DialectId;
-use crate::event::Kind;
+use crate::event::{Kind, OnServerEvent};
 use crate::event_stream;
 use crate::facts::Facts;
 use crate::http::request::Request as HttpRequest;
 use crate::io::Io;
 use crate::options::{BadOption, Options};
+use crate::publication::Publication;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::settings::Settings;
@@ -44,7 +44,7 @@ impl Protocol for Sse {
     type Parts = Parts;
     type Client = NoClient<Parts>;
     type Requests = Client;
-    type Server = Server;
+    type Server = NoServer<Session>;
     type Session = Session;
 
     fn facts(_dialect: DialectId) -> &'static Facts {
@@ -91,6 +91,10 @@ impl Protocol for Sse {
         io: &mut impl Io,
     ) -> Option<PlainAnswer<SessionHead<Request>>> {
         Some(server::plain_answer(cfg, now_ns, request, io))
+    }
+
+    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
+        server::publish(cfg, now_ns, said, on);
     }
 
     fn messages_for_sessions(encoded: &[u8]) -> Option<u32> {

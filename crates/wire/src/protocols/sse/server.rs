@@ -1,67 +1,30 @@
 //! The server's side: which stream a request is for, and what is told to all streams of a room.
 
-use std::convert::Infallible;
-
-use super::session::{Request, Session, id_of, room};
-use crate::contract::ServerProtocol;
+use super::session::{Request, id_of, room};
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::event_stream;
-use crate::failure::Failure;
 use crate::http::answer::{AnswerHead, cors};
 use crate::http::query;
 use crate::http::request;
 use crate::io::Io;
-use crate::link::ServerLink;
 use crate::publication::Publication;
 use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::ws::upgrade;
 
-/// There are no streams over a WebSocket.
-#[derive(Debug)]
-pub(crate) struct Server(Infallible);
-
-impl ServerProtocol for Server {
-    type Session = Session;
-
-    fn open(
-        _cfg: &ServerConfig,
-        _request: &request::Request<'_>,
-        _subprotocol: Option<&str>,
-    ) -> Result<Self, u16> {
-        Err(404)
-    }
-
-    fn handle_upgraded<I: Io>(&mut self, _link: &mut ServerLink<'_, I>, _on: &mut impl OnServerEvent) {
-        match self.0 {}
-    }
-
-    fn handle_message<I: Io>(
-        &mut self,
-        _link: &mut ServerLink<'_, I>,
-        _text: bool,
-        _start: usize,
-        _on: &mut impl OnServerEvent,
-    ) -> Result<(), Failure> {
-        match self.0 {}
-    }
-
-    /// An event with the payload as its data; where there is a history, with its number as its id.
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        let room = room(said.in_url);
-        let event = |id: &str| {
-            let mut event = Vec::new();
-            event_stream::write_event(&mut event, id.as_bytes(), said.payload);
-            event
-        };
-        let event = match &cfg.history {
-            None => event(""),
-            Some(history) => {
-                history.add(room, now_ns, |number| vec![event(&id_of(history, number))])[0].clone()
-            }
-        };
-        on(ServerEvent::Rebroadcast { room, frame: &event });
-    }
+/// Tells a room's streams an event with the payload as its data; where there is a history, with its number as its id.
+pub(super) fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
+    let room = room(said.in_url);
+    let event = |id: &str| {
+        let mut event = Vec::new();
+        event_stream::write_event(&mut event, id.as_bytes(), said.payload);
+        event
+    };
+    let event = match &cfg.history {
+        None => event(""),
+        Some(history) => history.add(room, now_ns, |number| vec![event(&id_of(history, number))])[0].clone(),
+    };
+    on(ServerEvent::Rebroadcast { room, frame: &event });
 }
 
 /// The answer to a request that is no upgrade: a stream, for as long as its connection lasts.
