@@ -252,7 +252,7 @@ pub struct Attendance {
     pub at_ns: u64,
     /// The room, and the role of those who come or go.
     pub place: RoomPlace,
-    /// How many more; negative: fewer.
+    /// Change in the members present.
     pub change: i32,
 }
 

@@ -13,7 +13,6 @@ use crate::books::memberships::MembershipState;
 use crate::books::record::{Record, State};
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, numbers_behind};
-use crate::books::streamed::Streamed;
 use crate::events::{Entry, Kind};
 
 /// Everything that an event of one client can change, except its connection.
@@ -34,7 +33,7 @@ pub(crate) struct Booking<'a> {
     pub(crate) alike: LatencyRun,
     /// The message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
-    /// How long what the event comes of has been there.
+    /// Age of the bytes that the event is made of.
     pub(crate) reach: Reach,
 }
 
@@ -157,33 +156,30 @@ impl Booking<'_> {
     /// Books how an answer that comes in pieces has come on. One of an earlier step has no account.
     fn progress(&mut self, progress: Progress) {
         let Self { record, ledger, now_ns, reach, .. } = self;
-        let Ledger { meter, stall_times, step, .. } = &mut **ledger;
-        if let Progress::Begun { stamp } = progress {
-            let streamed = || Box::new(Streamed::begin(stamp.intended_ns));
-            record.streamed = step.number(stamp.seq).map(|_| streamed());
-            return;
-        }
-        let Some(streamed) = &mut record.streamed else { return };
-        let is_tail = step.is_after_window(*now_ns);
-        meter.last_arrival_ns = *now_ns;
-        match progress {
-            Progress::Begun { .. } => unreachable!("returned above"),
-            Progress::Event { tokens, is_misordered } => {
-                streamed.handle_event(tokens, *reach, *stall_times, meter, *now_ns);
+        let Ledger { meter, streams, step, .. } = &mut **ledger;
+        match (progress, &mut record.streamed) {
+            (Progress::Begun { stamp }, streamed) => {
+                *streamed = step.number(stamp.seq).map(|_| streams.begin(stamp.intended_ns));
+                return;
+            }
+            (_, None) => return,
+            (Progress::Event { tokens, is_misordered }, Some(streamed)) => {
+                streamed.handle_event(tokens, *reach, meter, *now_ns);
                 meter.counts.misordered += u64::from(is_misordered);
-                if is_tail {
+                if step.is_after_window(*now_ns) {
                     meter.tail.events += 1;
                     meter.tail.tokens += u64::from(tokens);
                 }
             }
-            Progress::AfterEnd => meter.counts.after_end += 1,
-            Progress::Ended { is_marked } => {
+            (Progress::AfterEnd, Some(_)) => meter.counts.after_end += 1,
+            (Progress::Ended { is_marked }, streamed) => {
                 meter.counts.unmarked += u64::from(!is_marked);
-                if let Some(streamed) = record.streamed.take() {
-                    streamed.finish(*stall_times, meter);
+                if let Some(streamed) = streamed.take() {
+                    streams.finish(streamed, meter);
                 }
             }
         }
+        meter.last_arrival_ns = *now_ns;
     }
 
     fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {

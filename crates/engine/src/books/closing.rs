@@ -76,10 +76,10 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
         let record = client.as_mut();
         let Some(streamed) = record.streamed.take() else { continue };
         if record.state == State::Usable {
-            streamed.finish(ledger.stall_times, &mut ledger.meter);
+            ledger.streams.finish(streamed, &mut ledger.meter);
             ledger.meter.counts.unended += 1;
         } else {
-            ledger.handle_broken_off(index, *streamed, now_ns);
+            ledger.handle_broken_off(index, streamed, now_ns);
         }
     }
 }

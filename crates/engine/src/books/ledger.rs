@@ -16,7 +16,7 @@ use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
-use crate::books::streamed::Streamed;
+use crate::books::streamed::{Streamed, Streams};
 use crate::contents::{CONTENTS_MAX, Content, PushKey};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
@@ -32,8 +32,7 @@ pub(crate) struct Ledger {
     pub(crate) meter: Meter,
     /// Memberships, where people come and go.
     pub(crate) memberships: Option<Box<Memberships>>,
-    /// Gaps above this many times the median of their answer are stalls, where answers come in pieces.
-    pub(crate) stall_times: u64,
+    pub(crate) streams: Streams,
     /// The latest pushes, where the app looks for what the server says by itself.
     pub(crate) pushes: Option<Box<Pushes>>,
     /// Clients may leave in the midst of a step: a room, or the server for a while.
@@ -70,7 +69,7 @@ impl Ledger {
             step,
             meter,
             memberships,
-            stall_times: 0,
+            streams: Streams::default(),
             pushes: None,
             has_leavers,
             are_spoken_for,
@@ -95,7 +94,7 @@ impl Ledger {
 
     /// The same, where answers come in pieces, with stalls of this many median gaps.
     pub(crate) fn of_streams(self, stall_times: Option<u64>) -> Self {
-        Self { stall_times: stall_times.unwrap_or(0), ..self }
+        Self { streams: Streams::new(stall_times.unwrap_or(0)), ..self }
     }
 
     /// The server has said something by itself.
@@ -399,8 +398,8 @@ impl Ledger {
     }
 
     /// The connection of an answer that comes in pieces ended before it did.
-    pub(super) fn handle_broken_off(&mut self, client: u32, streamed: Streamed, now_ns: u64) {
-        streamed.finish(self.stall_times, &mut self.meter);
+    pub(super) fn handle_broken_off(&mut self, client: u32, streamed: Box<Streamed>, now_ns: u64) {
+        self.streams.finish(streamed, &mut self.meter);
         self.meter.counts.broken_off += 1;
         self.meter.error("broke_off", client, now_ns, || {
             "the connection ended in the midst of a streamed answer".into()
@@ -410,7 +409,7 @@ impl Ledger {
     /// A request will have no answer, because its connection broke and it may not be sent again.
     fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         if let Some(streamed) = record.streamed.take() {
-            self.handle_broken_off(client, *streamed, now_ns);
+            self.handle_broken_off(client, streamed, now_ns);
         } else {
             self.meter.error("not_resent", client, now_ns, || {
                 "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"

@@ -14,7 +14,7 @@ pub(crate) enum Relayed {
         status: u16,
         /// Bytes of the answer.
         bytes: u32,
-        /// How long it has been there.
+        /// Age of its bytes.
         reach: Reach,
     },
     /// This, without an answer.

@@ -11,20 +11,53 @@ use super::meter::Meter;
 
 /// The shortest gap that is a stall: below, a scheduler's time slice (Linux, CONFIG_HZ=100) makes as much of any gap.
 const STALL_NS_MIN: u64 = 10_000_000;
-/// Gaps kept of one answer; a longer one has a median for each so many.
+/// Gaps kept of one answer; a longer one has a median for each part of this length.
 const GAPS_MAX: usize = 4096;
 
+/// Answers that come in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// Gaps above this many times the median of their answer are stalls.
+    stall_times: u64,
+    /// Answers that have ended, to be begun anew: an answer costs no allocation, and there are at most as many as were
+    /// under way at once.
+    #[allow(clippy::vec_box)] // the boxes themselves go to clients and come back
+    idle: Vec<Box<Streamed>>,
+}
+
+impl Streams {
+    /// No answers yet, with stalls of this many median gaps.
+    pub(crate) fn new(stall_times: u64) -> Streams {
+        Streams { stall_times, idle: Vec::new() }
+    }
+
+    /// Begins an answer of which only the head is in.
+    pub(crate) fn begin(&mut self, intended_ns: u64) -> Box<Streamed> {
+        let mut streamed = self.idle.pop().unwrap_or_default();
+        let gaps = std::mem::take(&mut streamed.gaps);
+        *streamed = Streamed { intended_ns, stall_times: self.stall_times, gaps, ..Streamed::default() };
+        streamed
+    }
+
+    /// Closes an answer that has ended, one way or another.
+    pub(crate) fn finish(&mut self, mut streamed: Box<Streamed>, meter: &mut Meter) {
+        streamed.count_stalls(meter);
+        self.idle.push(streamed);
+    }
+}
+
 /// The answer of one client that is coming in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Streamed {
-    /// When its request was due.
+    /// Time at which its request was due.
     intended_ns: u64,
+    stall_times: u64,
     latest: Option<Arrival>,
     has_token: bool,
     gaps: Vec<Gap>,
 }
 
-/// When an event was read, and when the kernel had received it.
+/// Times at which an event was read, and at which the kernel had received it.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     read_ns: u64,
@@ -39,20 +72,8 @@ struct Gap {
 }
 
 impl Streamed {
-    /// An answer of which only the head is in.
-    pub(crate) fn begin(intended_ns: u64) -> Streamed {
-        Streamed { intended_ns, latest: None, has_token: false, gaps: Vec::new() }
-    }
-
-    /// An event is in, with so many tokens; `reach` says how long ago the kernel received it.
-    pub(crate) fn handle_event(
-        &mut self,
-        tokens: u32,
-        reach: Reach,
-        stall_times: u64,
-        meter: &mut Meter,
-        now_ns: u64,
-    ) {
+    /// Books an event with these tokens; `reach` says how long ago the kernel received it.
+    pub(crate) fn handle_event(&mut self, tokens: u32, reach: Reach, meter: &mut Meter, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.intended_ns);
         if tokens > 0 && !std::mem::replace(&mut self.has_token, true) {
             meter.figures.first_token.record_ns(waited_ns);
@@ -73,30 +94,22 @@ impl Streamed {
             self.gaps.push(gap);
         }
         if self.gaps.len() >= GAPS_MAX {
-            self.count_stalls(stall_times, meter);
+            self.count_stalls(meter);
         }
     }
 
-    /// The answer has ended, one way or another.
-    pub(crate) fn finish(mut self, stall_times: u64, meter: &mut Meter) {
-        self.count_stalls(stall_times, meter);
-    }
-
-    fn count_stalls(&mut self, stall_times: u64, meter: &mut Meter) {
-        let mut gaps = std::mem::take(&mut self.gaps);
-        let middle = gaps.len() / 2;
-        let Some(median_ns) =
-            (!gaps.is_empty()).then(|| gaps.select_nth_unstable_by_key(middle, |gap| gap.read_ns).1.read_ns)
-        else {
+    /// Counts the stalls among the gaps so far, and forgets these.
+    fn count_stalls(&mut self, meter: &mut Meter) {
+        if self.gaps.is_empty() {
             return;
-        };
-        let limit_ns = median_ns.saturating_mul(stall_times).max(STALL_NS_MIN);
-        for gap in gaps.iter().filter(|gap| gap.read_ns > limit_ns) {
+        }
+        let middle = self.gaps.len() / 2;
+        let (_, median, _) = self.gaps.select_nth_unstable_by_key(middle, |gap| gap.read_ns);
+        let limit_ns = median.read_ns.saturating_mul(self.stall_times).max(STALL_NS_MIN);
+        for gap in self.gaps.drain(..).filter(|gap| gap.read_ns > limit_ns) {
             meter.counts.stalls += 1;
             meter.counts.stalls_here += u64::from(gap.received_ns <= limit_ns);
         }
-        gaps.clear();
-        self.gaps = gaps;
     }
 }
 
@@ -110,12 +123,13 @@ mod tests {
     /// The counts after events at these times, each received as long before as it says.
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
-        let mut streamed = Streamed::begin(MS);
+        let mut streams = Streams::new(10);
+        let mut streamed = streams.begin(MS);
         for &(at_ms, ago_ms) in events {
             let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
-            streamed.handle_event(1, reach, 10, &mut meter, at_ms * MS);
+            streamed.handle_event(1, reach, &mut meter, at_ms * MS);
         }
-        streamed.finish(10, &mut meter);
+        streams.finish(streamed, &mut meter);
         let counts = [meter.counts.events, meter.counts.stalls, meter.counts.stalls_here];
         (meter, counts)
     }

@@ -83,7 +83,7 @@ pub(crate) struct Shared {
     pub(crate) has_publishers: bool,
     /// The time of the event in hand, on the run's clock.
     pub(crate) now_ns: u64,
-    /// When the worker was last woken by what it then reads.
+    /// Time at which the worker was last woken by what it then reads.
     woken_ns: u64,
     /// How long ago the kernel had received what is in hand, if it stamped that.
     pub(crate) lag_ns: Option<u64>,
@@ -228,7 +228,7 @@ impl Shared {
         (self.now_ns, self.woken_ns) = (now_ns, now_ns);
     }
 
-    /// How long what is in hand has been there.
+    /// Age of what is in hand.
     pub(crate) fn reach(&mut self) -> Reach {
         Reach { woken_ns: self.now_ns.saturating_sub(self.woken_ns), received_ns: self.lag_ns.take() }
     }
