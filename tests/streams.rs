@@ -156,7 +156,7 @@ fn journal(address: SocketAddr) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// How often a fault was planted.
+/// Count of a planted fault.
 fn of(journal: &Value, fault: &str) -> u64 {
     journal["planted"][fault].as_u64().unwrap_or(0)
 }

@@ -156,7 +156,7 @@ pub(crate) struct RunArgs {
     /// Fail with exit code 4 if the generator, or a machine without idle CPU, may have limited the result
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
     /// In a GitHub Actions job: add a Markdown summary, and an error for each broken limit

@@ -63,7 +63,7 @@ impl LatencyParts {
     }
 }
 
-/// How long an answer has been within reach of the generator that handles it now.
+/// Age of an answer that the generator handles now: since it was within its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The generator was woken so long ago, by what it reads since: the answer to a message that is older was there.

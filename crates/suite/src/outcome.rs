@@ -20,7 +20,7 @@ pub enum Outcome {
     Won {
         /// The server.
         server: String,
-        /// How many it is ahead of.
+        /// Servers behind it.
         behind: usize,
     },
     /// No server is certainly ahead of any of these; the best mean comes first.
@@ -29,7 +29,7 @@ pub enum Outcome {
     Undecided(Undecided),
 }
 
-/// Why there is no telling.
+/// Reason for an open answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undecided {
     /// No server has a place.
@@ -40,7 +40,7 @@ pub enum Undecided {
     Beyond {
         /// The best that has a place.
         best: String,
-        /// How many may be ahead of it.
+        /// Servers that may be ahead of it.
         others: usize,
     },
 }

@@ -30,7 +30,7 @@ impl fmt::Display for Place {
 pub struct Standing {
     /// Its place, from 1.
     pub place: Option<Place>,
-    /// Why a sound figure has no place.
+    /// Reason why a sound figure has no place.
     pub unplaced: Option<Unplaced>,
     /// The target's name.
     pub target: String,
@@ -47,7 +47,7 @@ pub struct Standing {
     pub reach: Option<Interval>,
 }
 
-/// Why a server that did all that was asked has no place.
+/// Reason why a server that did all that was asked has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {
     /// One round says nothing of how much a figure varies.

@@ -45,7 +45,7 @@ pub(crate) struct Compare {
     /// Exit with 3 if this is true and with 5 if it is unclear, e.g. 'p99 slower by 5%', 'capacity worse by 10%'
     #[arg(long, value_name = "RULE")]
     fail_if: Vec<String>,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = TableFormat::Text)]
     format: TableFormat,
     #[command(flatten)]

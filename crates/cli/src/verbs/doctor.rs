@@ -44,7 +44,7 @@ pub(crate) struct Doctor {
     /// Change what this user may change, until the next boot
     #[arg(long)]
     fix: bool,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }

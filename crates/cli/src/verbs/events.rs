@@ -18,7 +18,7 @@ use crate::output;
 pub(crate) struct Events {
     /// The log, a Parquet file
     file: PathBuf,
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = To::Csv)]
     to: To,
     /// Only events of these kinds, e.g. send,receive

@@ -23,7 +23,7 @@ pub(crate) struct Init {
     /// Where to write it
     #[arg(value_name = "FILE", default_value = "app.toml")]
     file: PathBuf,
-    /// What your app's clients speak, or a HAR; two HARs of two users tell their values apart [default: asks, on a terminal]
+    /// Protocol of your app's clients, or a HAR; two HARs of two users tell their values apart [default: asks, on a terminal]
     #[arg(long, value_name = "PROTOCOL|HAR", value_parser = From::parse)]
     from: Vec<From>,
     #[command(flatten)]

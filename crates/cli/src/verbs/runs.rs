@@ -66,7 +66,7 @@ struct List {
     /// The most runs to list; 0 lists all
     #[arg(short = 'n', long, default_value_t = 20)]
     limit: u64,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = TableFormat::Text)]
     format: TableFormat,
 }
@@ -76,7 +76,7 @@ struct Show {
     /// The run
     #[arg(default_value = "last")]
     run: String,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

@@ -102,7 +102,7 @@ pub(crate) struct Shootout {
     targets_dir: Option<PathBuf>,
     #[command(flatten)]
     fleet: FleetArgs,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Stream {
         help_heading = "Streams"
     )]
     prompt: String,
-    /// How events are told apart: sse, ndjson (lines) or text (each read) [default: as Content-Type says]
+    /// Form of the answers: sse, ndjson (lines) or text (an event for each read) [default: as Content-Type says]
     #[arg(long = "as", value_name = "FORM", value_parser = form, help_heading = "Streams")]
     form: Option<StreamForm>,
     #[arg(long, value_name = "MARK", help_heading = "Streams", help = END)]

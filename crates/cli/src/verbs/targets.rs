@@ -65,7 +65,7 @@ struct Selection {
     /// All targets
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

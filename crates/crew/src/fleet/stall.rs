@@ -71,7 +71,7 @@ impl StallDetector {
         self.ticked_ns = now_ns;
     }
 
-    /// Why an agent has not been heard, where that is not its own doing.
+    /// Cause of an agent's silence, where that is not its own doing.
     pub(super) fn excuse(&self, others: OtherAgents, now_ns: u64) -> Option<StallCause> {
         let is = self.away_ns.map(|away_ns| StallCause::NatsIsAway(now_ns.saturating_sub(away_ns)));
         let was = self.past.filter(|(_, over_ns)| now_ns.saturating_sub(*over_ns) <= BLAMED_NS);

@@ -31,7 +31,7 @@ pub(super) struct View {
 #[derive(Serialize)]
 struct ComparisonView {
     headline: String,
-    /// Why rows are unclear.
+    /// Reason why rows are unclear.
     unclear: Option<String>,
     columns: Vec<&'static str>,
     rows: Vec<Vec<String>>,

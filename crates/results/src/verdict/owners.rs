@@ -229,11 +229,11 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
 
 /// The server's threads, on average.
 struct Threads {
-    /// How many were at work, those that have ended included.
+    /// Threads at work, those that have ended included.
     at_work: f64,
-    /// How many were ready without a CPU.
+    /// Threads that were ready without a CPU.
     waiting: f64,
-    /// How many were either.
+    /// Threads that were either.
     ready: f64,
     /// The effective number of them, `(Σ ready)² / Σ ready²` (Kish): one, where one did all; all, where each did as much.
     effective: f64,

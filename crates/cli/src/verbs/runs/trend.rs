@@ -21,7 +21,7 @@ pub(super) struct Trend {
     /// The most runs to show, the newest; 0 shows all
     #[arg(short = 'n', long, default_value_t = 20)]
     limit: u64,
-    /// What to print
+    /// Format of the output
     #[arg(short, long, value_enum, default_value_t = TableFormat::Text)]
     format: TableFormat,
 }

@@ -41,7 +41,7 @@ pub struct Question {
     pub more_is_better: bool,
     /// The answer, in a word or a name.
     pub answer: String,
-    /// How far the answer can be told.
+    /// Extent to which the question is answered.
     pub detail: String,
     /// The servers that may be first, the best mean first.
     pub leaders: Vec<String>,
