@@ -49,7 +49,10 @@ fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     let mut lines = vec![line(Some(Check::Connected), "connected", &connected(step))];
     lines.extend(answered(scenario, step).map(|(label, text)| line(Some(Check::Delivered), label, &text)));
     lines.extend(pushes(step).map(|text| line(Some(Check::Pushed), "pushes", &text)));
-    lines.extend(told::events(step).map(|text| line(Some(Check::Streamed), "events", &text)));
+    // An answer that was cut short is missing, and nothing else is wrong with its events.
+    let is_whole = step.counts.broken_off + step.counts.unended == 0;
+    let events = if is_whole { Check::Streamed } else { Check::Delivered };
+    lines.extend(told::events(step).map(|text| line(Some(events), "events", &text)));
     lines.extend(rates(scenario, step).map(|(check, text)| line(check, "rate", &text)));
     lines.extend(step.limits.iter().chain(&step.stop).map(|limit| {
         let was = conclusion::actual(limit).unwrap_or_else(|| "not measured".into());

@@ -3,7 +3,7 @@
 use stats::Timed;
 
 use crate::finding::Cause;
-use crate::format::duration;
+use crate::format::{counted, duration};
 use crate::step::Step;
 
 /// A second: a page that answers later has lost its reader's train of thought (Nielsen, "Response Times", 1993).
@@ -11,10 +11,19 @@ const SLOW_NS: u64 = 1_000_000_000;
 /// Half of that, for what a third of all messages take.
 const SLOW_FOR_A_THIRD_NS: u64 = 500_000_000;
 
-/// A server that stood still, a p99 over a second, or a third of the messages half a second late.
+/// A server that stood still, answers that paused, a p99 over a second, or a third of the messages half a second late.
 pub(super) fn of(step: &Step) -> Option<String> {
     if let Some(Cause::ServerStalled { longest, .. }) = step.bottleneck.as_ref().map(|found| &found.cause) {
         return Some(format!("the server stood still for {}", duration(longest.0)));
+    }
+    let paused_ns = step.figures.gap.max_ns();
+    let stalls = step.counts.stalls.saturating_sub(step.counts.stalls_here);
+    if stalls > 0 && paused_ns > SLOW_FOR_A_THIRD_NS {
+        return Some(format!(
+            "answers stalled {}, for up to {}",
+            counted(stalls, "time"),
+            duration(paused_ns)
+        ));
     }
     // The round trip of an answer that comes in pieces is as long as it is: its reader waits for the first.
     let told = [Timed::First, Timed::Rtt, Timed::Delivery];

@@ -101,8 +101,7 @@ findings! {
         broken_off: u64,
         /// The ones that were still coming when throng stopped waiting.
         unended: u64,
-    } => "{} did not end: {broken_off} broke off, {unended} were still coming when the wait for them ended \
-         (--drain-timeout)", missing.part_of(&of, "answers");
+    } => "{} did not come whole{}", missing.part_of(&of, "answers"), cut_short(&broken_off, &unended);
     /// Streamed answers, or events of these, that are not as they should be.
     Streams "loss.streams" {
         /// The faulty ones.
@@ -229,6 +228,15 @@ findings! {
     } => "no storm took place: {} had lost their connection before it struck", left.part_of(&of, "clients");
     /// The generator did not get to the end of the step.
     Unfinished "loss.unfinished" => "cut short: the generator failed";
+}
+
+/// Causes of answers cut short that occurred. The rest never began.
+fn cut_short(broken_off: &Span<'_, u64>, unended: &Span<'_, u64>) -> String {
+    let broke_off = (*broken_off.high > 0).then(|| format!("{broken_off} broke off"));
+    let unended = (*unended.high > 0)
+        .then(|| format!("{unended} still coming when the wait for them ended (--drain-timeout)"));
+    let ways: Vec<String> = broke_off.into_iter().chain(unended).collect();
+    format!(": {}", ways.join(", "))
 }
 
 /// `lost their connection` of clients, `were lost` of connections.

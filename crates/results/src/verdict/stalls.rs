@@ -14,6 +14,10 @@ const STALL_NS_MIN: u64 = 500_000_000;
 const TIMES_THE_MEDIAN_MIN: u64 = 20;
 
 pub(super) fn stalled(step: &Step) -> Option<Cause> {
+    // A streamed answer takes as long as it has to say something: its stalls are gaps between its events.
+    if step.counts.events > 0 {
+        return None;
+    }
     let median_ns = step.main_figure().quantile_ns(0.5);
     let least_ns = STALL_NS_MIN.max(TIMES_THE_MEDIAN_MIN * median_ns);
     let waited_ns = |row: &Second| row.max_ns.filter(|&ns| ns >= least_ns);

@@ -220,6 +220,8 @@ fn a_server_that_stands_still_is_named() {
     assert_eq!(late.0, Bottleneck::None, "the generator stood still");
     let slow = stalled(|step| answered(step, 100 * MS));
     assert_eq!(slow.0, Bottleneck::None, "ten times the median");
+    let streamed = stalled(|step| step.counts.events = 1_000);
+    assert_eq!(streamed.0, Bottleneck::None, "long answers that never paused");
     let starved = stalled(|step| {
         server(step).thread_use = vec![ThreadUse { waiting_percent: 6.0, ..ThreadUse::default() }];
     });
