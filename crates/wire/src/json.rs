@@ -1,7 +1,7 @@
 //! JSON texts (RFC 8259), walked and checked without building a tree.
 //!
-//! Text that a peer sent inside a message goes on to others as it stands, so it is checked to the last character ([`walk`]).
-//! [`scan`] is for what is only looked at.
+//! Text that a peer sent inside a message goes on to others as it stands, so `walk` checks it to the last character.
+//! `scan` is for what is only looked at.
 
 pub(crate) mod scan;
 mod walk;

@@ -27,7 +27,7 @@ pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
     })
 }
 
-/// The name under which [`find`] returns a value of the page.
+/// The name under which `find` returns a value of the page.
 pub fn name_in_page(page: &str, value: &str) -> Option<String> {
     Tags { rest: Some(page) }.find_map(|attributes| {
         let is_it = |text: &str| unescaped(text) == value;
