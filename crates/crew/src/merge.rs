@@ -330,7 +330,11 @@ impl Merge {
             start_ns: self.go_ns.min(now_ns).saturating_sub(self.epoch_ns),
             duration_ns,
             rates,
-            spent: TimeSpent::of(&totals.account, &totals.figures.rtt, self.costs.outstanding_share()),
+            spent: TimeSpent::of(
+                &totals.account,
+                totals.figures.get(totals.figures.accounted()),
+                self.costs.outstanding_share(),
+            ),
             figures: Figures { completion, ..totals.figures },
             counts,
             errors: totals.errors,

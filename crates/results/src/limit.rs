@@ -179,11 +179,12 @@ impl Limit {
         self.comparison.holds(actual, self.value)
     }
 
-    /// The round trips that are too long by it. `None`: it bounds none from above, or those of a part.
-    pub(crate) fn slow_tail(&self) -> Option<SlowTail> {
+    /// The messages that take too long by it, where their time is `accounted` for. `None`: it bounds none from above, or those
+    /// of a part.
+    pub(crate) fn slow_tail(&self, accounted: Timed) -> Option<SlowTail> {
         let quantile = match self.of.figure {
-            Figure::Timed(Timed::Rtt, Statistic::Quantile(quantile)) => quantile,
-            Figure::Timed(Timed::Rtt, Statistic::Max) => 1.0,
+            Figure::Timed(timed, Statistic::Quantile(quantile)) if timed == accounted => quantile,
+            Figure::Timed(timed, Statistic::Max) if timed == accounted => 1.0,
             _ => return None,
         };
         let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);

@@ -52,10 +52,10 @@ impl TimeSpent {
         of.service_ns as f64 * (1.0 - self.handled_share(of)) / of.messages.max(1) as f64
     }
 
-    /// Takes what workers have measured together, and for which share of the time a message was without an answer; `None` where
+    /// Takes what workers have measured together, the [latency](stats::Figures::accounted) that it adds up to, and for which share of the time a message was without an answer; `None` where
     /// nothing was answered.
-    pub fn of(account: &Account, rtt: &Histogram, outstanding_share: Option<f64>) -> Option<TimeSpent> {
-        let tail_from_ns = if rtt.is_empty() { return None } else { rtt.quantile_ns(TAIL_QUANTILE) };
+    pub fn of(account: &Account, latency: &Histogram, outstanding_share: Option<f64>) -> Option<TimeSpent> {
+        let tail_from_ns = if latency.is_empty() { return None } else { latency.quantile_ns(TAIL_QUANTILE) };
         Some(TimeSpent {
             all: account.from(0),
             tail: account.from(tail_from_ns),

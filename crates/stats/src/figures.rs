@@ -129,6 +129,12 @@ impl Timed {
 }
 
 impl Figures {
+    /// The figure whose time the [account](crate::Account) is of: what is between a message and its answer. An answer
+    /// that comes in pieces is as long as it is, and its reader waits for the first.
+    pub fn accounted(&self) -> Timed {
+        if self.first.is_empty() { Timed::Rtt } else { Timed::First }
+    }
+
     /// The same, small.
     pub fn pack(&self) -> Figures<Packed> {
         let mut packed = Figures::default();

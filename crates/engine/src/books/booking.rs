@@ -52,7 +52,9 @@ impl Booking<'_> {
         if answers == 0 {
             return;
         }
-        self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.reach);
+        if !self.ledger.streams.is_on() {
+            self.ledger.meter.account.add(rtt_ns, service_ns, answers, self.reach);
+        }
         self.ledger.meter.figures.service.record_n_ns(service_ns, answers);
         self.ledger.meter.figures.rtt.record_n_ns(rtt_ns, answers);
     }
@@ -159,7 +161,7 @@ impl Booking<'_> {
         let Ledger { meter, streams, step, .. } = &mut **ledger;
         match (progress, &mut record.streamed) {
             (Progress::Begun { stamp }, streamed) => {
-                *streamed = step.number(stamp.seq).map(|_| streams.begin(stamp.intended_ns));
+                *streamed = step.number(stamp.seq).map(|_| streams.begin(stamp));
                 return;
             }
             (_, None) => return,

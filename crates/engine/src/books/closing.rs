@@ -23,13 +23,14 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
-    count_unended(ledger, clients, now_ns);
     // Before the announcements are handed over below: those of visitors who were not let in become void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     count_unacknowledged(ledger, clients, acks);
     name_deaf(ledger, clients, segment, now_ns);
     let unanswered = charge_unanswered(ledger, clients, segment, due_ns, now_ns);
+    // Behind what is charged: an answer whose first event came is in the account by that.
+    count_unended(ledger, clients, now_ns);
     let sent = ledger.sent();
     let step = &mut ledger.step;
     // From here on every sequence number of the step counts as of an earlier one.
@@ -139,20 +140,23 @@ fn charge_unanswered<C: AsMut<Record>>(
     // What is awaited no more was charged when it was given up.
     let awaits = ledger.step.awaits();
     let mut unanswered = 0;
-    let mut charge = |ledger: &mut Ledger, index: u32, number: u32, since_ns: Option<u64>| {
-        unanswered += 1;
-        if let Some(since_ns) = since_ns {
-            let late_ns = now_ns.saturating_sub(since_ns);
-            let kind = ledger.kind_of(index, number);
-            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
-        }
-    };
+    let mut charge =
+        |ledger: &mut Ledger, index: u32, record: &Record, number: u32, since_ns: Option<u64>| {
+            unanswered += 1;
+            if let Some(since_ns) = since_ns {
+                let late_ns = now_ns.saturating_sub(since_ns);
+                let kind = ledger.kind_of(index, number);
+                ledger.charge(index, record, kind, late_ns, now_ns, |entry| {
+                    entry.message(segment.number(index), number)
+                });
+            }
+        };
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
         let due_ns = sent.times.intended_ns;
         let record = clients[sent.client as usize].as_mut();
         let is_charged = awaits && record.awaiting.remove(due_ns, 1) == 0;
-        charge(ledger, sent.client, number, (!is_charged).then_some(due_ns));
+        charge(ledger, sent.client, record, number, (!is_charged).then_some(due_ns));
     }
     ledger.step.sent = sent;
     let senders = std::mem::take(&mut ledger.step.senders);
@@ -163,7 +167,7 @@ fn charge_unanswered<C: AsMut<Record>>(
         let mut awaited = awaiting.iter();
         // Both are in the order of sending: the n-th that is missing is the n-th that is awaited.
         for number in record.echoes.missing() {
-            charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
+            charge(ledger, index, record, number, due_ns(place, number).or_else(|| awaited.next()));
         }
     }
     unanswered

@@ -408,6 +408,9 @@ impl Ledger {
 
     /// A request will have no answer, because its connection broke and it may not be sent again.
     fn handle_dropped(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
+        record.dropped += 1;
+        // Before its answer is closed, which says whether its first event is in the account already.
+        self.handle_unanswerable(client, record, stamp, now_ns);
         if let Some(streamed) = record.streamed.take() {
             self.handle_broken_off(client, streamed, now_ns);
         } else {
@@ -416,8 +419,6 @@ impl Ledger {
                     .into()
             });
         }
-        record.dropped += 1;
-        self.handle_unanswerable(client, record, stamp, now_ns);
     }
 
     /// A message will have no answer, and is waited for no longer.
@@ -437,7 +438,7 @@ impl Ledger {
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
-            self.give_up(client, stamp.intended_ns, now_ns);
+            self.give_up(client, record, stamp.intended_ns, now_ns);
         }
     }
 
@@ -460,15 +461,16 @@ impl Ledger {
     /// Gives up what a client has awaited since before `overdue_ns`.
     pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
         while let Some(since_ns) = record.awaiting.give_up(overdue_ns) {
-            self.give_up(client, since_ns, now_ns);
+            self.give_up(client, record, since_ns, now_ns);
         }
     }
 
     /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
     /// still come.
-    fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
+    fn give_up(&mut self, client: u32, record: &Record, since_ns: u64, now_ns: u64) {
         let kind = self.kind_of_awaited(client, since_ns);
-        self.charge(client, kind, now_ns.saturating_sub(since_ns), now_ns, |entry| entry);
+        let late_ns = now_ns.saturating_sub(since_ns);
+        self.charge(client, record, kind, late_ns, now_ns, |entry| entry);
         self.meter.outstanding.remove(1, now_ns);
         self.freed.push((client, 1));
     }
@@ -491,13 +493,16 @@ impl Ledger {
     pub(crate) fn charge(
         &mut self,
         client: u32,
+        record: &Record,
         kind: usize,
         late_ns: u64,
         now_ns: u64,
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
-        self.meter.account.give_up(late_ns);
+        if !record.has_first_event() {
+            self.meter.account.give_up(late_ns);
+        }
         if let Some(say) = self.meter.say(kind) {
             say.rtt.record_ns(late_ns);
         }

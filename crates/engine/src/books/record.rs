@@ -66,6 +66,11 @@ impl Record {
         self.dropped = 0;
     }
 
+    /// Returns whether the first event of the answer that is coming in has been booked.
+    pub(crate) fn has_first_event(&self) -> bool {
+        self.streamed.as_deref().is_some_and(Streamed::has_event)
+    }
+
     /// Returns whether its connection is on its way to be usable.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.state, State::Connecting | State::Opening)

@@ -6,6 +6,7 @@
 //! A stall is the generator's if the kernel had received both events in time.
 
 use stats::Reach;
+use wire::Stamp;
 
 use super::meter::Meter;
 
@@ -31,11 +32,18 @@ impl Streams {
         Streams { stall_times, idle: Vec::new() }
     }
 
+    /// Returns whether answers come in pieces: the account is of their first events.
+    pub(crate) fn is_on(&self) -> bool {
+        self.stall_times > 0
+    }
+
     /// Begins an answer of which only the head is in.
-    pub(crate) fn begin(&mut self, intended_ns: u64) -> Box<Streamed> {
+    pub(crate) fn begin(&mut self, asked: Stamp) -> Box<Streamed> {
         let mut streamed = self.idle.pop().unwrap_or_default();
         let gaps = std::mem::take(&mut streamed.gaps);
-        *streamed = Streamed { intended_ns, stall_times: self.stall_times, gaps, ..Streamed::default() };
+        let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns());
+        let stall_times = self.stall_times;
+        *streamed = Streamed { intended_ns, sent_ns, stall_times, gaps, ..Streamed::default() };
         streamed
     }
 
@@ -51,6 +59,7 @@ impl Streams {
 pub(crate) struct Streamed {
     /// Time at which its request was due.
     intended_ns: u64,
+    sent_ns: u64,
     stall_times: u64,
     latest: Option<Arrival>,
     has_token: bool,
@@ -72,6 +81,11 @@ struct Gap {
 }
 
 impl Streamed {
+    /// Returns whether its first event has come.
+    pub(crate) fn has_event(&self) -> bool {
+        self.latest.is_some()
+    }
+
     /// Books an event with these tokens; `reach` says how long ago the kernel received it.
     pub(crate) fn handle_event(&mut self, tokens: u32, reach: Reach, meter: &mut Meter, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.intended_ns);
@@ -83,6 +97,7 @@ impl Streamed {
         let received_ns = now_ns.saturating_sub(reach.received_ns.unwrap_or(0));
         let arrival = Arrival { read_ns: now_ns, received_ns };
         let Some(before) = self.latest.replace(arrival) else {
+            meter.account.add(waited_ns, now_ns.saturating_sub(self.sent_ns), 1, reach);
             return meter.figures.first.record_ns(waited_ns);
         };
         let gap = Gap {
@@ -124,7 +139,7 @@ mod tests {
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut streams = Streams::new(10);
-        let mut streamed = streams.begin(MS);
+        let mut streamed = streams.begin(Stamp::new(0, 0, 0, MS, MS));
         for &(at_ms, ago_ms) in events {
             let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
             streamed.handle_event(1, reach, &mut meter, at_ms * MS);
@@ -140,6 +155,8 @@ mod tests {
         let (meter, counts) = counted(&even);
         assert_eq!(counts, [50, 0, 0]);
         assert_eq!((meter.figures.first.count(), meter.figures.gap.count()), (1, 49));
+        let accounted = meter.account.from(0);
+        assert_eq!((accounted.messages, accounted.sum_ns()), (1, 9 * MS), "of the first event alone");
         let stalled: Vec<(u64, u64)> =
             even.iter().map(|&(at, ago)| (at + if at > 200 { 100 } else { 0 }, ago)).collect();
         assert_eq!(counted(&stalled).1, [50, 1, 0], "110 ms between two, where 10 are usual");

@@ -66,12 +66,13 @@ impl Lag {
         } else {
             (Owners::of_all(step)?, 0.5)
         };
-        let latency_ns = step.figures.rtt.quantile_ns(quantile);
+        let figure = step.figures.accounted();
+        let latency_ns = step.figures.get(figure).quantile_ns(quantile);
         let (own, contended) = (owners.percent(Owner::Generator), owners.percent(Owner::Contention));
         Some(Lag {
             lag_ns: (latency_ns as f64 * (own + contended) / 100.0) as u64,
             latency_ns,
-            figure: Timed::Rtt,
+            figure,
             quantile,
             longest_ns: latency_ns.max(step.figures.delivery.quantile_ns(quantile)),
             decisive_share: OWNED_PERCENT_MIN / 100.0,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stats::LatencyParts;
+use stats::{LatencyParts, Timed};
 
 use super::pool::needs_connections;
 use crate::resources::ThreadUse;
@@ -198,7 +198,11 @@ fn server(step: &Step, account: &TimeSpent, spent: &LatencyParts) -> Shares {
     let rate_per_s =
         step.rates.achieved_per_s.filter(|per_s| *per_s > 0.0).unwrap_or(answered_per_s).max(f64::EPSILON);
     // The way there and back, which is not the server's, is in every answer, and so in the shortest.
-    let unhindered_ns = (step.figures.service.min_ns() as f64 - way_ns).clamp(0.0, mean_ns);
+    let shortest = match step.figures.accounted() {
+        Timed::Rtt => &step.figures.service,
+        timed => step.figures.get(timed),
+    };
+    let unhindered_ns = (shortest.min_ns() as f64 - way_ns).clamp(0.0, mean_ns);
     // The threads' time in a second, divided among the messages of that second.
     let of_each_ns = |threads: f64| threads * 1e9 / rate_per_s;
     let cpu_ns = of_each_ns(at_work).min(unhindered_ns);

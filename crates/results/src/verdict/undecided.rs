@@ -14,7 +14,7 @@ use crate::step::Step;
 pub fn weigh_broken<'a>(step: &mut Step, limits: impl Iterator<Item = &'a Limit>) {
     let is_broken = |limit: &Limit| step.broken().any(|outcome| outcome.limit == limit.to_string());
     let broken: Vec<&Limit> = limits.filter(|limit| is_broken(limit)).collect();
-    let tails = broken.iter().filter_map(|limit| limit.slow_tail());
+    let tails = broken.iter().filter_map(|limit| limit.slow_tail(step.figures.accounted()));
     // Of several, the one that allows most: what is beyond it is beyond all.
     let tail = tails.max_by_key(|tail| tail.from_ns);
     // Before the shares are asked for: they are of the slow messages that are chosen here.
@@ -34,23 +34,29 @@ fn weighed(step: &Step, outcome: &LimitOutcome, broken: &[&Limit]) -> LimitOutco
     let actual = outcome.actual.filter(|_| !outcome.at_least);
     let without_lag = limit.zip(actual).and_then(|(limit, actual)| without_lag(step, limit.figure(), actual));
     let undecided = without_lag.zip(limit).is_some_and(|(value, limit)| limit.is_kept_by(value));
+    // The kernel stamps the last event of a read. The first may have come long before, and the account gives that time to the
+    // server: it can clear a server of first events, and not convict it.
+    let without_lag = without_lag.filter(|_| undecided || step.figures.accounted() == Timed::Rtt);
     LimitOutcome { without_lag, undecided, ..outcome.clone() }
 }
 
 /// The figure without lag, where that is a part of its time.
 fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
+    let accounted = step.figures.accounted();
     match figure {
-        Figure::Timed(Timed::Rtt, Statistic::Quantile(_) | Statistic::Max) => {
+        Figure::Timed(timed, Statistic::Quantile(_) | Statistic::Max) if timed == accounted => {
             Some(actual * Owners::of_tail(step)?.share_without_lag())
         }
-        Figure::Timed(Timed::Rtt, Statistic::Mean) => {
+        Figure::Timed(timed, Statistic::Mean) if timed == accounted => {
             Some(actual * Owners::of_all(step)?.share_without_lag())
         }
         // Of how a time varies, the owners say nothing.
-        Figure::Timed(Timed::Rtt, _) => None,
+        Figure::Timed(timed, _) if timed == accounted => None,
         Figure::Timed(timed, _) => Some(actual * lag::share_without(step, timed)?),
-        Figure::Rate(Rate::Achieved) => Some(rate_without_lag(step, actual, &Owners::of_all(step)?)),
-        // Counts have no time that a part could be taken of.
+        Figure::Rate(Rate::Achieved) if accounted == Timed::Rtt => {
+            Some(rate_without_lag(step, actual, &Owners::of_all(step)?))
+        }
+        // Counts have no time that a part could be taken of, and a loop waits for more than the first event.
         _ => None,
     }
 }

@@ -6,7 +6,8 @@ use crate::scenario::Scenario;
 
 /// Each limit's value without lag in a step, and whether that would have kept it.
 fn weighed(step: &mut Step, texts: &[&str]) -> Vec<(Option<f64>, bool)> {
-    let limits: Vec<Limit> = texts.iter().map(|text| Limit::parse(text, Scenario::Echo).unwrap()).collect();
+    let scenario = if step.figures.first.is_empty() { Scenario::Echo } else { Scenario::Stream };
+    let limits: Vec<Limit> = texts.iter().map(|text| Limit::parse(text, scenario).unwrap()).collect();
     step.limits = limits.iter().map(|limit| limit.check(step)).collect();
     weigh_broken(step, limits.iter());
     let rounded = |value: f64| (value * 10.0).round() / 10.0;
@@ -44,6 +45,15 @@ fn slow_messages_are_those_beyond_the_broken_limit() {
     assert_eq!(found[1], (Some(0.0), true), "nine tenths of what is beyond it are the generator's");
     let spent = step.spent.unwrap();
     assert_eq!((spent.tail_from_ns, spent.tail_quantile, spent.tail.messages), (500 * MS, 0.99, 1_000));
+}
+
+#[test]
+fn streamed_answers_are_weighed_by_first_events() {
+    let mut step = late_by_60_of_100_ms();
+    step.figures.first = std::mem::take(&mut step.figures.rtt);
+    step.figures.rtt.record_n_ns(2_000 * MS, 10_000);
+    let found = weighed(&mut step, &["first.p95<=50ms", "first.p95<=20ms", "rate>=700/s"]);
+    assert_eq!(found, [(Some(25.0), true), (None, false), (None, false)]);
 }
 
 #[test]
