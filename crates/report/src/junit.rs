@@ -64,9 +64,8 @@ fn suite(run: &Run, step: &Step) -> Suite {
     }
     let errors = usize::from(dead.is_some());
     let mut tests = (limits().count() + errors).max(1);
-    // Of a load that never began no limit was kept.
-    if step.was_never_loaded() && step.has_passed() {
-        let why = format!("interrupted while {} connected", clients(step.clients));
+    // Of a load that never began, or never answered, no limit was kept.
+    if let Some(why) = conclusion::untold(step).filter(|_| step.has_passed()) {
         cases = format!("{measured}><skipped message=\"{why}\"/></testcase>\n");
         (tests, skipped) = (1, 1);
     }

@@ -23,7 +23,7 @@ mod undecided;
 
 use claim::NOT_FOUND;
 pub use claim::{Claim, Status, Tone};
-pub use held::heaviest_kept;
+pub use held::{heaviest_kept, untold};
 pub use losses::{actual, failing, failings};
 pub use trial::is_untrusted;
 
@@ -69,7 +69,7 @@ const HOW_MUCH: [Rule; 8] =
     [nothing, held::searched, held::swept, held::kept, held::short, held::maimed, may_be_held, lost];
 /// Rules for where it breaks. The last always applies.
 const BREAKS: [Rule; 7] =
-    [nothing, lost_itself, undecided, broke, never_loaded, gave_out_first, did_not_break];
+    [nothing, lost_itself, undecided, broke, told_nothing, gave_out_first, did_not_break];
 
 /// Reads both tables.
 pub fn conclude(run: &Run) -> Conclusion {
@@ -92,7 +92,7 @@ fn is_looking(run: &Run) -> bool {
 fn outcome(run: &Run) -> Outcome {
     let is_failure = |step: &Step| step.limits.iter().chain(&step.standing).any(|limit| !limit.passed);
     // A step that broke a limit before its load says something all the same.
-    let is_nothing = |step: &Step| step.was_never_loaded() && step.has_passed();
+    let is_nothing = |step: &Step| step.tells_nothing() && step.has_passed();
     match run.steps.iter().all(is_nothing) {
         true => Outcome::Nothing,
         false if is_looking(run) && heaviest_kept(run).is_none() => Outcome::Broken,
@@ -150,8 +150,8 @@ fn broke(run: &Run) -> Option<Claim> {
 }
 
 /// The user ended it before any of its loads had begun.
-fn never_loaded(run: &Run) -> Option<Claim> {
-    let whys: Option<Vec<String>> = run.steps.iter().map(held::unloaded).collect();
+fn told_nothing(run: &Run) -> Option<Claim> {
+    let whys: Option<Vec<String>> = run.steps.iter().map(held::untold).collect();
     whys?.pop().map(|why| held::cannot_tell("cannot_tell.interrupted", why))
 }
 

@@ -201,6 +201,12 @@ impl Step {
         self.interrupted == Some(Interrupted::Connecting)
     }
 
+    /// Returns whether the user ended it before its load began, or before anything came of it: nothing is known of that load.
+    pub fn tells_nothing(&self) -> bool {
+        let is_unanswered = self.counts.expected > 0 && self.came() == 0;
+        self.was_never_loaded() || self.was_interrupted() && is_unanswered
+    }
+
     /// Returns whether the load was carried: all limits were kept.
     pub fn has_passed(&self) -> bool {
         self.broken().next().is_none()

@@ -113,7 +113,7 @@ pub(super) fn short(run: &Run) -> Option<Claim> {
         let (lost, of) = verdict::lost_agents(step)?;
         Some(("cannot_tell.lost_agents", format!("the generator lost {}", finding::agents(lost, of))))
     };
-    let interrupted = |step| unloaded(step).map(|why| ("cannot_tell.interrupted", why));
+    let interrupted = |step| untold(step).map(|why| ("cannot_tell.interrupted", why));
     let (key, why) = run.steps.iter().find_map(|step| lost(step).or_else(|| interrupted(step)))?;
     let is_broken = run.steps.iter().any(|step| !step.has_passed());
     // A limit that was broken all the same is the server's, and said by the rules below.
@@ -137,9 +137,12 @@ pub(super) fn maimed_step(run: &Run) -> Option<&Step> {
     matches!(cause, Cause::GeneratorBroke { .. } | Cause::GeneratorLostAgents { .. }).then_some(step)
 }
 
-/// Says that the load of a step never began.
-pub(super) fn unloaded(step: &Step) -> Option<String> {
-    step.was_never_loaded().then(|| format!("interrupted while {} connected", clients(step.clients)))
+/// Says when the user ended a step of which nothing is known.
+pub fn untold(step: &Step) -> Option<String> {
+    step.tells_nothing().then(|| match step.was_never_loaded() {
+        true => format!("interrupted while {} connected", clients(step.clients)),
+        false => format!("interrupted after {}, before anything came back", duration(step.duration_ns)),
+    })
 }
 
 pub(super) fn cannot_tell(key: &'static str, why: String) -> Claim {

@@ -80,6 +80,6 @@ pub fn held_back(steps: &[Step], verdict: &Verdict) -> Option<Found> {
 /// stands for the run.
 pub(crate) fn whole(steps: &[Step]) -> impl Iterator<Item = &Step> {
     let has_whole = steps.iter().any(|step| !step.was_interrupted());
-    let counts = move |step: &&Step| !step.was_interrupted() || !has_whole && !step.was_never_loaded();
+    let counts = move |step: &&Step| !step.was_interrupted() || !has_whole && !step.tells_nothing();
     steps.iter().filter(counts)
 }

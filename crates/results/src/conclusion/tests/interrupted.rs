@@ -34,6 +34,15 @@ fn interruptions_are_no_fault_of_the_server() {
         "breaks.not; 300 clients; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
     );
 
+    // Nor is anything known of a server that has not answered yet.
+    let mut waited_for = Step { interrupted: Some(Interrupted::Loading), ..step() };
+    waited_for.counts = Counts { received: 0, in_flight: waited_for.counts.expected, ..waited_for.counts };
+    let cannot_tell = "cannot_tell.interrupted; interrupted after 6.00s, before anything came back";
+    let run = run_of(Scenario::Echo, vec![waited_for.clone()]);
+    assert_eq!(of(&run), (cannot_tell.into(), cannot_tell.into(), Outcome::Nothing));
+    let (how_much, ..) = of(&run_of(Scenario::Echo, vec![step(), waited_for]));
+    assert_eq!(how_much, "held.clients; 300 clients; 300 messages/s");
+
     // One that was refused, as may be, does not undo the load that the others were under.
     let mut loaded = Step { usable: Some(299), interrupted: Some(Interrupted::Loading), ..step() };
     loaded.counts.connect_failures = 1;
