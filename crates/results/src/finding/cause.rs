@@ -207,6 +207,13 @@ findings! {
         /// Messages due.
         due: u64,
     } => "it had not yet delivered {missing} of {due} messages due";
+    /// Copies due to clients that were away never came, and that broke a limit.
+    ServerForgot "server.forgot" {
+        /// Copies that never came.
+        lost: u64,
+        /// Copies due.
+        due: u64,
+    } => "it never delivered {} due to clients that were away", lost.part_of(&due, "copies");
     /// Pushes of the server broke a limit.
     ServerSaysLate "server.says_late" {
         /// The limit.

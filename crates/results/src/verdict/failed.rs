@@ -69,6 +69,9 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
             false => Cause::ServerLeftOut { missing, due },
         });
     }
+    if broke(Counted::Count(Count::LostOffline)) && counts.lost_offline > 0 {
+        return Some(Cause::ServerForgot { lost: counts.lost_offline, due: counts.offline_due });
+    }
     if broke(Counted::Count(Count::PushSkipped)) && counts.push_skipped > 0 {
         let (missing, due) = (counts.push_skipped, counts.pushed + counts.push_skipped);
         return Some(Cause::ServerLeftOut { missing, due });

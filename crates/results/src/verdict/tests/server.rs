@@ -1,6 +1,7 @@
 //! The server as the one that held a step back: by its CPU, its answers, and what it did wrong.
 
 use super::*;
+use crate::limit::Limit;
 
 #[test]
 fn a_busy_server_is_the_bottleneck() {
@@ -97,6 +98,11 @@ fn errors_are_the_servers_despite_busy_cpus() {
     for (change, why) in cases {
         assert_eq!(beside_others(change), (Bottleneck::Server, why.to_owned()));
     }
+    let (_, why) = beside_others(|step| {
+        (step.counts.offline_due, step.counts.lost_offline) = (400, 380);
+        step.limits = vec![Limit::parse("lost_offline==0%", Scenario::Broadcast).unwrap().check(step)];
+    });
+    assert_eq!(why, "server.forgot due=400 lost=380");
     assert_eq!(beside_others(|_| {}).0, Bottleneck::Machine, "nothing broke");
     let (who, _) = beside_others(|step| {
         (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
