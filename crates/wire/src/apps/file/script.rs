@@ -193,7 +193,12 @@ impl Script {
         (extras.heard, extras.is_back) = (heard, true);
     }
 
-    /// Returns whether the client is back and is yet to say how far it has come; from then on it has said so.
+    /// Returns whether the client is back and is yet to say how far it has come.
+    pub(super) fn has_yet_to_go_on(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.is_back)
+    }
+
+    /// The same; from then on it has said so.
     pub(super) fn is_back(&mut self) -> bool {
         self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_back))
     }

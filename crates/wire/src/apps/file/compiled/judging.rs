@@ -259,7 +259,12 @@ impl CompiledApp {
     /// Keeps how far the client has come, if a payload tells that: once for each.
     #[inline]
     fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) {
-        let Some((places, _)) = &self.resume else { return };
+        let Some((places, message)) = &self.resume else { return };
+        // Until it has said how far it had come, what comes tells of now: with that, a client that is cut once more would
+        // never ask for what it missed in between.
+        if message.is_some() && script.has_yet_to_go_on() {
+            return;
+        }
         if std::mem::replace(&mut payload.is_noted, true) {
             return;
         }
