@@ -35,7 +35,7 @@ fn verb(verb: &str, url: &str, arguments: &[&str]) -> Outcome {
 
 /// Messages sent and received, and what was wrong.
 fn counts(outcome: &Outcome) -> [u64; 4] {
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     ["sent", "received", "missing", "unexpected"].map(|name| sum_of(&results, name))
 }

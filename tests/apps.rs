@@ -216,7 +216,7 @@ fn live_views_are_joined_by_their_page() {
     let file = example("liveview");
     let Some(app) = start("liveview", &file) else { return };
     let outcome = app.run("echo", "/", "--clients 30 --rate 60 --duration 2s");
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert_eq!((of("connected"), of("sent"), of("received")), (30, 120, 120), "{outcome}");

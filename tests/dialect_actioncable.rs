@@ -45,7 +45,7 @@ fn drive(url: &str, clients: u64) {
     ];
     for (verb, copies) in [("echo", 1), ("broadcast", clients)] {
         let outcome = run(throng([verb, url]).args(DIALECT).args(load), Duration::from_secs(120));
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         assert_eq!(results["dialect"], "actioncable");
         assert_eq!(

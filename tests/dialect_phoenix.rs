@@ -32,7 +32,7 @@ fn either_serializer_and_binary_pushes_against_our_server() {
                     .args(options),
                 Duration::from_secs(60),
             );
-            assert_eq!(outcome.code, Some(0), "{outcome}");
+            outcome.assert_held();
             let results = outcome.json();
             let moved = (sum_of(&results, "sent"), sum_of(&results, "received"));
             assert_eq!(moved, (50, 50 * copies), "{verb} {options:?}: {results:#}");

@@ -42,7 +42,7 @@ fn counts(results: &Value) -> [u64; 7] {
 fn assert_all(address: SocketAddr, clients: u64, per_room: u64) -> Outcome {
     let load = format!("--clients {clients} --room-size {per_room} --concurrent 8 --sample-size 100");
     let outcome = run(&mut broadcast(address, &load), WITHIN);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     assert_eq!(counts(&results), [100, 100 * per_room, 100 * per_room, 0, 0, 0, 0], "{outcome}");
     assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{outcome}");

@@ -85,7 +85,7 @@ fn people_log_in_and_hear_their_own_rooms() {
         &example().join("app.toml"),
         &["--rooms", &rooms, "--concurrent", "1", "--sample-size", "20"],
     );
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
     assert_eq!(sum_of(&results, "received"), 20 * PER_ROOM, "{outcome}");

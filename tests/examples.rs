@@ -91,7 +91,7 @@ fn two_hundred_users_speak_in_rooms() {
     let running = start_measuring(&mut chat.broadcast(&app(), &ROOMS_OF_TEN));
     assert_eq!(chat.users(), json!(200), "each has a token of its own");
     let outcome = support::throng::finish(running, WITHIN);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     assert_eq!(counts(&outcome), [100 * 9, 100 * 9, 0, 0], "{outcome}");
     let results = outcome.json();
     assert_eq!(results["steps"][0]["rtt"]["count"], 100, "each was called back: {outcome}");
@@ -109,7 +109,7 @@ fn visitors_hear_messages_while_present() {
     for more in [&["--threads", "2"][..], &["--transport", "polling"]] {
         let load = ["--rate", "100", "--duration=6s"];
         let outcome = run(&mut chat.broadcast(&visits, &[&load[..], more].concat()), WITHIN);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         let of = |name| sum_of(&results, name);
         assert_eq!([of("missing"), of("leaked"), of("unexpected"), of("join_failures")], [0; 4], "{outcome}");

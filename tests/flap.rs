@@ -308,7 +308,7 @@ fn official_socketio_keeps_messages_as_told() {
         let url = format!("ws://{address}/socket.io/");
         let mut command = throng(["broadcast", &url, "--format", "json", "--quiet"]);
         let outcome = run(command.args(OVER_SOCKET_IO.split_whitespace()), RUN_MAX);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         assert_accounted(&results, 20);
         let of = |name| sum_of(&results, name);
@@ -459,7 +459,7 @@ fn all_comes_to_who_flaps(clients: u64, seconds: u64) -> (u64, [Vec<u64>; 2]) {
         of_throng.push(resident_kib(&process));
     }
     let outcome = finish(process, RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     assert_accounted(&results, clients);
     let of = |name| sum_of(&results, name);

@@ -114,7 +114,7 @@ first = "0"
 fn missed_messages_are_recovered_from_one_frame() {
     let Some(app) = start("history", HISTORY) else { return };
     let outcome = app.run("audit", "", "--clients 20 --rate 50 --duration 6s --flap 2s..3s:1s");
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert_eq!((of("lost_offline"), of("missing"), of("duplicate")), (0, 0, 0), "{outcome}");
@@ -208,7 +208,7 @@ fn channels_are_signed_with_earlier_values() {
     let Some(app) = start("pusher", &example("pusher")) else { return };
     let path = "/app/app-key?protocol=7";
     let outcome = app.run("broadcast", path, "--clients 30 --room-size 10 --rate 100 --duration 2s");
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert!(app.counted("signed") >= 30, "{outcome}");
@@ -235,7 +235,7 @@ fn wrong_signatures_and_missing_values_are_named() {
 fn an_answer_is_known_by_its_number() {
     let Some(app) = start("rpc", &example("jsonrpc")) else { return };
     let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let [sent, received] = ["sent", "received"].map(|name| sum_of(&results, name));
     assert_eq!((sent, received), (400, 400), "{outcome}");
@@ -256,13 +256,13 @@ fn a_refusal_with_a_number_is_no_answer() {
     );
     let Some(app) = start("refuses", &file) else { return };
     let outcome =
-        app.run("echo", "/", "--clients 3 --rate 60 --duration 1s --drain-timeout 1s --no-preflight");
+        app.run("echo", "/", "--clients 3 --rate 60 --duration 1s --drain-timeout 5s --no-preflight");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
     let refused = errors_of(&results, "rejected_call");
-    // Whoever is refused says no more.
+    // Whoever is refused says no more, but for what was under way.
     let answered = app.counted("said") - app.counted("replayed");
-    assert_eq!((refused, app.counted("replayed")), (3, 3), "{outcome}");
+    assert!(refused == 3 && app.counted("replayed") >= 3, "{outcome}");
     assert_eq!(sum_of(&results, "received"), answered, "{outcome}");
 }
 
@@ -273,7 +273,7 @@ fn answers_are_known_by_uuid_alone() {
     let Some(app) = start("calls", file) else { return };
     for sent_in_all in [400, 800] {
         let outcome = app.run("echo", "/", "--clients 20 --rate 200 --duration 2s");
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         let [sent, received] = ["sent", "received"].map(|name| sum_of(&results, name));
         assert_eq!((sent, received), (400, 400), "{outcome}");
@@ -297,7 +297,7 @@ fn unmatched_messages_are_the_files_fault() {
 fn pushes_are_counted_with_gaps_and_age() {
     let Some(app) = start("ticks", &example("ticker")) else { return };
     let outcome = app.run("idle", "/", "--clients 20 --connect-rate 200 -d 2s --no-preflight");
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let (pushed, step) = (sum_of(&results, "pushed"), &results["steps"][0]);
     // 50 a second to each of 20, unless the server has no CPU.
@@ -364,7 +364,7 @@ fn agreeing_pushes_pass() {
     for threads in ["--threads 1", "--threads 4"] {
         let Some(app) = start("prices", PRICES) else { return };
         let outcome = app.run("idle", "/", &format!("--clients 20 -d 1s --no-preflight {threads}"));
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         assert!(sum_of(&results, "pushed") > 200, "{outcome}");
         assert_eq!(

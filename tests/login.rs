@@ -95,7 +95,7 @@ fn two_hundred_clients_log_in() {
     let mut command = chat.command("broadcast", &example().join("app.toml"));
     command.args(["--processes", "2", "--concurrent", "2", "--sample-size", "5"]);
     let outcome = run(&mut command, WITHIN);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
     assert_eq!(sum_of(&results, "received"), 5 * CLIENTS, "{outcome}");
@@ -117,7 +117,7 @@ fn reconnecting_clients_log_in_again() {
     command.args(["--clients", "20", "--lead", "200ms", "--duration", "1s", "--window", "100ms"]);
     command.args(["--no-preflight", "--app"]).arg(example().join("app.toml"));
     let outcome = run(&mut command, WITHIN);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let connected = sum_of(&outcome.json(), "connected");
     assert!(connected > 20, "{outcome}");
     assert_eq!(chat.seen().logins, connected, "{outcome}");

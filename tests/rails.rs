@@ -90,7 +90,7 @@ fn people_log_in_and_hear_their_own_rooms() {
     for (app, prefix) in [("app.toml", ""), ("turbo.toml", "room_")] {
         let outcome =
             chat.run("broadcast", &example().join(app), &["--concurrent", "2", "--sample-size", "20"]);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         assert_eq!(sum_of(&results, "connected"), CLIENTS, "{outcome}");
         assert_eq!(sum_of(&results, "sent"), 20, "{outcome}");
@@ -159,7 +159,7 @@ fn a_session_and_an_action_need_no_file() {
         "60s",
     ]);
     let outcome = run(command.args(["--concurrent", "2", "--sample-size", "20"]), WITHIN);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let counts = ["sent", "received", "missing", "leaked", "unexpected"].map(|name| sum_of(&results, name));
     assert_eq!(counts, [20, 20 * PER_ROOM, 0, 0, 0], "{outcome}");

@@ -99,7 +99,7 @@ fn assert_complete(step: &Value, clients: u64) {
 /// The results of a run that must succeed, valid by the published schema.
 fn results_of(command: &mut Command) -> Value {
     let outcome = run(command, Duration::from_secs(120));
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.schema.json");
     let schema = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -124,7 +124,7 @@ fn limited(url: &str) {
         throng(["echo", url, "--protocol", "json", "--format", "json", "--quiet", "--no-store"]);
     command.args(["--clients", "50", "--pipelining", "1", "--sample-size", "5000"]);
     let outcome = run(command.args(["--messages-per-connection", "10"]), Duration::from_secs(120));
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let count = |name: &str| results["steps"][0]["counts"][name].as_u64().unwrap_or(0);
     assert_eq!((count("sent"), count("received"), count("disconnects")), (5_000, 5_000, 0), "{outcome}");

@@ -185,7 +185,7 @@ fn comparisons_tell_kinds_and_roles_apart() {
     let (a, b) = (file("a.json"), file("b.json"));
     let rule = "role.listener.missing worse";
     let outcome = run(throng(["compare", &a, &b]).args(["--fail-if", rule]), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     for row in
         ["say.note.rtt.p99", "say.line.delivery.p50", "role.listener.delivery.p99", "role.speaker.rtt.p95"]
     {

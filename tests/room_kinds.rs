@@ -171,7 +171,7 @@ fn rooms_are_those_of_a_column() {
     for processes in ["1", "2"] {
         let more = ["--rate", "100", "--duration", "2s", "--processes", processes];
         let outcome = run_file(&server, "/socket/websocket", &file, &more);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         let [sent, expected, received, rest @ ..] = counts_of(&results, "group");
         // Twenty people take ten rows: there are twice as many in each team, 12, 6 and 2 of them, and all say as much.
@@ -278,7 +278,7 @@ fn single_kinds_equal_flags() {
         [format!("[room.group]{group}"), format!("[room.group]{group}").replace("size = 5", "count = 4")]
     {
         let outcome = run_app(&server, "/ws", &app, &[]);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         let results = outcome.json();
         let whole = ["expected", "received"].map(|count| sum_of(&results, count));
         assert_eq!(whole, [MESSAGES * GROUP; 2], "{outcome}");

@@ -50,7 +50,7 @@ fn run_app(server: &Server, app: &Path, more: &[&str]) -> Outcome {
 
 /// Scenario, clients, messages sent, messages received.
 fn done(outcome: &Outcome) -> (String, u64, u64, u64) {
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let scenario = results["scenario"].as_str().unwrap().to_owned();
     let [connected, sent, received] = ["connected", "sent", "received"].map(|name| sum_of(&results, name));

@@ -57,7 +57,7 @@ impl Kept {
     fn echo(&self, server: &Server) -> Value {
         let mut command = echo(&server.url(), 2, "300ms");
         let outcome = run(command.arg("--store").arg(self.path("runs.db")), RUN_MAX);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome.assert_held();
         outcome.json()
     }
 
@@ -224,7 +224,7 @@ fn a_store_that_fails_costs_no_result() {
     fs::write(&file, "").unwrap();
     let mut command = echo(&server.url(), 2, "300ms");
     let outcome = run(command.env("XDG_DATA_HOME", &file), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     assert!(outcome.stderr.contains("a file"), "{outcome}");
     assert!(outcome.json()["steps"][0]["counts"]["received"].as_u64() > Some(0));
 
@@ -320,7 +320,7 @@ fn secrets_are_kept_nowhere() {
     command.args(["-H", "X-Api-Key: hunter2", "--token", SECRET, "--token-in", "header:X-Token"]);
     command.arg("--out").arg(kept.dir.path()).arg("--stream").arg(kept.path("stream.json"));
     let outcome = run(&mut command, RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     // Of which it can be told whether they were the same.
     let shown =

@@ -200,6 +200,6 @@ fn prompts_come_from_rows_of_a_file() {
     let rows = rows.to_str().unwrap();
     let outcome =
         stream(&url, &format!("--api openai --prompt {{person.prompt}} --users {rows} -c 2 -n 4 --order /n"));
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     assert_eq!(counts(&outcome.json(), ["events", "tokens", "unmarked"]), [20, 20, 0]);
 }

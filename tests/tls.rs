@@ -85,7 +85,7 @@ impl TlsServer {
 #[test]
 fn a_trusted_certificate_is_accepted() {
     let outcome = TlsServer::start("127.0.0.1", 2099).echo_with_ca();
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     assert!(sum_of(&outcome.json(), "received") > 0, "{outcome}");
 }
 
@@ -148,7 +148,7 @@ fn idle_tls_clients_keep_little() {
 fn resumed(mut command: Command, arguments: &[&str]) -> (u64, u64) {
     let more = ["--insecure", "--no-preflight", "--format", "json", "--quiet", "--no-store"];
     let outcome = run(command.args(more).args(arguments), 4 * RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     (sum_of(&results, "connected"), sum_of(&results, "tls_resumed"))
 }

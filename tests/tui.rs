@@ -15,7 +15,7 @@ fn on_terminal(server: &Server, columns: u32, rows: u32, settings: &str) -> Outc
     let echo = throng([]);
     let line = format!(
         "stty cols {columns} rows {rows}; {settings} exec '{}' echo {} --protocol json --clients 5 --interval 20ms \
-         --duration 3s --no-store --no-report --tui",
+         --duration 3s --limit 'rate>=1%' --no-store --no-report --tui",
         echo.get_program().to_str().unwrap(),
         server.url()
     );

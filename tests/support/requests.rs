@@ -29,7 +29,7 @@ pub fn fine(url: &str, flags: &str) -> Value {
 /// The same, of which every answer must have come: the results.
 pub fn complete(url: &str, flags: &str) -> Value {
     let outcome = http(url, flags);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.assert_held();
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
     assert!(of("sent") > 0 && of("sent") == of("received"), "{outcome}");
