@@ -59,66 +59,84 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 }
 
 /// A request with its answer, or a WebSocket.
-#[derive(Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// When it began, as RFC 3339 has it.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) started_date_time: String,
-    pub(crate) request: Request,
+    pub started_date_time: String,
+    /// The request.
+    pub request: Request,
+    /// The answer.
     #[serde(default)]
-    pub(crate) response: Response,
+    pub response: Response,
+    /// The messages of a WebSocket; `None` for a request.
     #[serde(rename = "_webSocketMessages", default)]
-    pub(crate) messages: Option<Vec<Frame>>,
+    pub messages: Option<Vec<Frame>>,
 }
 
 /// A request.
-#[derive(Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) url: String,
+pub struct Request {
+    /// Its method.
+    pub method: String,
+    /// Its URL; of a WebSocket, with `ws` or `wss`.
+    pub url: String,
+    /// The headers.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) headers: Vec<Pair>,
-    pub(crate) post_data: Option<PostData>,
+    pub headers: Vec<Pair>,
+    /// Its body.
+    pub post_data: Option<PostData>,
 }
 
 /// A header or a field of a form.
-#[derive(Clone, Deserialize)]
-pub(crate) struct Pair {
-    pub(crate) name: String,
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
+pub struct Pair {
+    /// The name.
+    pub name: String,
+    /// The value.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) value: String,
+    pub value: String,
 }
 
 /// The body of a request.
-#[derive(Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PostData {
+pub struct PostData {
+    /// The media type.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) mime_type: String,
+    pub mime_type: String,
+    /// The text.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// An answer.
-#[derive(Default, Deserialize)]
-pub(crate) struct Response {
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
+pub struct Response {
+    /// The status; 0 if there was no answer.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) status: i64,
+    pub status: i64,
+    /// The headers.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) headers: Vec<Pair>,
+    pub headers: Vec<Pair>,
+    /// The body.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) content: Content,
+    pub content: Content,
 }
 
 /// The body of an answer.
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Content {
+pub struct Content {
+    /// The media type.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) mime_type: String,
-    pub(crate) text: Option<String>,
-    pub(crate) encoding: Option<String>,
+    pub mime_type: String,
+    /// The text, if it was kept.
+    pub text: Option<String>,
+    /// The encoding of the text; `None` for text as it is.
+    pub encoding: Option<String>,
 }
 
 impl Content {
@@ -131,26 +149,32 @@ impl Content {
 }
 
 /// One message of a WebSocket.
-#[derive(Deserialize)]
-pub(crate) struct Frame {
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
+pub struct Frame {
+    /// The direction.
     #[serde(rename = "type")]
-    pub(crate) direction: Direction,
+    pub direction: Direction,
     /// Seconds since 1970.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) time: f64,
+    pub time: f64,
+    /// The kind of its frame (RFC 6455 §5.2).
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) opcode: i64,
+    pub opcode: i64,
+    /// The text.
     #[serde(default, deserialize_with = "or_empty")]
-    pub(crate) data: Box<str>,
+    pub data: Box<str>,
 }
 
 /// The direction of a message, as the browser has it.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// Sent by the client.
     Send,
+    /// Received by the client.
     Receive,
     /// An error that the browser notes among the messages.
+    #[default]
     #[serde(other)]
     Other,
 }

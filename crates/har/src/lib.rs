@@ -3,7 +3,7 @@
 //!
 //! [`Recording::read`] reads; [`draft`] finds out what the messages are for (`talk`), where the values in them come from
 //! (`trace`), and writes the file. Nothing here does I/O: a HAR is somebody's whole session, and its secrets leave this crate
-//! only as cells of [`Draft::users`].
+//! only as cells of [`Draft::users`], or in a HAR that [`write`] makes of what was recorded.
 
 mod bad_har;
 mod carried;
@@ -14,13 +14,18 @@ mod kind;
 mod login;
 mod publish;
 mod recording;
+mod summary;
 mod talk;
 #[cfg(test)]
 mod tests;
 mod toml_text;
 mod trace;
+mod writer;
 mod writing;
 
 pub use bad_har::BadHar;
 pub use draft::{Draft, draft};
+pub use file::{Content, Direction, Entry, Frame, Pair, PostData, Request, Response};
 pub use recording::Recording;
+pub use summary::Summary;
+pub use writer::write;

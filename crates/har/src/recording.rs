@@ -77,8 +77,16 @@ impl Recording {
         let file: File = serde_json::from_slice(text).map_err(|error| BadHar::NotHar(error.to_string()))?;
         // Freed before anything else is made of what was read: a file may be as large as half the memory.
         drop(bytes);
+        Recording::of(name, file.log.entries.0)
+    }
+
+    /// Sorts what was recorded; `name` is that of the file, for comments.
+    ///
+    /// # Errors
+    /// There is no WebSocket with messages.
+    pub fn of(name: &str, entries: Vec<Entry>) -> Result<Recording, BadHar> {
         let (sockets, requests): (Vec<_>, Vec<_>) =
-            (1..).zip(file.log.entries.0).partition(|(_, entry)| entry.is_socket());
+            (1..).zip(entries).partition(|(_, entry)| entry.is_socket());
         let mut exchanges: Vec<Exchange> = requests.into_iter().filter_map(exchange).collect();
         exchanges.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut sockets: Vec<Socket> = sockets.into_iter().filter_map(|(_, entry)| socket(entry)).collect();

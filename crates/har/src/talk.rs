@@ -7,7 +7,7 @@ use crate::json::Leaf;
 use crate::kind::{Kind, Message};
 
 /// Messages that are looked at, and values in all of them: more say nothing new, and would fill the memory.
-const MESSAGES_MAX: usize = 4_000;
+pub(crate) const MESSAGES_MAX: usize = 4_000;
 const LEAVES_MAX: usize = 200_000;
 /// Kinds of the client's messages that are looked at: an app has some tens.
 const KINDS_MAX: usize = 128;

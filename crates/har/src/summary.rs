@@ -1,0 +1,73 @@
+//! A session in a few words, while it is being recorded.
+
+use std::collections::BTreeMap;
+
+use crate::carried;
+use crate::kind::{Kind, Message};
+use crate::recording::Recording;
+use crate::talk::MESSAGES_MAX;
+use crate::trace::{fields, is_random, is_secret};
+use crate::writing::is_of_room;
+
+/// Kinds and rooms that are named: a line has no place for more.
+const NAMED_MAX: usize = 3;
+/// A name of a room is at most this long.
+const ROOM_BYTES_MAX: usize = 32;
+
+/// A session, as far as its messages are understood; nothing in it was typed into a login.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// True if a password was sent.
+    pub is_logged_in: bool,
+    /// Rooms that were entered.
+    pub rooms: Vec<String>,
+    /// Kinds of the client's other messages, with their counts, the most frequent first.
+    pub said: Vec<(String, usize)>,
+    /// Messages of the server.
+    pub heard: usize,
+}
+
+impl Summary {
+    /// Sums up a session.
+    pub fn of(recording: &Recording) -> Summary {
+        let carried = carried::read(recording);
+        let is_login = |exchange| fields(exchange).iter().any(|(key, _)| is_secret(key));
+        let mut summary = Summary {
+            protocol: carried.protocol,
+            is_logged_in: recording.exchanges.iter().any(is_login),
+            ..Summary::default()
+        };
+        let mut said: BTreeMap<Kind, usize> = BTreeMap::new();
+        let joined = carried.flags.iter().filter(|flag| matches!(flag.name, "channel" | "topic"));
+        let mut rooms: Vec<String> = joined.map(|flag| flag.text.clone()).collect();
+        for message in carried.turns.into_iter().take(MESSAGES_MAX).map(Message::new) {
+            if !message.turn.is_sent {
+                summary.heard += 1;
+            } else if message.kind.is_joining() {
+                let is_room = |key: &str, pointer: &str| is_of_room(key) || pointer == "/0";
+                let named = message.leaves.iter().filter(|leaf| is_room(&leaf.key, &leaf.pointer));
+                rooms.extend(named.map(|leaf| leaf.value.clone()));
+            } else {
+                *said.entry(message.kind).or_default() += 1;
+            }
+        }
+        summary.said = said.into_iter().map(|(kind, count)| (kind.name(), count)).collect();
+        summary.said.sort_by_key(|(_, count)| usize::MAX - count);
+        summary.said.truncate(NAMED_MAX);
+        rooms.retain(|room| is_shown(room));
+        rooms.sort_unstable();
+        rooms.dedup();
+        rooms.truncate(NAMED_MAX);
+        Summary { rooms, ..summary }
+    }
+}
+
+/// Returns whether a value is a room's name and no token.
+fn is_shown(room: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-:#. ".contains(c);
+    // A number at its end makes no token of a word.
+    let word = room.trim_end_matches(|c: char| c.is_ascii_digit());
+    !room.is_empty() && room.len() <= ROOM_BYTES_MAX && room.chars().all(is_plain) && !is_random(word)
+}
