@@ -75,6 +75,11 @@ impl ClientTls {
         self.sessions.keep(clients);
     }
 
+    /// rustls' own form, for connections that another library keeps.
+    pub fn config(&self) -> &Arc<ClientConfig> {
+        &self.newcomers
+    }
+
     pub(super) fn of_newcomers(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.newcomers)
     }

@@ -1,0 +1,230 @@
+//! Bodies on their way through the proxy: passed on in portions, with a copy of what a file may be made of.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+
+use crate::headers;
+use crate::links::Links;
+use crate::session::{Place, Session, Side};
+use crate::trouble::Trouble;
+
+/// Compressed bytes that are decoded at once: they may become a thousand times as many.
+const CODED_BYTES_MAX: usize = 4 << 10;
+/// Media types whose values may be said later.
+const KEPT: [&str; 4] = ["html", "json", "text/plain", "x-www-form-urlencoded"];
+/// Media types in which links stand.
+const LINKED: [&str; 7] = ["html", "json", "javascript", "css", "xml", "text/plain", "event-stream"];
+
+/// A body that failed on the way.
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body, and what is done with it.
+pub(crate) struct Relayed {
+    inner: Incoming,
+    session: Session,
+    place: Place,
+    side: Side,
+    is_kept: bool,
+    decoder: Option<Decoder>,
+    links: Option<Links>,
+    /// A portion that waits to be decoded.
+    coded: Bytes,
+    is_over: bool,
+}
+
+/// A decoder that gives what it has.
+enum Decoder {
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    Deflate(ZlibDecoder<Vec<u8>>),
+}
+
+impl Decoder {
+    fn of(coding: &str) -> Option<Decoder> {
+        match coding.trim() {
+            "gzip" | "x-gzip" => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
+            "deflate" => Some(Decoder::Deflate(ZlibDecoder::new(Vec::new()))),
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let decoded = match self {
+            Decoder::Gzip(decoder) => {
+                decoder.write_all(bytes)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+            Decoder::Deflate(decoder) => {
+                decoder.write_all(bytes)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+        };
+        Ok(std::mem::take(decoded))
+    }
+
+    /// Checks that nothing is missing.
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Decoder::Gzip(decoder) => decoder.try_finish(),
+            Decoder::Deflate(decoder) => decoder.try_finish(),
+        }
+    }
+}
+
+impl Relayed {
+    /// The body of a request.
+    pub(crate) fn of_request(inner: Incoming, head: &HeaderMap, session: Session, place: Place) -> Relayed {
+        let is_kept = is_one(head, &KEPT);
+        let side = Side::Request;
+        Relayed {
+            inner,
+            session,
+            place,
+            side,
+            is_kept,
+            decoder: None,
+            links: None,
+            coded: Bytes::new(),
+            is_over: false,
+        }
+    }
+
+    /// The body of an answer with this head, with its links replaced.
+    pub(crate) fn of_answer(
+        inner: Incoming,
+        head: &HeaderMap,
+        links: Links,
+        session: Session,
+        place: Place,
+    ) -> Relayed {
+        let (mut is_kept, mut is_linked) = (is_one(head, &KEPT), is_one(head, &LINKED));
+        let coding = headers::text(head, &CONTENT_ENCODING).filter(|coding| *coding != "identity");
+        let decoder = coding.filter(|_| is_linked).and_then(Decoder::of);
+        if let Some(coding) = coding.filter(|_| decoder.is_none() && is_linked) {
+            session.note(Trouble::Encoded(coding.chars().take(20).collect()));
+            (is_kept, is_linked) = (false, false);
+        }
+        let links = is_linked.then_some(links);
+        let side = Side::Answer;
+        Relayed { inner, session, place, side, is_kept, decoder, links, coded: Bytes::new(), is_over: false }
+    }
+
+    /// Returns whether the client gets other bytes than the server sent.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.links.is_some()
+    }
+
+    /// A portion as the client gets it.
+    fn passed(&mut self, bytes: Bytes) -> Result<Bytes, Failed> {
+        let bytes = match &mut self.decoder {
+            Some(decoder) => decoder.push(&bytes)?.into(),
+            None => bytes,
+        };
+        if self.is_kept {
+            self.session.keep(self.place, self.side, &bytes);
+        }
+        let Some(links) = &mut self.links else { return Ok(bytes) };
+        let mut out = Vec::with_capacity(bytes.len());
+        links.push(&bytes, &mut out);
+        Ok(out.into())
+    }
+
+    /// Ends a body that cannot go on.
+    fn broken(&mut self, error: Failed) -> Failed {
+        self.is_over = true;
+        // A client that breaks off its own request is no trouble of the server's.
+        if self.side == Side::Answer {
+            self.session.note(Trouble::BrokenAnswer);
+        }
+        error
+    }
+
+    /// The rest at the end.
+    fn rest(&mut self) -> io::Result<Bytes> {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.finish()?;
+        }
+        let mut out = Vec::new();
+        if let Some(links) = &mut self.links {
+            links.finish(&mut out);
+        }
+        Ok(out.into())
+    }
+}
+
+/// Returns whether a body is of one of these types.
+fn is_one(head: &HeaderMap, kinds: &[&str]) -> bool {
+    let kind = headers::text(head, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
+    kinds.iter().any(|known| kind.contains(known))
+}
+
+impl Body for Relayed {
+    type Data = Bytes;
+    type Error = Failed;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Failed>>> {
+        let this = &mut *self;
+        while !this.is_over {
+            if this.coded.is_empty() {
+                match std::task::ready!(Pin::new(&mut this.inner).poll_frame(context)) {
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(bytes) => this.coded = bytes,
+                        // Trailers go on as they are.
+                        Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                    },
+                    Some(Err(error)) => return Poll::Ready(Some(Err(this.broken(error.into())))),
+                    None => {
+                        this.is_over = true;
+                        return Poll::Ready(match this.rest() {
+                            Ok(rest) => (!rest.is_empty()).then(|| Ok(Frame::data(rest))),
+                            Err(error) => Some(Err(this.broken(error.into()))),
+                        });
+                    }
+                }
+            }
+            let at_once = if this.decoder.is_some() { CODED_BYTES_MAX } else { usize::MAX };
+            let portion = this.coded.split_to(at_once.min(this.coded.len()));
+            match this.passed(portion) {
+                Ok(bytes) if bytes.is_empty() => {}
+                Ok(bytes) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                Err(error) => return Poll::Ready(Some(Err(this.broken(error)))),
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over || !self.is_changed() && self.coded.is_empty() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.is_changed() { SizeHint::default() } else { self.inner.size_hint() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coded_portions_are_decoded_as_they_come() {
+        let text = b"<a href='https://app.test/'>".repeat(100);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&text).unwrap();
+        let coded = gzip.finish().unwrap();
+        let mut decoder = Decoder::of("gzip").unwrap();
+        let decoded: Vec<u8> = coded.chunks(7).flat_map(|chunk| decoder.push(chunk).unwrap()).collect();
+        assert_eq!(decoded, text);
+        assert!(Decoder::of("gzip").unwrap().push(b"no gzip at all").is_err());
+        assert!(Decoder::of("br").is_none());
+    }
+}
