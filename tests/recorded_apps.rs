@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -16,14 +17,14 @@ use crate::support::browser::chromium;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::target::{Unavailable, complete, python_of};
-use crate::support::throng::{Outcome, run, sum_of, throng};
+use crate::support::throng::{Outcome, finish, run, sum_of, throng};
 use crate::support::{free_address, is_listening, skip, wait_until};
 
 const WITHIN: Duration = Duration::from_secs(120);
 const ADA: &str = "a.har";
 const BOTH: [&str; 2] = ["a.har", "b.har"];
 /// Forty messages, each to two rooms of ten or to one of twenty.
-const LOAD: [&str; 6] = ["--clients", "20", "--rate", "20", "--duration", "2s"];
+const LOAD: [&str; 4] = ["--rate", "20", "--duration", "2s"];
 const SECRET: &str = "open-sesame-and-say-nothing-else";
 /// Signed with it, for `ada`.
 const TOKEN: &str =
@@ -38,6 +39,45 @@ struct Recorded {
 impl Recorded {
     /// Uses the app; `None`, with the reason printed, where there is no browser.
     fn of(scenario: &str, address: SocketAddr, settings: &[(&str, &str)]) -> Option<Recorded> {
+        let folder = tempfile::tempdir().unwrap();
+        Recorded::in_folder(folder, scenario, address, &format!("http://{address}"), settings)
+    }
+
+    /// Uses the app through `throng record`, as two users, and has it write its files.
+    fn through_proxy(scenario: &str, address: SocketAddr, settings: &[(&str, &str)]) -> Option<Recorded> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = throng(["record", &format!("http://{address}"), "--users", "2"]);
+        let proxy = Process::start(command.current_dir(&folder));
+        let origins = || {
+            let said = proxy.said();
+            let words =
+                said.split_whitespace().filter(|word| word.starts_with("http://127.") && word.ends_with('/'));
+            words.map(|word| word.trim_end_matches('/').to_owned()).collect::<Vec<_>>()
+        };
+        assert!(wait_until(WITHIN, || origins().len() == 2), "{:?}", proxy.said());
+        let recorded = Recorded::in_folder(folder, scenario, address, &origins().join(","), settings)?;
+        proxy.signal(Signal::INT);
+        let outcome = finish(proxy, WITHIN);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        for har in ["app.har", "app-2.har"] {
+            let mode = fs::metadata(recorded.path(har)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{har}");
+        }
+        for cell in recorded.cells() {
+            assert!(!outcome.stdout.contains(&cell) && !outcome.stderr.contains(&cell), "{cell}: {outcome}");
+            assert!(!recorded.file().contains(&cell), "{cell}");
+        }
+        Some(recorded)
+    }
+
+    /// Has the two use the app at these origins.
+    fn in_folder(
+        folder: TempDir,
+        scenario: &str,
+        address: SocketAddr,
+        origins: &str,
+        settings: &[(&str, &str)],
+    ) -> Option<Recorded> {
         let chromium = chromium("apps in a browser")?;
         let scripts = match Scripts::install("recorder") {
             Ok(scripts) => scripts,
@@ -46,9 +86,8 @@ impl Recorded {
                 return None;
             }
         };
-        let folder = tempfile::tempdir().unwrap();
         let mut command = scripts.command("record.js");
-        command.args([&chromium, scenario, &format!("http://{address}")]);
+        command.args([&chromium, scenario, origins]);
         command.args(BOTH.map(|name| folder.path().join(name))).envs(settings.iter().copied());
         let mut process = Process::start(&mut command);
         let status = process.wait(WITHIN);
@@ -70,11 +109,16 @@ impl Recorded {
         let from = sessions.iter().flat_map(|session| ["--from", session]);
         let outcome = run(command.args(from).current_dir(&self.folder), WITHIN);
         assert_eq!(outcome.code, Some(0), "{outcome}");
-        let text = fs::read_to_string(self.path("app.toml")).unwrap();
+        let text = self.file();
         for cell in self.cells() {
             assert!(!text.contains(&cell) && !outcome.stdout.contains(&cell), "{cell}: {text}");
         }
         text
+    }
+
+    /// The app's file.
+    fn file(&self) -> String {
+        fs::read_to_string(self.path("app.toml")).unwrap()
     }
 
     /// Cells of the users' data: what was typed, and what lets a user in, from a file that nobody else may read.
@@ -88,8 +132,14 @@ impl Recorded {
 
     /// Runs the file as it is, and asserts that nothing of what was typed is kept of it.
     fn run(&self, flags: &[&str]) -> Outcome {
+        self.run_by("20", flags)
+    }
+
+    /// The same with so many clients.
+    fn run_by(&self, clients: &str, flags: &[&str]) -> Outcome {
         let mut command = throng(["run", "app.toml", &format!("ws://{}", self.address), "--format", "json"]);
-        command.args(["--quiet", "--connect-timeout", "60s", "--no-preflight"]).args(LOAD).args(flags);
+        command.args(["--quiet", "--connect-timeout", "60s", "--no-preflight"]).args(LOAD);
+        command.args(["--clients", clients]).args(flags);
         let store = self.path("store");
         let outcome = run(command.current_dir(&self.folder).env("XDG_DATA_HOME", &store), WITHIN);
         for file in files(&store) {
@@ -100,6 +150,12 @@ impl Recorded {
             }
         }
         outcome
+    }
+
+    /// Runs the file with fifty clients, and asserts that each message reaches this many of them.
+    fn assert_fifty(&self, flags: &[&str], each: u64) {
+        let outcome = self.run_by("50", flags);
+        assert_delivered_to(&outcome, 50, each, &self.file());
     }
 
     /// Writes the file from one session and from both, and asserts that each message reaches this many each time.
@@ -124,11 +180,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Asserts that each message reached so many, and that nothing else was heard.
 fn assert_delivered(outcome: &Outcome, each: u64, text: &str) {
+    assert_delivered_to(outcome, 20, each, text);
+}
+
+/// The same of so many clients.
+fn assert_delivered_to(outcome: &Outcome, clients: u64, each: u64, text: &str) {
     // A busy machine may miss the rate, and no message for that.
     assert!(matches!(outcome.code, Some(0 | 3)), "{text}\n{outcome}");
     let results = outcome.json();
     let of = |name| sum_of(&results, name);
-    assert_eq!((of("connected"), of("sent")), (20, 40), "{text}\n{outcome}");
+    assert_eq!((of("connected"), of("sent")), (clients, 40), "{text}\n{outcome}");
     assert_eq!((of("expected"), of("received")), (40 * each, 40 * each), "{text}\n{outcome}");
     assert_eq!([of("leaked"), of("unexpected"), of("duplicate")], [0; 3], "{text}\n{outcome}");
     assert_eq!(results["steps"][0]["counts"]["errors"], json!({}), "{text}\n{outcome}");
@@ -190,16 +251,22 @@ fn chat_on_socketio() {
     recorded.assert_delivers(&["--rooms", "10"], 9);
 }
 
-#[test]
-#[ignore = "half a minute: make recordings"]
-fn chat_on_rails() {
+/// The chat on Rails, running.
+fn start_rails() -> Option<(Process, SocketAddr)> {
     let folder = example("rails-chat");
     if let Err(Unavailable(why)) = complete(Command::new("./install").current_dir(&folder)) {
-        return skip("Rails (Debian's packages)", &why);
+        skip("Rails (Debian's packages)", &why);
+        return None;
     }
     let mut command = Command::new("puma");
     command.current_dir(&folder);
-    let (_server, address) = start(command);
+    Some(start(command))
+}
+
+#[test]
+#[ignore = "half a minute: make recordings"]
+fn chat_on_rails() {
+    let Some((_server, address)) = start_rails() else { return };
     for scenario in ["rails", "turbo"] {
         let Some(recorded) = Recorded::of(scenario, address, &[("USERS", &users("rails-chat"))]) else {
             return;
@@ -318,4 +385,42 @@ fn notifications_on_fastapi() {
     let text = recorded.init(&[ADA]);
     assert!(!text.contains("open-too"), "{text}");
     assert_delivered(&recorded.run(&[]), 20, &text);
+}
+
+#[test]
+fn game_through_the_proxy() {
+    let Some(app) = App::on_node("apps", "game", "") else { return };
+    let Some(recorded) = Recorded::through_proxy("game", app.address, &[]) else { return };
+    let (said, sent) = (app.counted("said"), app.counted("sent"));
+    recorded.assert_fifty(&[], 49);
+    assert_eq!((app.counted("said") - said, app.counted("sent") - sent), (40, 40 * 49));
+}
+
+#[test]
+fn socketio_through_the_proxy() {
+    let Some((_server, address)) = start_on_node("socketio-chat", &[("JWT_SECRET", SECRET)]) else {
+        return;
+    };
+    let tokens = format!("{TOKEN} {TOKEN}");
+    let Some(recorded) = Recorded::through_proxy("socketio", address, &[("TOKENS", &tokens)]) else { return };
+    recorded.assert_fifty(&["--rooms", "10"], 9);
+}
+
+#[test]
+fn login_through_the_proxy() {
+    let Some((_server, address)) = start_on_node("login", &[]) else { return };
+    let Some(recorded) = Recorded::through_proxy("login", address, &[("USERS", &users("login"))]) else {
+        return;
+    };
+    recorded.assert_fifty(&[], 50);
+}
+
+#[test]
+#[ignore = "half a minute: make recordings"]
+fn rails_through_the_proxy() {
+    let Some((_server, address)) = start_rails() else { return };
+    let Some(recorded) = Recorded::through_proxy("rails", address, &[("USERS", &users("rails-chat"))]) else {
+        return;
+    };
+    recorded.assert_fifty(&["--rooms", "10"], 10);
 }

@@ -11,7 +11,7 @@ use crate::secrets::given;
 pub(crate) const WAYS_TO_LOG_IN: [&str; 3] = [
     "a cookie or a header: -H 'Cookie: …' or -H 'Authorization: Bearer …'",
     "a token: --token env:JWT",
-    "[[login]] in an app file, which throng init writes",
+    "[[login]] in an app file, which throng record URL writes from a session",
 ];
 
 /// The same in a sentence.

@@ -37,6 +37,7 @@ Load a server (without a URL: throng's own)
   audit        which messages arrive when clients drop?
   run          your own app, as a file describes it
   init         write such a file
+  record       write it from a session of your app in a browser
   probe        the same as throng URL
   serve        throng's own server, to try things on
 

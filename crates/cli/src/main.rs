@@ -9,6 +9,7 @@ mod answer;
 mod app_file;
 mod archive;
 mod args;
+mod browser;
 mod buffered_output;
 mod builtin;
 mod calibration;
@@ -78,7 +79,7 @@ use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
 use crate::verbs::{
-    agent, audit, compare, completions, events, fleet, init, probe, run as run_app, runs, serve,
+    agent, audit, compare, completions, events, fleet, init, probe, record, run as run_app, runs, serve,
 };
 
 /// Results outlive a lack of memory.
@@ -102,6 +103,7 @@ enum Verb {
     Run(run_app::Run),
     Audit(audit::Audit),
     Init(init::Init),
+    Record(record::Record),
     Probe(probe::Probe),
     Runs(runs::Runs),
     Report(Report),
@@ -138,6 +140,7 @@ fn main() -> ExitCode {
         Verb::Run(run) => run.run(),
         Verb::Audit(audit) => audit.run(),
         Verb::Init(init) => init.run(),
+        Verb::Record(record) => record.run(),
         Verb::Probe(probe) => probe.run(),
         Verb::Runs(runs) => runs.run(),
         Verb::Report(report) => report.run(),

@@ -44,7 +44,7 @@ impl Security {
 }
 
 /// The text of a PEM file: it goes to the process that connects.
-fn authorities(ca: &Path) -> Result<String, Failure> {
+pub(crate) fn authorities(ca: &Path) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::usage("--ca", format!("{}: {error}", ca.display()));
     let text = net::files::read_text(ca, AUTHORITIES_BYTES_MAX).map_err(cannot)?;
     net::tls::check_authorities(&text).map_err(cannot)?;

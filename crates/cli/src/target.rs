@@ -161,7 +161,8 @@ fn at_host_and_port(text: &str) -> Result<impl Iterator<Item = Endpoint>, Failur
     Ok(addresses(host, port)?.into_iter().map(Endpoint::Inet))
 }
 
-fn parse(text: &str) -> Result<Url, Failure> {
+/// Reads a URL of a server.
+pub(crate) fn parse(text: &str) -> Result<Url, Failure> {
     let expected = "expected something like ws://127.0.0.1:9000/ws";
     let url = Url::parse(text)
         .map_err(|error| Failure::usage("URL", format!("{:?}: {error}; {expected}", secrets::url(text))))?;

@@ -1,7 +1,7 @@
 //! `throng init`: the beginning of an app's file, from an example or from what a browser recorded.
 
-mod new_file;
-mod recorded;
+pub(super) mod new_file;
+pub(super) mod recorded;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ use crate::{output, stderr};
 /// The first seven are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 ///
-/// Recordings: --from session.har writes the file from what a browser recorded: the login, what is said before the load, and what is
-/// measured (docs/RECORDING.md). Names, passwords and tokens go into a CSV beside it, for your eyes only.
+/// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from what a browser recorded:
+/// the login, what is said before the load, and what is measured (docs/RECORDING.md). Names, passwords and tokens go into a CSV beside it, for your eyes only.
 #[derive(Args)]
 pub(crate) struct Init {
     /// Where to write it
@@ -192,7 +192,7 @@ impl Init {
         self.check.refuse()?;
         let name = self.file.display();
         let example = protocol.example_in(&name.to_string());
-        new_file::create(&self.file)?.write(&format!("{example}\n{BESIDES}"))?;
+        new_file::create(&self.file)?.write(format!("{example}\n{BESIDES}"))?;
         let at_once = if protocol.is_served() {
             format!("It runs as it is, against throng's own server:\n\n  throng run {name}\n\n")
         } else {

@@ -15,6 +15,7 @@ pub(crate) mod idle;
 pub(crate) mod init;
 pub(crate) mod loads;
 pub(crate) mod probe;
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod requests;
 pub(crate) mod run;

@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use clap::Args;
 use tempfile::NamedTempFile;
 
 use crate::archive::StoreArg;
+use crate::browser;
 use crate::exit::{Exit, Failure};
 use crate::hidden;
 use crate::interrupts;
@@ -85,15 +85,10 @@ fn random_token() -> io::Result<String> {
 /// the token in it. The page is gone when what is returned is dropped. Where there is no browser, the address has been
 /// printed.
 fn open(url: &str) -> Option<NamedTempFile> {
-    let opened = signpost(url).and_then(|page| {
-        // The desktop knows which browser.
-        let mut browser = Command::new("xdg-open");
-        browser.arg(page.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        browser.spawn().map(|_| page)
-    });
-    let failed =
-        |error| stderr::line(format_args!("throng: --open: xdg-open: {error}; open the address above"));
-    opened.map_err(failed).ok()
+    let failed = |error| stderr::line(format_args!("throng: --open: {error}; open the address above"));
+    let page = signpost(url).map_err(failed).ok()?;
+    browser::open(page.path());
+    Some(page)
 }
 
 /// A page that leads to the address.

@@ -2,23 +2,31 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::exit::Failure;
 
+/// Passwords stand in such a file.
+const PRIVATE_MODE: u32 = 0o600;
+
 /// A file that is new.
-pub(super) struct NewFile<'a> {
+pub(in crate::verbs) struct NewFile<'a> {
     path: &'a Path,
     file: File,
 }
 
 /// Creates a file, so that nothing somebody wrote is written over.
-pub(super) fn create(path: &Path) -> Result<NewFile<'_>, Failure> {
+pub(in crate::verbs) fn create(path: &Path) -> Result<NewFile<'_>, Failure> {
     open_new(path, OpenOptions::new().write(true).create_new(true))
 }
 
-/// Opens a file that is new, with these options.
-pub(super) fn open_new<'a>(path: &'a Path, options: &OpenOptions) -> Result<NewFile<'a>, Failure> {
+/// Creates a file that only its owner may read.
+pub(in crate::verbs) fn create_private(path: &Path) -> Result<NewFile<'_>, Failure> {
+    open_new(path, OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE))
+}
+
+fn open_new<'a>(path: &'a Path, options: &OpenOptions) -> Result<NewFile<'a>, Failure> {
     match options.open(path) {
         Ok(file) => Ok(NewFile { path, file }),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -35,7 +43,7 @@ fn could_not_write(path: &Path, error: io::Error) -> Failure {
 
 impl NewFile<'_> {
     /// Writes all of it.
-    pub(super) fn write(mut self, text: &str) -> Result<(), Failure> {
-        self.file.write_all(text.as_bytes()).map_err(|error| could_not_write(self.path, error))
+    pub(in crate::verbs) fn write(mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
+        self.file.write_all(text.as_ref()).map_err(|error| could_not_write(self.path, error))
     }
 }

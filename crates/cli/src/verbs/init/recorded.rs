@@ -1,15 +1,14 @@
 //! An app file from what a browser recorded, and a short run that tries it.
 
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use har::Recording;
+use har::{Draft, Recording};
 use results::Step;
 
-use super::new_file::{create, open_new};
+use super::new_file::{create, create_private};
 use crate::exit::{Exit, Failure};
 use crate::verbs::targets::this_program;
 use crate::{locale, output};
@@ -17,9 +16,7 @@ use crate::{locale, output};
 /// A session of one user, or of two.
 pub(super) const SESSIONS_MAX: usize = 2;
 /// The file of the users' data, beside the app's.
-const USERS: &str = "users.csv";
-/// Passwords stand in it.
-const USERS_MODE: u32 = 0o600;
+pub(in crate::verbs) const USERS: &str = "users.csv";
 /// Load of a trial: two clients, so that one hears the other.
 const TRIAL: [&str; 13] = [
     "--clients",
@@ -59,28 +56,9 @@ impl CheckArgs {
 pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result<Exit, Failure> {
     let recordings = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let draft = har::draft(&recordings, USERS);
-    let users = file.with_file_name(USERS);
-    // Made before the file is: a file without its users could not be run.
-    if let Some(text) = &draft.users {
-        let mut options = OpenOptions::new();
-        open_new(&users, options.write(true).create_new(true).mode(USERS_MODE))?.write(text)?;
-    }
-    let written = create(file).and_then(|file| file.write(&draft.toml));
-    if written.is_err() && draft.users.is_some() {
-        // Its only reader is not there.
-        let _ = fs::remove_file(&users);
-    }
-    written?;
-    let mut text = format!("{} is written, for {}:\n\n", file.display(), draft.protocol);
-    for finding in &draft.findings {
-        text +=
-            &format!("  {}\n", if locale::is_ascii() { finding.replace('→', "->") } else { finding.clone() });
-    }
-    if draft.users.is_some() {
-        text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
-    }
+    let mut text = keep(file, &draft)?;
     let url = check.check.as_deref().unwrap_or(&draft.server);
-    let run = format!("throng run {} {url} --clients 20", file.display());
+    let run = command(file, url);
     let Some(url) = &check.check else {
         text += &format!(
             "\nTry it with two clients, then run it:\n\n  throng init --from {} --check {url}\n  {run}\n",
@@ -97,6 +75,35 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
     };
     output::print(&format!("\n{lines}\n{next}"))?;
     Ok(if is_ready { Exit::Fine } else { Exit::LimitBroken })
+}
+
+/// The command that runs a file.
+pub(in crate::verbs) fn command(file: &Path, url: &str) -> String {
+    format!("throng run {} {url} --clients 20", file.display())
+}
+
+/// Writes the file and its users' data; returns what was understood.
+pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failure> {
+    let users = file.with_file_name(USERS);
+    // Made before the file is: a file without its users could not be run.
+    if let Some(text) = &draft.users {
+        create_private(&users)?.write(text)?;
+    }
+    let written = create(file).and_then(|file| file.write(&draft.toml));
+    if written.is_err() && draft.users.is_some() {
+        // Its only reader is not there.
+        let _ = fs::remove_file(&users);
+    }
+    written?;
+    let mut text = format!("{} is written, for {}:\n\n", file.display(), draft.protocol);
+    for finding in &draft.findings {
+        text +=
+            &format!("  {}\n", if locale::is_ascii() { finding.replace('→', "->") } else { finding.clone() });
+    }
+    if draft.users.is_some() {
+        text += &format!("\nWhat was typed stands in {}: add a row for each user.\n", users.display());
+    }
+    Ok(text)
 }
 
 fn read(path: &Path) -> Result<Recording, Failure> {

@@ -1,5 +1,8 @@
 //! The report of a probe: a line for each place, what is in the way, and the commands to type next.
 
+use proxy::Upstream;
+use url::Url;
+
 use crate::access::{self, WAYS_TO_LOG_IN};
 use crate::verbs::probe::service::{Barrier, Found, Service};
 
@@ -105,10 +108,16 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
         Some(Barrier::Redirect(location)) if best.service == Service::Http => {
             return vec![Command { words: format!("throng {}", quoted(location)), purpose: "look there" }];
         }
-        Some(Barrier::Login(_)) => commands.push(Command {
-            words: format!("throng {} -H 'Cookie: NAME=VALUE'", quoted(&best.url)),
-            purpose: "look again, logged in",
-        }),
+        Some(Barrier::Login(_)) => commands.extend([
+            Command {
+                words: format!("throng {} -H 'Cookie: NAME=VALUE'", quoted(&best.url)),
+                purpose: "look again, logged in",
+            },
+            Command {
+                words: format!("throng record {}", quoted(&origin_of(&best.url))),
+                purpose: "write app.toml from a session in your browser, with its login",
+            },
+        ]),
         _ => commands.extend(load(best, trial)),
     }
     if best.service == Service::EventStream && trial == Some(&Trial::Connects) {
@@ -159,6 +168,12 @@ fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
 
 fn origin(found: &Found) -> String {
     found.origin.as_ref().map(|origin| format!(" --origin {origin}")).unwrap_or_default()
+}
+
+/// The origin of a server's pages.
+fn origin_of(url: &str) -> String {
+    let upstream = Url::parse(url).ok().as_ref().and_then(Upstream::of);
+    upstream.map_or_else(|| url.to_owned(), |upstream| upstream.origin())
 }
 
 /// A URL as a shell takes it.
@@ -234,6 +249,7 @@ mod tests {
                 None,
                 &[
                     "throng ws://h:1/ -H 'Cookie: NAME=VALUE'",
+                    "throng record http://h:1",
                     "throng init --from plain",
                     "throng run app.toml ws://h:1/ --clients 50",
                 ],

@@ -1,0 +1,298 @@
+//! `throng record URL`: a session that is recorded on its way through a proxy, and the app's file that is made of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Args, value_parser};
+use har::{Recording, Summary};
+use net::tls::{ClientTls, TlsOptions};
+use proxy::{Session, Trouble, Upstream};
+
+use crate::exit::{Exit, Failure};
+use crate::verbs::init::{new_file, recorded};
+use crate::{browser, interrupts, locale, output, secrets, security, stderr, target};
+
+/// How often the session is summed up.
+const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
+/// Columns of a terminal, so that the line can be drawn again.
+const LINE_COLUMNS_MAX: usize = 79;
+
+/// Record a session of your app through a proxy, and write an app's file of it (docs/RECORDING.md)
+///
+/// Serves your app on this machine alone, at the address that it prints, until Ctrl-C. Open that address in a private window, or in
+/// any client; log in, enter a room, and say a few different things, each at least twice, while a second user answers. What is said is
+/// passed on as it is; links, cookies and redirects are changed so that the browser stays there.
+///
+/// Writes NAME.har, which holds passwords, cookies and tokens and which only you may read; NAME.toml, without them; and users.csv.
+#[derive(Args)]
+pub(crate) struct Record {
+    /// Your app's page or server: http, https, ws or wss
+    #[arg(value_name = "URL")]
+    url: String,
+    /// Open the browser
+    #[arg(long)]
+    open: bool,
+    /// Users whose sessions are told apart, each with an address: what differs between two becomes a column
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=2))]
+    users: u8,
+    /// Folder for the files [default: this one]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Name of the files: NAME.toml, NAME.har
+    #[arg(long, value_name = "NAME", default_value = "app")]
+    name: String,
+    /// Write over files of these names
+    #[arg(long)]
+    force: bool,
+    /// Where to listen, on this machine; port 0 lets the system choose
+    #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Trust the authorities in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+}
+
+/// Files of a recording.
+struct Files {
+    hars: Vec<PathBuf>,
+    toml: PathBuf,
+    users: PathBuf,
+}
+
+impl Record {
+    /// Records until it is asked to stop.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        let is_whole = self.url.contains("://");
+        let url = target::parse(&if is_whole { self.url.clone() } else { format!("http://{}", self.url) })?;
+        let no_host = || Failure::usage("URL", "expected a server's name or address in it");
+        let upstream = Upstream::of(&url).ok_or_else(no_host)?;
+        if !self.listen.ip().is_loopback() {
+            let problem = format!("{} is not on this machine alone: type 127.0.0.1 or [::1]", self.listen);
+            return Err(Failure::usage("--listen", problem));
+        }
+        let files = self.files()?;
+        let interrupts = interrupts::install()?;
+        let sessions: Vec<Session> = files.hars.iter().map(|_| Session::default()).collect();
+        // That of a WebSocket is no page.
+        let path = if url.scheme().starts_with("ws") { "/" } else { &url[url::Position::BeforePath..] };
+        let ready = |addresses: &[SocketAddr]| self.welcome(addresses, path, &upstream);
+        let mut screen = Screen::new();
+        let watch = || {
+            screen.update(&sessions);
+            interrupts.count() > 0
+        };
+        let served = proxy::serve(self.options(&upstream)?, &sessions, ready, watch);
+        screen.finish(&sessions);
+        served.map_err(|error| Failure::could_not("listen", format!("serve on {}", self.listen), error))?;
+        self.write(&sessions, &files)
+    }
+
+    fn options(&self, upstream: &Upstream) -> Result<proxy::Options, Failure> {
+        let authorities = self.ca.as_deref().map(security::authorities).transpose()?;
+        let tls = TlsOptions {
+            authorities,
+            insecure: self.insecure,
+            alpn: Some("http/1.1"),
+            ..TlsOptions::default()
+        };
+        let failed = |error| Failure::could_not("prepare_tls", "prepare TLS", error);
+        // Cookies belong to a host, whatever the port: the second user has another.
+        let second = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), self.listen.port()));
+        Ok(proxy::Options {
+            listen: [self.listen, second].into_iter().take(self.users.into()).collect(),
+            upstream: upstream.clone(),
+            tls: ClientTls::new(&tls).map_err(failed)?,
+        })
+    }
+
+    /// Says where to go.
+    fn welcome(&self, addresses: &[SocketAddr], path: &str, upstream: &Upstream) {
+        let arrow = if locale::is_ascii() { "->" } else { "→" };
+        let mut text = String::new();
+        for address in addresses {
+            text += &format!("throng record: http://{address}{path} {arrow} {}\n", upstream.origin());
+        }
+        let each = if addresses.len() > 1 { "Open them, one for each user" } else { "Open it" };
+        // Even if nobody reads it, the proxy goes on: the address may be known.
+        let _ = output::print(&format!("{text}{each}, use your app, then press Ctrl-C.\n\n"));
+        if self.open {
+            addresses.iter().for_each(|address| browser::open(format!("http://{address}{path}")));
+        }
+    }
+
+    /// The files' names, none of which is taken: a session is not recorded in vain.
+    fn files(&self) -> Result<Files, Failure> {
+        if self.name.contains('/') || self.name.is_empty() {
+            return Err(Failure::usage(
+                "--name",
+                "expected a file's name without its folder: --out has that",
+            ));
+        }
+        let folder = self.out.as_deref().unwrap_or(Path::new(""));
+        if self.out.as_deref().is_some_and(|folder| !folder.is_dir()) {
+            return Err(Failure::usage("--out", format!("{} is no folder", folder.display())));
+        }
+        let files = Files {
+            hars: ["", "-2"][..self.users.into()]
+                .iter()
+                .map(|suffix| folder.join(format!("{}{suffix}.har", self.name)))
+                .collect(),
+            toml: folder.join(format!("{}.toml", self.name)),
+            users: folder.join(recorded::USERS),
+        };
+        let taken = files.all().find(|path| path.exists()).filter(|_| !self.force);
+        if let Some(path) = taken {
+            let problem =
+                format!("{} exists already; type another --name or --out, or --force", path.display());
+            return Err(Failure::usage("--name", problem));
+        }
+        Ok(files)
+    }
+
+    /// Writes what was recorded, and what was understood of it.
+    fn write(&self, sessions: &[Session], files: &Files) -> Result<Exit, Failure> {
+        if sessions.iter().all(|session| session.is_empty()) {
+            return Err(Failure::interrupted());
+        }
+        if self.force {
+            for path in files.all() {
+                // Those that were not there are none to remove.
+                let _ = fs::remove_file(path);
+            }
+        }
+        let mut recordings = Vec::new();
+        let used = sessions.iter().zip(&files.hars).filter(|(session, _)| !session.is_empty());
+        for (session, path) in used {
+            recordings.push((write_har(session, path)?, path));
+        }
+        output::print("Passwords, cookies and tokens stand there; only you may read it.\n\n")?;
+        let read = recordings.into_iter().map(|(bytes, path)| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Recording::read(&name, bytes).map_err(|error| {
+                Failure::could_not("draft", format!("make an app's file of {}", path.display()), error)
+            })
+        });
+        let draft = har::draft(&read.collect::<Result<Vec<_>, _>>()?, recorded::USERS);
+        let text = recorded::keep(&files.toml, &draft)?;
+        let command = recorded::command(&files.toml, &draft.server);
+        output::print(&format!("{text}\nRun it:\n\n  {command}{}\n", self.tls_flags()))
+    }
+
+    /// The flags with which a run reaches the same server.
+    fn tls_flags(&self) -> String {
+        match &self.ca {
+            Some(ca) => format!(" --ca {}", ca.display()),
+            None if self.insecure => " --insecure".to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
+impl Files {
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.hars.iter().chain([&self.toml, &self.users])
+    }
+}
+
+/// Writes a session, and returns what was written.
+fn write_har(session: &Session, path: &Path) -> Result<Vec<u8>, Failure> {
+    let entries = session.take();
+    let count = entries.len();
+    let mut bytes = Vec::new();
+    har::write(entries.into_iter(), env!("CARGO_PKG_VERSION"), &mut bytes)
+        .map_err(|error| Failure::could_not("write", format!("write {}", path.display()), error))?;
+    new_file::create_private(path)?.write(&bytes)?;
+    output::print(&format!("{} is written: {count} requests, WebSockets included.\n", path.display()))?;
+    Ok(bytes)
+}
+
+/// Remarks while it records: what is understood, on one line that is drawn again, and each trouble once.
+struct Screen {
+    told: BTreeSet<Trouble>,
+    changes: u64,
+    summed_up: Instant,
+    line: String,
+    is_live: bool,
+}
+
+impl Screen {
+    fn new() -> Screen {
+        let is_live = stderr::is_live();
+        Screen { told: BTreeSet::new(), changes: 0, summed_up: Instant::now(), line: String::new(), is_live }
+    }
+
+    fn update(&mut self, sessions: &[Session]) {
+        let changes = sessions.iter().map(Session::changes).sum();
+        if changes == self.changes || self.summed_up.elapsed() < SUMMARY_INTERVAL {
+            return;
+        }
+        (self.changes, self.summed_up) = (changes, Instant::now());
+        for trouble in sessions.iter().flat_map(|session| session.troubles().into_keys()) {
+            if !self.told.contains(&trouble) {
+                self.clear();
+                stderr::note(&trouble.to_string());
+                self.told.insert(trouble);
+                self.draw();
+            }
+        }
+        let parts: Vec<String> = sessions.iter().filter(|session| !session.is_empty()).map(summary).collect();
+        let line: String = parts.join(" | ").chars().take(LINE_COLUMNS_MAX).collect();
+        if line != self.line {
+            self.clear();
+            self.line = line;
+            self.draw();
+        }
+    }
+
+    /// Says the last of it, and leaves the line.
+    fn finish(&mut self, sessions: &[Session]) {
+        self.changes = 0;
+        self.summed_up -= SUMMARY_INTERVAL;
+        self.update(sessions);
+        if self.is_live && !self.line.is_empty() {
+            stderr::line("\n");
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_live {
+            stderr::text("\r\x1b[2K");
+        }
+    }
+
+    fn draw(&self) {
+        if self.line.is_empty() {
+            return;
+        }
+        match self.is_live {
+            true => stderr::text(&self.line),
+            false => stderr::line(&self.line),
+        }
+    }
+}
+
+/// A session in one line.
+fn summary(session: &Session) -> String {
+    let outline = session.outline();
+    let count = outline.len();
+    let mut parts = vec![format!("{count} requests")];
+    if let Ok(recording) = Recording::of("", outline) {
+        let Summary { protocol, is_logged_in, rooms, said, heard } = Summary::of(&recording);
+        parts.push(protocol.to_owned());
+        parts.extend(is_logged_in.then(|| "logged in".to_owned()));
+        parts.extend((!rooms.is_empty()).then(|| format!("joined {}", rooms.join(", "))));
+        let said = said.iter().map(|(name, count)| format!("{count} {name}"));
+        let said = said.collect::<Vec<_>>().join(", ");
+        parts.extend((!said.is_empty()).then(|| format!("said {said}")));
+        parts.push(format!("heard {heard}"));
+    }
+    let line = parts.join(if locale::is_ascii() { " - " } else { " · " });
+    let is_shown = |c: &char| !c.is_control();
+    secrets::scrub(&line).chars().filter(is_shown).collect()
+}
