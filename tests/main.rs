@@ -48,6 +48,7 @@ mod hostile_clients;
 mod http;
 mod http2;
 mod init;
+mod installed;
 mod keys;
 mod liars;
 mod login;

@@ -63,7 +63,7 @@ def main() -> None:
     packages = Packages(
         out=arguments.out,
         target=arguments.target,
-        version=tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"],
+        version=cargo_package()["version"],
         homepage=arguments.homepage,
         maintainer=arguments.maintainer,
     )
@@ -85,7 +85,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default=host, help="what to build for, by rustc's name [default: %(default)s]")
     parser.add_argument("--out", type=Path, default=target_folder() / "packages", help="[default: %(default)s]")
-    parser.add_argument("--homepage", default="", help="the project's page, for the packages' own words")
+    homepage = cargo_package().get("repository", "")
+    parser.add_argument("--homepage", default=homepage, help="the project's page and repository [default: Cargo.toml's repository]")
     parser.add_argument("--maintainer", default="throng maintainers <throng@localhost>", help="[default: %(default)s]")
     arguments = parser.parse_args()
     machine, *rest = arguments.target.split("-")
@@ -93,6 +94,11 @@ def parse() -> argparse.Namespace:
         parser.error(f"--target: throng runs on Linux, and there are packages for {' and '.join(PLATFORMS)}")
     arguments.out = arguments.out.resolve()
     return arguments
+
+
+def cargo_package() -> dict[str, str]:
+    """What all crates share."""
+    return tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]
 
 
 def machine_of(target: str) -> str:
@@ -224,7 +230,7 @@ class Packages:
                 "License-File: LICENSE-MIT",
                 "License-File: LICENSE-APACHE",
                 "Description-Content-Type: text/markdown",
-                *([f"Project-URL: Homepage, {self.homepage}"] if self.homepage else []),
+                *(f"Project-URL: {name}, {self.homepage}" for name in ["Homepage", "Repository"] if self.homepage),
             ],
         }
         environment = {**os.environ, "SOURCE_DATE_EPOCH": str(commit_time())}
@@ -234,7 +240,12 @@ class Packages:
     def make_npm(self) -> None:
         """A package with the program for each platform, and one that depends on all and starts the one that fits."""
         of_platform = f"{REGISTRY_NAME}-linux-{self.platform.node}"
-        common = {"version": self.version, "license": LICENCE, "homepage": self.homepage or None}
+        common = {
+            "version": self.version,
+            "license": LICENCE,
+            "homepage": self.homepage or None,
+            "repository": f"git+{self.homepage}.git" if self.homepage else None,
+        }
         of_program = {
             "name": of_platform,
             "description": f"throng's program for Linux on {self.platform.machine}",

@@ -57,7 +57,7 @@ def in_nothing(packages: Path, root: Path) -> str | None:
     (program,) = root.glob("*/throng")
     mounted = Mounts(root)
     with mounted:
-        use(["chroot", root, f"/{program.relative_to(root)}"])
+        use(["chroot", root, f"/{program.relative_to(root)}"], has_targets=True)
     return None
 
 
@@ -71,7 +71,7 @@ def in_debian(packages: Path, root: Path) -> str | None:
     with Mounts(root):
         began = time.monotonic()
         run(["chroot", root, "dpkg", "--install", "/throng.deb"], stdout=subprocess.DEVNULL)
-        use(["chroot", root, "throng"])
+        use(["chroot", root, "throng"], has_targets=True)
         print(f"  installed and first run in {time.monotonic() - began:.1f} s")
         run(["chroot", root, "dpkg", "--purge", "throng"], stdout=subprocess.DEVNULL)
     assert_nothing_left(before, files(root))
@@ -85,7 +85,7 @@ def in_rpm_root(packages: Path, root: Path) -> str | None:
     before = files(root)
     run(["rpm", "--root", root, "--nodeps", "--noscripts", "--install", only(packages, "*.rpm")])
     with Mounts(root):
-        use(["chroot", root, "/usr/bin/throng"])
+        use(["chroot", root, "/usr/bin/throng"], has_targets=True)
     run(["rpm", "--root", root, "--noscripts", "--erase", "throng"])
     assert_nothing_left(before, files(root))
     return None
@@ -140,13 +140,19 @@ class Mounts:
             run(["umount", point])
 
 
-def use(program: list, home: Path = Path("/home")) -> None:
-    """The first run of somebody who has just installed it, and what an exit code says. What the program keeps is the user's."""
+def use(program: list, home: Path = Path("/home"), has_targets: bool = False) -> None:
+    """The first run of somebody who has just installed it, what an exit code says, a page, and the targets that most packages bring.
+    What the program keeps is the user's."""
     env = {"PATH": os.environ["PATH"], "HOME": str(home)}
     run([*program, "--version"], stdout=subprocess.DEVNULL, env=env)
     outcome = subprocess.run([*program, *FIRST_RUN], capture_output=True, text=True, timeout=RUN_MAX_S, env=env)
-    if outcome.returncode != 0 or "of 20,000 received" not in outcome.stdout:
+    if outcome.returncode != 0 or "20,000 of 20,000" not in outcome.stdout:
         sys.exit(f"{program}: exit code {outcome.returncode}\n{outcome.stdout}\n{outcome.stderr}")
+    asked = {("docs", "app"): "# App files", ("targets", "list", "node-ws"): "node-ws"}
+    for verb, expected in list(asked.items())[: 1 + has_targets]:
+        printed = subprocess.run([*program, *verb], capture_output=True, text=True, timeout=RUN_MAX_S, env=env)
+        if printed.returncode != 0 or expected not in printed.stdout:
+            sys.exit(f"{program}: no {expected} in {verb}\n{printed.stdout}\n{printed.stderr}")
     unknown = subprocess.run([*program, "sing"], capture_output=True, timeout=RUN_MAX_S, env=env)
     if unknown.returncode != 2:
         sys.exit(f"{program}: exit code {unknown.returncode} for a verb that there is not")

@@ -39,7 +39,7 @@ pub(crate) struct RunArgs {
 
     #[arg(long = "protocol", visible_aliases = ["dialect", "server-type"], value_name = "NAME", value_parser = dialect_args::dialect_name, help = dialect_args::dialect_help(), help_heading = "Messages")]
     pub(crate) dialect: Option<String>,
-    /// Your own application's messages, over the protocol that FILE.toml or --protocol names (docs/APP.md)
+    /// Your own application's messages, over the protocol that FILE.toml or --protocol names (throng docs app)
     #[arg(long, value_name = "FILE.toml", help_heading = "Messages")]
     pub(crate) app: Option<PathBuf>,
     /// Bytes of padding in each message (raw: bytes of the message); 100..4KiB uses sizes in that range [default: 0; raw: 33]
@@ -168,7 +168,7 @@ pub(crate) struct RunArgs {
     /// Continue this command's unfinished run in --out after its last complete step; if there is none, start one
     #[arg(long, requires = "out", conflicts_with = "events", help_heading = "Output")]
     pub(crate) resume: bool,
-    /// Write every event into this Parquet file (docs/EVENTS.md; throng events prints it)
+    /// Write every event into this Parquet file (throng docs events; throng events prints it)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
     /// Write a line of JSON for each second and each step into this file; - means standard output, instead of --format

@@ -7,7 +7,7 @@ use results::units;
 
 /// The text of `throng serve --help` about the clauses.
 pub(crate) const HELP: &str = "\
-Faults (--fault CLAUSE,CLAUSE,…; all in docs/FAULTS.md):
+Faults (--fault CLAUSE,CLAUSE,…; all: throng docs faults):
   drop=WHICH dup=WHICH reorder=WHICH corrupt=WHICH
                        messages are lost, sent twice, swapped with the
                        next, or damaged

@@ -80,7 +80,7 @@ pub(crate) struct FleetArgs {
     /// What happens to the run if an agent is lost
     #[arg(long, value_enum, default_value_t = Loss::Abort, help_heading = "Fleet")]
     on_agent_loss: Loss,
-    /// The server runs under this target agent, which reports what it uses (docs/FLEET.md)
+    /// The server runs under this target agent, which reports what it uses (throng docs fleet)
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]
     pub(crate) target_agent: Option<String>,
     /// Where the target agent is [default: as --fleet]

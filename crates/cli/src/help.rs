@@ -57,6 +57,7 @@ Many servers, many machines, this machine
   calibrate    what can the generator do on this machine?
   completions  for a shell
   man          the manual page of a verb
+  docs         the documentation: topics, and each of their pages
 
 Exit codes: 0 success, 1 could not run, 2 bad usage, 3 a limit was broken,
 4 limited by generator or machine (--strict), 5 unclear (compare --fail-if),

@@ -29,6 +29,7 @@ mod fleet_args;
 mod help;
 mod hidden;
 mod history;
+mod installed;
 mod interrupts;
 mod judge;
 mod limits;
@@ -59,6 +60,7 @@ mod sink;
 mod stand_in;
 mod stderr;
 mod target;
+mod terminal;
 mod trial;
 mod verbs;
 mod weight;
@@ -79,7 +81,7 @@ use crate::verbs::shootout::Shootout;
 use crate::verbs::targets::Targets;
 use crate::verbs::ui::Ui;
 use crate::verbs::{
-    agent, audit, compare, completions, events, fleet, init, probe, record, run as run_app, runs, serve,
+    agent, audit, compare, completions, docs, events, fleet, init, probe, record, run as run_app, runs, serve,
 };
 
 /// Results outlive a lack of memory.
@@ -118,6 +120,7 @@ enum Verb {
     Calibrate(Calibrate),
     Completions(completions::Completions),
     Man(completions::Man),
+    Docs(docs::Docs),
     #[command(hide = true, name = hidden::CHILD)]
     Child,
     #[command(hide = true, name = hidden::GUARD)]
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Verb::Calibrate(calibrate) => calibrate.run(),
         Verb::Completions(completions) => completions.run(&Cli::command()),
         Verb::Man(man) => man.run(Cli::command()),
+        Verb::Docs(docs) => docs.run(),
         Verb::Child => hidden::run_child(),
         Verb::Guard => hidden::run_guard(),
         Verb::Words { .. } => {

@@ -257,7 +257,7 @@ fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
         (Bottleneck::Generator, _) => "give the generator a machine of its own:",
         _ => return None,
     };
-    let what = format!("{what} throng agent there, --fleet here (docs/FLEET.md)");
+    let what = format!("{what} throng agent there, --fleet here (throng docs fleet)");
     Some(Next { key: "move_generator", what, words: None })
 }
 

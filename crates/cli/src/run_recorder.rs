@@ -1,10 +1,8 @@
 //! Records a run and shows it as it grows.
 
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use crew::Crew;
-use ratatui::crossterm::terminal;
 use report::{Detail, Style};
 use results::finding::Caveat;
 use results::{Run, Step, verdict};
@@ -14,12 +12,12 @@ use crate::args::RunArgs;
 use crate::event_log::{self, EventLog};
 use crate::exit::{Failure, allows_colour};
 use crate::exports::Exports;
-use crate::locale;
 use crate::progress::Live;
 use crate::request::Request;
 use crate::resume;
 use crate::screen::Screen;
 use crate::sink::Sink;
+use crate::terminal;
 
 /// A run on its way from step to step, and all that are told about it.
 pub(crate) struct RunRecorder<'a> {
@@ -132,15 +130,13 @@ impl<'a> RunRecorder<'a> {
 
 /// How text looks on what standard output is.
 fn style(request: &Request<'_>) -> Style {
-    let is_terminal = io::stdout().is_terminal();
-    let columns = is_terminal.then(terminal::size).and_then(Result::ok).map(|(columns, _)| columns.into());
     let words = request.args.format.words(request.percentile).unwrap_or(request.words);
     let detail = match (request.args.quiet, request.args.verbose) {
         (true, _) => Detail::Result,
         (false, true) => Detail::Full,
         (false, false) => Detail::Usual,
     };
-    Style { ansi: is_terminal && allows_colour(), columns, ascii: locale::is_ascii(), detail, words }
+    Style { detail, words, ..terminal::style() }
 }
 
 /// Not one client could connect: there is nothing to report but why.

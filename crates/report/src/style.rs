@@ -49,6 +49,8 @@ pub enum Colour {
     Green,
     /// Labels.
     Dim,
+    /// Headings.
+    Bold,
 }
 
 impl Style {
@@ -66,6 +68,7 @@ impl Style {
             Colour::Red => 31,
             Colour::Green => 32,
             Colour::Dim => 2,
+            Colour::Bold => 1,
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -89,7 +92,7 @@ const IN_ASCII: [(char, char); 12] = [
 
 impl Style {
     /// Text as it is printed: in ASCII, if so asked. Other programs' lines have nothing else.
-    pub(crate) fn in_letters(&self, text: String) -> String {
+    pub fn in_letters(&self, text: String) -> String {
         // Most lines have none of these signs.
         if !self.ascii || text.is_ascii() {
             return text;

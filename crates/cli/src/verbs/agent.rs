@@ -64,7 +64,7 @@ pub(crate) struct Agent {
     /// Role target: the address at which its servers listen [default: the one from which it reaches NATS]
     #[arg(long, value_name = "IP")]
     advertise: Option<Ipv4Addr>,
-    /// Role target: the folder with the targets [default: targets, here or further up]
+    /// Role target: the folder with the targets [default: targets, here or further up, else the installed one]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
     /// Role target: install what a shootout asks for [default: start only what is installed]

@@ -17,7 +17,7 @@ const CLIENTS: u64 = 100;
 const RATE: &str = "20";
 const DURATION_NS: u64 = 60_000_000_000;
 
-/// Which messages arrive when clients lose their connections? (docs/AUDIT.md)
+/// Which messages arrive when clients lose their connections? (throng docs audit)
 ///
 /// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds (--flap): by a
 /// close, a reset or silence, in turn. It comes back after 2 seconds, and goes on with its session as its protocol can.

@@ -13,7 +13,7 @@ use crate::output;
 
 /// Print an event log (--events) as CSV or JSON lines
 ///
-/// docs/EVENTS.md explains the columns, and how to read the file directly in DuckDB, pandas and R.
+/// `throng docs events` explains the columns, and how to read the file directly in DuckDB, pandas and R.
 #[derive(Args)]
 pub(crate) struct Events {
     /// The log, a Parquet file

@@ -11,13 +11,13 @@ use clap::{Args, ValueEnum};
 use crate::exit::{Exit, Failure};
 use crate::{output, stderr};
 
-/// Write an app's file that runs as it is, with comments on what to change (docs/APP.md)
+/// Write an app's file that runs as it is, with comments on what to change (throng docs app)
 ///
 /// The first seven are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 ///
 /// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from what a browser recorded:
-/// the login, what is said before the load, and what is measured (docs/RECORDING.md). Names, passwords and tokens go into a CSV beside it, for your eyes only.
+/// the login, what is said before the load, and what is measured (throng docs recording). Names, passwords and tokens go into a CSV beside it, for your eyes only.
 #[derive(Args)]
 pub(crate) struct Init {
     /// Where to write it

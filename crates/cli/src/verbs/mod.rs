@@ -6,6 +6,7 @@ pub(crate) mod broadcast;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod echo;
 pub(crate) mod events;

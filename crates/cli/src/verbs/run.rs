@@ -31,7 +31,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// flags take precedence. With --search: how many people are too many?
 ///
 /// An app whose message is a name and a body needs no file: --protocol actioncable --channel ChatChannel --action speak --body
-/// '{"body":"{id}"}' is its broadcast. docs/APP.md has every key of the file.
+/// '{"body":"{id}"}' is its broadcast. `throng docs app` has every key of the file.
 #[derive(Args)]
 #[command(
     override_usage = "throng run [OPTIONS] <FILE> [URL]\n       throng run [OPTIONS] --event <NAME> [URL]",

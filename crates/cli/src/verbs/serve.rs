@@ -36,7 +36,7 @@ const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
 /// Phoenix, /sockjs SockJS, /socket.io/ Socket.IO. Each keeps rooms apart: ?room=NAME in the URL, a topic, or parameters of
 /// the subscription; Socket.IO also has an event join. POST /publish/NAME tells a room from outside what its body says, which is JSON. With
 /// --login, there is a form at /login. GET / answers 200 with an empty body, POST / with the body that it gets, POST /upload
-/// takes any body, GET /stream comes event by event (docs/STREAMS.md), GET /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
+/// takes any body, GET /stream comes event by event (throng docs streams), GET /metrics is for Prometheus. The server stops on Ctrl-C or SIGTERM.
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
@@ -110,7 +110,7 @@ pub(crate) struct Serve {
     /// Misbehave in these ways on purpose, e.g. drop=1/1000,delay=5ms,stall=1s/100s; see below
     #[arg(long, value_name = "FAULTS", value_parser = fault::parse)]
     fault: Option<Faults>,
-    /// Share broadcasts with the other servers that do so over this NATS, e.g. nats://10.0.0.1:4222 (docs/FLEET.md)
+    /// Share broadcasts with the other servers that do so over this NATS, e.g. nats://10.0.0.1:4222 (throng docs fleet)
     #[arg(long, value_name = "URL", value_parser = given::whole_url, help_heading = "Fleet")]
     cluster: Option<Secret>,
     /// Share only with servers that have the same name

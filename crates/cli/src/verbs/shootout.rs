@@ -33,6 +33,7 @@ use suite::{Record, Suite, Target, Tools};
 
 use crate::exit::{Exit, Failure};
 use crate::fleet_args::FleetArgs;
+use crate::installed;
 use crate::interrupts;
 use crate::output;
 use crate::processes;
@@ -97,7 +98,7 @@ pub(crate) struct Shootout {
     /// Measure nothing; put the results files of the shootout in this directory into one compressed file
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap"])]
     pack: Option<PathBuf>,
-    /// The folder with the targets [default: targets, here or further up]
+    /// The folder with the targets [default: targets, here or further up, else the installed one]
     #[arg(long, value_name = "DIR")]
     targets_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -329,14 +330,14 @@ impl Shootout {
         let path = if given.extension().is_some_and(|ending| ending == "toml") {
             given
         } else {
-            let found = suite::find_folder(suite::SUITES_FOLDER, &here);
+            let found = installed::find_folder(suite::SUITES_FOLDER, &here);
             // A file of that name in a folder of suites comes first: it may have been adapted.
             if found.is_none() && name == CARRIED {
                 return Ok(carried());
             }
             let folder = found.ok_or_else(|| {
                 let problem = format!(
-                    "there is no folder \"suites\" here or further up that could hold {name}; name a file"
+                    "there is no folder \"suites\" here or further up, nor beside the program, that could hold {name}; name a file"
                 );
                 Failure::usage("SUITE", problem)
             })?;

@@ -17,6 +17,7 @@ use crate::app_file;
 use crate::dialect_args;
 use crate::exit::{Exit, Failure};
 use crate::hidden;
+use crate::installed;
 use crate::interrupts;
 use crate::output;
 use crate::stderr;
@@ -27,13 +28,13 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Servers that throng installs, checks and starts: list them, check their answers, try one
 ///
-/// A target is a folder with a target.toml; docs/TARGET-MANIFEST.md describes it. Installed files stay in that folder, or
+/// A target is a folder with a target.toml; `throng docs target-manifest` describes it. Installed files stay in that folder, or
 /// come from the distribution's packages if the target's README says so.
 #[derive(Args)]
 pub(crate) struct Targets {
     #[command(subcommand)]
     job: Job,
-    /// The folder with the targets [default: targets, here or further up]
+    /// The folder with the targets [default: targets, here or further up, else the installed one]
     #[arg(long, value_name = "DIR", global = true)]
     targets_dir: Option<PathBuf>,
 }
@@ -53,7 +54,7 @@ enum Job {
     },
     /// From now on, use this folder of targets when it is found, although others can change it
     Trust {
-        /// The folder [default: targets, here or further up]
+        /// The folder [default: targets, here or further up, else the installed one]
         dir: Option<PathBuf>,
     },
 }
@@ -167,11 +168,11 @@ fn here() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::could_not("find_directory", "find the working directory", error))
 }
 
-/// The nearest `targets`.
+/// The nearest `targets`, or those that were installed.
 fn found(here: &Path) -> Result<PathBuf, Failure> {
-    suite::find_folder("targets", here).ok_or_else(|| {
-        let problem = "there is no folder \"targets\" here or further up: run throng in a clone of its repository, or name \
-                       the folder";
+    installed::find_targets(here)?.ok_or_else(|| {
+        let problem = "there is no folder \"targets\" here or further up, nor beside the program: name one, or run throng in \
+                       a clone of its repository; the tarball, .deb, .rpm and brew bring one, too";
         Failure::usage("--targets-dir", problem)
     })
 }

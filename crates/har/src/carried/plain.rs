@@ -20,7 +20,7 @@ pub(super) fn read(recording: &Recording) -> Carried {
     let mut notes = Vec::new();
     if recording.socket.binary > 0 {
         notes.push(format!(
-            "{} binary messages are left out: docs/APP.md, Binary messages",
+            "{} binary messages are left out: throng docs app, Binary messages",
             recording.socket.binary
         ));
     }
