@@ -152,7 +152,8 @@ fn runs_that_are_not_there() {
     kept.ok(&import(&kept.files(&results, "11", 2)));
     let several = kept.runs(&["show", "20261120-11", "--format", "json"]);
     several.assert_failed(2, "usage.run.ambiguous", &["20261120-11"]);
-    assert!(kept.ok(&["list", day]).contains(id));
+    let list = kept.ok(&["list", day]);
+    assert!(list.contains(id) && list.lines().all(|line| line.chars().count() <= 80), "{list}");
 }
 
 #[test]

@@ -7,6 +7,9 @@ use results::format::printable;
 
 use crate::csv;
 
+/// How people see that nothing applies.
+const ABSENT: &str = "–";
+
 /// A table: a title and a key for each column, and the rows.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -98,7 +101,7 @@ impl Cell {
 
     fn shown(&self) -> String {
         match self {
-            Cell::Absent => "–".into(),
+            Cell::Absent => ABSENT.into(),
             Cell::Text(text) => printable(text),
             Cell::Number(_, shown) | Cell::Said(_, shown) => shown.clone(),
             Cell::Flag(_, shown) => (*shown).into(),
@@ -176,11 +179,42 @@ impl Table {
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
+    /// The table as text of at most `width` columns: if it is wider, without the columns that say nothing, and of those with
+    /// these titles with as many as fit, the first first.
+    pub fn text_within(&self, width: usize, optional: &[&str]) -> String {
+        let fits = |text: &str| text.lines().all(|line| line.chars().count() <= width);
+        let whole = self.text();
+        if fits(&whole) {
+            return whole;
+        }
+        let titles: Vec<&str> = self.titles().collect();
+        let says = |column: &usize| self.shown().any(|row| !matches!(&*row[*column], "" | ABSENT));
+        let (mut chosen, others): (Vec<usize>, Vec<usize>) =
+            (0..titles.len()).filter(says).partition(|&column| !optional.contains(&titles[column]));
+        for title in optional {
+            let Some(&column) = others.iter().find(|&&column| titles[column] == *title) else { continue };
+            let at = chosen.partition_point(|&other| other < column);
+            chosen.insert(at, column);
+            if !fits(&self.text_of(&chosen)) {
+                chosen.remove(at);
+            }
+        }
+        self.text_of(&chosen)
+    }
+
     fn text(&self) -> String {
+        self.text_of(&(0..self.titles().count()).collect::<Vec<_>>())
+    }
+
+    /// The text of these of the columns for people.
+    fn text_of(&self, chosen: &[usize]) -> String {
         if self.rows.is_empty() {
             return String::new();
         }
-        columns::aligned(&self.lines(), self.is_right())
+        let of = |line: &Vec<String>| chosen.iter().map(|&column| line[column].clone()).collect();
+        let lines: Vec<Vec<String>> = self.lines().iter().map(of).collect();
+        let is_right = self.is_right();
+        columns::aligned(&lines, |column| is_right(chosen[column]))
     }
 
     /// Returns whether what people read in a column ends at the right.
@@ -269,6 +303,22 @@ mod tests {
         | a \| b, "c"·[31m | 1.50ms | no | -- | x y |
         | plain | – | yes |  |  |
         "#);
+    }
+
+    #[test]
+    fn wide_text_has_the_columns_that_fit() {
+        let head = |width| {
+            let text = table().text_within(width, &["bar", "p99"]);
+            text.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(head(43), ["target", "p99", "trusted", "bar", "tags"]);
+        assert_eq!(head(42), ["target", "trusted", "bar", "tags"]);
+        assert_eq!(head(30), ["target", "trusted", "tags"]);
+        assert_eq!(head(1), ["target", "trusted", "tags"]);
+        const COLUMNS: &[Column] = &[Column::left("a", "a"), Column::left("empty", "empty")];
+        let mut table = Table::new(COLUMNS);
+        table.add(vec![Cell::Text("b".into()), Cell::Absent]);
+        assert_eq!(table.text_within(2, &[]), "a\nb\n");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::args::{Format, TableFormat, one_line};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::terminal;
 use crate::verbs::steps::LIMIT_PERCENTILE;
 
 mod trend;
@@ -34,7 +35,7 @@ pub(crate) struct Runs {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List runs, one per line, the newest first
+    /// List runs, one per line, the newest first, in the columns that fit; --format csv has all
     List(List),
     /// Show how the runs of one name went: p95, its interval and the result of each
     Trend(Trend),
@@ -141,7 +142,10 @@ impl List {
         for entry in entries {
             table.add(row(entry));
         }
-        output::print(&table.render(self.format.into()))
+        output::print(&match self.format {
+            TableFormat::Text => table.text_within(terminal::columns(), &OPTIONAL),
+            format => table.render(format.into()),
+        })
     }
 }
 
@@ -248,6 +252,28 @@ const COLUMNS: &[Column] = &[
     Column::left("note", "note"),
 ];
 
+/// The columns beside id, result and p95, the most important first: lines have as many as fit.
+const OPTIONAL: [&str; 17] = [
+    "ended",
+    "name",
+    "target",
+    "clients",
+    "scenario",
+    "of",
+    "missing",
+    "caveats",
+    "p99",
+    "p50",
+    "bottleneck",
+    "errors",
+    "tags",
+    "protocol",
+    "steps",
+    "note",
+    // An id begins with it.
+    "started (UTC)",
+];
+
 fn row(entry: Entry) -> Vec<Cell> {
     let count = |n: u64| Cell::Number(n as f64, report::count(n));
     let duration = |ns: Option<u64>| Cell::number(ns, |ns| ns as f64 / 1e6, report::duration);
@@ -270,7 +296,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::text(entry.bottleneck),
         Cell::Flag(entry.trusted, if entry.trusted { "none" } else { "some" }),
         // By a kill or an interrupt; or it is still under way.
-        Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "yes" }),
+        Cell::Flag(!entry.unfinished, if entry.unfinished { "cut short" } else { "" }),
         Cell::Words(entry.tags),
         Cell::text(entry.note),
     ]
@@ -313,7 +339,7 @@ mod tests {
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
         id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  of            p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
-        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none     yes        before v2  a new kernel
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none                before v2  a new kernel
                                 1970-01-01 00:00:00  –        –       idle                              0        0  handshake       –       –       –        0       0  –           some     cut short             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"

@@ -112,7 +112,7 @@ pub(super) fn view(page: &Page<'_>) -> View {
     let compares = runs.len() > 1;
     let title = if compares { format!("{} runs compared", runs.len()) } else { names[0].clone() };
     View {
-        lead: if compares { names.join(" · ") } else { lead(&runs[0]) },
+        lead: if compares { names.join(" · ") } else { lead(&runs[0], &names[0]) },
         title,
         compares,
         comparison: comparison(page),
@@ -201,9 +201,9 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
     let rows = run.steps.iter().zip(load.rows).zip(latencies).zip(outcome.rows);
     let rows = rows.map(|(((step, load), latencies), outcome)| row((step, load, latencies, outcome)));
     RunView {
+        lead: lead(run, &name),
         name,
         id: run.id.clone(),
-        lead: lead(run),
         answers: answers::all(run, runs),
         facts: facts(run),
         latency: latency(run, Repeats::of(run, others).as_ref()),
@@ -223,10 +223,13 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
     }
 }
 
-fn lead(run: &Run) -> String {
-    let version = run.target.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let note = run.note.as_ref().map(|note| format!(" · {note}")).unwrap_or_default();
-    format!("{}{version} · {} over {} · {}{note}", run.target.url, run.scenario, run.dialect, started(run))
+/// The target, load and start of a run, below its name: a run without one is called by its target's URL.
+fn lead(run: &Run, name: &str) -> String {
+    let url = Some(run.target.url.as_str()).filter(|url| *url != name);
+    let target: Vec<&str> = [url, run.target.version.as_deref()].into_iter().flatten().collect();
+    let load = format!("{} over {}", run.scenario, run.dialect);
+    let parts = [target.join(" "), load, started(run), run.note.clone().unwrap_or_default()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// When it started, to the second.
