@@ -12,7 +12,7 @@ const PAGE: &str = "docs/FINDINGS.md";
 const HEAD: &str = "\
 # Findings
 
-What throng says of a step or a run is a *finding*: a key that stays the same, its numbers, and a
+A *finding* is a conclusion about a step or a run. It has a key that stays the same, numbers, and a
 sentence. Results files carry all three (`docs/results.schema.json`): the cause of a bottleneck,
 the caveats of a step and of a run, and what was lost. Programs compare keys and numbers, since
 sentences may be reworded. The numbers below are examples; `make findings` writes this page.

@@ -20,7 +20,7 @@ const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
 /// Columns of a terminal, so that the line can be drawn again.
 const LINE_COLUMNS_MAX: usize = 79;
 
-/// Record a session of your app through a proxy, and write an app's file of it (docs/RECORDING.md)
+/// Record a session of your app through a proxy, and write an app's file of it (throng docs recording)
 ///
 /// Serves your app on this machine alone, at the address that it prints, until Ctrl-C. Open that address in a private window, or in
 /// any client; log in, enter a room, and say a few different things, each at least twice, while a second user answers. What is said is
