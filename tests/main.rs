@@ -69,6 +69,7 @@ mod rails;
 mod ranking;
 mod readme;
 mod real_servers;
+mod record;
 mod recorded_apps;
 mod replays;
 mod resume;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
-use har::{Recording, Summary};
+use har::{BadHar, Recording, Summary};
 use net::tls::{ClientTls, TlsOptions};
 use proxy::{Session, Trouble, Upstream};
 
@@ -17,6 +17,11 @@ use crate::{browser, interrupts, locale, output, secrets, security, stderr, targ
 
 /// How often the session is summed up.
 const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
+/// The reason for a session without a file.
+const NO_SOCKET: &str =
+    "no WebSocket passed through the proxy; one of another host would not: record that host";
+/// Text between two users.
+const BETWEEN: &str = " | ";
 /// Columns of a terminal, so that the line can be drawn again.
 const LINE_COLUMNS_MAX: usize = 79;
 
@@ -175,7 +180,12 @@ impl Record {
         let read = recordings.into_iter().map(|(bytes, path)| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             Recording::read(&name, bytes).map_err(|error| {
-                Failure::could_not("draft", format!("make an app's file of {}", path.display()), error)
+                let why = match error {
+                    BadHar::NotHar(why) => why,
+                    BadHar::NoSocket => NO_SOCKET.to_owned(),
+                    BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
+                };
+                Failure::could_not("draft", format!("make an app's file of {}", path.display()), why)
             })
         });
         let draft = har::draft(&read.collect::<Result<Vec<_>, _>>()?, recorded::USERS);
@@ -227,22 +237,31 @@ impl Screen {
         Screen { told: BTreeSet::new(), changes: 0, summed_up: Instant::now(), line: String::new(), is_live }
     }
 
+    /// Draws what is new, once in a while.
     fn update(&mut self, sessions: &[Session]) {
         let changes = sessions.iter().map(Session::changes).sum();
-        if changes == self.changes || self.summed_up.elapsed() < SUMMARY_INTERVAL {
-            return;
+        if changes != self.changes && self.summed_up.elapsed() >= SUMMARY_INTERVAL {
+            (self.changes, self.summed_up) = (changes, Instant::now());
+            self.refresh(sessions);
         }
-        (self.changes, self.summed_up) = (changes, Instant::now());
+    }
+
+    fn refresh(&mut self, sessions: &[Session]) {
         for trouble in sessions.iter().flat_map(|session| session.troubles().into_keys()) {
             if !self.told.contains(&trouble) {
                 self.clear();
                 stderr::note(&trouble.to_string());
                 self.told.insert(trouble);
-                self.draw();
+                if self.is_live {
+                    self.draw();
+                }
             }
         }
-        let parts: Vec<String> = sessions.iter().filter(|session| !session.is_empty()).map(summary).collect();
-        let line: String = parts.join(" | ").chars().take(LINE_COLUMNS_MAX).collect();
+        let used: Vec<&Session> = sessions.iter().filter(|session| !session.is_empty()).collect();
+        let columns = LINE_COLUMNS_MAX / used.len().max(1) - BETWEEN.len();
+        let parts: Vec<String> =
+            used.iter().map(|session| summary(session).chars().take(columns).collect()).collect();
+        let line = parts.join(BETWEEN);
         if line != self.line {
             self.clear();
             self.line = line;
@@ -252,9 +271,7 @@ impl Screen {
 
     /// Says the last of it, and leaves the line.
     fn finish(&mut self, sessions: &[Session]) {
-        self.changes = 0;
-        self.summed_up -= SUMMARY_INTERVAL;
-        self.update(sessions);
+        self.refresh(sessions);
         if self.is_live && !self.line.is_empty() {
             stderr::line("\n");
         }
