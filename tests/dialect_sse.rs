@@ -108,6 +108,23 @@ fn copies_are_counted_as_node_tells_them() {
     assert_eq!(told(address), 100 * 100);
 }
 
+/// Each client is a stream of HTTP/2; who publishes does so over HTTP/1.1.
+#[test]
+fn copies_over_http2_match_nodes_count() {
+    let second = free_address();
+    let Some((_node, address)) = node(&["", &second.port().to_string()]) else { return };
+    for (place, all) in [("events", 1_000), ("moved", 2_000)] {
+        let url = format!("http://{second}/{place}?room={{room}}");
+        let mut command = throng(["broadcast", &url, "--protocol", "sse", "--http2", "--publish-url"]);
+        command.arg(format!("http://{address}/publish/{{room}}"));
+        command.args("--clients 100 --room-size 10 --sample-size 100 --format json --no-store".split(' '));
+        let outcome = run(&mut command, WITHIN);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(counts(&outcome.json()), [100, 1_000, 1_000, 0, 0, 0, 0], "{outcome}");
+        assert_eq!(told(address), all, "{place}");
+    }
+}
+
 #[test]
 fn redirects_of_node_are_followed() {
     let Some((_node, address)) = node(&[]) else { return };

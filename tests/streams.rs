@@ -119,31 +119,38 @@ fn thousands_of_answers_are_accounted_for() {
     );
 }
 
-/// Node's own http, which plants the same and keeps a journal.
-fn node() -> Option<(Process, SocketAddr)> {
+/// Node's own http and its http2, which plant the same and keep a journal.
+fn node() -> Option<(Process, [SocketAddr; 2])> {
     if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
         skip("streamed answers of Node.js", "needs node");
         return None;
     }
-    let address = free_address();
+    let addresses = [free_address(), free_address()];
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/streams/server.mjs");
-    let process = Process::start(Command::new("node").arg(script).arg(address.port().to_string()));
-    assert!(wait_until(RUN_MAX, || is_listening(address)), "Node does not listen");
-    Some((process, address))
+    let ports = addresses.map(|address| address.port().to_string());
+    let process = Process::start(Command::new("node").arg(script).args(ports));
+    assert!(wait_until(RUN_MAX, || addresses.into_iter().all(is_listening)), "Node does not listen");
+    Some((process, addresses))
 }
 
 #[test]
 fn faults_in_nodes_journal_are_found() {
-    let Some((_node, address)) = node() else { return };
-    let flags = "-m POST -b {} -c 40 -n 40 --order /n --drain-timeout 4s";
-    for (path, end) in [("sse", "--end [DONE]"), ("ndjson", "--end /done=true")] {
-        let before = journal(address);
-        let results = stream(&format!("http://{address}/{path}?faults"), &format!("{flags} {end}")).json();
-        let journal = journal(address);
+    let Some((_node, [first, second])) = node() else { return };
+    let flags = "-m POST -b {} -n 40 --order /n --drain-timeout 4s";
+    for (address, load, path, end) in [
+        (first, "-c 40", "sse", "--end [DONE]"),
+        (first, "-c 40", "ndjson", "--end /done=true"),
+        (second, "--http2 -c 4 --streams 10", "sse", "--end [DONE]"),
+        (second, "--http2 -c 1 --streams 40", "ndjson", "--end /done=true"),
+    ] {
+        let before = journal(first);
+        let url = format!("http://{address}/{path}?faults");
+        let results = stream(&url, &format!("{flags} {load} {end}")).json();
+        let journal = journal(first);
         let planted = ["broken", "unmarked", "doubled", "swapped", "endless"]
             .map(|fault| of(&journal, fault) - of(&before, fault));
         let found = counts(&results, ["broken_off", "unmarked", "after_end", "misordered", "unended"]);
-        assert_eq!((found, planted), ([4; 5], [4; 5]), "{path}: {results:#}");
+        assert_eq!((found, planted), ([4; 5], [4; 5]), "{path} {load}: {results:#}");
     }
 }
 
@@ -202,4 +209,22 @@ fn prompts_come_from_rows_of_a_file() {
         stream(&url, &format!("--api openai --prompt {{person.prompt}} --users {rows} -c 2 -n 4 --order /n"));
     outcome.assert_held();
     assert_eq!(counts(&outcome.json(), ["events", "tokens", "unmarked"]), [20, 20, 0]);
+}
+
+#[test]
+fn prompts_over_http2_are_each_clients_own() {
+    let Some((_node, [first, second])) = node() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("prompts.csv");
+    // The second is longer than the window that Node grants at first, and goes out in parts.
+    let long = "x".repeat(100_000);
+    std::fs::write(&rows, format!("prompt\nhi\n{long}\n")).unwrap();
+    let rows = rows.to_str().unwrap();
+    let flags =
+        format!("--http2 --streams 2 -c 2 -n 8 -m POST --users {rows} -b {{person.prompt}} --order /n");
+    let outcome = stream(&format!("http://{second}/sse"), &flags);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(counts(&outcome.json(), ["events", "received"]), [8 * 21, 8]);
+    let bodies = &journal(first)["bodies"];
+    assert_eq!([&bodies["hi"], &bodies[long.as_str()]].map(|count| count.as_u64()), [Some(4), Some(4)]);
 }

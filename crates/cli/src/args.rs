@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
     /// A WebSocket subprotocol to offer
     #[arg(long = "subprotocol", value_name = "NAME", help_heading = "Connections")]
     pub(crate) subprotocols: Vec<String>,
-    /// WebSockets over HTTP/2 (RFC 8441), by prior knowledge where there is no TLS
+    /// WebSockets (RFC 8441) and event streams over HTTP/2, by prior knowledge where there is no TLS
     #[arg(long = "http2", help_heading = "Connections")]
     pub(crate) over_http2: bool,
     /// Make a new TLS handshake when a client comes back, without resuming its session

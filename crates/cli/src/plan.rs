@@ -299,7 +299,7 @@ fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier
         return Ok(Carrier::Http1);
     }
     if target.built_in_pid().is_some() {
-        let why = "throng's own server has no WebSockets over HTTP/2: give the URL of one that has";
+        let why = "throng's own server has no WebSockets or event streams over HTTP/2: give the URL of one that has";
         return Err(Failure::usage("--http2", why));
     }
     Ok(Carrier::Http2 { is_secure: target.tls_name.is_some() })

@@ -16,6 +16,7 @@ mod question;
 mod resuming;
 mod series;
 mod socket;
+mod standing;
 mod tunnel;
 
 use crate::apps::{App, AppProgress};
@@ -86,6 +87,10 @@ impl Client {
             // The whole client moves inside, with what it has kept, and notices no difference.
             let inside = std::mem::take(self);
             self.state = State::Tunnelled(Box::new(Tunnelled { tunnel: Tunnel::open(cfg, io), inside }));
+            return;
+        }
+        if let State::Tunnelled(of) = &mut self.state {
+            of.tunnel = Tunnel::open(cfg, io);
             return;
         }
         // A login comes before all requests, as its cookies and values stand in them.
@@ -388,59 +393,6 @@ impl Client {
         protocol.into_iter().chain(app).min()
     }
 
-    /// Returns whether nothing has been said yet: its first connection does not stand.
-    pub fn is_new(&self) -> bool {
-        matches!(self.state, State::Idle)
-    }
-
-    /// Returns whether more of what it has said waits for the server to have room for it than is kept: the server does not read.
-    #[inline]
-    pub fn is_overfull(&self) -> bool {
-        matches!(&self.state, State::Tunnelled(of) if of.tunnel.is_overfull())
-    }
-
-    /// Returns whether its connection of HTTP/2 is of no further use.
-    fn has_failed(&self) -> bool {
-        matches!(&self.state, State::Tunnelled(of) if of.tunnel.has_failed())
-    }
-
-    /// Returns whether it logs in.
-    pub fn is_logging_in(&self) -> bool {
-        matches!(self.state, State::LoggingIn(_))
-    }
-
-    /// Returns whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
-    pub fn is_open(&self) -> bool {
-        matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
-    }
-
-    /// The failure if the server withholds something without which nothing more can be sent: streams or windows of HTTP/2.
-    pub fn withheld(&self) -> Option<Failure> {
-        match &self.state {
-            State::Tunnelled(of) => of.tunnel.withheld(),
-            State::Requesting(protocol) => protocol.withheld(),
-            _ => None,
-        }
-    }
-
-    /// The step of the app's own opening at which it is, from 1; `None`: at none.
-    pub fn opening_step(&self, cfg: &Config) -> Option<usize> {
-        let App::File(compiled) = &cfg.app else { return None };
-        compiled.opening_step(&self.speaker().place.as_ref()?.script)
-    }
-
-    /// Returns whether messages may be sent.
-    pub fn is_usable(&self) -> bool {
-        let Client { state, place } = self.speaker();
-        let may_speak = !self.has_failed()
-            && match state {
-                State::Open(session) => !session.sender.is_closed() && session.protocol.is_ready(),
-                State::Requesting(protocol) => protocol.is_ready(),
-                _ => false,
-            };
-        may_speak && place.as_ref().is_none_or(|place| place.script.is_usable())
-    }
-
     /// Sends one stamped message; nothing when the client is not usable. `unix_ns` is the wall clock, for
     /// messages that show it.
     ///
@@ -549,15 +501,6 @@ impl Client {
             _ => {}
         }
     }
-
-    /// Returns whether no goodbye is to be waited for: none is owed, or there is no way to say one.
-    pub fn is_closed(&self) -> bool {
-        match &self.speaker().state {
-            State::Open(session) => session.receiver.is_closed(),
-            State::Requesting(protocol) => protocol.is_closed(),
-            _ => true,
-        }
-    }
 }
 
 /// The client inside a tunnel, with what else it needs to be told.
@@ -570,7 +513,11 @@ struct TunnelledClient<'a> {
 
 impl TunnelUser for TunnelledClient<'_> {
     fn begin(&mut self, io: &mut Inside<'_>) {
-        self.client.begin(self.cfg, self.now_ns, io);
+        match self.client.state {
+            // It has asked before, and was told to ask elsewhere.
+            State::Requesting(_) => self.client.handle_open(self.cfg, self.now_ns, 0, io),
+            _ => self.client.begin(self.cfg, self.now_ns, io),
+        }
     }
 
     fn handle_input(&mut self, bytes: &[u8], io: &mut Inside<'_>) -> Result<(), Failure> {

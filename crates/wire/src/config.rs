@@ -80,8 +80,7 @@ impl Config {
         let written = options.of_dialect.app.as_deref();
         let login = written.map(|app| Steps::new(app, &options)).transpose()?.flatten();
         let says_kept = written.is_some_and(AppFile::says_kept) || parts.names_kept();
-        let is_over_requests = HttpClientState::new(&parts).is_some();
-        let keeps_login = says_kept || is_over_requests;
+        let keeps_login = says_kept || HttpClientState::new(&parts).is_some();
         let series = templates.series(&app, facts);
         let (common, mix) = (Common::new(options)?, app.mix());
         let config = Config { common, parts, app, login, keeps_login, templates, series, mix };
@@ -89,14 +88,17 @@ impl Config {
         Ok(config)
     }
 
-    /// A stream of HTTP/2 is a WebSocket from its first byte on, and its head has no fields that are about a connection.
+    /// A stream of HTTP/2 is a WebSocket from its first byte on, or one answer, and its head has no fields that are about a
+    /// connection.
     fn check_carrier(&self) -> Result<(), BadOption> {
         let options = self.options();
         if options.carrier == Carrier::Http1 {
             return Ok(());
         }
-        if self.login.is_some() || self.question().is_some() || HttpClientState::new(&self.parts).is_some() {
-            let expected = "a WebSocket from the start: without a login, and by a transport that asks nothing by plain requests";
+        // Clients that only receive ask once.
+        let asks = self.is_over_requests() && !options.dialect.facts().only_receives;
+        if self.login.is_some() || self.question().is_some() || asks {
+            let expected = "a WebSocket or an event stream from the start: without a login, and by a transport that asks nothing by plain requests";
             return Err(BadOption::OfDialect { option: "http2", expected });
         }
         let is_foreign = |(name, value): &(String, Secret)| {
@@ -229,6 +231,11 @@ impl Config {
             Ack::Copy => Acks::all(false),
             _ => self.app.acks().unwrap_or_else(|| Acks::all(options.dialect.can_broadcast())),
         }
+    }
+
+    /// Returns whether its clients speak by plain requests.
+    pub(crate) fn is_over_requests(&self) -> bool {
+        HttpClientState::new(&self.parts).is_some()
     }
 
     /// The question to ask, below the path, before anything else.

@@ -194,12 +194,12 @@ impl fmt::Display for WrongResponse {
     }
 }
 
-/// The progress of an answer that comes in pieces (http).
+/// The progress of an answer that comes in pieces (http, http2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// Its head is in, with a good status: the answer to the request with this stamp.
+    /// Its head is in, with a good status.
     Begun {
-        /// The stamp of the request.
+        /// The stamp of its request.
         stamp: Stamp,
     },
     /// A piece of it is in.
@@ -325,9 +325,15 @@ pub enum Event {
     Rejected(Rejection),
     /// The next answer is not as expected (http). It is still an answer: its `Message` follows.
     WrongResponse(WrongResponse),
-    /// An answer that comes in pieces has come on (http). One whose connection ends first is a
-    /// [`RequestOutcome::Dropped`](crate::RequestOutcome::Dropped).
-    Progress(Progress),
+    /// An answer that comes in pieces has come on (http, http2). One whose connection ends first is a
+    /// [`RequestOutcome::Dropped`](crate::RequestOutcome::Dropped), one whose stream fails a
+    /// [`RequestOutcome::Failed`](crate::RequestOutcome::Failed).
+    Progress {
+        /// The number in the stamp of its request.
+        request: u32,
+        /// How far it has come.
+        progress: Progress,
+    },
     /// The connection is of no further use, but the session goes on over another (http).
     Broken(Failure),
     /// The peer's close frame is in (and answered, unless it was the answer); 1005 when it had no code.

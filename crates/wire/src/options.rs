@@ -22,7 +22,7 @@ use crate::template::{BadTemplate, Quoting, Template};
 pub struct Options {
     /// The dialect spoken.
     pub dialect: DialectId,
-    /// The carrier of its WebSocket.
+    /// The carrier of its WebSocket or event stream.
     pub carrier: Carrier,
     /// The `Host` field: host name, and port unless it is the scheme's own.
     pub host: String,
@@ -48,13 +48,13 @@ pub struct Options {
     pub people: Arc<People>,
 }
 
-/// Carriers of a WebSocket.
+/// Carriers of a WebSocket or an event stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Carrier {
     /// A connection that HTTP/1.1 has upgraded (RFC 6455).
     #[default]
     Http1,
-    /// A stream of HTTP/2, one on each connection (RFC 8441).
+    /// A stream of HTTP/2, one on each connection: of a WebSocket by RFC 8441.
     Http2 {
         /// The connection is over TLS.
         is_secure: bool,

@@ -10,11 +10,11 @@ use crate::common::{options, stamp};
 
 /// A session's only connection.
 #[derive(Default)]
-struct Streams {
-    out: Vec<u8>,
+pub(crate) struct Streams {
+    pub(crate) out: Vec<u8>,
     opened: u32,
     closed: u32,
-    request_outcomes: Vec<(u32, RequestOutcome)>,
+    pub(crate) request_outcomes: Vec<(u32, RequestOutcome)>,
 }
 
 impl Io for Streams {
@@ -40,11 +40,11 @@ impl Io for Streams {
 }
 
 /// One client, and the world it acts on.
-struct World {
+pub(crate) struct World {
     cfg: Config,
-    client: Client,
-    io: Streams,
-    events: Vec<Event>,
+    pub(crate) client: Client,
+    pub(crate) io: Streams,
+    pub(crate) events: Vec<Event>,
 }
 
 impl World {
@@ -64,7 +64,7 @@ impl World {
     }
 
     /// The same, greeted with these settings.
-    fn new(http: HttpOptions, all: &[(u16, u32)]) -> World {
+    pub(crate) fn new(http: HttpOptions, all: &[(u16, u32)]) -> World {
         let mut world = World::connected(http);
         assert!(!world.client.is_usable());
         world.receive(&settings(all)).unwrap();
@@ -84,19 +84,19 @@ impl World {
     }
 
     /// Sends the requests of these numbers: how many went out at once.
-    fn send(&mut self, numbers: impl IntoIterator<Item = u32>) -> usize {
+    pub(crate) fn send(&mut self, numbers: impl IntoIterator<Item = u32>) -> usize {
         self.io.out.clear();
         let mut send = |number| self.client.send(&self.cfg, 0, 0, Kind::Echo, stamp(number), &mut self.io);
         numbers.into_iter().filter(|&number| send(number) == Sending::Out).count()
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.io.out.clear();
         let on = &mut |event| self.events.push(event);
         self.client.handle_input(&self.cfg, 0, 0, bytes, &mut self.io, on)
     }
 
-    fn eof(&mut self) -> Result<(), Failure> {
+    pub(crate) fn eof(&mut self) -> Result<(), Failure> {
         let on = &mut |event| self.events.push(event);
         self.client.handle_eof(&self.cfg, 0, 0, &mut self.io, on)
     }
@@ -114,12 +114,12 @@ impl World {
     }
 
     /// The streams of the heads that went out since the output was last emptied.
-    fn asked(&self) -> Vec<u32> {
+    pub(crate) fn asked(&self) -> Vec<u32> {
         frames(&self.io.out).iter().filter(|frame| frame.0 == HEADERS).map(|frame| frame.2).collect()
     }
 
     /// Greets the connection that takes the place of one.
-    fn greet_again(&mut self) {
+    pub(crate) fn greet_again(&mut self) {
         assert_eq!(std::mem::take(&mut self.io.opened), 1, "another connection");
         self.open();
         self.receive(&settings(&[])).unwrap();

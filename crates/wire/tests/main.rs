@@ -12,6 +12,7 @@ mod graphql;
 mod http;
 mod http2;
 mod http2_recorded;
+mod http2_streamed;
 mod joined;
 mod login;
 mod people;

@@ -20,9 +20,9 @@ const NCHAN: &str = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sun, 29 No
 
 /// A client's connection.
 #[derive(Default)]
-struct Wire {
-    out: Vec<u8>,
-    opened: u32,
+pub(crate) struct Wire {
+    pub(crate) out: Vec<u8>,
+    pub(crate) opened: u32,
 }
 
 impl Io for Wire {
@@ -47,15 +47,15 @@ fn cfg() -> Config {
 }
 
 /// A client, and all that it has told.
-struct User {
-    cfg: Config,
-    client: Client,
-    io: Wire,
-    events: Vec<Event>,
+pub(crate) struct User {
+    pub(crate) cfg: Config,
+    pub(crate) client: Client,
+    pub(crate) io: Wire,
+    pub(crate) events: Vec<Event>,
 }
 
 impl User {
-    fn of(cfg: Config, client: Client) -> User {
+    pub(crate) fn of(cfg: Config, client: Client) -> User {
         let mut user = User { cfg, client, io: Wire::default(), events: Vec::new() };
         user.client.handle_open(&user.cfg, 0, 0, &mut user.io);
         user
@@ -65,7 +65,7 @@ impl User {
         User::of(cfg(), Client::new())
     }
 
-    fn hear(&mut self, bytes: &[u8], step: usize) -> Result<(), Failure> {
+    pub(crate) fn hear(&mut self, bytes: &[u8], step: usize) -> Result<(), Failure> {
         let User { cfg, client, io, events } = self;
         bytes.chunks(step).try_for_each(|portion| {
             client.handle_input(cfg, 0, 0, portion, io, &mut |event| events.push(event))
@@ -81,7 +81,7 @@ impl User {
     }
 }
 
-fn payload(seq: u32) -> String {
+pub(crate) fn payload(seq: u32) -> String {
     let id = stamp(seq).to_text();
     format!(r#"{{"sendTime":"1478000000123456789","id":"{}"}}"#, std::str::from_utf8(&id).unwrap())
 }
@@ -90,7 +90,7 @@ fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-fn copy(seq: u32) -> Event {
+pub(crate) fn copy(seq: u32) -> Event {
     Event::Message { role: Role::Copy, stamp: stamp(seq), bytes: payload(seq).len() as u32 }
 }
 

@@ -85,7 +85,7 @@ fn echo_of(sent: &[u8]) -> Vec<u8> {
 }
 
 /// The fields of a block of short literals, with an index in the place of a name that everybody knows.
-fn fields(mut block: &[u8]) -> Vec<String> {
+pub(crate) fn fields(mut block: &[u8]) -> Vec<String> {
     fn text<'a>(block: &mut &'a [u8]) -> &'a str {
         let (text, rest) = block[1..].split_at(usize::from(block[0]));
         *block = rest;
@@ -99,7 +99,10 @@ fn fields(mut block: &[u8]) -> Vec<String> {
             0x20 => all.push("emptied".to_owned()),
             0x80.. => all.push(format!("#{}", first & 0x7f)),
             _ => {
-                let index = first & 0x0f;
+                // Four bits, and what is above them (RFC 7541 §5.1).
+                let above = if first & 0x0f == 0x0f { block[0] } else { 0 };
+                block = &block[usize::from(first & 0x0f == 0x0f)..];
+                let index = (first & 0x0f) + above;
                 let name = if index == 0 { text(&mut block).to_owned() } else { format!("#{index}") };
                 all.push(format!("{name}={}{pattern}", text(&mut block)));
             }

@@ -1,11 +1,12 @@
-// Event streams on Node's own http: `node server.js PORT [LOG]`. GET /events?room=NAME is a stream, POST /publish/NAME tells the room its
-// body, and GET /told is how many events were written to streams. With LOG, a file, events are kept there, so that clients that name their
+// Event streams on Node's own http, and on its http2 where there is a second port: `node server.js PORT [LOG] [PORT2]`.
+// GET /events?room=NAME is a stream, POST /publish/NAME tells the room its body, and GET /told is how many events were written to streams. With LOG, a file, events are kept there, so that clients that name their
 // last event are told what they missed, also by the next process on the same file.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createServer2 } from 'node:http2'
 
-const [port, log] = process.argv.slice(2)
+const [port, log, port2] = process.argv.slice(2)
 const rooms = new Map()
 const kept = log && existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)) : []
 let [last, told] = [kept.length, 0]
@@ -37,7 +38,7 @@ async function publish(request, response, room) {
   response.writeHead(204).end()
 }
 
-const server = createServer((request, response) => {
+function handle(request, response) {
   const url = new URL(request.url, 'http://localhost')
   if (request.method === 'POST') return publish(request, response, url.pathname.slice('/publish/'.length))
   if (url.pathname === '/events') return open(request, response, url.searchParams.get('room'))
@@ -45,5 +46,7 @@ const server = createServer((request, response) => {
   if (url.pathname === '/over') return response.writeHead(204).end()
   if (url.pathname === '/moved') return response.writeHead(307, { Location: '/events' + url.search }).end()
   response.writeHead(200, { 'Content-Type': url.pathname === '/api' ? 'application/json' : 'text/html' }).end('{}')
-})
-server.listen(Number(port), '127.0.0.1')
+}
+
+createServer(handle).listen(Number(port), '127.0.0.1')
+if (port2) createServer2(handle).listen(Number(port2), '127.0.0.1')

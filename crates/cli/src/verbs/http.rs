@@ -4,14 +4,11 @@ use std::num::NonZeroU32;
 
 use clap::Args;
 use results::Scenario;
-use wire::{DialectId, HttpOptions};
+use wire::HttpOptions;
 
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
 use crate::verbs::requests::{RequestArgs, for_requests};
-
-/// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
-const STREAMS_MAX: i64 = 1024;
 
 /// Requests per second and latency of an HTTP server
 ///
@@ -33,9 +30,6 @@ pub(crate) struct Http {
         help_heading = "Load"
     )]
     pipelining: u32,
-    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
-    streams: u32,
     /// Each connection ends after this many answers, and another takes its place at once
     #[arg(
         long,
@@ -53,7 +47,7 @@ pub(crate) struct Http {
 impl Http {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let (dialect, per_connection) = (self.dialect(), self.per_connection());
+        let per_connection = self.per_connection();
         let options = HttpOptions {
             method: self.requests.method.clone().unwrap_or_else(|| "GET".to_owned()),
             pipelining: per_connection,
@@ -62,19 +56,14 @@ impl Http {
         };
         let messages = self.requests_per_connection;
         // At /ws, throng's own server would ask for an upgrade.
-        self.requests.load(Scenario::Http, dialect, "/", options, |plan| {
+        self.requests.load(Scenario::Http, "/", options, |plan| {
             plan.messages_per_connection = messages;
         })
     }
 
-    /// The dialect of its clients.
-    fn dialect(&self) -> DialectId {
-        if self.requests.run.over_http2 { DialectId::Http2 } else { DialectId::Http }
-    }
-
     /// Requests under way on each connection.
     fn per_connection(&self) -> u32 {
-        if self.requests.run.over_http2 { self.streams } else { self.pipelining }
+        if self.requests.run.over_http2 { self.requests.streams } else { self.pipelining }
     }
 
     /// Estimates the duration.

@@ -28,6 +28,8 @@ use crate::verbs::steps;
 const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
 const PERCENTILE: f64 = 99.0;
+/// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
+const STREAMS_MAX: i64 = 1024;
 
 /// The load, and the requests that it is made of.
 #[derive(Args)]
@@ -35,6 +37,9 @@ pub(crate) struct RequestArgs {
     /// Connections
     #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
     pub(crate) connections: u64,
+    /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
+    pub(crate) streams: u32,
     /// How long to send requests [default: 10s]
     #[arg(short, long, short_alias = 'z', value_name = "TIME", value_parser = units::time_ns, help_heading = "Load")]
     duration: Option<u64>,
@@ -106,11 +111,11 @@ impl RequestArgs {
     pub(crate) fn load(
         mut self,
         scenario: Scenario,
-        dialect: DialectId,
         own_path: &str,
         options: HttpOptions,
         adjust: impl FnOnce(&mut Plan),
     ) -> Result<Exit, Failure> {
+        let dialect = self.dialect();
         self.refuse_what_http_lacks(scenario, dialect)?;
         let course = self.course(options.pipelining)?;
         let host = self.take_headers_of_our_own();
@@ -160,6 +165,11 @@ impl RequestArgs {
         plan.client_spec.of_dialect.settings = http.into();
         plan::check(&plan.client_spec)?;
         Ok(plan)
+    }
+
+    /// The dialect of its clients.
+    fn dialect(&self) -> DialectId {
+        if self.run.over_http2 { DialectId::Http2 } else { DialectId::Http }
     }
 
     /// The body of the requests.

@@ -4,7 +4,7 @@ mod api;
 
 use clap::Args;
 use results::Scenario;
-use wire::{DialectId, EndMark, HttpOptions, StreamForm, StreamOptions};
+use wire::{EndMark, HttpOptions, StreamForm, StreamOptions};
 
 use self::api::Api;
 use crate::estimate::Estimate;
@@ -23,7 +23,7 @@ const OWN_PATH: &str = "/stream";
 /// text, as language models, MCP servers and log tails answer. The load is that of throng http: closed by default, open with
 /// --rate.
 #[derive(Args)]
-#[command(mut_args(for_streams))]
+#[command(mut_args(for_requests))]
 pub(crate) struct Stream {
     #[command(flatten)]
     requests: RequestArgs,
@@ -58,14 +58,6 @@ pub(crate) struct Stream {
     stall: u64,
 }
 
-/// Adapts the help of common flags to streams.
-fn for_streams(arg: clap::Arg) -> clap::Arg {
-    match arg.get_id().as_str() {
-        "over_http2" => arg.hide(true),
-        _ => for_requests(arg),
-    }
-}
-
 fn form(name: &str) -> Result<StreamForm, String> {
     let known = StreamForm::NAMES.map(|(name, _)| name).join(", ");
     StreamForm::named(name).ok_or_else(|| format!("expected one of {known}"))
@@ -74,8 +66,9 @@ fn form(name: &str) -> Result<StreamForm, String> {
 impl Stream {
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
-        if self.requests.run.over_http2 {
-            return Err(Failure::usage("--http2", "throng stream speaks HTTP/1.1; leave it out"));
+        if self.requests.run.over_http2 && self.requests.run.url.is_none() {
+            let why = "throng's own server streams over HTTP/1.1 only: give the URL of one that has HTTP/2";
+            return Err(Failure::usage("--http2", why));
         }
         let own_body = self.requests.body()?;
         let body = match (own_body, self.api) {
@@ -104,13 +97,14 @@ impl Stream {
             method: self.requests.method.clone().unwrap_or_else(|| usual_method.to_owned()),
             body,
             stream: Some(stream),
+            pipelining: self.requests.streams,
             ..HttpOptions::default()
         };
-        self.requests.load(Scenario::Stream, DialectId::Http, OWN_PATH, options, |_| {})
+        self.requests.load(Scenario::Stream, OWN_PATH, options, |_| {})
     }
 
     /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
-        self.requests.estimate(1)
+        self.requests.estimate(self.requests.streams)
     }
 }

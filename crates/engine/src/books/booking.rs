@@ -116,7 +116,7 @@ impl Booking<'_> {
             }
             Event::Pushed(pushed) => self.pushed(pushed),
             Event::Beside { bytes } => self.ledger.meter.received_bytes += u64::from(bytes),
-            Event::Progress(progress) => self.progress(progress),
+            Event::Progress { request, progress } => self.progress(request, progress),
             Event::WrongResponse(wrong) => {
                 self.ledger.meter.error(wrong.name(), self.client, self.now_ns, || wrong.to_string());
             }
@@ -155,17 +155,19 @@ impl Booking<'_> {
         }
     }
 
-    /// Books how an answer that comes in pieces has come on. One of an earlier step has no account.
-    fn progress(&mut self, progress: Progress) {
-        let Self { record, ledger, now_ns, reach, .. } = self;
+    /// Books how the answer to this request has come on, which comes in pieces. One of an earlier step has no account.
+    fn progress(&mut self, request: u32, progress: Progress) {
+        let Self { client, ledger, now_ns, reach, .. } = self;
         let Ledger { meter, streams, step, .. } = &mut **ledger;
-        match (progress, &mut record.streamed) {
-            (Progress::Begun { stamp }, streamed) => {
-                *streamed = step.number(stamp.seq).map(|_| streams.begin(stamp));
-                return;
+        if let Progress::Begun { stamp } = progress {
+            if step.number(request).is_some() {
+                streams.begin(*client, stamp);
             }
-            (_, None) => return,
-            (Progress::Event { tokens, is_misordered }, Some(streamed)) => {
+            return;
+        }
+        let Some(streamed) = streams.get_mut(*client, request) else { return };
+        match progress {
+            Progress::Event { tokens, is_misordered } => {
                 streamed.handle_event(tokens, *reach, meter, *now_ns);
                 meter.counts.misordered += u64::from(is_misordered);
                 if step.is_after_window(*now_ns) {
@@ -173,13 +175,12 @@ impl Booking<'_> {
                     meter.tail.tokens += u64::from(tokens);
                 }
             }
-            (Progress::AfterEnd, Some(_)) => meter.counts.after_end += 1,
-            (Progress::Ended { is_marked }, streamed) => {
-                meter.counts.unmarked += u64::from(!is_marked);
-                if let Some(streamed) = streamed.take() {
-                    streams.finish(streamed, meter);
-                }
-            }
+            Progress::AfterEnd => meter.counts.after_end += 1,
+            Progress::Begun { .. } | Progress::Ended { is_marked: true } => {}
+            Progress::Ended { is_marked: false } => meter.counts.unmarked += 1,
+        }
+        if matches!(progress, Progress::Ended { .. }) {
+            streams.finish(*client, request, meter);
         }
         meter.last_arrival_ns = *now_ns;
     }

@@ -73,14 +73,12 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
 
 /// Counts the answers that are still coming in pieces. Of a client that is gone, its answer broke off.
 fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
-    for (index, client) in (0..).zip(clients) {
-        let record = client.as_mut();
-        let Some(streamed) = record.streamed.take() else { continue };
-        if record.state == State::Usable {
-            ledger.streams.finish(streamed, &mut ledger.meter);
+    while let Some((client, request)) = ledger.streams.first() {
+        if clients[client as usize].as_mut().state == State::Usable {
+            ledger.streams.finish(client, request, &mut ledger.meter);
             ledger.meter.counts.unended += 1;
         } else {
-            ledger.handle_broken_off(index, streamed, now_ns);
+            ledger.handle_broken_off(client, request, now_ns);
         }
     }
 }
@@ -140,23 +138,20 @@ fn charge_unanswered<C: AsMut<Record>>(
     // What is awaited no more was charged when it was given up.
     let awaits = ledger.step.awaits();
     let mut unanswered = 0;
-    let mut charge =
-        |ledger: &mut Ledger, index: u32, record: &Record, number: u32, since_ns: Option<u64>| {
-            unanswered += 1;
-            if let Some(since_ns) = since_ns {
-                let late_ns = now_ns.saturating_sub(since_ns);
-                let kind = ledger.kind_of(index, number);
-                ledger.charge(index, record, kind, late_ns, now_ns, |entry| {
-                    entry.message(segment.number(index), number)
-                });
-            }
-        };
+    let mut charge = |ledger: &mut Ledger, index: u32, number: u32, since_ns: Option<u64>| {
+        unanswered += 1;
+        if let Some(since_ns) = since_ns {
+            let late_ns = now_ns.saturating_sub(since_ns);
+            let kind = ledger.kind_of(index, number);
+            ledger.charge(index, kind, late_ns, now_ns, |entry| entry.message(segment.number(index), number));
+        }
+    };
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
         let due_ns = sent.times.intended_ns;
         let record = clients[sent.client as usize].as_mut();
         let is_charged = awaits && record.awaiting.remove(due_ns, 1) == 0;
-        charge(ledger, sent.client, record, number, (!is_charged).then_some(due_ns));
+        charge(ledger, sent.client, number, (!is_charged).then_some(due_ns));
     }
     ledger.step.sent = sent;
     let senders = std::mem::take(&mut ledger.step.senders);
@@ -167,7 +162,7 @@ fn charge_unanswered<C: AsMut<Record>>(
         let mut awaited = awaiting.iter();
         // Both are in the order of sending: the n-th that is missing is the n-th that is awaited.
         for number in record.echoes.missing() {
-            charge(ledger, index, record, number, due_ns(place, number).or_else(|| awaited.next()));
+            charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
         }
     }
     unanswered

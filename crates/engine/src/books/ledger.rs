@@ -16,7 +16,7 @@ use crate::books::pushes::Pushes;
 use crate::books::record::Record;
 use crate::books::relayed::Relayed;
 use crate::books::step::{NUMBER_MASK, Sent, Step, Terms};
-use crate::books::streamed::{Streamed, Streams};
+use crate::books::streamed::Streams;
 use crate::contents::{CONTENTS_MAX, Content, PushKey};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
@@ -160,6 +160,7 @@ impl Ledger {
     /// may hear of that first, and send.
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
+        self.streams.start_step();
         // Before the step's books are replaced: what was answered in it is nowhere else.
         self.was_heeded |= self.step.sent.iter().any(|sent| sent.acknowledged);
         self.step = Step::new(order, self.has_leavers);
@@ -393,17 +394,20 @@ impl Ledger {
                 self.meter.error(failure.name(), client, now_ns, || failure.to_string());
                 record.dropped += 1;
                 self.handle_unanswerable(client, record, stamp, now_ns);
+                self.handle_broken_off(client, stamp.seq, now_ns);
             }
         }
     }
 
-    /// The connection of an answer that comes in pieces ended before it did.
-    pub(super) fn handle_broken_off(&mut self, client: u32, streamed: Box<Streamed>, now_ns: u64) {
-        self.streams.finish(streamed, &mut self.meter);
-        self.meter.counts.broken_off += 1;
-        self.meter.error("broke_off", client, now_ns, || {
-            "the connection ended in the midst of a streamed answer".into()
-        });
+    /// The connection or the stream of an answer that comes in pieces ended before it did; returns whether there was one.
+    pub(super) fn handle_broken_off(&mut self, client: u32, request: u32, now_ns: u64) -> bool {
+        let was_under_way = self.streams.finish(client, request, &mut self.meter);
+        if was_under_way {
+            self.meter.counts.broken_off += 1;
+            self.meter
+                .error("broke_off", client, now_ns, || "a streamed answer ended before it was whole".into());
+        }
+        was_under_way
     }
 
     /// A request will have no answer, because its connection broke and it may not be sent again.
@@ -411,9 +415,7 @@ impl Ledger {
         record.dropped += 1;
         // Before its answer is closed, which says whether its first event is in the account already.
         self.handle_unanswerable(client, record, stamp, now_ns);
-        if let Some(streamed) = record.streamed.take() {
-            self.handle_broken_off(client, streamed, now_ns);
-        } else {
+        if !self.handle_broken_off(client, stamp.seq, now_ns) {
             self.meter.error("not_resent", client, now_ns, || {
                 "the connection ended under a request that is not idempotent: it is not sent again (RFC 9110 §9.2.2)"
                     .into()
@@ -438,7 +440,7 @@ impl Ledger {
     pub(crate) fn forget(&mut self, client: u32, record: &mut Record, stamp: Stamp, now_ns: u64) {
         // Nothing is removed if it was given up before, and then its slot is free already.
         if record.awaiting.remove(stamp.intended_ns, 1) > 0 {
-            self.give_up(client, record, stamp.intended_ns, now_ns);
+            self.give_up(client, stamp.intended_ns, now_ns);
         }
     }
 
@@ -461,16 +463,16 @@ impl Ledger {
     /// Gives up what a client has awaited since before `overdue_ns`.
     pub(crate) fn give_up_overdue(&mut self, client: u32, record: &mut Record, overdue_ns: u64, now_ns: u64) {
         while let Some(since_ns) = record.awaiting.give_up(overdue_ns) {
-            self.give_up(client, record, since_ns, now_ns);
+            self.give_up(client, since_ns, now_ns);
         }
     }
 
     /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
     /// still come.
-    fn give_up(&mut self, client: u32, record: &Record, since_ns: u64, now_ns: u64) {
+    fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
         let kind = self.kind_of_awaited(client, since_ns);
         let late_ns = now_ns.saturating_sub(since_ns);
-        self.charge(client, record, kind, late_ns, now_ns, |entry| entry);
+        self.charge(client, kind, late_ns, now_ns, |entry| entry);
         self.meter.outstanding.remove(1, now_ns);
         self.freed.push((client, 1));
     }
@@ -493,14 +495,13 @@ impl Ledger {
     pub(crate) fn charge(
         &mut self,
         client: u32,
-        record: &Record,
         kind: usize,
         late_ns: u64,
         now_ns: u64,
         of_it: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
-        if !record.has_first_event() {
+        if !self.streams.has_first_event(client, now_ns.saturating_sub(late_ns)) {
             self.meter.account.give_up(late_ns);
         }
         if let Some(say) = self.meter.say(kind) {

@@ -2,7 +2,6 @@
 
 use crate::books::awaiting::Awaiting;
 use crate::books::echoes::Echoes;
-use crate::books::streamed::Streamed;
 
 /// How far a client has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +37,6 @@ pub(crate) struct Record {
     pub(crate) latest_ns: u64,
     /// The messages under way, where the step's terms say that they are awaited.
     pub(crate) awaiting: Awaiting,
-    /// The answer that is coming in, where answers come in pieces.
-    pub(crate) streamed: Option<Box<Streamed>>,
     /// Broadcasts received since it was usable.
     pub(crate) copies: u32,
     /// Broadcasts of its own that have not been acknowledged yet.
@@ -59,16 +56,10 @@ impl Record {
     pub(crate) fn start_step(&mut self) {
         self.echoes = Echoes::default();
         self.awaiting = Awaiting::default();
-        self.streamed = None;
         self.copies = 0;
         (self.absence, self.is_away, self.latest_ns) = (0, false, 0);
         self.unacknowledged = 0;
         self.dropped = 0;
-    }
-
-    /// Returns whether the first event of the answer that is coming in has been booked.
-    pub(crate) fn has_first_event(&self) -> bool {
-        self.streamed.as_deref().is_some_and(Streamed::has_event)
     }
 
     /// Returns whether its connection is on its way to be usable.

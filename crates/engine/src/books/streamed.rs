@@ -5,6 +5,8 @@
 //! one read have no gap between them that says anything of the server: they are in the figure, and not in the median.
 //! A stall is the generator's if the kernel had received both events in time.
 
+use std::collections::BTreeMap;
+
 use stats::Reach;
 use wire::Stamp;
 
@@ -20,8 +22,9 @@ const GAPS_MAX: usize = 4096;
 pub(crate) struct Streams {
     /// Gaps above this many times the median of their answer are stalls.
     stall_times: u64,
-    /// Answers that have ended, to be begun anew: an answer costs no allocation, and there are at most as many as were
-    /// under way at once.
+    /// Answers under way, by client and by the number of their request: of HTTP/2 a client has several.
+    under_way: BTreeMap<(u32, u32), Box<Streamed>>,
+    /// Answers that have ended, to be begun anew: there are at most as many as were under way at once.
     #[allow(clippy::vec_box)] // the boxes themselves go to clients and come back
     idle: Vec<Box<Streamed>>,
 }
@@ -29,7 +32,7 @@ pub(crate) struct Streams {
 impl Streams {
     /// No answers yet, with stalls of this many median gaps.
     pub(crate) fn new(stall_times: u64) -> Streams {
-        Streams { stall_times, idle: Vec::new() }
+        Streams { stall_times, ..Streams::default() }
     }
 
     /// Returns whether answers come in pieces: the account is of their first events.
@@ -37,24 +40,47 @@ impl Streams {
         self.stall_times > 0
     }
 
-    /// Begins an answer of which only the head is in.
-    pub(crate) fn begin(&mut self, asked: Stamp) -> Box<Streamed> {
+    /// A step begins: what was under way in the last one is in that one's books.
+    pub(crate) fn start_step(&mut self) {
+        self.under_way.clear();
+    }
+
+    /// Begins a client's answer to this request, of which only the head is in.
+    pub(crate) fn begin(&mut self, client: u32, asked: Stamp) {
         let mut streamed = self.idle.pop().unwrap_or_default();
         let gaps = std::mem::take(&mut streamed.gaps);
         let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns());
         let stall_times = self.stall_times;
         *streamed = Streamed { intended_ns, sent_ns, stall_times, gaps, ..Streamed::default() };
-        streamed
+        self.under_way.insert((client, asked.seq), streamed);
     }
 
-    /// Closes an answer that has ended, one way or another.
-    pub(crate) fn finish(&mut self, mut streamed: Box<Streamed>, meter: &mut Meter) {
+    /// The answer under way to this request of a client.
+    pub(crate) fn get_mut(&mut self, client: u32, request: u32) -> Option<&mut Streamed> {
+        self.under_way.get_mut(&(client, request)).map(Box::as_mut)
+    }
+
+    /// Closes an answer that has ended, one way or another; returns whether there was one under way.
+    pub(crate) fn finish(&mut self, client: u32, request: u32, meter: &mut Meter) -> bool {
+        let Some(mut streamed) = self.under_way.remove(&(client, request)) else { return false };
         streamed.count_stalls(meter);
         self.idle.push(streamed);
+        true
+    }
+
+    /// Returns whether the first event of a client's answer has been booked, to a request that was due at this time.
+    pub(crate) fn has_first_event(&self, client: u32, intended_ns: u64) -> bool {
+        let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
+        own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
+    }
+
+    /// The oldest answer under way of the first client that has one: client and request.
+    pub(crate) fn first(&self) -> Option<(u32, u32)> {
+        self.under_way.keys().next().copied()
     }
 }
 
-/// The answer of one client that is coming in.
+/// An answer that is coming in.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed {
     /// Time at which its request was due.
@@ -81,11 +107,6 @@ struct Gap {
 }
 
 impl Streamed {
-    /// Returns whether its first event has come.
-    pub(crate) fn has_event(&self) -> bool {
-        self.latest.is_some()
-    }
-
     /// Books an event with these tokens; `reach` says how long ago the kernel received it.
     pub(crate) fn handle_event(&mut self, tokens: u32, reach: Reach, meter: &mut Meter, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.intended_ns);
@@ -139,12 +160,12 @@ mod tests {
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut streams = Streams::new(10);
-        let mut streamed = streams.begin(Stamp::new(0, 0, 0, MS, MS));
+        streams.begin(3, Stamp::new(0, 3, 7, MS, MS));
         for &(at_ms, ago_ms) in events {
             let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
-            streamed.handle_event(1, reach, &mut meter, at_ms * MS);
+            streams.get_mut(3, 7).unwrap().handle_event(1, reach, &mut meter, at_ms * MS);
         }
-        streams.finish(streamed, &mut meter);
+        assert!(streams.finish(3, 7, &mut meter) && streams.first().is_none());
         let counts = [meter.counts.events, meter.counts.stalls, meter.counts.stalls_here];
         (meter, counts)
     }

@@ -164,7 +164,7 @@ fn harmless(event: Event) -> Result<(), String> {
         | Event::Foreign { .. }
         | Event::Beside { .. }
         | Event::Pushed(_)
-        | Event::Progress(_)
+        | Event::Progress { .. }
         | Event::SameFrame
         | Event::Unmatched { .. }
         | Event::Announced { .. }

@@ -7,8 +7,8 @@ mod streaming;
 
 pub(crate) use answer::Answer;
 pub use options::HttpOptions;
-pub(crate) use options::NO_KEEP_ALIVE;
-pub(crate) use pieces::{PieceRules, Pieces};
+pub(crate) use options::{NO_KEEP_ALIVE, PIPELINING, body_template};
+pub(crate) use pieces::{BodyKind, PieceRules, Pieces};
 pub use streaming::{EndMark, StreamForm, StreamOptions};
 
 /// Most requests that wait in one client. What comes up beyond is not sent, and so never answered.

@@ -2,8 +2,9 @@
 
 use super::streaming::StreamOptions;
 use crate::http::fields;
-use crate::options::BadOption;
+use crate::options::{BadOption, Options};
 use crate::settings::{Settings, Value};
+use crate::template::{CompiledTemplate, Quoting};
 
 /// A client's choices for plain requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE
 const METHOD: &str = "method";
 const BODY: &str = "body";
 pub(crate) const NO_KEEP_ALIVE: &str = "no-keep-alive";
-const PIPELINING: &str = "pipelining";
+pub(crate) const PIPELINING: &str = "pipelining";
 const EXPECT_STATUS: &str = "expect-status";
 const EXPECT_BODY: &str = "expect-body";
 const IS_SECURE: &str = "https";
@@ -130,9 +131,6 @@ impl HttpOptions {
         if self.expect_status.iter().any(|&(first, last)| first < 200 || first > last || last > 599) {
             return bad(EXPECT_STATUS, "final status codes: 200 to 599");
         }
-        if self.stream.is_some() && self.pipelining > 1 {
-            return bad(PIPELINING, "1: a streamed answer has its connection to itself");
-        }
         Ok(())
     }
 
@@ -145,6 +143,17 @@ impl HttpOptions {
     pub fn is_expected(&self, status: u16) -> bool {
         self.expect_status.iter().any(|&(first, last)| (first..=last).contains(&status))
     }
+}
+
+/// The body in which people's names stand for what is each client's own, if it is one.
+pub(crate) fn body_template(
+    options: &Options,
+    http: &HttpOptions,
+) -> Result<Option<CompiledTemplate>, BadOption> {
+    let Some(body) = http.body.as_ref().filter(|_| http.is_template) else { return Ok(None) };
+    let expected = "text: with --users, what is in braces is each client's own";
+    let text = std::str::from_utf8(body).map_err(|_| BadOption::OfDialect { option: "body", expected })?;
+    Ok(Some(CompiledTemplate::from(&options.template(text, Quoting::JSON)?)))
 }
 
 #[cfg(test)]

@@ -11,12 +11,14 @@ use std::borrow::Cow;
 use super::options::HttpOptions;
 use super::streaming::{EndMark, StreamForm, StreamOptions};
 use crate::apps::file::pointer::Pointer;
-use crate::event::{Progress, WrongResponse};
+use crate::carried::{ProtocolEvent, ProtocolHandler};
+use crate::event::{Event, Progress, WrongResponse};
 use crate::event_stream::{Reader, StreamEvent};
 use crate::failure::{Coding, Failure, StreamReason};
-use crate::http::fields::Fields;
+use crate::http::fields;
 use crate::limits::Limits;
 use crate::options::BadOption;
+use crate::stamp::Stamp;
 
 /// Rules by which each event is judged, compiled once.
 #[derive(Debug)]
@@ -73,13 +75,31 @@ impl PieceRules {
     }
 }
 
+/// Form and coding of a body, as its head names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BodyKind {
+    media: Option<StreamForm>,
+    coding: Option<Coding>,
+}
+
+impl BodyKind {
+    /// Looks at a field of the head: of several that name the same, the first counts.
+    pub(crate) fn handle_field(&mut self, name: &[u8], value: &[u8]) {
+        if name.eq_ignore_ascii_case(b"content-type") {
+            self.media.get_or_insert(StreamForm::of_media(value));
+        } else if name.eq_ignore_ascii_case(b"content-encoding") {
+            self.coding = self.coding.or_else(|| fields::members(value).find_map(Coding::named));
+        }
+    }
+}
+
 /// The pieces of the answer that is coming in.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     state: State,
-    /// The form that the head's media type names, and its content coding: a head that repeats is not read again.
-    media: Option<StreamForm>,
-    coding: Option<Coding>,
+    kind: BodyKind,
+    /// The number of the request.
+    request: u32,
     reader: Reader,
     /// A line of which only the beginning is in.
     line: Vec<u8>,
@@ -103,18 +123,13 @@ impl Pieces {
         self.state != State::Idle
     }
 
-    /// Looks at a head that differs from the one before.
-    pub(crate) fn handle_fields(&mut self, fields: &Fields<'_>) {
-        self.media = Some(StreamForm::of_media(fields.all("content-type").next()));
-        self.coding = fields.members("content-encoding").find_map(Coding::named);
-    }
-
-    /// The head of a good answer is in. The error of a body that is encoded: its reads are its pieces.
-    pub(crate) fn begin(&mut self) -> Option<WrongResponse> {
-        let Pieces { media, coding, .. } = *self;
-        let media = if coding.is_some() { Some(StreamForm::Chunks) } else { media };
-        *self = Pieces { state: State::Open, media, coding, ..Pieces::default() };
-        coding.map(WrongResponse::Encoded)
+    /// The head of a good answer to this request is in. A body that is encoded is a wrong one: its reads are its pieces.
+    pub(crate) fn begin(&mut self, kind: BodyKind, stamp: Stamp, on: &mut impl ProtocolHandler) {
+        *self = Pieces { state: State::Open, kind, request: stamp.seq, ..Pieces::default() };
+        if let Some(coding) = kind.coding {
+            on.handle(ProtocolEvent::Event(Event::WrongResponse(WrongResponse::Encoded(coding))));
+        }
+        tell(on, stamp.seq, Progress::Begun { stamp });
     }
 
     /// A part of the body is in, of a read at this time.
@@ -124,43 +139,44 @@ impl Pieces {
         limits: &Limits,
         now_ns: u64,
         mut data: &[u8],
-        mut on: impl FnMut(Progress),
+        on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
-        let Pieces { state, media, coding, reader, line, latest, chunk_ns } = self;
+        let Pieces { state, kind: BodyKind { media, coding }, request, reader, line, latest, chunk_ns } =
+            self;
         if *state == State::Idle {
             return Ok(());
         }
-        let mut tell = |kind: &[u8], data: &[u8]| {
+        let mut handle = |kind: &[u8], data: &[u8]| {
             if let Some(progress) = judge(rules, state, latest, kind, data) {
-                on(progress);
+                tell(on, *request, progress);
             }
         };
-        let asked = rules.form.filter(|_| coding.is_none());
-        match asked.or(*media).unwrap_or(StreamForm::Chunks) {
+        let form = rules.form.or(*media).filter(|_| coding.is_none());
+        match form.unwrap_or(StreamForm::Chunks) {
             StreamForm::Events => {
                 while let Some(StreamEvent { kind, data, .. }) = reader.next(limits, &mut data)? {
-                    tell(kind, data);
+                    handle(kind, data);
                 }
             }
             StreamForm::Lines => {
                 while let Some(whole) = take_line(limits, line, &mut data)? {
                     if let Some(text) = line_text(&whole) {
-                        tell(b"", text);
+                        handle(b"", text);
                     }
                 }
             }
-            // Chunks that came together are one piece: what a user would see at once.
-            StreamForm::Chunks if *chunk_ns == now_ns => {}
+            // Chunks that came together are one piece: what a user would see at once. Nothing is none.
+            StreamForm::Chunks if *chunk_ns == now_ns || data.is_empty() => {}
             StreamForm::Chunks => {
                 *chunk_ns = now_ns;
-                tell(b"", data);
+                handle(b"", data);
             }
         }
         Ok(())
     }
 
     /// The answer is whole: a last line need not have an end.
-    pub(crate) fn finish(&mut self, rules: &PieceRules, mut on: impl FnMut(Progress)) {
+    pub(crate) fn finish(&mut self, rules: &PieceRules, on: &mut impl ProtocolHandler) {
         if self.state == State::Idle {
             return;
         }
@@ -168,11 +184,17 @@ impl Pieces {
         if let Some(last) = line_text(&last)
             && let Some(progress) = judge(rules, &mut self.state, &mut self.latest, b"", last)
         {
-            on(progress);
+            tell(on, self.request, progress);
         }
-        on(Progress::Ended { is_marked: self.state == State::Marked || rules.end.is_none() });
+        let is_marked = self.state == State::Marked || rules.end.is_none();
+        tell(on, self.request, Progress::Ended { is_marked });
         self.state = State::Idle;
     }
+}
+
+/// Tells how the answer to this request has come on.
+fn tell(on: &mut impl ProtocolHandler, request: u32, progress: Progress) {
+    on.handle(ProtocolEvent::Event(Event::Progress { request, progress }));
 }
 
 /// The meaning of one piece; `None`: it is the end mark, and nothing else.
@@ -238,13 +260,18 @@ mod tests {
         let http = HttpOptions { stream: Some(stream.clone()), ..HttpOptions::default() };
         let rules = PieceRules::new(&http).unwrap().unwrap();
         let (mut pieces, mut told) = (Pieces::default(), Vec::new());
-        assert_eq!(pieces.begin(), None);
+        let on = &mut |carried: ProtocolEvent<'_>| match carried {
+            ProtocolEvent::Event(Event::Progress { request: 7, progress }) => told.push(progress),
+            other => panic!("{other:?}"),
+        };
+        let stamp = Stamp::new(0, 0, 7, 5, 6);
+        pieces.begin(BodyKind::default(), stamp, on);
         for (read, portion) in (1..).zip(body.chunks(step)) {
-            let limits = Limits::default();
-            pieces.handle_data(&rules, &limits, read, portion, |progress| told.push(progress)).unwrap();
+            pieces.handle_data(&rules, &Limits::default(), read, portion, on).unwrap();
         }
-        pieces.finish(&rules, |progress| told.push(progress));
+        pieces.finish(&rules, on);
         assert!(!pieces.is_open());
+        assert_eq!(told.remove(0), Progress::Begun { stamp });
         told
     }
 
@@ -310,12 +337,9 @@ mod tests {
 
     #[test]
     fn media_types_name_their_form() {
-        let form = |media: &[u8]| StreamForm::of_media(Some(media));
+        let form = |media: &[u8]| StreamForm::of_media(media);
         assert_eq!(form(b"Text/Event-Stream; charset=utf-8"), StreamForm::Events);
         assert_eq!(form(b"application/x-ndjson"), StreamForm::Lines);
-        assert_eq!(
-            (form(b"text/plain"), StreamForm::of_media(None)),
-            (StreamForm::Chunks, StreamForm::Chunks)
-        );
+        assert_eq!(form(b"text/plain"), StreamForm::Chunks);
     }
 }

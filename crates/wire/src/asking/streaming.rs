@@ -65,10 +65,9 @@ impl StreamForm {
     }
 
     /// The form of a body of this media type (`Content-Type`).
-    pub(super) fn of_media(content_type: Option<&[u8]>) -> StreamForm {
-        let value = content_type.unwrap_or_default();
-        let end = memchr::memchr(b';', value).unwrap_or(value.len());
-        match value[..end].trim_ascii().to_ascii_lowercase().as_slice() {
+    pub(super) fn of_media(content_type: &[u8]) -> StreamForm {
+        let end = memchr::memchr(b';', content_type).unwrap_or(content_type.len());
+        match content_type[..end].trim_ascii().to_ascii_lowercase().as_slice() {
             b"text/event-stream" => StreamForm::Events,
             // Ollama, Elasticsearch, jsonlines.org; RFC 7464 has a record separator before each line.
             b"application/x-ndjson"

@@ -20,14 +20,15 @@ impl Client {
 
     /// Returns whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
-        if let State::Requesting(protocol) = &self.state
+        let Client { state, place } = self.speaker();
+        if let State::Requesting(protocol) = state
             && protocol.lacks_place()
         {
             return true;
         }
         let App::File(app) = &cfg.app else { return false };
         let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
-        needs_one && self.place.as_ref().is_none_or(|place| place.script.heard().is_none())
+        needs_one && place.as_ref().is_none_or(|place| place.script.heard().is_none())
     }
 
     /// The resumption of this client's session over another connection, if its protocol has a way. Without `goes_on`, it has
@@ -58,7 +59,7 @@ impl Client {
 
     /// The server's word on when this client may come back after its connection.
     pub fn reconnection(&self) -> Reconnection {
-        match &self.state {
+        match &self.speaker().state {
             State::Requesting(protocol) => protocol.reconnection(),
             State::Failed(reconnection) => *reconnection,
             _ => Reconnection::Usual,

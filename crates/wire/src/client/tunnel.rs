@@ -1,15 +1,18 @@
-//! A client whose WebSocket is a stream of HTTP/2 (RFC 8441).
+//! A client whose WebSocket (RFC 8441), or whose event stream, is a stream of HTTP/2.
 //!
 //! ```text
 //! greeting --the server's settings, which allow tunnels and a stream--> asking: CONNECT goes out on the first stream
 //! greeting --settings that allow tunnels, but no stream--> greeting: later settings may
-//! asking --2xx--> open: what the client inside says goes out as data, and data is what it hears
+//! greeting --settings that allow a stream, of who only receives--> asking: GET goes out, and the stream's end with it
+//! asking --2xx, or any answer to a GET--> open: what the client inside says goes out as data, and data is what it hears
+//! open --the client inside connects anew--> left: input is discarded, and it asks over the next connection
 //! open --the end of the stream--> over: the client inside judges that as it would the end of a connection
 //! greeting, asking, open --anything else--> failed: input is discarded, and the client inside is as it was
 //! ```
 //!
 //! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a CONNECT, and
-//! the answer is told to it as that of an upgrade, so that both are made and judged in one place.
+//! the answer is told to it as that of an upgrade, so that both are made and judged in one place. That of an event stream is
+//! asked and told as it is, but for what HTTP/2 says otherwise.
 //!
 //! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
 //! would have no end otherwise, as a module and as a type.
@@ -65,15 +68,18 @@ pub(super) struct Tunnel {
     is_overfull: bool,
     /// Since when frames that only make work are counted.
     calm_since_ns: u64,
+    /// The client inside asks for no upgrade: with its request it has said all.
+    only_asks: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Greeting,
-    /// The request is sent; the client inside waits for an answer to this key.
-    Asking(Key),
+    /// The request is sent; the client inside waits for an answer to this key, if it asks for an upgrade.
+    Asking(Option<Key>),
     Open,
     Over,
+    Left,
     Failed,
 }
 
@@ -81,6 +87,8 @@ enum State {
 pub(super) struct Inside<'a> {
     io: &'a mut dyn Io,
     said: &'a mut Vec<u8>,
+    /// It has asked for another connection.
+    has_left: bool,
 }
 
 impl Io for Inside<'_> {
@@ -97,6 +105,7 @@ impl Io for Inside<'_> {
     }
 
     fn open_stream(&mut self, stream: StreamId) {
+        self.has_left = true;
         self.io.open_stream(stream);
     }
 
@@ -129,15 +138,23 @@ impl Tunnel {
             said: Outgoing::default(),
             is_overfull: false,
             calm_since_ns: 0,
+            only_asks: cfg.is_over_requests(),
         }
     }
 
     /// Has the client inside do something, and sends what it says.
     pub(super) fn act<T>(&mut self, io: &mut impl Io, act: impl FnOnce(&mut Inside<'_>) -> T) -> T {
         self.flush(io);
-        let (result, fits) = self.said.add(|said| act(&mut Inside { io, said }));
+        let ((result, has_left), fits) = self.said.add(|said| {
+            let mut inside = Inside { io, said, has_left: false };
+            let result = act(&mut inside);
+            (result, inside.has_left)
+        });
         // For good: a client whose server does not read is given up for it.
         self.is_overfull |= !fits;
+        if has_left {
+            self.state = State::Left;
+        }
         self.flush(io);
         result
     }
@@ -197,9 +214,6 @@ impl Tunnel {
         io: &mut impl Io,
         inside: &mut impl TunnelUser,
     ) -> Result<(), Failure> {
-        if self.has_failed() {
-            return Ok(());
-        }
         // A tunnel may idle for hours with nothing but pings: there they are no flood.
         if now_ns.saturating_sub(self.calm_since_ns) > CALM_NS {
             self.connection.welcome();
@@ -207,7 +221,7 @@ impl Tunnel {
         }
         // Apart, because a frame that came in pieces lies in there while it is handled.
         let mut frames = std::mem::take(&mut self.frames);
-        loop {
+        while !matches!(self.state, State::Failed | State::Left) {
             let handled = match frames.next(&mut input) {
                 Ok(None) => break,
                 Ok(Some(frame)) => self.handle_frame(cfg, frame, io, inside),
@@ -282,7 +296,7 @@ impl Tunnel {
 
     /// The server's settings are in: asks it for the tunnel, if it has any.
     fn ask(&mut self, cfg: &Config, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
-        if !self.connection.settings.has_tunnels {
+        if !self.connection.settings.has_tunnels && !self.only_asks {
             return Err(Failure::NoTunnel);
         }
         if self.is_without_streams() {
@@ -301,9 +315,12 @@ impl Tunnel {
         };
         let request = Request::parse(head, lines)?;
         let key = request.fields.only("sec-websocket-key").ok().flatten();
-        let key = key.and_then(|key| key.try_into().ok()).ok_or(Failure::BadUpgrade)?;
-        let block = |out: &mut Vec<u8>| write_connect(cfg, &request, out);
-        connection::put_head(TUNNEL, false, block, io.out(STREAM));
+        let key = key.and_then(|key| key.try_into().ok());
+        if key.is_none() && !self.only_asks {
+            return Err(Failure::BadUpgrade);
+        }
+        let block = |out: &mut Vec<u8>| write_request(cfg, &request, self.only_asks, out);
+        connection::put_head(TUNNEL, self.only_asks, block, io.out(STREAM));
         self.state = State::Asking(key);
         Ok(())
     }
@@ -321,45 +338,54 @@ impl Tunnel {
             let is_good = head::judge_trailer(decoder, block, limits)?;
             return if is_good && self.state == State::Open { Ok(()) } else { Err(bad(Http2Reason::Field)) };
         };
-        let mut agreed = Vec::new();
+        let mut fields = Vec::new();
         let answer = head::judge_answer(decoder, block, limits, &mut |name, value| {
             // There is no key in a CONNECT, and no answer to one (RFC 8441 §5): the client inside is told the
             // one it waits for.
-            if name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept" {
-                agreed.extend([name, b": ", value, b"\r\n"].concat());
+            let is_agreed = name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept";
+            if is_agreed || key.is_none() {
+                fields.extend([name, b": ", value, b"\r\n"].concat());
             }
         })?;
         match answer.ok_or(bad(Http2Reason::Field))?.status {
             // There is no other protocol to switch to (RFC 9113 §8.6).
             101 => Err(bad(Http2Reason::Field)),
             100..200 => Ok(()),
-            200..300 => {
+            status => {
+                let told = match key {
+                    None => [format!("HTTP/1.1 {status} \r\n").as_bytes(), &fields, b"\r\n"].concat(),
+                    Some(key) if (200..300).contains(&status) => told_as_upgrade(&key, &fields),
+                    Some(_) => return Err(Failure::HttpStatus(status)),
+                };
                 self.state = State::Open;
-                let told = told_as_upgrade(&key, &agreed);
                 self.act(io, |io| inside.handle_input(&told, io))
             }
-            status => Err(Failure::HttpStatus(status)),
         }
     }
 
     /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing else.
     fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
+        if self.state == State::Left {
+            return Ok(());
+        }
         // First, so that a goodbye that is missing is a failure of the tunnel's as it is of a connection's.
         self.act(io, |io| inside.handle_eof(io))?;
         self.state = State::Over;
-        frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
+        if !self.only_asks {
+            frame::put(io.out(STREAM), kind::DATA, flag::END_STREAM, TUNNEL, b"");
+        }
         io.close_stream(STREAM);
         Ok(())
     }
 }
 
-/// Appends the block of a CONNECT for what this upgrade asks for (RFC 8441 §4, §5).
-fn write_connect(cfg: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
+/// Appends the block of a request: for what an upgrade asks for, that of a CONNECT (RFC 8441 §4, §5).
+fn write_request(cfg: &Config, request: &Request<'_>, only_asks: bool, out: &mut Vec<u8>) {
     let options = cfg.options();
     let is_secure = matches!(options.carrier, Carrier::Http2 { is_secure: true });
-    let pseudo = [
-        (":method", "CONNECT"),
-        (":protocol", "websocket"),
+    let upgrade = [(":method", "CONNECT"), (":protocol", "websocket")];
+    let method = if only_asks { &[(":method", request.method)][..] } else { &upgrade };
+    let place = [
         (":scheme", if is_secure { "https" } else { "http" }),
         (":authority", &options.host),
         (":path", request.target),
@@ -369,7 +395,8 @@ fn write_connect(cfg: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
         request.fields.list.iter().map(|field| (field.name.to_ascii_lowercase(), field.value)).collect();
     let regular = lower.iter().map(|(name, value)| (name.as_str(), *value));
     let regular = regular.filter(|(name, _)| !OF_UPGRADES.contains(name));
-    hpack::write_once(pseudo.map(|(name, value)| (name, value.as_bytes())).into_iter().chain(regular), out);
+    let pseudo = method.iter().chain(&place).map(|&(name, value)| (name, value.as_bytes()));
+    hpack::write_once(pseudo.chain(regular), out);
 }
 
 /// The answer to an upgrade that says what was agreed on.

@@ -1,5 +1,7 @@
 //! Message bodies: how long one is, and reading it in pieces (RFC 9112 §6, §7).
 
+use std::borrow::Cow;
+
 use super::fields::{self, Fields};
 use crate::failure::{Failure, HttpReason};
 use crate::limits::Limits;
@@ -81,7 +83,9 @@ enum State {
 pub struct Body {
     state: State,
     seen: u64,
-    line: Vec<u8>,
+    /// A line of which only the beginning is in: bodies that wait need no room for one.
+    #[allow(clippy::box_collection)] // 8 bytes in a client of an event stream, not 24
+    line: Option<Box<Vec<u8>>>,
 }
 
 impl Body {
@@ -92,7 +96,7 @@ impl Body {
             Framing::Chunked => State::ChunkSize,
             Framing::UntilEof => State::UntilEof,
         };
-        Body { state, seen: 0, line: Vec::new() }
+        Body { state, seen: 0, line: None }
     }
 
     /// Returns whether the body may end here, when the connection does.
@@ -139,7 +143,7 @@ impl Body {
                 }
                 State::ChunkSize => match self.line(input)? {
                     None => return Ok(None),
-                    Some(()) => match chunk_size(&self.line)? {
+                    Some(line) => match chunk_size(&line)? {
                         0 => State::Trailer(0),
                         size => State::ChunkData(size),
                     },
@@ -156,14 +160,11 @@ impl Body {
                 }
                 State::Trailer(n) => match self.line(input)? {
                     None => return Ok(None),
-                    Some(()) if self.line == b"\r\n" => State::Done,
-                    Some(()) if n < TRAILERS_MAX && is_field_line(&self.line) => State::Trailer(n + 1),
-                    Some(()) => return Err(bad(HttpReason::FieldLine)),
+                    Some(line) if *line == *b"\r\n" => State::Done,
+                    Some(line) if n < TRAILERS_MAX && is_field_line(&line) => State::Trailer(n + 1),
+                    Some(_) => return Err(bad(HttpReason::FieldLine)),
                 },
             };
-            if matches!(self.state, State::ChunkSize | State::Trailer(_)) {
-                self.line.clear();
-            }
         }
     }
 
@@ -175,23 +176,30 @@ impl Body {
         data
     }
 
-    /// Collects a line up to its CR LF; `None` when more bytes are needed.
-    fn line(&mut self, input: &mut &[u8]) -> Result<Option<()>, Failure> {
+    /// Takes a line up to its CR LF; `None` when more bytes are needed.
+    fn line<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Cow<'a, [u8]>>, Failure> {
         let end = memchr::memchr(b'\n', input).map(|at| at + 1);
         let (mine, rest) = input.split_at(end.unwrap_or(input.len()));
         *input = rest;
         // Checked before the line is whole, or an endless one would be kept.
-        if self.line.len() + mine.len() > LINE_BYTES_MAX {
+        if self.line.as_ref().map_or(0, |line| line.len()) + mine.len() > LINE_BYTES_MAX {
             return Err(bad(HttpReason::Chunk));
         }
-        self.line.extend_from_slice(mine);
-        match end {
-            None => Ok(None),
-            Some(_) if self.line.ends_with(b"\r\n") => Ok(Some(())),
-            // A bare LF: some readers take it for a line's end and some do not, which is what smuggling lives
-            // on.
-            Some(_) => Err(bad(HttpReason::LineEnd)),
-        }
+        let line = match (self.line.take(), end) {
+            // Most come whole, and are then never copied.
+            (None, Some(_)) => Cow::Borrowed(mine),
+            (begun, _) => {
+                let mut line = begun.unwrap_or_default();
+                line.extend_from_slice(mine);
+                if end.is_none() {
+                    self.line = Some(line);
+                    return Ok(None);
+                }
+                Cow::Owned(*line)
+            }
+        };
+        // A bare LF: some readers take it for a line's end and some do not, which is what smuggling lives on.
+        if line.ends_with(b"\r\n") { Ok(Some(line)) } else { Err(bad(HttpReason::LineEnd)) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The contents of a block of fields, judged as a head (RFC 9113 §8.2, §8.3).
 
 use super::hpack::Decoder;
+use crate::asking::BodyKind;
 use crate::failure::Failure;
 use crate::http::{fields, request};
 use crate::limits::Limits;
@@ -43,6 +44,7 @@ pub(crate) struct AnswerHead {
     pub(crate) status: u16,
     /// How long the body says that it is.
     pub(crate) length: Option<u64>,
+    pub(crate) body_kind: BodyKind,
 }
 
 /// A longer block is not kept to be known again.
@@ -97,6 +99,7 @@ pub(crate) fn judge_answer(
     on: &mut impl FnMut(&[u8], &[u8]),
 ) -> Result<Option<AnswerHead>, Failure> {
     let (mut status, mut length, mut is_bad, mut has_regular) = (None, None, false, false);
+    let mut body_kind = BodyKind::default();
     decoder.decode(block, limits, &mut |name, value| match sort_of(name, value) {
         // Once, and before the regular fields (§8.3).
         FieldKind::Pseudo if name == b":status" && status.is_none() && !has_regular => {
@@ -106,6 +109,7 @@ pub(crate) fn judge_answer(
         FieldKind::Regular => {
             has_regular = true;
             on(name, value);
+            body_kind.handle_field(name, value);
             if name == b"content-length" {
                 let number = fields::number(value).ok();
                 // Repeated alike it may be (RFC 9110 §8.6); two lengths are how requests are smuggled.
@@ -115,7 +119,7 @@ pub(crate) fn judge_answer(
         }
         FieldKind::Pseudo | FieldKind::Malformed => is_bad = true,
     })?;
-    let head = status.map(|status| AnswerHead { status: status as u16, length });
+    let head = status.map(|status| AnswerHead { status: status as u16, length, body_kind });
     Ok(head.filter(|_| !is_bad))
 }
 
@@ -258,7 +262,7 @@ mod tests {
             assert_eq!(all[0], all[1]);
             all[0]
         };
-        let of = |status, length| Some(AnswerHead { status, length });
+        let of = |status, length| Some(AnswerHead { status, length, body_kind: BodyKind::default() });
         assert_eq!(judge(&[(":status", "200")]), of(200, None));
         assert_eq!(judge(&[(":status", "404"), ("content-length", "12"), ("x", "")]), of(404, Some(12)));
         assert_eq!(

@@ -180,7 +180,7 @@ impl Ledger {
         record.unacknowledged = 0;
         let awaited = std::mem::take(&mut record.awaiting);
         for since_ns in awaited.iter() {
-            self.give_up(client, record, since_ns, now_ns);
+            self.give_up(client, since_ns, now_ns);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The request, encoded.
 
-use crate::asking::{HttpOptions, PieceRules};
+use crate::asking::{HttpOptions, PIPELINING, PieceRules, body_template};
 use crate::options::{BadOption, Options};
 use crate::request;
-use crate::template::{CompiledTemplate, Filling, Quoting, Template};
+use crate::template::{CompiledTemplate, Filling, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ impl Parts {
     pub(super) fn new(options: &Options) -> Result<Parts, BadOption> {
         let http = HttpOptions::from(&options.of_dialect.settings);
         http.check()?;
+        if http.stream.is_some() && http.pipelining > 1 {
+            let expected = "1: a streamed answer has its connection to itself";
+            return Err(BadOption::OfDialect { option: PIPELINING, expected });
+        }
         let [path, query] = options.target()?;
         let usual = path.then(&query);
         let app = options.of_dialect.app.as_deref();
@@ -33,10 +37,7 @@ impl Parts {
             heads.push(encode(options, &http, target)?);
         }
         let (pieces, rest) = (PieceRules::new(&http)?, rest(http.body.as_deref()));
-        let messages = match &http.body {
-            Some(body) if http.is_template => vec![body_template(options, body)?],
-            _ => Vec::new(),
-        };
+        let messages = body_template(options, &http)?.into_iter().collect();
         Ok(Parts { heads, rest, http, messages, pieces })
     }
 
@@ -49,13 +50,6 @@ impl Parts {
         let length = format!("Content-Length: {}\r\n\r\n", out.len() - start);
         out.splice(start..start, length.into_bytes());
     }
-}
-
-/// A body in which people's names stand for what is each client's own.
-fn body_template(options: &Options, body: &[u8]) -> Result<CompiledTemplate, BadOption> {
-    let expected = "text: with --users, what is in braces is each client's own";
-    let text = std::str::from_utf8(body).map_err(|_| BadOption::OfDialect { option: "body", expected })?;
-    Ok(CompiledTemplate::from(&options.template(text, Quoting::JSON)?))
 }
 
 /// The text behind the head's last field of a request with this body, its length included.

@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 
 use super::parts::Parts;
 use crate::absent::NoClient;
-use crate::asking::{Answer, HttpOptions, Pieces, REQUESTS_MAX};
+use crate::asking::{Answer, BodyKind, HttpOptions, Pieces, REQUESTS_MAX};
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
-use crate::event::{Event, Progress};
+use crate::event::Event;
 use crate::failure::Failure;
 use crate::http::response::{ResponseEvent, Responses};
 use crate::io::{Io, RequestOutcome, Sending, StreamId};
@@ -40,6 +40,8 @@ pub(crate) struct Requests {
     answer: Answer,
     /// The pieces of the answer that is coming in, where answers come in pieces: room that others need not have.
     pieces: Option<Box<Pieces>>,
+    /// The kind of its body: a head that repeats is not read again.
+    body_kind: BodyKind,
     /// Requests without their answer, oldest first.
     waiting: VecDeque<Asking>,
     /// How many of them are on the connection.
@@ -167,7 +169,7 @@ impl Requests {
                 self.answer.handle_data(http, data);
                 if let (Some(pieces), Some(rules)) = (&mut self.pieces, &link.parts.pieces) {
                     let limits = &link.common.options().limits;
-                    pieces.handle_data(rules, limits, link.now_ns, data, |progress| tell(on, progress))?;
+                    pieces.handle_data(rules, limits, link.now_ns, data, on)?;
                 }
             }
             ResponseEvent::End => {
@@ -186,17 +188,14 @@ impl Requests {
         let Some(pieces) = self.pieces.as_mut().filter(|_| http.is_expected(status)) else { return };
         // Whoever breaks off in the midst of an answer has answered.
         self.has_answered = true;
-        if let Some(wrong) = pieces.begin() {
-            on.handle(ProtocolEvent::Event(Event::WrongResponse(wrong)));
-        }
-        tell(on, Progress::Begun { stamp: self.waiting.front().expect("under way").stamp });
+        pieces.begin(self.body_kind, self.waiting.front().expect("under way").stamp, on);
     }
 
     /// An answer is whole: it is that of the oldest request.
     fn handle_end(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let http = &parts.http;
         if let (Some(pieces), Some(rules)) = (&mut self.pieces, &parts.pieces) {
-            pieces.finish(rules, |progress| tell(on, progress));
+            pieces.finish(rules, on);
         }
         self.has_answered = true;
         self.under_way -= 1;
@@ -236,8 +235,9 @@ impl Requests {
                     self.pieces = Some(Box::default());
                 }
                 let got = self.responses.next_with(limits, is_head, input, |fields| {
-                    if let Some(pieces) = &mut self.pieces {
-                        pieces.handle_fields(fields);
+                    self.body_kind = BodyKind::default();
+                    for field in &fields.list {
+                        self.body_kind.handle_field(field.name.as_bytes(), field.value);
                     }
                     Ok(())
                 });
@@ -246,11 +246,6 @@ impl Requests {
             }
         }
     }
-}
-
-/// Tells how an answer that comes in pieces has come on.
-fn tell(on: &mut impl ProtocolHandler, progress: Progress) {
-    on.handle(ProtocolEvent::Event(Event::Progress(progress)));
 }
 
 impl HttpClientProtocol for Requests {

@@ -1,17 +1,22 @@
 //! The request, encoded: the blocks of its head, and its body.
 
-use crate::asking::{HttpOptions, NO_KEEP_ALIVE};
+use crate::asking::{HttpOptions, NO_KEEP_ALIVE, PieceRules, body_template};
 use crate::http2::head;
 use crate::http2::hpack::{Blocks, Field, Indexing};
 use crate::options::{BadOption, Options};
-use crate::template::Template;
+use crate::template::{CompiledTemplate, Filling, Template};
 
 /// The parts encoded once.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(super) blocks: Blocks,
+    /// The body, where it is the same every time.
     pub(super) body: Vec<u8>,
+    /// The body, where each request has another.
+    pub(super) message: Option<CompiledTemplate>,
     pub(super) http: HttpOptions,
+    /// Rules for answers that come in pieces.
+    pub(super) pieces: Option<PieceRules>,
 }
 
 impl Parts {
@@ -23,7 +28,23 @@ impl Parts {
             return Err(BadOption::OfDialect { option: NO_KEEP_ALIVE, expected });
         }
         let blocks = Blocks::new(&fields(options, &http)?);
-        Ok(Parts { blocks, body: http.body.clone().unwrap_or_default(), http })
+        let (pieces, message) = (PieceRules::new(&http)?, body_template(options, &http)?);
+        let body = http.body.clone().filter(|_| message.is_none()).unwrap_or_default();
+        Ok(Parts { blocks, body, message, http, pieces })
+    }
+
+    /// Returns whether requests have bodies.
+    pub(super) fn has_body(&self) -> bool {
+        self.message.is_some() || !self.body.is_empty()
+    }
+
+    /// The body of one request, where each has another.
+    pub(super) fn own_body(&self, filling: &Filling<'_>) -> Option<Vec<u8>> {
+        self.message.as_ref().map(|message| {
+            let mut body = Vec::new();
+            message.write(&mut body, filling, 0);
+            body
+        })
     }
 }
 
@@ -52,7 +73,8 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
         let worth = if secret::is_secret(&name) { Indexing::Secret } else { Indexing::Entry };
         all.push(Field { name, value, worth });
     }
-    if let Some(body) = &http.body {
+    // Frames tell the length of a body that each request has another of.
+    if let Some(body) = http.body.as_ref().filter(|_| !http.is_template) {
         all.push(literal("content-length", &body.len().to_string(), Indexing::Nothing));
     }
     Ok(all)

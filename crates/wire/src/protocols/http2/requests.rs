@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 
 use super::parts::Parts;
-use super::streams::{Part, Streams, UnansweredRequest};
+use super::streams::{Part, Stream, Streams, UnansweredRequest};
 use crate::absent::NoClient;
 use crate::asking::REQUESTS_MAX;
 use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
@@ -24,7 +24,7 @@ use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::{ErrorCode, Failure, Http2Reason};
 use crate::http2::connection::{self, CLIENT_WINDOW, Connection, ConnectionEvent, PREFACE, bad};
-use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
+use crate::http2::frame::{self, Frame, FrameReader};
 use crate::http2::head::{self, AnswerHeads};
 use crate::http2::hpack::TableMode;
 use crate::http2::past::PastStreams;
@@ -129,18 +129,17 @@ impl Requests {
         // Sent now, but due when it was: the wait for a stream is part of its latency.
         let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
         let request = UnansweredRequest { stamp, was_sent: true };
-        let stream = self.streams.open(request, self.connection.settings.window).id;
         let (parts, filling) = (link.parts, Filling::of(link.context()));
+        let own_body = parts.own_body(&filling);
+        let stream = self.streams.open(request, own_body, self.connection.settings.window);
         let out = link.io.out(STREAM);
         let before = out.len();
         let tabling = self.tabling;
         // The first request fills the server's table, and all others refer to it.
         self.tabling = tabling.next();
         let write = |out: &mut Vec<u8>| parts.blocks.write(tabling, &filling, out);
-        connection::put_head(stream, parts.body.is_empty(), write, out);
-        if !parts.body.is_empty() {
-            self.write_body(self.streams.len() - 1, &parts.body, out);
-        }
+        connection::put_head(stream.id, stream.body_left(&parts.body).is_empty(), write, out);
+        stream.write_body(&parts.body, &mut self.connection, out);
         // There are no more numbers for streams (RFC 9113 §5.1.1): others need another connection.
         if self.streams.is_spent() {
             self.state = State::Last;
@@ -148,31 +147,11 @@ impl Requests {
         Some(Written { stamp, is_first: !was_sent, bytes: (out.len() - before) as u32 })
     }
 
-    /// Writes as much of a request's body as the server has room for.
-    fn write_body(&mut self, at: usize, body: &[u8], out: &mut Vec<u8>) {
-        let Connection { sending, settings, .. } = &mut self.connection;
-        let stream = self.streams.get_mut(at);
-        while stream.sent < body.len() {
-            let left = &body[stream.sent..];
-            let room = sending.left().min(stream.sending.left()).min(settings.payload_bytes_max);
-            let (part, rest) = left.split_at(room.min(left.len()));
-            stream.is_held = part.is_empty();
-            if stream.is_held {
-                return;
-            }
-            let flags = if rest.is_empty() { flag::END_STREAM } else { 0 };
-            frame::put(out, kind::DATA, flags, stream.id, part);
-            sending.spend(part.len());
-            stream.sending.spend(part.len());
-            stream.sent += part.len();
-        }
-    }
-
     /// The server has room for more.
     fn write_bodies<I: Io>(&mut self, link: &mut Link<'_, I>) {
         let (body, out) = (&link.parts.body, link.io.out(STREAM));
-        for at in 0..if body.is_empty() { 0 } else { self.streams.len() } {
-            self.write_body(at, body, out);
+        if link.parts.has_body() {
+            self.streams.iter_mut().for_each(|stream| stream.write_body(body, &mut self.connection, out));
         }
     }
 
@@ -206,8 +185,9 @@ impl Requests {
             }
             ConnectionEvent::Room { stream, more } => {
                 if let Some(at) = self.find(stream)? {
-                    self.streams.get_mut(at).sending.grow(more).map_err(bad)?;
-                    self.write_body(at, &link.parts.body, link.io.out(STREAM));
+                    let stream = self.streams.get_mut(at);
+                    stream.sending.grow(more).map_err(bad)?;
+                    stream.write_body(&link.parts.body, &mut self.connection, link.io.out(STREAM));
                 }
                 Ok(())
             }
@@ -275,12 +255,17 @@ impl Requests {
         let part = if stream.has_head() {
             stream.handle_trailer(http, head::judge_trailer(decoder, block, limits)?, ends)
         } else {
-            match self.heads.judge(decoder, block, limits)? {
+            let part = match self.heads.judge(decoder, block, limits)? {
                 Some(head) => stream.handle_head(http, head, ends),
                 None => Err(Http2Reason::Field),
+            };
+            if link.parts.pieces.is_some() && stream.has_head() {
+                // Whoever breaks off in the midst of an answer has answered.
+                self.has_answered |= stream.begin_pieces(http, on);
             }
+            part
         };
-        self.handle_part(link, at, part, on);
+        self.handle_part(link, at, part.map_err(bad), on);
         Ok(())
     }
 
@@ -297,7 +282,11 @@ impl Requests {
         let stream = self.streams.get_mut(at);
         stream.answer.add_wire_bytes(taken + frame::HEADER_BYTES);
         let more = stream.receiving.take(taken).map_err(bad)?;
-        let part = stream.handle_data(&link.parts.http, data, ends);
+        let mut part = stream.handle_data(&link.parts.http, data, ends).map_err(bad);
+        if let (Some(pieces), Some(rules)) = (&mut stream.pieces, &link.parts.pieces) {
+            let limits = &link.common.options().limits;
+            part = pieces.handle_data(rules, limits, link.now_ns, data, on).and(part);
+        }
         // Nothing more comes in on a stream that has ended, so it needs no room.
         if let (Some(more), false) = (more, ends) {
             connection::put_room(id, more, link.io.out(STREAM));
@@ -311,27 +300,30 @@ impl Requests {
         &mut self,
         link: &mut Link<'_, I>,
         at: usize,
-        part: Result<Part, Http2Reason>,
+        part: Result<Part, Failure>,
         on: &mut impl ProtocolHandler,
     ) {
         let code = match part {
             Ok(Part::More) => return,
             // For the rest of a request's body, if there is one.
             Ok(Part::Whole) => ErrorCode::Cancel,
-            Err(reason) => reason.code(),
+            Err(failure) => failure.goodbye_code().unwrap_or(ErrorCode::Cancel),
         };
-        let stream = self.streams.close(at);
+        let mut stream = self.streams.close(at);
         // An answer may come before all of the request is out, of which nobody needs the rest (§8.1).
-        if part.is_err() || stream.sent < link.parts.body.len() {
+        if part.is_err() || !stream.body_left(&link.parts.body).is_empty() {
             self.past.add_reset(stream.id);
             connection::put_reset(stream.id, code, link.io.out(STREAM));
         }
         match part {
-            Err(reason) => {
-                link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Failed(bad(reason)))
+            Err(failure) => {
+                link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Failed(failure))
             }
             Ok(_) => {
                 self.has_answered = true;
+                if let (Some(pieces), Some(rules)) = (&mut stream.pieces, &link.parts.pieces) {
+                    pieces.finish(rules, on);
+                }
                 stream.answer.finish(&link.parts.http, stream.request.stamp, on);
             }
         }
@@ -347,7 +339,7 @@ impl Requests {
     ) -> Result<(), Failure> {
         while let Some(stream) = self.streams.close_after(last) {
             self.past.add_reset(stream.id);
-            self.waiting.push_front(stream.request);
+            self.give_back(link, &stream, true);
         }
         // A server that leaves before it served anything would do so again and again.
         let serves_none = self.streams.is_empty() && !self.waiting.is_empty() && !self.has_answered;
@@ -370,12 +362,18 @@ impl Requests {
     /// The connection broke with requests under way: those that may not be sent again have no answer.
     fn handle_cut_off<I: Io>(&mut self, link: &mut Link<'_, I>) {
         while let Some(stream) = self.streams.close_after(0) {
-            match link.parts.http.is_idempotent() {
-                true => self.waiting.push_front(stream.request),
-                false => link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Dropped),
-            }
+            self.give_back(link, &stream, link.parts.http.is_idempotent());
         }
         self.handle_gone(link);
+    }
+
+    /// A request will have no answer over this connection: it waits for the next if it may be sent again.
+    fn give_back<I: Io>(&mut self, link: &mut Link<'_, I>, stream: &Stream, may_repeat: bool) {
+        // A streamed answer that has begun is what a user has seen: another would not be that one.
+        match may_repeat && stream.pieces.is_none() {
+            true => self.waiting.push_front(stream.request),
+            false => link.io.handle_request_outcome(stream.request.stamp, RequestOutcome::Dropped),
+        }
     }
 
     /// The connection is gone. What it left unanswered waits for the next.

@@ -7,10 +7,12 @@
 
 use std::collections::VecDeque;
 
-use crate::asking::{Answer, HttpOptions};
+use crate::asking::{Answer, HttpOptions, Pieces};
+use crate::carried::ProtocolHandler;
 use crate::failure::Http2Reason;
-use crate::http2::connection::CLIENT_WINDOW;
+use crate::http2::connection::{CLIENT_WINDOW, Connection};
 use crate::http2::credit::{Receiving, Sending};
+use crate::http2::frame::{self, flag, kind};
 use crate::http2::head::AnswerHead;
 use crate::stamp::Stamp;
 
@@ -34,13 +36,17 @@ pub(super) struct Stream {
     pub(super) answer: Answer,
     /// The head of the final answer.
     head: Option<AnswerHead>,
+    /// The pieces of the answer, where it comes in pieces: room that others need not have.
+    pub(super) pieces: Option<Box<Pieces>>,
     /// Bytes of its body that are in.
     data_bytes: u64,
     pub(super) receiving: Receiving,
-    /// Bytes of the request's body that are out, and how many more may go.
-    pub(super) sent: usize,
+    /// The request's body, where it is not that of all requests.
+    own_body: Option<Box<[u8]>>,
+    /// Bytes of the body that are out, and how many more may go.
+    sent: usize,
     /// True if the rest of the body waits for room in the server's windows.
-    pub(super) is_held: bool,
+    is_held: bool,
     pub(super) sending: Sending,
 }
 
@@ -54,6 +60,41 @@ pub(super) enum Part {
 }
 
 impl Stream {
+    /// The rest of the request's body, which is this one unless it has one of its own.
+    pub(super) fn body_left<'a>(&'a self, shared: &'a [u8]) -> &'a [u8] {
+        &self.own_body.as_deref().unwrap_or(shared)[self.sent..]
+    }
+
+    /// Writes as much of the body as the server has room for.
+    pub(super) fn write_body(&mut self, shared: &[u8], connection: &mut Connection, out: &mut Vec<u8>) {
+        let Connection { sending, settings, .. } = connection;
+        while let left @ [_, ..] = self.body_left(shared) {
+            let room = sending.left().min(self.sending.left()).min(settings.payload_bytes_max);
+            let (part, rest) = left.split_at(room.min(left.len()));
+            let flags = if rest.is_empty() { flag::END_STREAM } else { 0 };
+            let bytes = part.len();
+            if bytes > 0 {
+                frame::put(out, kind::DATA, flags, self.id, part);
+            }
+            self.is_held = bytes == 0;
+            if self.is_held {
+                return;
+            }
+            sending.spend(bytes);
+            self.sending.spend(bytes);
+            self.sent += bytes;
+        }
+    }
+
+    /// The final head is in of an answer that comes in pieces; returns whether these follow, as they do behind a good status.
+    pub(super) fn begin_pieces(&mut self, http: &HttpOptions, on: &mut impl ProtocolHandler) -> bool {
+        let head = self.head.filter(|head| http.is_expected(head.status));
+        if let Some(AnswerHead { body_kind, .. }) = head {
+            self.pieces.insert(Box::default()).begin(body_kind, self.request.stamp, on);
+        }
+        head.is_some()
+    }
+
     /// A head is in, or a trailer where it is not the first.
     pub(super) fn handle_head(
         &mut self,
@@ -109,7 +150,7 @@ impl Stream {
         if !ends {
             return Ok(Part::More);
         }
-        let Some(AnswerHead { status, length }) = self.head else { return Err(Http2Reason::Frame) };
+        let Some(AnswerHead { status, length, .. }) = self.head else { return Err(Http2Reason::Frame) };
         // These may announce the length of a body that is not there (RFC 9113 §8.1.1).
         let has_none = http.method == "HEAD" || matches!(status, 204 | 304);
         let expected = if has_none { Some(0) } else { length };
@@ -153,14 +194,21 @@ impl Streams {
     }
 
     /// A request begins: the stream that it has.
-    pub(super) fn open(&mut self, request: UnansweredRequest, window: u32) -> &mut Stream {
+    pub(super) fn open(
+        &mut self,
+        request: UnansweredRequest,
+        own_body: Option<Vec<u8>>,
+        window: u32,
+    ) -> &mut Stream {
         self.all.push_back(Stream {
             id: self.next,
             request,
             answer: Answer::default(),
             head: None,
+            pieces: None,
             data_bytes: 0,
             receiving: Receiving::new(CLIENT_WINDOW),
+            own_body: own_body.map(Vec::into_boxed_slice),
             sent: 0,
             is_held: false,
             sending: Sending::new(window),
