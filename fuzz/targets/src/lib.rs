@@ -10,6 +10,7 @@ pub mod http2_server;
 pub mod http_request;
 pub mod http_response;
 pub mod login;
+pub mod pieces;
 pub mod socketio;
 pub mod sockjs;
 pub mod stamp;

@@ -34,6 +34,7 @@ replays! {
     http_request
     http_response
     login
+    pieces
     socketio
     sockjs
     stamp
