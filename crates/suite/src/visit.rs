@@ -209,26 +209,37 @@ impl Visitor {
 /// Returns whether `GET` at this URL, or at this unix socket, is answered with 200.
 pub(crate) fn get(url: &str, socket: Option<&Path>, within: Duration) -> Result<(), String> {
     let http = HttpOptions { expect_status: vec![(200, 200)], ..HttpOptions::default() };
+    ask(url, socket, http, within).map(drop)
+}
+
+/// Makes a request at this URL, or at this unix socket, and returns what is told of its answer.
+pub(crate) fn ask(
+    url: &str,
+    socket: Option<&Path>,
+    http: HttpOptions,
+    within: Duration,
+) -> Result<Vec<Event>, String> {
+    let method = http.method.clone();
     let options = DialectOptions::from(Settings::from(http));
     let route =
         Route { url, socket, dialect: DialectId::Http, options: &options, payload: Payload::default() };
     let mut visitor = Visitor::arrive(&route, 0, within)?;
     visitor.send(Kind::Echo, 1);
     let deadline = Instant::now() + within;
-    loop {
+    while !visitor.events.iter().any(|event| matches!(event, Event::Message { .. })) {
         visitor.look(&route)?;
-        for event in visitor.events.drain(..) {
+        for event in &visitor.events {
             match event {
-                Event::Message { .. } => return Ok(()),
                 Event::WrongResponse(wrong) => return Err(wrong.to_string()),
                 Event::Broken(failure) => return Err(failure.to_string()),
                 _ => {}
             }
         }
         if Instant::now() > deadline {
-            return Err(format!("no answer to GET within {within:?}"));
+            return Err(format!("no answer to {method} within {within:?}"));
         }
     }
+    Ok(visitor.events)
 }
 
 /// Returns whether a client becomes usable.

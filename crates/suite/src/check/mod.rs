@@ -2,6 +2,7 @@
 
 mod frames;
 mod sessions;
+mod streams;
 
 use crate::manifest::{Ability, Target};
 use crate::server::Server;
@@ -57,6 +58,9 @@ fn in_the_clear(target: &Target, server: &Server, tools: &Tools<'_>) -> Result<(
     let root = format!("http://{}/", place.address);
     if target.can(Ability::Http) {
         visit::get(&root, None, ANSWER_MAX).map_err(|why| wrong("GET /", why))?;
+    }
+    if target.can(Ability::Stream) {
+        streams::answer(&format!("{root}stream")).map_err(|why| wrong("GET /stream", why))?;
     }
     // The same server twice: what is measured at the socket has to be what was checked.
     if target.can(Ability::Unix) {

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wire::{DialectId, Event, Kind, Payload, Role};
+use wire::{DialectId, Event, Kind, Payload, Role, Stamp};
 
+use super::streams;
 use crate::manifest::{Ability, Target};
 use crate::visit::{ANSWER_MAX, Route, Visitor};
 
@@ -17,17 +18,18 @@ const LARGE_BYTES: u32 = 64 << 10;
 
 /// Checks one dialect at its URL.
 pub(super) fn check(url: &str, dialect: DialectId, target: &Target) -> Result<(), String> {
+    let can_echo = target.can(Ability::Echo) && !dialect.facts().only_receives;
     for padding in [None, Some(LARGE_BYTES)] {
         let payload = Payload { padding, text: false };
         let route = Route { url, socket: None, dialect, options: &target.speech, payload };
         let size = padding.map_or(String::new(), |_| " of 64 KiB".to_owned());
-        if target.can(Ability::Echo) {
+        if can_echo {
             echo(&route).map_err(|why| format!("echo{size}: {why}"))?;
         }
     }
     let route = Route { url, socket: None, dialect, options: &target.speech, payload: Payload::default() };
     if target.can(Ability::Broadcast) && dialect.can_broadcast() {
-        broadcast(&route, target.can(Ability::Echo)).map_err(|why| format!("broadcast: {why}"))?;
+        broadcast(&route, can_echo).map_err(|why| format!("broadcast: {why}"))?;
     }
     Ok(())
 }
@@ -71,16 +73,23 @@ fn broadcast(route: &Route<'_>, can_echo: bool) -> Result<(), String> {
         // a message knows its sender.
         visitors.iter_mut().try_for_each(|visitor| hear_echo(visitor, route))?;
     }
+    let only_receives = route.dialect.facts().only_receives;
     let expected: Vec<Heard> = (0..CLIENTS)
         .map(|number| {
             let mut results = [0; CLIENTS];
-            // Some dialects have no result apart from the copy.
-            results[number] = u32::from(visitors[number].has_ack());
+            // Some dialects have no result apart from the copy; clients that only receive have none.
+            results[number] = u32::from(visitors[number].has_ack() && !only_receives);
             Heard { copies: [1; CLIENTS], results }
         })
         .collect();
     for (number, visitor) in visitors.iter_mut().enumerate() {
-        visitor.send(Kind::Broadcast, number as u32);
+        if only_receives {
+            let stamp = Stamp::new(0, 0, number as u32, 1, 1).to_text();
+            let text = format!(r#"{{"id":"{}"}}"#, String::from_utf8_lossy(&stamp));
+            streams::publish(route.url, &text)?;
+        } else {
+            visitor.send(Kind::Broadcast, number as u32);
+        }
     }
     let mut heard = vec![Heard::default(); CLIENTS];
     let deadline = Instant::now() + ANSWER_MAX;

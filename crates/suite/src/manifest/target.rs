@@ -66,6 +66,8 @@ pub enum Ability {
     Broadcast,
     /// `GET /` is answered with 200.
     Http,
+    /// `GET /stream` is answered with a hundred events, 10 ms apart, and `[DONE]`.
+    Stream,
     /// All of it at a unix socket too.
     Unix,
     /// Echoes over TLS, where it is started with a certificate.
@@ -189,6 +191,7 @@ impl Ability {
             Ability::Echo => "echo",
             Ability::Broadcast => "broadcast",
             Ability::Http => "http",
+            Ability::Stream => "stream",
             Ability::Unix => "unix",
             Ability::Tls => "tls",
         }

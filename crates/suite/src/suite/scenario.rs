@@ -118,6 +118,11 @@ pub enum Unfit {
 }
 
 impl Scenario {
+    /// The path that is loaded where there is no dialect to choose.
+    pub fn path(&self) -> &'static str {
+        if self.verb == results::Scenario::Stream { "/stream" } else { "/" }
+    }
+
     /// The dialect in which a target would be measured: the first of the scenario's that it speaks. `None` if the target
     /// cannot do it; `Some(None)` if it can, and there is nothing to choose.
     pub fn dialect_for(&self, target: &Target) -> Option<Option<DialectId>> {

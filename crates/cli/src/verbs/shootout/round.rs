@@ -202,7 +202,10 @@ impl Subject<'_> {
         let place = server.place();
         let url = match cell.dialect {
             Some(dialect) => place.url(target, dialect),
-            None => format!("{}://{}/", if scenario.tls { "https" } else { "http" }, place.address),
+            None => {
+                let scheme = if scenario.tls { "https" } else { "http" };
+                format!("{scheme}://{}{}", place.address, scenario.path())
+            }
         };
         let mut words = vec![scenario.verb.to_string(), url];
         words.extend(cell.dialect.iter().flat_map(|dialect| match &target.app {

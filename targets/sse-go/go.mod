@@ -1,0 +1,3 @@
+module throng/targets/sse-go
+
+go 1.23
