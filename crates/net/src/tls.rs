@@ -5,9 +5,10 @@
 
 mod config;
 mod error;
+mod expiry;
 mod sessions;
 
-pub use config::{ClientTls, ServerTls, TlsOptions, check_authorities, check_identity};
+pub use config::{ClientTls, ServerTls, TlsOptions, TlsVersion, check_authorities, check_identity};
 pub use error::TlsError;
 
 use std::sync::Arc;
@@ -160,6 +161,12 @@ impl<S: Side> Tls<S> {
     /// Returns whether the handshake was that of a session before, without certificates. Known once it has ended.
     pub fn is_resumed(&self) -> bool {
         self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// The end of the peer's certificate, as the certificate says it: `20301231235959Z` (RFC 5280 §4.1.2.5). Known once the
+    /// handshake has ended, unless that was resumed.
+    pub fn certificate_ends(&self) -> Option<String> {
+        expiry::not_after(self.state.side.common().peer_certificates()?.first()?)
     }
 
     /// Returns whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.

@@ -143,6 +143,12 @@ impl Socket {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
     }
 
+    /// Has the kernel acknowledge what it receives at once for a while, or later, as it does in the midst of a long talk: a sender
+    /// that waits for that (RFC 9293 §3.7.4, Nagle) shows it. An error: it is no TCP socket.
+    pub fn acknowledge_at_once(&self, at_once: bool) -> io::Result<()> {
+        Ok(sockopt::set_tcp_quickack(&self.fd, at_once)?)
+    }
+
     /// Lets the processes that are started while this socket is open have it too, as [`inherited`], under the
     /// number given back.
     pub fn leave_open_on_exec(&self) -> io::Result<i32> {

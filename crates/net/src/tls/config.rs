@@ -12,7 +12,10 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme,
+    SupportedProtocolVersion,
+};
 
 use secret::Secret;
 
@@ -32,6 +35,35 @@ pub struct TlsOptions {
     pub alpn: Option<&'static str>,
 }
 
+/// A version of TLS. rustls speaks no older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsVersion {
+    /// TLS 1.2 (RFC 5246).
+    V12,
+    /// TLS 1.3 (RFC 8446).
+    V13,
+}
+
+impl TlsVersion {
+    /// Both, the newer one last.
+    pub const ALL: [TlsVersion; 2] = [TlsVersion::V12, TlsVersion::V13];
+
+    /// Its number, such as `1.3`.
+    pub fn name(self) -> &'static str {
+        match self {
+            TlsVersion::V12 => "1.2",
+            TlsVersion::V13 => "1.3",
+        }
+    }
+
+    fn supported(self) -> &'static SupportedProtocolVersion {
+        match self {
+            TlsVersion::V12 => &rustls::version::TLS12,
+            TlsVersion::V13 => &rustls::version::TLS13,
+        }
+    }
+}
+
 /// The client's part that all connections share. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientTls {
@@ -43,9 +75,21 @@ pub struct ClientTls {
 impl ClientTls {
     /// Loads the roots: the system's, or those of `options.authorities`. Errors say what is wrong with these.
     pub fn new(options: &TlsOptions) -> io::Result<ClientTls> {
+        ClientTls::of_versions(options, rustls::DEFAULT_VERSIONS)
+    }
+
+    /// The same of a client that speaks this version and no other.
+    pub fn of_version(options: &TlsOptions, version: TlsVersion) -> io::Result<ClientTls> {
+        ClientTls::of_versions(options, &[version.supported()])
+    }
+
+    fn of_versions(
+        options: &TlsOptions,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> io::Result<ClientTls> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(versions)
             .map_err(io::Error::other)?;
         let trust = Arc::new(Trust::of(options, provider)?);
         // rustls calls any verifier of one's own dangerous; `Trust` asks webpki all the same, and adds one
