@@ -23,6 +23,7 @@ mod compare;
 mod compression;
 mod crew;
 mod dashboards;
+mod data_sheet;
 mod deploy;
 mod dialect_actioncable;
 mod dialect_graphql;

@@ -92,6 +92,12 @@ impl<'a> Peer<'a> {
         Peer { stream, unread: Vec::new(), stop }
     }
 
+    /// Lets small writes wait until what was sent before is acknowledged, as sockets do by themselves (Nagle).
+    pub fn delay_small(&mut self) -> &mut Self {
+        self.stream.set_nodelay(false).unwrap();
+        self
+    }
+
     /// Reads the request's head.
     pub fn request(&mut self) -> &mut Self {
         let _ = self.read_head();

@@ -22,7 +22,7 @@ const WORDS_MAX: &[(&str, usize)] =
     &[("README.md", 1_500), ("METHODOLOGY.md", 7_000), ("ARCHITECTURE.md", 3_500), ("docs/APP.md", 5_200)];
 
 /// The most words of all pages but the logs and the pages of targets and examples.
-const WORDS_TOGETHER_MAX: usize = 52_500;
+const WORDS_TOGETHER_MAX: usize = 53_000;
 
 /// The most columns of prose. Tables and code cannot be wrapped, nor can a line that is one span of code or one link.
 const COLUMNS_MAX: usize = 100;

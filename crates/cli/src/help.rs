@@ -38,7 +38,7 @@ Load a server (without a URL: throng's own)
   run          your own app, as a file describes it
   init         write such a file
   record       write it from a session of your app in a browser
-  probe        the same as throng URL
+  probe        a server's data sheet: limits, timeouts
   serve        throng's own server, to try things on
 
 Results

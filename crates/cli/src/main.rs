@@ -184,7 +184,7 @@ fn command_line() -> Result<Cli, Failure> {
 fn spelled_out(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_url = |word: &OsString| word.to_str().is_some_and(probe::is_url);
     if words.get(1).is_some_and(is_url) {
-        words.insert(1, probe::NAME.into());
+        words.splice(1..1, [probe::NAME, probe::SHORT].map(OsString::from));
     }
     words
 }

@@ -1,16 +1,18 @@
-//! `throng URL`: what answers there, and which command loads it.
+//! `throng URL`: what answers there, and which command loads it. `throng probe URL`: the same, and a data sheet.
 
 mod advice;
 mod places;
 mod service;
+mod sheet;
 
 use std::iter;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use engine::ProbeResult;
-use load::Workload;
+use load::{Plan, Workload};
 use net::signals::Interrupts;
+use results::units;
 use wire::HttpOptions;
 
 use crate::access::AccessArgs;
@@ -26,10 +28,15 @@ use crate::target::{self, Target};
 use crate::verbs::probe::advice::{Trial, View};
 use crate::verbs::probe::places::{Place, RequestKind};
 use crate::verbs::probe::service::{Found, Reply};
+use crate::verbs::probe::sheet::{Sheet, SheetArgs};
 
 /// The verb that a URL alone stands for.
 pub(crate) const NAME: &str = "probe";
-/// Connections that one probe makes at most.
+/// The flag of what such a URL asks for.
+pub(crate) const SHORT: &str = "--short";
+/// The most connections of a data sheet at once.
+const CONNECTIONS_MAX: u16 = 200;
+/// Connections that one look makes at most.
 const REQUESTS_MAX: usize = 12;
 /// Time for the first request, in which a server may have to wake up, and for each further one.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -41,24 +48,60 @@ const ENDS: [&str; 3] = ["eof", "reset", "not_http"];
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);
 
-/// Look at a server: what it speaks, and which command loads it (short: throng URL)
+/// The data sheet of a server: protocol, limits, timeouts, and what they mean for a load test
 ///
-/// Makes at most 12 connections: to the URL itself, which may be an event stream, and to the places where Action Cable,
-/// Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets usually are.
+/// Looks first, as throng URL does, with at most 12 connections: at the URL itself, which may be an event stream, and at the
+/// places where Action Cable, Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets usually are. Then it measures, with
+/// very little load, what docs/PROBE.md lists. Probes that could hurt are made only if you agree: it asks on a terminal, and
+/// needs --yes elsewhere.
 #[derive(Args)]
 pub(crate) struct Probe {
     /// The server: http://, https://, ws:// or wss://; HOST:PORT/PATH means ws://
     #[arg(value_parser = given::websocket_url)]
     url: String,
+    /// Look, and measure nothing: the same as throng URL
+    #[arg(long)]
+    short: bool,
+    /// Agree to the probes that could hurt
+    #[arg(short, long)]
+    yes: bool,
+    /// Connections at once, at most
+    #[arg(long, value_name = "N", default_value_t = CONNECTIONS_MAX, value_parser = clap::value_parser!(u16).range(4..=CONNECTIONS_MAX.into()))]
+    max: u16,
+    /// The longest silence to wait for
+    #[arg(long, value_name = "TIME", default_value = "90s", value_parser = units::duration_ns)]
+    idle: u64,
+    /// The greatest message to try
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = units::bytes)]
+    max_message: u64,
+    /// A message that the server takes and that changes nothing; spaces are added to it
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Format of the data sheet
+    #[arg(short, long, value_enum, default_value_t = Form::Text)]
+    format: Form,
     #[command(flatten)]
     access: AccessArgs,
+}
+
+/// Formats of a data sheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines for people, below those of the look
+    Text,
+    /// An object
+    Json,
 }
 
 impl Probe {
     /// Runs it.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if self.short && self.format == Form::Json {
+            let problem = "throng URL is the short look, which is text; type throng probe URL --format json";
+            return Err(Failure::usage("--format json", problem));
+        }
         let mut args = RunArgs::of_url(&self.url);
-        args.access = self.access;
+        args.access = self.access.clone();
         let target = target::of(&args, 1)?;
         let (interrupts, ends_at) = (interrupts::install()?, Instant::now() + TIME_MAX);
         let mut prober = Prober { args, target, interrupts, ends_at, requests: 0 };
@@ -71,12 +114,47 @@ impl Probe {
         };
         let view = View {
             url: secrets::url(&prober.target.url),
+            is_short: self.short,
             requests: prober.requests,
             has_headers: !prober.args.access.headers.is_empty(),
             found: &found,
             trial: trial.as_ref(),
         };
-        output::print(&view.text())
+        if self.format == Form::Text {
+            output::print(&view.text())?;
+        }
+        if self.short {
+            return Ok(Exit::Fine);
+        }
+        // One that turns clients away leaves TLS and HTTP/2 to be looked at.
+        let best = advice::best(&found).filter(|found| found.barrier.is_none() && found.is_websocket());
+        let sheet = self.sheet(&prober, best, trial.as_ref())?;
+        let text = match self.format {
+            Form::Text => format!("\n{}", sheet.text()),
+            Form::Json => format!("{:#}\n", sheet.json(&secrets::url(&prober.target.url))),
+        };
+        output::print(&text)?;
+        Ok(if interrupts.count() > 0 { Exit::Interrupted } else { Exit::Fine })
+    }
+
+    /// Measures what the data sheet of this service has.
+    fn sheet(&self, prober: &Prober, best: Option<&Found>, trial: Option<&Trial>) -> Result<Sheet, Failure> {
+        let place = match best.and_then(|found| Some((found, found.service.dialect()?))) {
+            Some((found, dialect)) => {
+                Place { path: found.path.clone(), asked: RequestKind::Join(dialect), may_be_plain: false }
+            }
+            None => Place::itself(&prober.target.path),
+        };
+        let plan = prober.plan(&place, best.and_then(|found| found.origin.as_deref()), FIRST_TIMEOUT)?;
+        let bounds = SheetArgs {
+            yes: self.yes,
+            connections: self.max.into(),
+            idle: Duration::from_nanos(self.idle),
+            message_bytes: self.max_message,
+            message: self.message.clone(),
+        };
+        let echoes = trial == Some(&Trial::Echoes) && best.is_some_and(Found::is_plain);
+        Sheet::measure(plan, best.map(|found| found.service), echoes, bounds, prober.interrupts)
     }
 }
 
@@ -172,13 +250,7 @@ impl Prober {
     /// Makes one request.
     fn ask(&mut self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Reply, Failure> {
         self.requests += 1;
-        let mut args = self.args.clone();
-        args.connect_timeout = Some(timeout.as_nanos() as u64);
-        // The user's own origin comes first.
-        args.access.origin = args.access.origin.or(origin.map(str::to_owned));
-        args.subprotocols = place.subprotocols();
-        let target = self.target.at_path(&place.path);
-        let mut plan = plan::plan(&args, &target, Workload::Echo, place.dialect().name(), Some(1))?;
+        let mut plan = self.plan(place, origin, timeout)?;
         if place.is_get() {
             let is_secure = plan.tls.is_some();
             let http = HttpOptions { is_secure, expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
@@ -190,6 +262,17 @@ impl Prober {
             })?
             .ok_or_else(Failure::interrupted)?;
         Ok(self.reply(place, met, plan.tls.is_none()))
+    }
+
+    /// The plan of one client at a place.
+    fn plan(&self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Plan, Failure> {
+        let mut args = self.args.clone();
+        args.connect_timeout = Some(timeout.as_nanos() as u64);
+        // The user's own origin comes first.
+        args.access.origin = args.access.origin.or(origin.map(str::to_owned));
+        args.subprotocols = place.subprotocols();
+        let target = self.target.at_path(&place.path);
+        plan::plan(&args, &target, Workload::Echo, place.dialect().name(), Some(1))
     }
 
     fn reply(&self, place: &Place, met: ProbeResult, is_plain: bool) -> Reply {

@@ -39,6 +39,8 @@ pub(super) fn best(found: &[Found]) -> Option<&Found> {
 pub(super) struct View<'a> {
     /// The URL that was asked for.
     pub(super) url: String,
+    /// True if nothing follows.
+    pub(super) is_short: bool,
     /// Connections that were made.
     pub(super) requests: usize,
     /// True if they had headers of the user's.
@@ -51,7 +53,7 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// The lines that are printed.
     pub(super) fn text(&self) -> String {
-        let View { url, requests, has_headers, found, trial } = self;
+        let View { url, requests, has_headers, found, trial, .. } = self;
         let mut text = format!("{url}: {requests} requests\n\n");
         let width = found.iter().map(|found| found.url.chars().count()).max().unwrap_or_default();
         for place in *found {
@@ -69,6 +71,9 @@ impl View<'_> {
         }
         for Command { words, purpose } in commands {
             text.push_str(&format!("  {words}\n      {purpose}\n"));
+        }
+        if self.is_short && found.iter().any(Found::is_websocket) {
+            text.push_str(&format!("\nIts limits and timeouts: throng probe {}\n", quoted(url)));
         }
         text
     }
@@ -266,8 +271,14 @@ mod tests {
     fn a_refusal_names_the_ways_to_log_in() {
         let found = [at(Service::ActionCable, "ws://h:1/cable")];
         let trial = Trial::Fails("disconnect_unauthorized: unauthorized".to_owned());
-        let view =
-            View { url: URL.to_owned(), requests: 3, has_headers: true, found: &found, trial: Some(&trial) };
+        let view = View {
+            url: URL.to_owned(),
+            is_short: true,
+            requests: 3,
+            has_headers: true,
+            found: &found,
+            trial: Some(&trial),
+        };
         let text = view.text();
         for part in
             ["ws://h:1/: 3 requests", "In the way at ws://h:1/cable", "--token", "[[login]]", "same -H"]

@@ -73,6 +73,11 @@ impl Found {
     pub(super) fn is_plain(&self) -> bool {
         self.service == Service::Plain
     }
+
+    /// Returns whether it is a WebSocket of any protocol.
+    pub(super) fn is_websocket(&self) -> bool {
+        self.service.dialect().is_some() && self.service != Service::EventStream
+    }
 }
 
 impl Service {
@@ -104,6 +109,39 @@ impl Service {
             Service::Plain => Some(DialectId::Raw),
             Service::EventStream => Some(DialectId::Sse),
             Service::LiveView | Service::Http => None,
+        }
+    }
+
+    /// The first message of its clients, without which the server turns them away after a while.
+    pub(super) fn opening(self) -> Option<&'static str> {
+        match self {
+            Service::SocketIo(_) => Some("40"),
+            Service::Graphql => Some(r#"{"type":"connection_init"}"#),
+            _ => None,
+        }
+    }
+
+    /// A message on which nothing happens; empty: any message is one.
+    pub(super) fn harmless(self) -> &'static str {
+        match self {
+            // Engine.IO's pong.
+            Service::SocketIo(_) => "3",
+            Service::Phoenix | Service::LiveView => r#"[null,"1","phoenix","heartbeat",{}]"#,
+            Service::Graphql => r#"{"type":"pong"}"#,
+            Service::ActionCable => r#"{"command":"none"}"#,
+            Service::SockJs => r#"[""]"#,
+            Service::Plain | Service::EventStream | Service::Http => "",
+        }
+    }
+
+    /// The answer to a heartbeat that comes as a message.
+    pub(super) fn heartbeat(self) -> fn(&[u8]) -> Option<&'static str> {
+        match self {
+            Service::SocketIo(_) => |message| (message == b"2").then_some("3"),
+            Service::Graphql => {
+                |message| message.starts_with(br#"{"type":"ping""#).then_some(r#"{"type":"pong"}"#)
+            }
+            _ => |_| None,
         }
     }
 

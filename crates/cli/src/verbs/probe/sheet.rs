@@ -1,0 +1,162 @@
+//! The data sheet of a server: probes of very little load, a row for each answer, and what they mean for a load test.
+
+mod bisection;
+mod capacity;
+mod channel;
+mod delivery;
+mod handshake;
+mod http2;
+mod idle;
+mod messages;
+mod probe;
+mod row;
+mod sessions;
+mod site;
+mod slow_reader;
+mod tls;
+mod websocket;
+
+use std::io::{self, IsTerminal};
+use std::thread;
+use std::time::Duration;
+
+use load::Plan;
+use net::signals::Interrupts;
+use serde_json::{Value, json};
+
+use self::probe::Probe;
+use self::row::Row;
+use self::site::{Bounds, Site};
+use crate::exit::Failure;
+use crate::stderr;
+use crate::verbs::probe::service::Service;
+
+/// Probes that wait, and put no load on the server meanwhile: they are made beside the others.
+static WAITING: [&Probe; 1] = [&idle::IDLE];
+/// The others, one after another, so that none meets the load of its neighbour.
+static BUSY: [&Probe; 17] = [
+    &handshake::PROTOCOL,
+    &handshake::SUBPROTOCOLS,
+    &handshake::COMPRESSION,
+    &tls::TLS,
+    &http2::HTTP2,
+    &handshake::ORIGIN,
+    &messages::CLOSE_CODES,
+    &messages::MESSAGE_MAX,
+    &delivery::FRAMES,
+    &delivery::ORDER,
+    &delivery::DELAY,
+    &sessions::RESUME,
+    &sessions::STICKINESS,
+    // What may end in a ban comes last.
+    &capacity::CONNECTIONS,
+    &capacity::HANDSHAKES,
+    &capacity::MESSAGES,
+    &slow_reader::SLOW_READER,
+];
+
+/// Rows by what stops a load test soonest.
+const MEANINGS: [&str; 17] = [
+    "origin",
+    "connections",
+    "handshake_rate",
+    "message_rate",
+    "delayed_ack",
+    "subprotocols",
+    "idle",
+    "idle_with_pings",
+    "message_max",
+    "slow_reader",
+    "stickiness",
+    "frames",
+    "order",
+    "tls_certificate",
+    "compression",
+    "tls_resumption",
+    "http2",
+];
+
+/// A data sheet.
+pub(super) struct Sheet {
+    rows: Vec<Row>,
+}
+
+/// The limits that flags set.
+pub(super) struct SheetArgs {
+    pub(super) yes: bool,
+    pub(super) connections: usize,
+    pub(super) idle: Duration,
+    pub(super) message_bytes: u64,
+    pub(super) message: Option<String>,
+}
+
+impl Sheet {
+    /// Makes the probes. An interrupt ends them, and what was found until then stays.
+    ///
+    /// `plan`: its clients speak the protocol of `service`, which is absent if no WebSocket lets clients in.
+    pub(super) fn measure(
+        plan: Plan,
+        service: Option<Service>,
+        echoes: bool,
+        args: SheetArgs,
+        interrupts: Interrupts,
+    ) -> Result<Sheet, Failure> {
+        let SheetArgs { yes, connections, idle, message_bytes, message } = args;
+        let bounds = Bounds { connections, idle, message_bytes, message };
+        let site = Site::new(plan, service, echoes, bounds, interrupts);
+        let agrees = yes || agree(&site)?;
+        let rows_of = |probes: &[&Probe]| -> Vec<Row> {
+            probes.iter().flat_map(|probe| probe.rows(&site, agrees)).collect()
+        };
+        if stderr::is_live() {
+            let most = idle.as_secs();
+            stderr::note(&format!("measuring for up to {most} s; Ctrl-C prints what there is until then"));
+        }
+        let rows = thread::scope(|scope| {
+            let waiting = scope.spawn(|| rows_of(&WAITING));
+            let mut rows = rows_of(&BUSY);
+            rows.extend(waiting.join().unwrap_or_default());
+            rows
+        });
+        Ok(Sheet { rows })
+    }
+
+    /// The sheet as lines.
+    pub(super) fn text(&self) -> String {
+        let meanings = row::meanings(&self.rows, &MEANINGS);
+        let mut text = row::text(&self.rows);
+        if !meanings.is_empty() {
+            text.push_str("\nWhat this means for a load test:\n");
+        }
+        for meaning in meanings {
+            text.push_str(&format!("  {meaning}\n"));
+        }
+        text
+    }
+
+    /// The sheet as an object.
+    pub(super) fn json(&self, url: &str) -> Value {
+        let meanings = row::meanings(&self.rows, &MEANINGS);
+        json!({ "url": url, "rows": row::json(&self.rows), "meaning": meanings })
+    }
+}
+
+/// Asks whether to make the probes that could hurt; without a terminal, nobody agrees.
+fn agree(site: &Site) -> Result<bool, Failure> {
+    let risks: Vec<&str> = BUSY.iter().filter_map(|probe| probe.risk(site)).collect();
+    if risks.is_empty() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    stderr::line("These probes could disturb the server or its users:");
+    for risk in risks {
+        stderr::line(format_args!("  {risk}"));
+    }
+    stderr::text("Make them? Type y for yes, Enter for no: ");
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.map_err(|error| Failure::could_not("read_answer", "read the answer", error))?;
+    if site.is_interrupted() {
+        return Err(Failure::interrupted());
+    }
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,274 @@
+//! Limits of an address: connections at once, new connections, and messages of one connection.
+
+use std::time::{Duration, Instant};
+
+use results::format;
+use serde_json::{Value, json};
+use wire::ws::frame::Opcode;
+
+use super::channel::Lost;
+use super::messages::{SMALL_BYTES, message, not_taken};
+use super::probe::Probe;
+use super::row::{Finding, NotTried, Outcome, Topic, seconds};
+use super::site::Tester;
+use super::websocket::{ANSWER_MAX, Closing, Heard, Offer, Refusal, WebSocket, framed};
+
+pub(super) static CONNECTIONS: Probe = Probe::of_websockets(
+    &[Topic { key: "connections", name: "connections", how: "opened one after another, and held" }],
+    connections,
+)
+.risking("connections: holds up to --max connections [default: 200]");
+
+pub(super) static HANDSHAKES: Probe = Probe::of_websockets(
+    &[Topic { key: "handshake_rate", name: "new connections", how: "opened and closed, one after another" }],
+    handshakes,
+)
+.risking("new connections: opens and closes up to --max of them, as fast as it can");
+
+pub(super) static MESSAGES: Probe = Probe::of_websockets(
+    &[Topic { key: "message_rate", name: "message rate", how: "1,000 messages at once, on one connection" }],
+    messages,
+)
+.risking("message rate: sends 1,000 small messages at once");
+
+/// Time in which limits by the second let somebody in again.
+const SECOND: Duration = Duration::from_millis(1200);
+/// Time in which others may.
+const LONGER: Duration = Duration::from_secs(10);
+/// Time between connections where they were refused for coming too fast.
+const PACE: Duration = Duration::from_millis(100);
+/// Time for a server to notice that a client has left.
+const FREED: Duration = Duration::from_millis(300);
+/// Time for all handshakes of the row on these.
+const HANDSHAKES_MAX: Duration = Duration::from_secs(15);
+/// Messages of a burst.
+const BURST: u64 = 1000;
+/// Messages that one pong answers, where they do not come back.
+const PART: u64 = 10;
+/// Silence after which no more is expected.
+const QUIET: Duration = Duration::from_millis(1500);
+
+/// Connects a client, and has the server say that it is there.
+fn admitted<'a>(tester: &'a Tester<'a>) -> Result<WebSocket<'a>, Refusal> {
+    let mut socket = WebSocket::open_once(tester, &Offer::default())?;
+    match socket.is_answered() {
+        Ok(true) => Ok(socket),
+        Ok(false) => Err(Refusal::Lost(Lost::Silent)),
+        Err(closing) => Err(Refusal::Closed(closing)),
+    }
+}
+
+/// Passes on what is no answer of the server's.
+fn refused(refusal: Refusal) -> Result<Refusal, NotTried> {
+    match refusal {
+        Refusal::Lost(Lost::Interrupted | Lost::Local(_)) | Refusal::Request(_) => Err(refusal.into()),
+        Refusal::Closed(Closing { end: Lost::Interrupted, .. }) => Err(NotTried("interrupted".to_owned())),
+        refused => Ok(refused),
+    }
+}
+
+fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let site = tester.site;
+    let mut held = Vec::new();
+    let mut is_paced = false;
+    let refusal = loop {
+        // Those of the probes that wait are open as well, and count at the server.
+        if site.open() >= site.bounds.connections {
+            break None;
+        }
+        if is_paced {
+            site.pause(PACE)?;
+        }
+        match admitted(tester) {
+            Ok(socket) => held.push(socket),
+            Err(refusal) => {
+                let refusal = refused(refusal)?;
+                // A limit of new connections lets the next one in after a while; one of open connections does
+                // not.
+                site.pause(SECOND)?;
+                match admitted(tester) {
+                    Ok(socket) => held.push(socket),
+                    Err(again) => {
+                        refused(again)?;
+                        break Some(refusal);
+                    }
+                }
+                is_paced = true;
+            }
+        }
+    };
+    let mut closed = 0;
+    // A server may make room by closing those who came first, which the next to come does not see.
+    for socket in &mut held {
+        closed += u64::from(socket.await_close(Duration::ZERO).is_some());
+    }
+    let open = site.open() as u64;
+    let Some(refusal) = refusal else {
+        let data = json!({ "open": open, "refusal": null, "closed": closed });
+        let text = match closed {
+            0 => format!("{open} at once, the most that was tried"),
+            closed => format!("{open} at once, but {closed} others were closed meanwhile"),
+        };
+        let meaning = format!("One address may have at least {open} clients at once.");
+        return Ok(vec![Ok(Finding::new(text, data).allows(meaning))]);
+    };
+    let leaver = held.pop().map(|socket| socket.close(1000));
+    site.pause(FREED)?;
+    let is_freed = leaver.is_some() && admitted(tester).is_ok();
+    let data = json!({ "open": open, "refusal": refusal.key(), "closed": closed, "freed": is_freed });
+    let room = if is_freed { "one that leaves makes room" } else { "one that leaves makes no room" };
+    let text = format!("{open} at once; the next is refused: {refusal}; {room}");
+    let meaning = format!("One address gets {open} connections: use more (--local-addr), or lift the limit.");
+    Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let site = tester.site;
+    // Those of the probes before count as well.
+    site.pause(SECOND)?;
+    let begun = Instant::now();
+    let max = site.bounds.connections as u64;
+    let mut accepted = 0;
+    let refusal = loop {
+        if accepted >= max || begun.elapsed() > HANDSHAKES_MAX {
+            break None;
+        }
+        match admitted(tester) {
+            Ok(socket) => {
+                accepted += 1;
+                // The server has noticed before the next comes: only the rate is tried here.
+                let closing = socket.close(1000);
+                if closing.end == Lost::Interrupted {
+                    return Err(closing.into());
+                }
+            }
+            Err(refusal) => break Some(refused(refusal)?),
+        }
+    };
+    let time = begun.elapsed();
+    let counted = format!("{} in {}", format::count(accepted), seconds(time));
+    let Some(refusal) = refusal else {
+        let data = json!({ "accepted": accepted, "seconds": time.as_secs_f64(), "refusal": null });
+        let rate = format::count((accepted as f64 / time.as_secs_f64()) as u64);
+        let finding = Finding::new(format!("{counted}, none refused"), data);
+        return Ok(vec![Ok(
+            finding.allows(format!("Clients may come at {rate} a second: --connect-rate {rate}."))
+        )]);
+    };
+    let retry_after = match &refusal {
+        Refusal::Status(head) => head.field("retry-after"),
+        _ => None,
+    };
+    site.pause(SECOND)?;
+    let recovers = admitted(tester).is_ok();
+    let again = if recovers { "again after 1 s" } else { "not again after 1 s" };
+    let after = retry_after.as_ref().map(|after| format!(", Retry-After: {after}")).unwrap_or_default();
+    let text = format!("{counted}, then refused: {refusal}{after}; {again}");
+    let data = json!({
+        "accepted": accepted,
+        "seconds": time.as_secs_f64(),
+        "refusal": refusal.key(),
+        "retry_after": retry_after,
+        "recovers_within_1_s": recovers,
+    });
+    let meaning = format!("New connections are limited: keep --connect-rate below {}.", accepted.max(1));
+    Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+/// Outcome of a burst of messages.
+struct Burst {
+    answered: u64,
+    closing: Option<Closing>,
+    /// The beginning of a message that was no echo.
+    told: Option<String>,
+}
+
+/// Sends so many messages at once, and counts answers: echoes, or else a pong for each part.
+fn burst(tester: &Tester<'_>, socket: &mut WebSocket<'_>, messages: u64) -> Result<Burst, NotTried> {
+    let (echoes, text) = (tester.site.echoes, message(tester, SMALL_BYTES));
+    let frame = framed(Opcode::Text, &text);
+    // One ping at a time: servers guard themselves against many (ws, maxPendingAutoPongs).
+    let part = if echoes { messages } else { messages.min(PART) };
+    let mut frames = frame.repeat(part as usize);
+    if !echoes {
+        frames.extend(framed(Opcode::Ping, b""));
+    }
+    let mut of = Burst { answered: 0, closing: None, told: None };
+    let mut sent = socket.send(&frames, ANSWER_MAX);
+    let (mut answered, mut until) = (0, Instant::now() + QUIET);
+    while of.answered < messages {
+        // Pings of the server do not prolong the wait.
+        if of.answered > answered {
+            (answered, until) = (of.answered, Instant::now() + QUIET);
+        }
+        match std::mem::replace(&mut sent, Ok(())).and_then(|()| socket.hear(until)) {
+            Ok(Heard::Message(message)) if echoes && message.copies(&text) > 0 => {
+                of.answered += message.copies(&text);
+            }
+            Ok(Heard::Message(message)) => {
+                let told = String::from_utf8_lossy(&message.start).chars().take(60).collect();
+                of.told = of.told.or(Some(told).filter(|_| echoes));
+            }
+            Ok(Heard::Pong(_)) if !echoes => {
+                of.answered += part;
+                if of.answered < messages {
+                    sent = socket.send(&frames, ANSWER_MAX);
+                }
+            }
+            Ok(Heard::Pong(_) | Heard::Ping) => {}
+            Ok(Heard::Nothing) => break,
+            Err(closing) if closing.end == Lost::Interrupted => return Err(closing.into()),
+            Err(closing) => {
+                of.closing = Some(closing);
+                break;
+            }
+        }
+    }
+    Ok(of)
+}
+
+fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let mut socket = WebSocket::open(tester, &Offer::default())?;
+    match burst(tester, &mut socket, 1)? {
+        Burst { closing: Some(closing), .. } => return Err(NotTried(not_taken(&closing))),
+        Burst { answered: 0, .. } => return Err(NotTried("the server answers nothing".to_owned())),
+        Burst { .. } => {}
+    }
+    // That one may count.
+    drop(socket);
+    tester.site.pause(SECOND)?;
+    let mut socket = WebSocket::open(tester, &Offer::default())?;
+    let begun = Instant::now();
+    let first = burst(tester, &mut socket, BURST)?;
+    let time = begun.elapsed();
+    if first.answered == BURST {
+        let data = json!({ "answered": BURST, "seconds": time.as_secs_f64(), "limit": null });
+        let text = format!("{} answered in {}, none refused", format::count(BURST), seconds(time));
+        return Ok(vec![Ok(Finding::new(text, data))]);
+    }
+    let limit = first.answered;
+    tester.site.known.note_burst(limit);
+    let (key, told) = match (&first.closing, &first.told) {
+        (Some(closing), _) => (closing.key(), closing.to_string()),
+        (None, Some(told)) => ("message".into(), format!("it says {told:?}")),
+        (None, None) => (Value::from("silence"), "silence".to_owned()),
+    };
+    let mut within = None;
+    for wait in [SECOND, LONGER] {
+        // A connection that was closed takes its window along: a new one has a new limit, or shares the
+        // address's.
+        if first.closing.is_some() {
+            socket = WebSocket::open(tester, &Offer::default())?;
+        }
+        tester.site.pause(wait)?;
+        if burst(tester, &mut socket, limit)?.answered == limit {
+            within = Some(wait.as_secs());
+            break;
+        }
+    }
+    let again = within.map_or("no more".to_owned(), |within| format!("as many again after {within} s"));
+    let data = json!({ "answered": limit, "limit": limit, "refusal": key, "recovers_within_s": within });
+    let text = format!("{} at once, then {told}; {again}", format::count(limit));
+    let meaning = format!("A connection may send {limit} messages at once: choose --interval accordingly.");
+    Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}

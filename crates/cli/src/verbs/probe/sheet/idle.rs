@@ -1,0 +1,251 @@
+//! Silence: when a connection that says nothing is closed and by whom, whether pings prolong it, and what the server says by itself.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::channel::Lost;
+use super::probe::Probe;
+use super::row::{Finding, NotTried, Outcome, Topic, seconds};
+use super::site::Tester;
+use super::websocket::{Closing, Heard, Offer, WebSocket};
+
+pub(super) static IDLE: Probe = Probe::of_websockets(
+    &[
+        Topic { key: "idle", name: "idle timeout", how: "said nothing, and answered pings" },
+        Topic { key: "idle_with_pings", name: "with pings", how: "sent pings, and nothing else" },
+        Topic { key: "ping_interval", name: "server's pings", how: "listened" },
+        Topic { key: "pong_timeout", name: "without pongs", how: "left the server's pings unanswered" },
+        Topic {
+            key: "closed_by",
+            name: "closed by",
+            how: "the close frame, or Server: and Via: where there was none",
+        },
+    ],
+    idle,
+);
+
+/// Length of one look at one of the connections.
+const SLICE: Duration = Duration::from_millis(5);
+/// Pings of ours: so many within the time that is waited for, but not further apart than [`PINGS_APART_MAX`].
+const PINGS: u32 = 30;
+const PINGS_APART_MAX: Duration = Duration::from_secs(5);
+/// A connection that pings has outlived the timeout after so many times its length.
+const OUTLIVED: f64 = 1.5;
+/// Programs that stand in front of a server, as they name themselves.
+const PROXIES: [&str; 11] = [
+    "nginx",
+    "haproxy",
+    "envoy",
+    "cloudflare",
+    "awselb",
+    "caddy",
+    "traefik",
+    "varnish",
+    "openresty",
+    "google",
+    "akamai",
+];
+
+/// A connection that is watched.
+struct Watched<'a> {
+    socket: WebSocket<'a>,
+    begun: Instant,
+    closed: Option<(Duration, Closing)>,
+    /// Times of the server's pings, and of its messages.
+    pings: Vec<Duration>,
+    messages: Vec<Duration>,
+}
+
+impl<'a> Watched<'a> {
+    fn open(tester: &'a Tester<'a>, answers: bool) -> Result<Watched<'a>, NotTried> {
+        let mut socket = WebSocket::open(tester, &Offer::default())?;
+        socket.answers = answers;
+        Ok(Watched { socket, begun: Instant::now(), closed: None, pings: Vec::new(), messages: Vec::new() })
+    }
+
+    /// Listens for a moment.
+    fn listen(&mut self) -> Result<(), NotTried> {
+        if self.closed.is_some() {
+            return Ok(());
+        }
+        let heard = self.socket.hear(Instant::now() + SLICE);
+        let now = self.begun.elapsed();
+        match heard {
+            Ok(Heard::Ping) => self.pings.push(now),
+            Ok(Heard::Message(_)) => self.messages.push(now),
+            Ok(Heard::Pong(_) | Heard::Nothing) => {}
+            Err(closing) => self.note_end(now, closing)?,
+        }
+        Ok(())
+    }
+
+    fn ping(&mut self) -> Result<(), NotTried> {
+        match self.socket.ping() {
+            Err(closing) if self.closed.is_none() => self.note_end(self.begun.elapsed(), closing),
+            _ => Ok(()),
+        }
+    }
+
+    fn note_end(&mut self, at: Duration, closing: Closing) -> Result<(), NotTried> {
+        if closing.end == Lost::Interrupted {
+            return Err(closing.into());
+        }
+        self.closed = Some((at, closing));
+        Ok(())
+    }
+
+    /// Lived so long, or still lives.
+    fn age(&self) -> Duration {
+        self.closed.as_ref().map_or_else(|| self.begun.elapsed(), |(at, _)| *at)
+    }
+}
+
+fn idle(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let max = tester.site.bounds.idle;
+    let between = (max / PINGS).min(PINGS_APART_MAX);
+    // All three at once: one after another would take three times the longest silence.
+    let mut quiet = Watched::open(tester, true)?;
+    let mut pinging = Watched::open(tester, true)?;
+    let mut deaf = Watched::open(tester, false)?;
+    let mut pinged = Instant::now();
+    loop {
+        for watched in [&mut quiet, &mut pinging, &mut deaf] {
+            watched.listen()?;
+        }
+        if pinged.elapsed() >= between {
+            pinged = Instant::now();
+            pinging.ping()?;
+        }
+        let closed = quiet.closed.as_ref().map(|(at, _)| *at);
+        let is_over = quiet.begun.elapsed() >= max;
+        let outlived = closed.is_some_and(|at| pinging.age() > at.mul_f64(OUTLIVED) + between);
+        let has_nothing_to_answer = closed.is_some() && quiet.pings.is_empty();
+        // Nobody has to wait for the rest of 90 s once each of the three has shown what it can.
+        let is_decided = closed.is_some()
+            && (pinging.closed.is_some() || outlived)
+            && (deaf.closed.is_some() || has_nothing_to_answer);
+        if is_over || is_decided {
+            break;
+        }
+    }
+    Ok(vec![
+        silence(&quiet, max),
+        prolonged(&quiet, &pinging, between),
+        own_pings(&quiet, max),
+        without_pongs(&quiet, &deaf, max),
+        closer(&quiet),
+    ])
+}
+
+/// Seconds to the millisecond.
+fn in_seconds(time: Duration) -> f64 {
+    time.as_millis() as f64 / 1e3
+}
+
+fn silence(quiet: &Watched<'_>, max: Duration) -> Outcome {
+    let Some((at, closing)) = &quiet.closed else {
+        let data = json!({ "closed_after_s": null, "none_within_s": in_seconds(max) });
+        let meaning =
+            format!("Clients may say nothing for at least {}: throng idle holds them.", seconds(max));
+        return Ok(Finding::new(format!("none within {}", seconds(max)), data).allows(meaning));
+    };
+    let data = json!({ "closed_after_s": in_seconds(*at), "closing": closing.json() });
+    let text = format!("closed after {}: {closing}", seconds(*at));
+    let meaning =
+        format!("Clients that say nothing for {} are closed: send more often (--interval).", seconds(*at));
+    Ok(Finding::new(text, data).limits(meaning))
+}
+
+fn prolonged(quiet: &Watched<'_>, pinging: &Watched<'_>, between: Duration) -> Outcome {
+    let Some((at, _)) = &quiet.closed else {
+        return Err(NotTried("there is no idle timeout to prolong".to_owned()));
+    };
+    match &pinging.closed {
+        Some((closed, closing)) => {
+            let data = json!({ "kept_open": false, "closed_after_s": in_seconds(*closed) });
+            let text = format!("closed after {} all the same: {closing}", seconds(*closed));
+            Ok(Finding::new(text, data).limits("Pings do not keep connections open here: messages must."))
+        }
+        None if pinging.age() > *at => {
+            let text = format!("kept open by a ping every {}", seconds(between));
+            Ok(Finding::new(text, json!({ "kept_open": true })))
+        }
+        None => Err(NotTried("the time was over before it could be told".to_owned())),
+    }
+}
+
+fn own_pings(quiet: &Watched<'_>, max: Duration) -> Outcome {
+    let told = |times: &[Duration], what: &str, kind: &str| {
+        let interval = interval(times);
+        let text = match interval {
+            Some(interval) => format!("{what} every {}", seconds(interval)),
+            None => format!("{what} after {}, and no other", seconds(times[0])),
+        };
+        Ok(Finding::new(text, json!({ "kind": kind, "interval_s": interval.map(in_seconds) })))
+    };
+    // A message or two are greetings; a heartbeat repeats itself.
+    match (quiet.pings.as_slice(), quiet.messages.as_slice()) {
+        (pings @ [_, ..], _) => told(pings, "a ping", "ping"),
+        ([], messages @ [_, _, _, ..]) => told(messages, "a message", "message"),
+        ([], _) => {
+            let watched = seconds(quiet.age().min(max));
+            Ok(Finding::new(format!("none within {watched}"), json!({ "kind": null, "interval_s": null })))
+        }
+    }
+}
+
+/// The median time from one to the next.
+fn interval(times: &[Duration]) -> Option<Duration> {
+    let mut gaps: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied()
+}
+
+fn without_pongs(quiet: &Watched<'_>, deaf: &Watched<'_>, max: Duration) -> Outcome {
+    let Some(&first) = deaf.pings.first() else {
+        return Err(NotTried("the server sends no pings".to_owned()));
+    };
+    match &deaf.closed {
+        // One that is closed as early with pongs is closed for its silence.
+        Some((at, closing)) if quiet.age() > *at + interval(&deaf.pings).unwrap_or_default() / 2 => {
+            let after = *at - first;
+            let data = json!({ "closed_after_s": in_seconds(after), "closing": closing.json() });
+            let text = format!("closed {} after the first ping: {closing}", seconds(after));
+            Ok(Finding::new(text, data))
+        }
+        Some(_) => Err(NotTried("the idle timeout comes first".to_owned())),
+        None => {
+            let text = format!("kept open for {}", seconds(max));
+            Ok(Finding::new(text, json!({ "closed_after_s": null })))
+        }
+    }
+}
+
+fn closer(quiet: &Watched<'_>) -> Outcome {
+    let Some((_, closing)) = &quiet.closed else {
+        return Err(NotTried("nothing was closed".to_owned()));
+    };
+    let head = &quiet.socket.head;
+    let names: Vec<String> = ["via", "server"].iter().filter_map(|field| head.field(field)).collect();
+    let is_proxy = |name: &&String| PROXIES.iter().any(|proxy| name.to_ascii_lowercase().contains(proxy));
+    let (key, text) = match (closing.code, names.iter().find(is_proxy)) {
+        (Some(code), _) => ("server", format!("the server: it sent close code {code}")),
+        // Proxies pass frames on and write none of their own.
+        (None, Some(proxy)) => ("proxy", format!("a proxy, which names itself {proxy:?}: no close frame")),
+        (None, None) => ("unknown", "a proxy, or a server that sends no close frame".to_owned()),
+    };
+    Ok(Finding::new(text, json!({ "by": key, "end": closing.end.key(), "code": Value::from(closing.code) })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_medians() {
+        let ms = |times: &[u64]| times.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>();
+        assert_eq!(interval(&ms(&[5])), None);
+        assert_eq!(interval(&ms(&[0, 100, 900, 1000, 1100])), Some(Duration::from_millis(100)));
+    }
+}
