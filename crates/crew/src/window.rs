@@ -5,6 +5,8 @@
 //! where too few were, as when all messages go out at once, until the last answer. What is used is read for
 //! [`CPU_WINDOW_NS_MIN`] at least.
 
+use std::num::NonZero;
+
 use engine::Delta;
 use load::{Load, Until, Workload};
 use results::{CPU_WINDOW_NS_MIN, Rates};
@@ -129,6 +131,11 @@ impl Window<'_> {
             achieved_per_s: per_s(completed, achieved_ns),
             sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
+            received_bytes_per_s: per_s(received, received_ns).and_then(|per_s| {
+                Some(
+                    per_s * totals.received_bytes as f64 / NonZero::new(totals.counts.received)?.get() as f64,
+                )
+            }),
             events_per_s: streamed(totals.counts.events, streamed_after[0]),
             tokens_per_s: streamed(totals.counts.tokens, streamed_after[1]),
             ..rates

@@ -12,7 +12,8 @@ use stats::compare::{self, Better, Change, Kind, REPEATS_MIN, Single};
 use crate::conclusion;
 use crate::format::counted;
 use crate::judgement::{Bottleneck, Unit};
-use crate::limit::{Figure, Gauge, Part, Rate, Statistic};
+use crate::limit::{Figure, Gauge, Part, Statistic};
+use crate::rates::Rate;
 use crate::run::Run;
 use crate::step::{Second, Step};
 

@@ -81,7 +81,7 @@ pub fn best(levels: &[Level]) -> Option<&Level> {
 mod tests {
     use super::*;
     use crate::judgement::{LimitOutcome, Unit};
-    use crate::step::Rates;
+    use crate::rates::Rates;
 
     fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {
         let stop = LimitOutcome {

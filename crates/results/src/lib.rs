@@ -15,6 +15,7 @@ mod horizon;
 mod judgement;
 pub mod levels;
 pub mod limit;
+pub mod rates;
 mod resources;
 mod run;
 pub mod scenario;
@@ -31,11 +32,12 @@ pub use horizon::Horizon;
 pub use judgement::{Bottleneck, Found, LimitOutcome, Unit};
 pub use levels::Level;
 pub use limit::Limit;
+pub use rates::{Rate, Rates};
 pub use resources::{GeneratorUse, MachineUse, ProgramUse, ServerUse, ThreadUse};
 pub use run::{Environment, Run, Target, Verdict, command_line};
 pub use scenario::Scenario;
 pub use spent::TimeSpent;
 pub use step::{
-    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup,
-    is_of_answers, with_lengths,
+    CPU_WINDOW_NS_MIN, FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup, is_of_answers,
+    with_lengths,
 };

@@ -10,6 +10,7 @@ use stats::Timed;
 use thiserror::Error;
 
 use crate::judgement::{LimitOutcome, Unit};
+use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::spent::SlowTail;
 use crate::step::Step;
@@ -18,7 +19,7 @@ use crate::units::{self, UnitError};
 mod figure;
 mod part;
 
-pub(crate) use figure::{Counted, Figure, Gauge, Rate, Statistic};
+pub(crate) use figure::{Counted, Figure, Gauge, Statistic};
 pub use part::Part;
 
 /// One limit, as the user asked for it.

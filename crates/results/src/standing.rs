@@ -5,7 +5,8 @@
 
 use stats::Count;
 
-use crate::limit::{Counted, Figure, Limit, Rate};
+use crate::limit::{Counted, Figure, Limit};
+use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::{LimitOutcome, Step};
 

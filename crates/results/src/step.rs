@@ -8,6 +8,7 @@ use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 use crate::absences::{Absences, Ages};
 use crate::finding::Caveat;
 use crate::judgement::{Found, LimitOutcome};
+use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::spent::TimeSpent;
 
@@ -488,25 +489,6 @@ pub struct Warmup {
     pub sent: u64,
     /// Deliveries seen in it.
     pub received: u64,
-}
-
-/// Rates over the window, per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rates {
-    /// Messages the schedule asked for; `None` in a closed loop.
-    pub asked_per_s: Option<f64>,
-    /// Messages completed per second of the window, or of the time until the last where an open loop did not keep its rate.
-    pub achieved_per_s: Option<f64>,
-    /// Messages sent in the window.
-    pub sent_per_s: Option<f64>,
-    /// Deliveries received.
-    pub received_per_s: Option<f64>,
-    /// Connections that became usable, over the time connecting took.
-    pub connects_per_s: Option<f64>,
-    /// Events of streamed answers.
-    pub events_per_s: Option<f64>,
-    /// Tokens in these.
-    pub tokens_per_s: Option<f64>,
 }
 
 /// Rows that follow one another from `start_ns` on, and how long each took in ns, 1 at the least: some are not of a second.

@@ -1,7 +1,7 @@
 //! The page of a run's only step: checks, latencies, resources.
 
 use results::conclusion;
-use results::format::{count, rate, statuses};
+use results::format::{bytes, count, rate, statuses};
 use results::standing::{self, Check};
 use results::{Scenario, Step};
 use stats::{Count, CountOf, Timed};
@@ -116,14 +116,16 @@ fn pushes(step: &Step) -> Option<String> {
 fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let sends = scenario.facts().sends;
     let completed = step.rates.achieved_per_s?;
+    let received = step.rates.received_bytes_per_s.filter(|per_s| *per_s > 0.0);
+    let received = received.map(|per_s| format!(", {}/s received", bytes(per_s))).unwrap_or_default();
     let Some(asked) = step.rates.asked_per_s else {
-        return (completed > 0.0).then(|| (None, rate(completed, sends)));
+        return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
     };
     let kept = step.kept_percent().filter(|kept| *kept < standing::RATE_PERCENT_MIN);
     let missed =
         kept.map(|kept| format!(", {kept:.1}% completed in time ({}% required)", standing::RATE_PERCENT_MIN));
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
-    Some((Some(Check::Rate), rates + &missed.unwrap_or_default()))
+    Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
 }
 
 /// A table of what was timed, and what its rows mean.

@@ -7,7 +7,8 @@
 use stats::Timed;
 
 use crate::finding::Caveat;
-use crate::limit::{Figure, Rate};
+use crate::limit::Figure;
+use crate::rates::Rate;
 use crate::step::Step;
 
 /// One side of a comparison at a level: its runs' steps, and their value of a metric.

@@ -5,7 +5,8 @@ use stats::{Count, Interval, Timed};
 
 use crate::finding::Caveat;
 use crate::judgement::Unit;
-use crate::limit::{Counted, Figure, Gauge, Part, Rate, Statistic};
+use crate::limit::{Counted, Figure, Gauge, Part, Statistic};
+use crate::rates::Rate;
 use crate::scenario::Scenario;
 
 /// One figure at one level, on both sides.

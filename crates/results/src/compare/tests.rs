@@ -4,10 +4,11 @@ use stats::{Capacity, Counts, Figures, Histogram};
 use super::*;
 use crate::finding::quantity::{Ns, Percent, Quantile};
 use crate::finding::{Cause, Caveat};
+use crate::rates::Rates;
 use crate::run::Environment;
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{Rates, RoleFigures, SayFigures};
+use crate::step::{RoleFigures, SayFigures};
 
 /// A run of echoes with a mean latency of about `ms`, for this many seconds.
 fn echo(ms: f64, seconds: u64, seed: u64) -> Run {

@@ -9,9 +9,10 @@ use crate::finding::{self, Cause};
 use crate::format::{clients, count, duration, rate};
 use crate::judgement::Bottleneck;
 use crate::levels::{self, Level};
+use crate::rates::Rates;
 use crate::run::Run;
 use crate::scenario::Due;
-use crate::step::{Rates, Step};
+use crate::step::Step;
 use crate::verdict;
 
 /// A search's capacity, if it tells one.

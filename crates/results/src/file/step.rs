@@ -16,11 +16,12 @@ use super::spent::FileAccount;
 use crate::absences::{Absences, Ages};
 use crate::conclusion;
 use crate::limit::Limit;
+use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::scenario::Scenario;
 use crate::spent::TimeSpent;
 use crate::standing;
-use crate::step::{FleetAgent, Interrupted, Rates, RoleFigures, SayFigures, Second, Step, Warmup};
+use crate::step::{FleetAgent, Interrupted, RoleFigures, SayFigures, Second, Step, Warmup};
 
 mirror!(FileWarmup of Warmup {
     clients: u64,
@@ -70,6 +71,7 @@ mirror!(FileRates of Rates {
     achieved_per_s,
     sent_per_s,
     received_per_s,
+    received_bytes_per_s,
     connects_per_s,
     events_per_s,
     tokens_per_s,

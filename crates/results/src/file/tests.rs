@@ -59,6 +59,7 @@ fn full_step() -> Step {
             achieved_per_s: Some(49.975),
             sent_per_s: Some(50.0),
             received_per_s: Some(49_975.5),
+            received_bytes_per_s: Some(1_000_000.5),
             connects_per_s: Some(8_123.25),
             events_per_s: Some(1_200.5),
             tokens_per_s: Some(1_100.0),

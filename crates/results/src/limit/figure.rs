@@ -6,6 +6,7 @@ use stats::{Count, CountOf, Counts, Histogram, QUANTILES, Timed, Whole};
 
 use super::Unit;
 use crate::judgement::LimitOutcome;
+use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::step::Step;
 
@@ -44,16 +45,6 @@ pub(crate) enum Counted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Rate {
-    Achieved,
-    Sent,
-    Received,
-    Connects,
-    Events,
-    Tokens,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gauge {
     ServerCpu,
     ServerRss,
@@ -69,15 +60,6 @@ const STATISTICS: [(&str, Statistic); 5] = [
     ("sd", Statistic::Sd),
     ("median", Statistic::Quantile(0.5)),
     ("max", Statistic::Max),
-];
-
-const RATES: [(&str, Rate); 6] = [
-    ("rate", Rate::Achieved),
-    ("sent_rate", Rate::Sent),
-    ("received_rate", Rate::Received),
-    ("connect_rate", Rate::Connects),
-    ("event_rate", Rate::Events),
-    ("token_rate", Rate::Tokens),
 ];
 
 const GAUGES: [(&str, Gauge); 5] = [
@@ -113,7 +95,7 @@ impl Figure {
     /// A figure whose name means the same in each scenario that has it.
     fn untimed(name: &str) -> Option<Self> {
         let counted = Counted::all().find(|known| known.name() == name).map(Figure::Counted);
-        let rate = || find(&RATES, name).map(Figure::Rate);
+        let rate = || Rate::ALL.into_iter().find(|rate| rate.metric() == name).map(Figure::Rate);
         let gauge = || find(&GAUGES, name).map(Figure::Gauge);
         counted.or_else(rate).or_else(gauge)
     }
@@ -146,9 +128,13 @@ impl Figure {
                 CountOf::Pushes => facts.has_dialects,
                 CountOf::Streams => scenario.timed().any(|known| known == Timed::Gap),
             },
+            // What was asked is no outcome.
+            Figure::Rate(Rate::Asked) => false,
             Figure::Rate(Rate::Connects) => true,
             Figure::Rate(Rate::Events | Rate::Tokens) => scenario.timed().any(|known| known == Timed::Gap),
-            Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received) => facts.has_messages,
+            Figure::Rate(Rate::Achieved | Rate::Sent | Rate::Received | Rate::ReceivedBytes) => {
+                facts.has_messages
+            }
             Figure::Gauge(Gauge::Delivered) => scenario.timed().any(|known| known == Timed::Replay),
             Figure::Gauge(_) => true,
         }
@@ -159,7 +145,7 @@ impl Figure {
         match self {
             Figure::Timed(timed, statistic) => format!("{timed}.{}", statistic.name()).into(),
             Figure::Counted(counted) => counted.name().into(),
-            Figure::Rate(rate) => name_in(&RATES, rate).into(),
+            Figure::Rate(rate) => rate.metric().into(),
             Figure::Gauge(gauge) => name_in(&GAUGES, gauge).into(),
         }
     }
@@ -172,7 +158,7 @@ impl Figure {
                 count.facts().words.map_or_else(|| count.name().replace('_', " "), str::to_owned)
             }
             Figure::Counted(counted) => counted.name().to_owned(),
-            Figure::Rate(rate) => name_in(&RATES, rate).replace('_', " "),
+            Figure::Rate(rate) => rate.metric().replace('_', " "),
             Figure::Gauge(gauge) => gauge.words().to_owned(),
         }
     }
@@ -191,7 +177,7 @@ impl Figure {
             timed[1..].join(", "),
             timed[1],
             names(&mut Counted::all().map(Figure::Counted)),
-            names(&mut RATES.iter().map(|&(_, rate)| Figure::Rate(rate))),
+            names(&mut Rate::ALL.into_iter().map(Figure::Rate)),
             names(&mut GAUGES.iter().map(|&(_, gauge)| Figure::Gauge(gauge))),
         )
     }
@@ -261,12 +247,7 @@ impl Figure {
                 }
             }
             Figure::Rate(Rate::Achieved) if as_share => step.kept_percent(),
-            Figure::Rate(Rate::Achieved) => step.rates.achieved_per_s,
-            Figure::Rate(Rate::Sent) => step.rates.sent_per_s,
-            Figure::Rate(Rate::Received) => step.rates.received_per_s,
-            Figure::Rate(Rate::Connects) => step.rates.connects_per_s,
-            Figure::Rate(Rate::Events) => step.rates.events_per_s,
-            Figure::Rate(Rate::Tokens) => step.rates.tokens_per_s,
+            Figure::Rate(rate) => step.rates.get(rate),
             Figure::Gauge(gauge) => gauge.read(step),
         }
     }

@@ -6,7 +6,8 @@ use super::lag;
 use super::owners::Owners;
 use super::signs::OWNED_PERCENT_MIN;
 use crate::judgement::LimitOutcome;
-use crate::limit::{Figure, Limit, Rate, Statistic};
+use crate::limit::{Figure, Limit, Statistic};
+use crate::rates::Rate;
 use crate::step::Step;
 
 /// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to without the

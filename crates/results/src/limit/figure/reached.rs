@@ -19,6 +19,7 @@ const RATES_OF_WORST: Rates = Rates {
     achieved_per_s: Some(4.0),
     sent_per_s: Some(9.0),
     received_per_s: Some(4.0),
+    received_bytes_per_s: Some(400.0),
     connects_per_s: Some(80.0),
     events_per_s: Some(4.0),
     tokens_per_s: Some(4.0),
@@ -101,7 +102,7 @@ fn limits(scenario: Scenario) -> Vec<String> {
     let known = |figure: &Figure| figure.is_of(scenario);
     let counted = Counted::all().map(Figure::Counted).filter(known);
     let counted = counted.map(|figure| format!("{}==0", figure.name()));
-    let rates = RATES.map(|(_, rate)| Figure::Rate(rate)).into_iter().filter(known);
+    let rates = Rate::ALL.into_iter().map(Figure::Rate).filter(known);
     let rates = rates.map(|figure| format!("{}>=1000/s", figure.name()));
     let gauges = GAUGES.iter().filter(|&&(_, gauge)| known(&Figure::Gauge(gauge)));
     let gauges = gauges.map(|(name, gauge)| match gauge {
