@@ -131,6 +131,7 @@ impl Window<'_> {
             achieved_per_s: per_s(completed, achieved_ns),
             sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
+            // What came twice or to the wrong client is in the bytes and not in the deliveries: of each, the mean of all.
             received_bytes_per_s: per_s(received, received_ns).and_then(|per_s| {
                 Some(
                     per_s * totals.received_bytes as f64 / NonZero::new(totals.counts.received)?.get() as f64,

@@ -3,7 +3,7 @@
 //!
 //! [`Recording::read`] reads; [`draft`] finds out what the messages are for (`talk`), where the values in them come from
 //! (`trace`), and writes the file. Nothing here does I/O: a HAR is somebody's whole session, and its secrets leave this crate
-//! only as cells of [`Draft::users`], or in a HAR that [`write`] makes of what was recorded.
+//! only as cells of [`Draft::users`], or in a HAR that [`write()`] makes of what was recorded.
 
 mod bad_har;
 mod carried;

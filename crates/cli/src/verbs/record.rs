@@ -126,8 +126,8 @@ impl Record {
         let each = if addresses.len() > 1 { "Open them, one for each user" } else { "Open it" };
         // Even if nobody reads it, the proxy goes on: the address may be known.
         let _ = output::print(&format!("{text}{each}, use your app, then press Ctrl-C.\n\n"));
-        if self.open {
-            addresses.iter().for_each(|address| browser::open(format!("http://{address}{path}")));
+        for address in addresses.iter().filter(|_| self.open) {
+            browser::open(format!("http://{address}{path}"));
         }
     }
 
@@ -166,6 +166,8 @@ impl Record {
             return Err(Failure::interrupted());
         }
         if self.force {
+            // Written anew and not over: a file keeps the permissions that it was created with, and a HAR's are its owner's
+            // alone.
             for path in files.all() {
                 // Those that were not there are none to remove.
                 let _ = fs::remove_file(path);

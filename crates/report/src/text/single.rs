@@ -116,6 +116,7 @@ fn pushes(step: &Step) -> Option<String> {
 fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let sends = scenario.facts().sends;
     let completed = step.rates.achieved_per_s?;
+    // Beside the rate, as wrk, hey and oha have it: a link is full long before a server of large answers is.
     let received = step.rates.received_bytes_per_s.filter(|per_s| *per_s > 0.0);
     let received = received.map(|per_s| format!(", {}/s received", bytes(per_s))).unwrap_or_default();
     let Some(asked) = step.rates.asked_per_s else {

@@ -140,6 +140,7 @@ pub(super) fn maimed_step(run: &Run) -> Option<&Step> {
 
 /// Says when the user ended a step of which nothing is known.
 pub fn untold(step: &Step) -> Option<String> {
+    // Both end as a pass would, with every limit kept, since limits are of what came.
     step.tells_nothing().then(|| match step.was_never_loaded() {
         true => format!("interrupted while {} connected", clients(step.clients)),
         false => format!("interrupted after {}, before anything came back", duration(step.duration_ns)),

@@ -66,6 +66,7 @@ impl Lag {
         } else {
             (Owners::of_all(step)?, 0.5)
         };
+        // The account is of this figure alone, and its shares are true of no other.
         let figure = step.figures.accounted();
         let latency_ns = step.figures.get(figure).quantile_ns(quantile);
         let (own, contended) = (owners.percent(Owner::Generator), owners.percent(Owner::Contention));
