@@ -25,7 +25,7 @@ pub(crate) struct Streams {
     /// Answers under way, by client and by the number of their request: of HTTP/2 a client has several.
     under_way: BTreeMap<(u32, u32), Box<Streamed>>,
     /// Answers that have ended, to be begun anew: there are at most as many as were under way at once.
-    #[allow(clippy::vec_box)] // the boxes themselves go to clients and come back
+    #[allow(clippy::vec_box)] // the boxes themselves move between both
     idle: Vec<Box<Streamed>>,
 }
 
