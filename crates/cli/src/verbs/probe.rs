@@ -127,7 +127,15 @@ impl Probe {
             return Ok(Exit::Fine);
         }
         // One that turns clients away leaves TLS and HTTP/2 to be looked at.
-        let best = advice::best(&found).filter(|found| found.barrier.is_none() && found.is_websocket());
+        let lets_in = |found: &&Found| found.barrier.is_none() && found.is_websocket();
+        let best = advice::best(&found).filter(lets_in);
+        // Whoever names a WebSocket asks about that one, whatever else the server has.
+        let named = Place::itself(&prober.target.path);
+        let is_named = |found: &&Found| self.url.starts_with("ws") && found.path == named.base();
+        let (best, trial) = match found.iter().filter(lets_in).find(is_named) {
+            Some(given) if best != Some(given) => (Some(given), prober.try_echo(given)?),
+            _ => (best, trial),
+        };
         let sheet = self.sheet(&prober, best, trial.as_ref())?;
         let text = match self.format {
             Form::Text => format!("\n{}", sheet.text()),
