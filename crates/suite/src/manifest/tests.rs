@@ -107,7 +107,13 @@ fn a_missing_key_is_named() {
 fn values_that_throng_does_not_know_are_underlined() {
     for (of, to, named, underlined, help) in [
         ("\"raw\"", "\"rawr\"", "\"rawr\"", "\"rawr\"", "raw, json"),
-        ("\"http\",", "\"https\",", "`https`", "\"https\"", "`echo`, `broadcast`, `http`, `unix`, `tls`"),
+        (
+            "\"http\",",
+            "\"https\",",
+            "`https`",
+            "\"https\"",
+            "`echo`, `broadcast`, `http`, `stream`, `unix`, `tls`",
+        ),
         ("\"TERM\"", "\"SIGTERM\"", "\"SIGTERM\"", "\"SIGTERM\"", "TERM, INT, QUIT, KILL"),
         ("{port}/ws\"", "{prot}/ws\"", "{prot}", "\"ws://{host}:{prot}/ws\"", "{admin_port}"),
         ("\"ws://", "\"wss://", "URL", "\"wss://{host}:{port}/ws\"", "ws:// or http://"),
