@@ -20,7 +20,10 @@ fn results_of(code: i32, server: &Server, words: &str) -> Value {
     let (verb, flags) = words.split_once(' ').unwrap();
     let mut command = throng([verb, &server.url(), "--format", "json", "--quiet", "--no-preflight"]);
     let outcome = run(command.args(flags.split_whitespace()), RUN_MAX);
-    assert_eq!(outcome.code, Some(code), "{words}: {outcome}");
+    match code {
+        0 => outcome.assert_held(),
+        code => assert_eq!(outcome.code, Some(code), "{words}: {outcome}"),
+    }
     outcome.json()
 }
 
@@ -31,7 +34,7 @@ fn every_message_sent_is_in_the_distribution_once() {
         ("kill=all@50", "echo -c 5 -d 2s --clients 10 --threads 1"),
         ("kill=all@50", "echo --rate 500 --churn 10%/s -d 2s --clients 10 --threads 1"),
         // Messages are given up, and their answers come all the same, or never.
-        ("delay=900ms@1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
+        ("delay=900ms@1/20", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
         ("drop=1/100", "echo -c 5 -d 2s --clients 10 --drain-timeout 300ms"),
         ("mute=3@20", "broadcast -c 5 -d 2s --clients 10 --drain-timeout 300ms --protocol json"),
     ] {

@@ -9,7 +9,7 @@ use results::format;
 use serde_json::{Value, json};
 
 use crate::support::hostile::{HostileServer, Peer};
-use crate::support::throng::{Outcome, errors_of, results_in, run, sum_of, throng};
+use crate::support::throng::{ANY_PACE, Outcome, errors_of, results_in, run, sum_of, throng};
 use crate::support::websocket::{CLOSE, TEXT, frame};
 
 /// Six seconds of load, what it takes to connect and to drain, and a busy machine.
@@ -192,7 +192,8 @@ fn sentence(outcome: &Outcome) -> &str {
 
 #[test]
 fn correct_replays_are_recovered_once() {
-    let (outcome, results, _) = audit(Replay::Missed, &format!("{MANY} --require at-least-once"));
+    let flags = format!("{MANY} {} --require at-least-once", ANY_PACE.join(" "));
+    let (outcome, results, _) = audit(Replay::Missed, &flags);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let of = |name| sum_of(&results, name);
     assert!(of("recovered") == of("offline_due") && of("recovered") > of("cut"), "{outcome}");
