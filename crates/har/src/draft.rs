@@ -153,7 +153,7 @@ impl<'a> Session<'a> {
         let (sent, all) =
             (talk.messages.iter().filter(|message| message.turn.is_sent).count(), talk.messages.len());
         out.remark(&format!(
-            "Written by `throng init` from {}: {} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
+            "Written by throng from {}: {} messages of the app, {sent} of them sent, over {}. Every key: throng docs app.",
             recording.name, all, carried.protocol
         ));
         let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));

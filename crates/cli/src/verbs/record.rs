@@ -192,7 +192,7 @@ impl Record {
         });
         let draft = har::draft(&read.collect::<Result<Vec<_>, _>>()?, recorded::USERS);
         let text = recorded::keep(&files.toml, &draft)?;
-        let command = recorded::command(&files.toml, &draft.server);
+        let command = recorded::command(&files.toml, &draft.server, recorded::CLIENTS);
         output::print(&format!("{text}\nRun it:\n\n  {command}{}\n", self.tls_flags()))
     }
 

@@ -17,10 +17,14 @@ use crate::{locale, output};
 pub(super) const SESSIONS_MAX: usize = 2;
 /// The file of the users' data, beside the app's.
 pub(in crate::verbs) const USERS: &str = "users.csv";
-/// Load of a trial: two clients, so that one hears the other.
+/// Clients of a proposed run.
+pub(in crate::verbs) const CLIENTS: &str = "20";
+/// Clients of a trial: one hears the other.
+const TRIAL_CLIENTS: &str = "2";
+/// Load of a trial.
 const TRIAL: [&str; 13] = [
     "--clients",
-    "2",
+    TRIAL_CLIENTS,
     "--rate",
     "4",
     "--duration",
@@ -58,12 +62,11 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
     let draft = har::draft(&recordings, USERS);
     let mut text = keep(file, &draft)?;
     let url = check.check.as_deref().unwrap_or(&draft.server);
-    let run = command(file, url);
+    let run = command(file, url, CLIENTS);
     let Some(url) = &check.check else {
-        text += &format!(
-            "\nTry it with two clients, then run it:\n\n  throng init --from {} --check {url}\n  {run}\n",
-            paths[0].display()
-        );
+        // Not `init --check`: the file is there now, and is not written over.
+        let trial = command(file, url, TRIAL_CLIENTS);
+        text += &format!("\nTry it with two clients, then run it:\n\n  {trial}\n  {run}\n");
         return output::print(&text);
     };
     output::print(&text)?;
@@ -78,8 +81,8 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
 }
 
 /// The command that runs a file.
-pub(in crate::verbs) fn command(file: &Path, url: &str) -> String {
-    format!("throng run {} {url} --clients 20", file.display())
+pub(in crate::verbs) fn command(file: &Path, url: &str, clients: &str) -> String {
+    format!("throng run {} {url} --clients {clients}", file.display())
 }
 
 /// Writes the file and its users' data; returns what was understood.
