@@ -23,10 +23,9 @@ pub(crate) struct Streams {
     /// Gaps above this many times the median of their answer are stalls.
     stall_times: u64,
     /// Answers under way, by client and by the number of their request: of HTTP/2 a client has several.
-    under_way: BTreeMap<(u32, u32), Box<Streamed>>,
-    /// Answers that have ended, to be begun anew: there are at most as many as were under way at once.
-    #[allow(clippy::vec_box)] // the boxes themselves move between both
-    idle: Vec<Box<Streamed>>,
+    under_way: BTreeMap<(u32, u32), Streamed>,
+    /// Room for gaps, of answers that have ended: there is at most as much as was under way at once.
+    rooms: Vec<Vec<Gap>>,
 }
 
 impl Streams {
@@ -47,24 +46,23 @@ impl Streams {
 
     /// Begins a client's answer to this request, of which only the head is in.
     pub(crate) fn begin(&mut self, client: u32, asked: Stamp) {
-        let mut streamed = self.idle.pop().unwrap_or_default();
-        let gaps = std::mem::take(&mut streamed.gaps);
+        let gaps = self.rooms.pop().unwrap_or_default();
         let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns());
         let stall_times = self.stall_times;
-        *streamed = Streamed { intended_ns, sent_ns, stall_times, gaps, ..Streamed::default() };
+        let streamed = Streamed { intended_ns, sent_ns, stall_times, latest: None, has_token: false, gaps };
         self.under_way.insert((client, asked.seq), streamed);
     }
 
     /// The answer under way to this request of a client.
     pub(crate) fn get_mut(&mut self, client: u32, request: u32) -> Option<&mut Streamed> {
-        self.under_way.get_mut(&(client, request)).map(Box::as_mut)
+        self.under_way.get_mut(&(client, request))
     }
 
     /// Closes an answer that has ended, one way or another; returns whether there was one under way.
     pub(crate) fn finish(&mut self, client: u32, request: u32, meter: &mut Meter) -> bool {
         let Some(mut streamed) = self.under_way.remove(&(client, request)) else { return false };
         streamed.count_stalls(meter);
-        self.idle.push(streamed);
+        self.rooms.push(streamed.gaps);
         true
     }
 
@@ -81,7 +79,7 @@ impl Streams {
 }
 
 /// An answer that is coming in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Streamed {
     /// Time at which its request was due.
     intended_ns: u64,

@@ -194,12 +194,12 @@ impl Script {
     }
 
     /// Returns whether the client is back and is yet to say how far it has come.
-    pub(super) fn has_yet_to_go_on(&self) -> bool {
+    pub(super) fn is_back(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.is_back)
     }
 
-    /// The same; from then on it has said so.
-    pub(super) fn is_back(&mut self) -> bool {
+    /// The same, once: from then on it has said so.
+    pub(super) fn take_is_back(&mut self) -> bool {
         self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_back))
     }
 

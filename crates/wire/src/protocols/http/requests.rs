@@ -235,9 +235,12 @@ impl Requests {
                     self.pieces = Some(Box::default());
                 }
                 let got = self.responses.next_with(limits, is_head, input, |fields| {
-                    self.body_kind = BodyKind::default();
-                    for field in &fields.list {
-                        self.body_kind.handle_field(field.name.as_bytes(), field.value);
+                    // The fields of others need not be looked at.
+                    if self.pieces.is_some() {
+                        self.body_kind = BodyKind::default();
+                        for field in &fields.list {
+                            self.body_kind.handle_field(field.name.as_bytes(), field.value);
+                        }
                     }
                     Ok(())
                 });

@@ -151,7 +151,9 @@ impl Requests {
     fn write_bodies<I: Io>(&mut self, link: &mut Link<'_, I>) {
         let (body, out) = (&link.parts.body, link.io.out(STREAM));
         if link.parts.has_body() {
-            self.streams.iter_mut().for_each(|stream| stream.write_body(body, &mut self.connection, out));
+            for stream in self.streams.iter_mut() {
+                stream.write_body(body, &mut self.connection, out);
+            }
         }
     }
 

@@ -260,9 +260,9 @@ impl CompiledApp {
     #[inline]
     fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) {
         let Some((places, message)) = &self.resume else { return };
-        // Until it has said how far it had come, what comes tells of now: with that, a client that is cut once more would
-        // never ask for what it missed in between.
-        if message.is_some() && script.has_yet_to_go_on() {
+        // What comes before it has asked for what it missed is newer than that: if it noted this and was cut once more, it
+        // would never ask.
+        if message.is_some() && script.is_back() {
             return;
         }
         if std::mem::replace(&mut payload.is_noted, true) {
