@@ -5,8 +5,6 @@
 //! where too few were, as when all messages go out at once, until the last answer. What is used is read for
 //! [`CPU_WINDOW_NS_MIN`] at least.
 
-use std::num::NonZero;
-
 use engine::Delta;
 use load::{Load, Until, Workload};
 use results::{CPU_WINDOW_NS_MIN, Rates};
@@ -122,6 +120,8 @@ impl Window<'_> {
             _ => ([0, 0], length_ns.max(self.until_last_ns())),
         };
         let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
+        // What came twice or to the wrong client is in the bytes and not in the deliveries: each has the mean of all.
+        let bytes_of_each = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
         Rates {
             asked_per_s: match *self.load {
                 Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
@@ -131,12 +131,7 @@ impl Window<'_> {
             achieved_per_s: per_s(completed, achieved_ns),
             sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
-            // What came twice or to the wrong client is in the bytes and not in the deliveries: of each, the mean of all.
-            received_bytes_per_s: per_s(received, received_ns).and_then(|per_s| {
-                Some(
-                    per_s * totals.received_bytes as f64 / NonZero::new(totals.counts.received)?.get() as f64,
-                )
-            }),
+            received_bytes_per_s: per_s(received, received_ns).map(|per_s| per_s * bytes_of_each),
             events_per_s: streamed(totals.counts.events, streamed_after[0]),
             tokens_per_s: streamed(totals.counts.tokens, streamed_after[1]),
             ..rates
