@@ -70,9 +70,10 @@ pub fn bytes(value: f64) -> String {
     format!("{scaled:.decimals$} {}", UNITS[unit])
 }
 
-/// Text from outside with `·` for every control character: a server must not write to the user's terminal.
+/// Text from outside with `·` for every character that does not show as what it is: a server must neither write to the user's
+/// terminal nor turn its text around.
 pub fn printable(text: &str) -> String {
-    text.replace(char::is_control, "·")
+    text.replace(|c| !stats::is_shown(c), "·")
 }
 
 /// How many answers had which HTTP status, the lowest first: `200: 71,000; 404: 12`.
@@ -84,6 +85,11 @@ pub fn statuses(counts: &BTreeMap<u16, u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_from_outside_neither_steers_nor_turns() {
+        assert_eq!(printable("a\u{1b}[31mb\u{202e}c é"), "a·[31mb·c é");
+    }
 
     #[test]
     fn durations_keep_three_digits() {

@@ -11,6 +11,7 @@ use ratatui::symbols::bar;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Gauge, Paragraph, RenderDirection, Sparkline};
 use report::{bytes, count, duration};
+use results::format::printable;
 use results::{Run, Second};
 
 use super::plots::{self, PERCENTILES};
@@ -64,7 +65,7 @@ impl View {
     pub(crate) fn new(run: &Run, steps: Option<u32>, has_colour: bool, is_ascii: bool) -> Self {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
         let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
-        let title = title.replace(char::is_control, "·");
+        let title = printable(&title);
         let title = if is_ascii { title.replace('·', "-") } else { title };
         let step = run.steps.len() + 1;
         let (seconds, cells) = (VecDeque::new(), BTreeMap::new());

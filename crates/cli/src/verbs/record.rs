@@ -10,6 +10,7 @@ use clap::{Args, value_parser};
 use har::{BadHar, Recording, Summary};
 use net::tls::{ClientTls, TlsOptions};
 use proxy::{Session, Trouble, Upstream};
+use results::format::printable;
 
 use crate::exit::{Exit, Failure};
 use crate::verbs::init::{new_file, recorded};
@@ -312,6 +313,5 @@ fn summary(session: &Session) -> String {
         parts.push(format!("heard {heard}"));
     }
     let line = parts.join(if locale::is_ascii() { " - " } else { " · " });
-    let is_shown = |c: &char| !c.is_control();
-    secrets::scrub(&line).chars().filter(is_shown).collect()
+    printable(&secrets::scrub(&line))
 }
