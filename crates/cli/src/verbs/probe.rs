@@ -25,6 +25,7 @@ use crate::plan;
 use crate::preflight;
 use crate::secrets::{self, given};
 use crate::target::{self, Target};
+use crate::terminal;
 use crate::verbs::probe::advice::{Trial, View};
 use crate::verbs::probe::places::{Place, RequestKind};
 use crate::verbs::probe::service::{Found, Reply};
@@ -138,7 +139,7 @@ impl Probe {
         };
         let sheet = self.sheet(&prober, best, trial.as_ref())?;
         let text = match self.format {
-            Form::Text => format!("\n{}", sheet.text()),
+            Form::Text => terminal::style().in_letters(format!("\n{}", sheet.text())),
             Form::Json => format!("{:#}\n", sheet.json(&secrets::url(&prober.target.url))),
         };
         output::print(&text)?;

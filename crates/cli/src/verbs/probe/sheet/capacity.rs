@@ -149,10 +149,10 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let counted = format!("{} in {}", format::count(accepted), seconds(time));
     let Some(refusal) = refusal else {
         let data = json!({ "accepted": accepted, "seconds": time.as_secs_f64(), "refusal": null });
-        let rate = format::count((accepted as f64 / time.as_secs_f64()) as u64);
+        let rate = (accepted as f64 / time.as_secs_f64()) as u64;
         let finding = Finding::new(format!("{counted}, none refused"), data);
         return Ok(vec![Ok(
-            finding.allows(format!("Clients may come at {rate} a second: --connect-rate {rate}."))
+            finding.allows(format!("At least {rate} clients a second may come: --connect-rate {rate}."))
         )]);
     };
     let retry_after = match &refusal {

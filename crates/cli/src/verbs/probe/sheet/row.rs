@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use results::format;
+use results::format::{self, printable};
 use serde_json::{Map, Value, json};
+use textwrap::{Options, WordSplitter};
 
 /// A question that a row answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,24 +120,11 @@ pub(super) fn seconds(time: Duration) -> String {
     format!("{:.*} s", if time < Duration::from_secs(10) { 2 } else { 1 }, time.as_secs_f64())
 }
 
-/// The text below its name, broken between words.
+/// The text behind its name, broken between words. Parts of it are a server's own.
 fn wrapped(name: &str, text: &str) -> String {
-    let mut lines = format!("{name:INDENT$}");
-    let mut column = INDENT;
-    for word in text.split_whitespace() {
-        let width = word.chars().count();
-        if column > INDENT && column + 1 + width > COLUMNS {
-            lines.push_str(&format!("\n{:INDENT$}", ""));
-            column = INDENT;
-        }
-        if column > INDENT {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += width;
-    }
-    lines + "\n"
+    let (name, indent) = (format!("{name:INDENT$}"), " ".repeat(INDENT));
+    let options = Options::new(COLUMNS).initial_indent(&name).subsequent_indent(&indent).break_words(false);
+    format!("{}\n", textwrap::fill(&printable(text), options.word_splitter(WordSplitter::NoHyphenation)))
 }
 
 /// All rows as an object by their keys.
