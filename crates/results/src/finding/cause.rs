@@ -213,7 +213,7 @@ findings! {
         lost: u64,
         /// Copies due.
         due: u64,
-    } => "it never delivered {} due to clients that were away", lost.part_of(&due, "copies");
+    } => "it lost {} due to clients that were away", lost.part_of(&due, "copies");
     /// Pushes of the server broke a limit.
     ServerSaysLate "server.says_late" {
         /// The limit.
