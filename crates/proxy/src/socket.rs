@@ -20,8 +20,8 @@ const PORTION_BYTES: usize = 16 << 10;
 /// Time for the other side's last words when one side is gone.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// One direction of a WebSocket.
-struct Copy {
+/// Records the messages of one direction of a WebSocket from the bytes that pass.
+struct FrameRecorder {
     session: Session,
     place: Place,
     direction: Direction,
@@ -30,13 +30,13 @@ struct Copy {
     is_closed: bool,
 }
 
-impl Copy {
-    fn new(session: &Session, place: Place, direction: Direction) -> Copy {
+impl FrameRecorder {
+    fn new(session: &Session, place: Place, direction: Direction) -> FrameRecorder {
         let session = session.clone();
-        Copy { session, place, direction, reader: Some(Reader::default()), is_closed: false }
+        FrameRecorder { session, place, direction, reader: Some(Reader::default()), is_closed: false }
     }
 
-    /// Reads a portion. What breaks the protocol is the app's affair, and ends the recording of this direction alone.
+    /// Reads a portion. Frames that break the protocol are the app's affair, and end the recording of this direction alone.
     fn handle(&mut self, mut bytes: &[u8]) {
         let Some(reader) = &mut self.reader else { return };
         // The end that would read it: frames of clients are masked.
@@ -65,42 +65,56 @@ impl Copy {
 pub(crate) async fn relay(client: Upgraded, server: Upgraded, session: Session, place: Place) {
     let (client_reads, client_writes) = split(TokioIo::new(client));
     let (server_reads, server_writes) = split(TokioIo::new(server));
-    let mut sent = Copy::new(&session, place, Direction::Send);
-    let mut received = Copy::new(&session, place, Direction::Receive);
+    let mut sent = FrameRecorder::new(&session, place, Direction::Send);
+    let mut received = FrameRecorder::new(&session, place, Direction::Receive);
     let is_lost = {
         let up = pass(client_reads, server_writes, &mut sent);
         let down = pass(server_reads, client_writes, &mut received);
         tokio::pin!(up, down);
-        let is_server = tokio::select! {
-            () = &mut up => false,
-            () = &mut down => true,
+        let (is_up, ended) = tokio::select! {
+            ended = &mut up => (true, ended),
+            ended = &mut down => (false, ended),
         };
-        let _ = match is_server {
-            true => tokio::time::timeout(LAST_WORDS, up).await,
-            false => tokio::time::timeout(LAST_WORDS, down).await,
+        let _ = match is_up {
+            true => tokio::time::timeout(LAST_WORDS, down).await,
+            false => tokio::time::timeout(LAST_WORDS, up).await,
         };
-        is_server
+        // A client that is gone is no loss of the server's: each side reads in one direction and writes in the other.
+        ended == if is_up { Ended::Sink } else { Ended::Source }
     };
     if is_lost && !received.is_closed && !sent.is_closed {
         session.note(Trouble::SocketLost);
     }
 }
 
-/// One direction, until it ends.
-async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, copy: &mut Copy) {
+/// The side by which a direction ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// The side that is read from sends no more.
+    Source,
+    /// The side that is written to takes no more.
+    Sink,
+}
+
+/// Passes one direction on until it ends.
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    recorder: &mut FrameRecorder,
+) -> Ended {
     let mut portion = vec![0; PORTION_BYTES];
     loop {
         match from.read(&mut portion).await {
             Ok(read) if read > 0 => {
-                copy.handle(&portion[..read]);
+                recorder.handle(&portion[..read]);
                 if to.write_all(&portion[..read]).await.is_err() {
-                    return;
+                    return Ended::Sink;
                 }
             }
             _ => {
                 // The other side is told; whether it still hears that is its affair.
                 let _ = to.shutdown().await;
-                return;
+                return Ended::Source;
             }
         }
     }
@@ -114,23 +128,25 @@ mod tests {
     fn frames_are_read_in_portions() {
         let session = Session::default();
         let place = session.begin_plain(har::Entry::default());
-        let mut copy = Copy::new(&session, place, Direction::Send);
+        let mut recorder = FrameRecorder::new(&session, place, Direction::Send);
         // "Hello", masked (RFC 6455 §5.7), in two parts; then a close frame.
         let bytes =
             [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58, 0x88, 0x80, 1, 2, 3, 4];
-        bytes.chunks(3).for_each(|chunk| copy.handle(chunk));
+        for chunk in bytes.chunks(3) {
+            recorder.handle(chunk);
+        }
         let frames = session.outline().remove(0).messages.unwrap();
         assert_eq!((frames.len(), &*frames[0].data, frames[0].opcode), (1, "Hello", 1));
-        assert!(copy.is_closed);
+        assert!(recorder.is_closed);
     }
 
     #[test]
     fn broken_frames_end_the_recording_alone() {
         let session = Session::default();
         let place = session.begin_plain(har::Entry::default());
-        let mut copy = Copy::new(&session, place, Direction::Receive);
-        copy.handle(&[0xf1, 0x00]);
-        copy.handle(&[0x81, 0x01, b'a']);
+        let mut recorder = FrameRecorder::new(&session, place, Direction::Receive);
+        recorder.handle(&[0xf1, 0x00]);
+        recorder.handle(&[0x81, 0x01, b'a']);
         assert_eq!(session.troubles().keys().collect::<Vec<_>>(), [&Trouble::BadFrames]);
         assert_eq!(session.outline()[0].messages, None);
     }
