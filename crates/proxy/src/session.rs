@@ -17,6 +17,8 @@ const BODY_BYTES_MAX: usize = 2 << 20;
 const MESSAGES_MAX: usize = 50_000;
 /// Requests and WebSockets.
 const ENTRIES_MAX: usize = 10_000;
+/// Kinds of troubles: a server may redirect to any number of origins.
+const TROUBLES_MAX: usize = 100;
 
 /// A recording under way, shared by all connections.
 #[derive(Clone, Default)]
@@ -40,6 +42,8 @@ struct Exchange {
     names: Arc<[(String, String)]>,
     body: Vec<u8>,
     answer: Vec<u8>,
+    /// True once the answer's body has made room for others.
+    is_let_go: bool,
 }
 
 /// The place of a request in the recording; `None` if there was no room for it.
@@ -66,7 +70,8 @@ impl Session {
             state.note(Trouble::LeftOut);
             return None;
         }
-        state.exchanges.push(Exchange { entry, names, body: Vec::new(), answer: Vec::new() });
+        let (body, answer) = (Vec::new(), Vec::new());
+        state.exchanges.push(Exchange { entry, names, body, answer, is_let_go: false });
         Some(state.exchanges.len() - 1)
     }
 
@@ -88,11 +93,16 @@ impl Session {
         let mut state = self.lock();
         let kept = state.exchanges[place].part(side).len();
         let bytes = &bytes[..bytes.len().min(BODY_BYTES_MAX - kept)];
-        if bytes.is_empty() {
+        if bytes.is_empty() || state.has_let_go(place, side) {
             return;
         }
         if !state.make_room(bytes.len()) {
             return state.note(Trouble::LeftOut);
+        }
+        // A body that comes slowly may have made the room itself: its rest alone would be read as the whole.
+        if state.has_let_go(place, side) {
+            state.bytes -= bytes.len();
+            return;
         }
         state.exchanges[place].part(side).extend_from_slice(bytes);
         if side == Side::Answer && kept == 0 {
@@ -143,6 +153,7 @@ impl Session {
             names: Arc::clone(&exchange.names),
             body: exchange.body.clone(),
             answer: Vec::new(),
+            is_let_go: exchange.is_let_go,
         };
         state.exchanges.iter().map(|exchange| of(exchange).into_entry()).collect()
     }
@@ -156,11 +167,18 @@ impl Session {
 
 impl State {
     fn note(&mut self, trouble: Trouble) {
-        *self.troubles.entry(trouble).or_default() += 1;
-        self.changes += 1;
+        if self.troubles.len() < TROUBLES_MAX || self.troubles.contains_key(&trouble) {
+            *self.troubles.entry(trouble).or_default() += 1;
+            self.changes += 1;
+        }
     }
 
-    /// Lets the oldest bodies go until so many bytes have room, and takes it; false if nothing is left to let go.
+    /// Returns whether this body has made room for others.
+    fn has_let_go(&self, place: usize, side: Side) -> bool {
+        side == Side::Answer && self.exchanges[place].is_let_go
+    }
+
+    /// Makes room for `bytes` by letting the oldest bodies go, and takes it; false if none is left to let go.
     fn make_room(&mut self, bytes: usize) -> bool {
         while self.bytes + bytes > SESSION_BYTES_MAX {
             let Some(oldest) = self.bodies.pop_front() else { return false };
@@ -168,6 +186,7 @@ impl State {
             let is_needed = self.exchanges[oldest].entry.request.method != "GET";
             if !is_needed {
                 self.bytes -= std::mem::take(&mut self.exchanges[oldest].answer).len();
+                self.exchanges[oldest].is_let_go = true;
                 self.note(Trouble::BodyLeftOut);
             }
         }
@@ -186,7 +205,7 @@ impl Exchange {
     }
 
     fn into_entry(self) -> Entry {
-        let Exchange { mut entry, names, body, answer } = self;
+        let Exchange { mut entry, names, body, answer, .. } = self;
         let own = |text: String| names.iter().fold(text, |text, (from, to)| text.replace(from, to));
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let kind = |headers: &[har::Pair]| {
@@ -263,6 +282,33 @@ mod tests {
         assert_eq!((kept[1], kept[kept.len() - 1]), (0, BODY_BYTES_MAX));
         assert!(kept.iter().sum::<usize>() <= SESSION_BYTES_MAX);
         assert_eq!(troubles.keys().collect::<Vec<_>>(), [&Trouble::BodyLeftOut]);
+    }
+
+    #[test]
+    fn body_let_go_midway_stays_out() {
+        let session = Session::default();
+        let slow = session.begin_plain(entry("GET"));
+        session.keep(slow, Side::Answer, b"the beginning");
+        for _ in 0..SESSION_BYTES_MAX / BODY_BYTES_MAX {
+            let place = session.begin_plain(entry("GET"));
+            session.keep(place, Side::Answer, &vec![b'x'; BODY_BYTES_MAX]);
+        }
+        session.keep(slow, Side::Answer, b"the rest");
+        assert_eq!(session.take()[0].response.content.text, None);
+    }
+
+    #[test]
+    fn troubles_are_bounded() {
+        let session = Session::default();
+        for number in 0..2 * TROUBLES_MAX {
+            session.note(Trouble::Elsewhere(format!("http://{number}.test")));
+        }
+        session.note(Trouble::Elsewhere("http://0.test".to_owned()));
+        let troubles = session.troubles();
+        assert_eq!(
+            (troubles.len(), troubles[&Trouble::Elsewhere("http://0.test".to_owned())]),
+            (TROUBLES_MAX, 2)
+        );
     }
 
     #[test]
