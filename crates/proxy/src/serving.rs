@@ -31,12 +31,12 @@ use crate::trouble::Trouble;
 use crate::upstream::{Upstream, is_loopback};
 
 /// Connections at once, WebSockets included; further ones wait to be accepted. A browser has six and its WebSockets.
-pub(crate) const CONNECTIONS_MAX: usize = 256;
+const CONNECTIONS_MAX: usize = 256;
 /// Time for a request's head.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
-/// When descriptors have run out.
+/// Pause after a failed accept: descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How often the caller is asked whether to stop.
+/// Interval at which the caller is asked whether to stop.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Addresses of a proxy, and how it reaches its server.
@@ -45,7 +45,7 @@ pub struct Options {
     pub listen: Vec<SocketAddr>,
     /// The server.
     pub upstream: Upstream,
-    /// How the server is judged, if it speaks TLS.
+    /// Rules by which a server with TLS is judged.
     pub tls: ClientTls,
 }
 
@@ -184,7 +184,7 @@ impl Proxy {
         if is_socket {
             self.session.note(Trouble::SocketRefused(answer.status().as_u16()));
         }
-        self.pass(answer, links, at)
+        self.pass(answer, links, &own, at)
     }
 
     /// The name by which the client knows the proxy; `None` for a foreign one, as a page on the web may make a browser ask by a name of
@@ -245,24 +245,25 @@ impl Proxy {
         });
     }
 
-    /// An answer on its way to the client.
-    fn pass(&self, answer: Response<Incoming>, links: Links, at: Place) -> Answer {
+    /// An answer on its way to the client, which knows the proxy as `own`.
+    fn pass(&self, answer: Response<Incoming>, links: Links, own: &str, at: Place) -> Answer {
         let (mut parts, body) = answer.into_parts();
         let body = Relayed::of_answer(body, &parts.headers, links.clone(), self.session.clone(), at);
         parts.headers = headers::of_answer(&parts.headers, &links, body.is_changed());
         parts.version = Version::HTTP_11;
-        if let Some(origin) = elsewhere(parts.status, &parts.headers) {
+        if let Some(origin) = elsewhere(parts.status, &parts.headers, own) {
             self.session.note(Trouble::Elsewhere(origin));
         }
         Response::from_parts(parts, Either::Left(body))
     }
 }
 
-/// The origin of another server that an answer leads to.
-fn elsewhere(status: StatusCode, head: &HeaderMap) -> Option<String> {
+/// The origin of another server that an answer leads to: any but the proxy's own, also one on this machine.
+fn elsewhere(status: StatusCode, head: &HeaderMap, own: &str) -> Option<String> {
     let url = Url::parse(headers::text(head, &LOCATION).filter(|_| status.is_redirection())?).ok()?;
-    let is_away = url.host_str().is_some_and(|host| !is_loopback(host));
-    is_away.then(|| url.origin().ascii_serialization())
+    let (to, own) = (url.origin(), Url::parse(&format!("http://{own}")).ok()?.origin());
+    // Apps have schemes of their own (`app://callback`), which lead to no server.
+    (to.is_tuple() && to != own).then(|| to.ascii_serialization())
 }
 
 /// The path and query of a request, whatever its form.
@@ -311,4 +312,27 @@ fn refusal(status: StatusCode, text: &str) -> Answer {
     let mut answer = Response::new(Either::Right(Full::from(format!("throng: {text}\n"))));
     *answer.status_mut() = status;
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_to_other_origins_are_told() {
+        let at = |location: &'static str, status| {
+            let head = HeaderMap::from_iter([(LOCATION, HeaderValue::from_static(location))]);
+            elsewhere(status, &head, "localhost:4000")
+        };
+        for (location, expected) in [
+            ("/login", None),
+            ("http://localhost:4000/login", None),
+            ("app://callback", None),
+            ("http://localhost:5000/realms/x", Some("http://localhost:5000")),
+            ("https://sso.test/a?b", Some("https://sso.test")),
+        ] {
+            assert_eq!(at(location, StatusCode::FOUND).as_deref(), expected, "{location}");
+        }
+        assert_eq!(at("https://sso.test/", StatusCode::OK), None);
+    }
 }
