@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Trouble {
     /// The server could not be reached, for this reason.
     Unreachable(String),
-    /// The server ended a connection before its answer, or within it.
+    /// The server's answer broke off, or could not be read.
     BrokenAnswer,
     /// The server refused a WebSocket with this status.
     SocketRefused(u16),
@@ -34,7 +34,7 @@ impl fmt::Display for Trouble {
         match self {
             Trouble::Unreachable(why) => write!(f, "could not reach the server: {why}"),
             Trouble::BrokenAnswer => {
-                f.write_str("the server closed a connection before its answer was whole")
+                f.write_str("an answer of the server broke off or is malformed: read its log")
             }
             Trouble::SocketRefused(status) => {
                 write!(
@@ -43,9 +43,9 @@ impl fmt::Display for Trouble {
                 )
             }
             Trouble::SocketLost => f.write_str("the server closed a WebSocket without a close frame"),
-            Trouble::BadFrames => {
-                f.write_str("a WebSocket broke RFC 6455; it is passed on, and no longer recorded")
-            }
+            Trouble::BadFrames => f.write_str(
+                "a WebSocket has a message that cannot be read; it is passed on, and no longer recorded",
+            ),
             Trouble::Encoded(coding) => {
                 write!(f, "an answer came as {coding}, unasked: its links lead to the server itself")
             }
@@ -55,7 +55,7 @@ impl fmt::Display for Trouble {
             Trouble::NotForUs => f.write_str(
                 "a client asked for another host: open the address above; set no proxy in the browser",
             ),
-            Trouble::Crowded => f.write_str("256 connections were open; further ones waited"),
+            Trouble::Crowded => f.write_str("256 connections are open, and further ones wait: close pages"),
             Trouble::BodyLeftOut => {
                 f.write_str("the recording reached 64 MiB: the oldest bodies are left out")
             }
