@@ -382,7 +382,9 @@ impl<'a> Session<'a> {
                     out.comment(&format!("{}: said every {every_s:.1} s.", kind.name()));
                     out.line("[[heartbeat]]");
                     out.text("every", &format!("{}ms", ((every_s * 10.0).round() * 100.0).max(100.0)));
-                    event.iter().for_each(|event| out.line(event));
+                    if let Some(event) = &event {
+                        out.line(event);
+                    }
                     out.text("send", &end(writing.message(at, None, 0)));
                     findings.push(format!("heartbeat   {} every {every_s:.1} s", kind.name()));
                 }
@@ -391,7 +393,9 @@ impl<'a> Session<'a> {
                     explained.insert(to);
                     out.comment(&format!("{}: followed each {} at once.", kind.name(), to.name()));
                     out.line(&format!("[[answer]]\nwhen = {condition}"));
-                    event.iter().for_each(|event| out.line(event));
+                    if let Some(event) = &event {
+                        out.line(event);
+                    }
                     let text = end(writing.message(at, None, at));
                     let keep = keep(writing, at.saturating_sub(1));
                     out.line(&format!("send = {}{keep}", quoted(&text)));
@@ -424,7 +428,9 @@ impl<'a> Session<'a> {
                 out.comment(&format!("{name}: came {count} times, numbered, by itself."));
                 out.line(&format!("[push.{}]\nwhen = {condition}", identifier(&name)));
                 out.text("number", &format!("json:{number}"));
-                time.iter().for_each(|pointer| out.text("time", &format!("json:{pointer}")));
+                if let Some(pointer) = time {
+                    out.text("time", &format!("json:{pointer}"));
+                }
                 findings.push(format!("push        {name}"));
             } else {
                 let what = if is_foreign { "also of others, or older" } else { "the server's own" };

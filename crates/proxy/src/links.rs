@@ -195,7 +195,9 @@ mod tests {
         let whole = links.replaced(text);
         for size in 1..text.len() {
             let (mut links, mut out) = (links.clone(), Vec::new());
-            text.chunks(size).for_each(|chunk| links.push(chunk, &mut out));
+            for chunk in text.chunks(size) {
+                links.push(chunk, &mut out);
+            }
             links.finish(&mut out);
             assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&whole), "{size}");
         }

@@ -61,7 +61,9 @@ impl Turn {
 /// The name with most votes; of several, the first in the order of their names.
 pub(super) fn most<'a>(votes: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    votes.for_each(|vote| *counts.entry(vote).or_default() += 1);
+    for vote in votes {
+        *counts.entry(vote).or_default() += 1;
+    }
     let most = counts.values().max().copied();
     counts.into_iter().find(|(_, count)| Some(*count) == most).map(|(name, _)| name.to_owned())
 }
