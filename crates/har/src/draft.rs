@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::carried::{self, Carried};
+use crate::hiding::hide;
 use crate::json::Leaf;
 use crate::kind::Kind;
 use crate::login;
@@ -142,7 +143,7 @@ impl<'a> Session<'a> {
         }
         let mut toml = top.0 + &logins.0 + &connect + &rest.0;
         for (column, cell) in trace.columns.iter().filter(|(_, cell)| cell.len() >= CELL_BYTES_MIN) {
-            toml = toml.replace(cell.as_str(), &format!("{{person.{column}}}"));
+            toml = hide(toml, cell, &format!("{{person.{column}}}"));
         }
         let server = server(recording);
         (Draft { toml, users: None, server, protocol: carried.protocol, findings }, trace.columns)

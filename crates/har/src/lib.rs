@@ -9,6 +9,7 @@ mod bad_har;
 mod carried;
 mod draft;
 mod file;
+mod hiding;
 mod json;
 mod kind;
 mod login;

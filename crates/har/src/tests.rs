@@ -96,6 +96,27 @@ fn recorded_placeholders_are_plain_text() {
     }
 }
 
+/// A password of the words that a file is made of leaves it readable.
+#[test]
+fn typed_words_of_the_file_are_no_secret() {
+    let mut har = recording(
+        "ws://a/",
+        &[">{\"type\":\"say\",\"text\":\"hello\"}", "<{\"type\":\"say\",\"text\":\"hello\"}"],
+    );
+    let login = json!({
+        "startedDateTime": "2001-09-09T01:46:39Z",
+        "request": { "method": "POST", "url": "http://a/login", "postData": {
+            "mimeType": "application/x-www-form-urlencoded", "text": "user=send&password=password",
+        } },
+        "response": { "status": 200, "content": {} },
+    });
+    har["log"]["entries"].as_array_mut().unwrap().insert(0, login);
+    let table = table(&har);
+    let form = &table["login"][0]["form"];
+    let typed = ["user", "password"].map(|field| form[field].as_str());
+    assert_eq!(typed, [Some("{person.name}"), Some("{person.password}")], "{table}");
+}
+
 #[test]
 fn names_stay_within_the_file() {
     let texts = [
