@@ -156,7 +156,6 @@ impl Kind {
 /// The member that names the kind of a message: at the top, or in the first argument of an event.
 fn naming(leaf: &Leaf) -> Option<(String, Name)> {
     let path = leaf.pointer.strip_prefix("/0/").or(leaf.pointer.strip_prefix('/'))?;
-    let is_naming = NAMING.contains(&path) || path == "0" && leaf.is_text && leaf.pointer == "/0";
     let is_name = match leaf.is_text {
         true => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-:./".contains(c);
@@ -164,9 +163,8 @@ fn naming(leaf: &Leaf) -> Option<(String, Name)> {
         }
         false => leaf.value.parse::<u64>().is_ok_and(|number| number < OPCODE_MAX),
     };
-    // An array's first text is a name in a message, and an argument in an event.
     let name = Name { text: leaf.value.clone(), is_text: leaf.is_text };
-    (is_naming && is_name && path != "0").then(|| (leaf.pointer.clone(), name))
+    (is_name && NAMING.contains(&path)).then(|| (leaf.pointer.clone(), name))
 }
 
 /// The first name in a pointer, if it is a member's.

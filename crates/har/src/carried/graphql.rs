@@ -1,5 +1,7 @@
 //! GraphQL over WebSocket (`graphql-transport-ws`): one subscription, and operations that are answered by number.
 
+use std::collections::HashMap;
+
 use super::turn::{Carried, Flag, Turn};
 use crate::json::{member, text_member};
 use crate::recording::{Recording, Text};
@@ -37,7 +39,10 @@ pub(super) fn read(recording: &Recording) -> Option<Carried> {
         }
     }
     let notes = subscriptions.map(|other| format!("left out: {}", other.document)).collect();
-    let turns = socket.frames.iter().filter_map(|text| turn(text, &operations));
+    // Backwards, so that of several operations with one number the first stays.
+    let by_number: HashMap<&str, &Operation> =
+        operations.iter().rev().map(|operation| (operation.number.as_str(), operation)).collect();
+    let turns = socket.frames.iter().filter_map(|text| turn(text, &by_number));
     Some(Carried { protocol: "graphql", flags, turns: turns.collect(), notes, ..Carried::default() })
 }
 
@@ -50,9 +55,9 @@ fn operation(text: &Text) -> Option<Operation> {
     Some(Operation { number, document, variables, is_subscription })
 }
 
-fn turn(text: &Text, operations: &[Operation]) -> Option<Turn> {
+fn turn(text: &Text, operations: &HashMap<&str, &Operation>) -> Option<Turn> {
     let number = text_member(&text.text, "id")?;
-    let operation = operations.iter().find(|operation| operation.number == number)?;
+    let operation = *operations.get(number.as_str())?;
     if text.is_sent {
         let is_begun = member(&text.text, "payload").is_some() && !operation.is_subscription;
         let event = Some(operation.document.clone());
