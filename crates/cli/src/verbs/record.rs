@@ -53,7 +53,7 @@ pub(crate) struct Record {
     /// Write over files of these names
     #[arg(long)]
     force: bool,
-    /// Where to listen, on this machine; port 0 lets the system choose
+    /// Address to listen on, on this machine alone; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// Trust the authorities in this PEM file instead of the system's
@@ -85,7 +85,7 @@ impl Record {
         let files = self.files()?;
         let interrupts = interrupts::install()?;
         let sessions: Vec<Session> = files.hars.iter().map(|_| Session::default()).collect();
-        // That of a WebSocket is no page.
+        // The path of a WebSocket is no page.
         let path = if url.scheme().starts_with("ws") { "/" } else { &url[url::Position::BeforePath..] };
         let ready = |addresses: &[SocketAddr]| self.welcome(addresses, path, &upstream);
         let mut screen = Screen::new();
@@ -154,9 +154,11 @@ impl Record {
         };
         let taken = files.all().find(|path| path.exists()).filter(|_| !self.force);
         if let Some(path) = taken {
-            let problem =
-                format!("{} exists already; type another --name or --out, or --force", path.display());
-            return Err(Failure::usage("--name", problem));
+            // The users' file has the same name whatever the app's is.
+            let (flag, others) =
+                if *path == files.users { ("--out", "--out") } else { ("--name", "--name or --out") };
+            let problem = format!("{} exists already; type another {others}, or --force", path.display());
+            return Err(Failure::usage(flag, problem));
         }
         Ok(files)
     }
@@ -166,14 +168,7 @@ impl Record {
         if sessions.iter().all(|session| session.is_empty()) {
             return Err(Failure::interrupted());
         }
-        if self.force {
-            // Written anew and not over: a file keeps the permissions that it was created with, and a HAR's are its owner's
-            // alone.
-            for path in files.all() {
-                // Those that were not there are none to remove.
-                let _ = fs::remove_file(path);
-            }
-        }
+        self.make_way(&files.hars);
         let mut recordings = Vec::new();
         let used = sessions.iter().zip(&files.hars).filter(|(session, _)| !session.is_empty());
         for (session, path) in used {
@@ -192,9 +187,20 @@ impl Record {
             })
         });
         let draft = har::draft(&read.collect::<Result<Vec<_>, _>>()?, recorded::USERS);
+        // Not before: a session that makes no file leaves the one of before as it is.
+        self.make_way([&files.toml].into_iter().chain(draft.users.is_some().then_some(&files.users)));
         let text = recorded::keep(&files.toml, &draft)?;
         let command = recorded::command(&files.toml, &draft.server, recorded::CLIENTS);
         output::print(&format!("{text}\nRun it:\n\n  {command}{}\n", self.tls_flags()))
+    }
+
+    /// Removes files that are written next, if they may be written over. A file keeps the permissions that it was created with,
+    /// and a HAR's are its owner's alone: it is written anew.
+    fn make_way<'a>(&self, files: impl IntoIterator<Item = &'a PathBuf>) {
+        for path in files.into_iter().filter(|_| self.force) {
+            // One that cannot be removed is reported when it is written.
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// The flags with which a run reaches the same server.
@@ -253,7 +259,8 @@ impl Screen {
         for trouble in sessions.iter().flat_map(|session| session.troubles().into_keys()) {
             if !self.told.contains(&trouble) {
                 self.clear();
-                stderr::note(&trouble.to_string());
+                // Parts of it are the server's own.
+                stderr::note(&printable(&trouble.to_string()));
                 self.told.insert(trouble);
                 if self.is_live {
                     self.draw();
