@@ -20,7 +20,7 @@ use crate::{output, stderr};
 /// the login, what is said before the load, and what is measured (throng docs recording). Names, passwords and tokens go into a CSV beside it, for your eyes only.
 #[derive(Args)]
 pub(crate) struct Init {
-    /// Where to write it
+    /// File to write
     #[arg(value_name = "FILE", default_value = "app.toml")]
     file: PathBuf,
     /// Protocol of your app's clients, or a HAR; two HARs of two users tell their values apart [default: asks, on a terminal]
@@ -46,7 +46,7 @@ impl From {
             Err(_) if text.contains(['.', '/']) => Ok(From::Recording(text.into())),
             Err(_) => {
                 let names: Vec<String> = names().map(|name| name.get_name().to_owned()).collect();
-                Err(format!("say a HAR, as session.har, or one of {}", names.join(", ")))
+                Err(format!("expected a HAR, such as session.har, or one of {}", names.join(", ")))
             }
         }
     }

@@ -40,7 +40,7 @@ const JWT_SECRET: (&str, &str) = ("--jwt-secret", "THRONG_JWT_SECRET");
 #[derive(Args)]
 #[command(after_help = fault::HELP)]
 pub(crate) struct Serve {
-    /// Where to listen [default: 127.0.0.1:9000]; port 0 lets the system choose
+    /// Address to listen on [default: 127.0.0.1:9000]; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR")]
     listen: Vec<SocketAddr>,
     /// The port at --host

@@ -26,7 +26,7 @@ mod form;
 /// even other users of this machine. With --listen on another address there is no TLS, so put a proxy in front of it.
 #[derive(Args)]
 pub(crate) struct Ui {
-    /// Where to listen; port 0 lets the system choose
+    /// Address to listen on; port 0 lets the system choose
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// Open the browser

@@ -30,7 +30,10 @@ fn open_new<'a>(path: &'a Path, options: &OpenOptions) -> Result<NewFile<'a>, Fa
     match options.open(path) {
         Ok(file) => Ok(NewFile { path, file }),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let problem = format!("{} exists already, and stays as it is; name another", path.display());
+            let problem = format!(
+                "{} exists already, and stays as it is: remove it, or name another file or folder",
+                path.display()
+            );
             Err(Failure::usage("FILE", problem))
         }
         Err(error) => Err(could_not_write(path, error)),
