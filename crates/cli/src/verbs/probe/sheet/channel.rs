@@ -15,6 +15,8 @@ use super::site::{Lease, Tester};
 pub(super) const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// How often a wait looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time after a deadline in which what has come in already is read: a server that never pauses must not prolong a wait.
+const OVERTIME: Duration = Duration::from_secs(1);
 /// Bytes that one read takes.
 const READ_BYTES: usize = 64 << 10;
 
@@ -148,15 +150,18 @@ impl<'a> Channel<'a> {
         self.lease = None;
     }
 
-    /// Waits for the socket until then, but never longer than [`LOOK`].
-    fn wait(&mut self, until: Instant) -> Result<(), Lost> {
+    /// Time left until then; an error once there is none, or the user has had enough.
+    fn time_left(&self, until: Instant) -> Result<Duration, Lost> {
         if self.tester.site.is_interrupted() {
             return Err(Lost::Interrupted);
         }
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Lost::Silent);
-        }
+        if left.is_zero() { Err(Lost::Silent) } else { Ok(left) }
+    }
+
+    /// Waits for the socket until then, but never longer than [`LOOK`].
+    fn wait(&mut self, until: Instant) -> Result<(), Lost> {
+        let left = self.time_left(until)?;
         self.poller.wait(&mut self.events, Some(left.min(LOOK).as_nanos() as u64))?;
         Ok(())
     }
@@ -165,6 +170,11 @@ impl<'a> Channel<'a> {
     /// gone on.
     pub(super) fn receive(&mut self, until: Instant) -> Result<bool, Lost> {
         loop {
+            match self.time_left(until + OVERTIME) {
+                Err(Lost::Silent) => return Ok(false),
+                Err(lost) => return Err(lost),
+                Ok(_) => {}
+            }
             if self.read_some()? {
                 return Ok(true);
             }
@@ -232,6 +242,8 @@ impl<'a> Channel<'a> {
                     bytes = &bytes[sent..];
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    // Also where there is always something to read.
+                    self.time_left(until)?;
                     let has_read = reads && self.read_some()?;
                     if !has_read {
                         self.wait(until)?;

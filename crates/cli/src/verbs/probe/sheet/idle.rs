@@ -27,7 +27,7 @@ pub(super) static IDLE: Probe = Probe::of_websockets(
 
 /// Length of one look at one of the connections.
 const SLICE: Duration = Duration::from_millis(5);
-/// Pings of ours: so many within the time that is waited for, but not further apart than [`PINGS_APART_MAX`].
+/// Pings of ours within the time that is waited for; these are at most [`PINGS_APART_MAX`] apart.
 const PINGS: u32 = 30;
 const PINGS_APART_MAX: Duration = Duration::from_secs(5);
 /// A connection that pings has outlived the timeout after so many times its length.
@@ -66,16 +66,18 @@ impl<'a> Watched<'a> {
 
     /// Listens for a moment.
     fn listen(&mut self) -> Result<(), NotTried> {
-        if self.closed.is_some() {
-            return Ok(());
-        }
-        let heard = self.socket.hear(Instant::now() + SLICE);
-        let now = self.begun.elapsed();
-        match heard {
-            Ok(Heard::Ping) => self.pings.push(now),
-            Ok(Heard::Message(_)) => self.messages.push(now),
-            Ok(Heard::Pong(_) | Heard::Nothing) => {}
-            Err(closing) => self.note_end(now, closing)?,
+        let until = Instant::now() + SLICE;
+        // All that comes meanwhile: what is left for the next turn would be timed late, and fill a busy server's buffers.
+        while self.closed.is_none() && Instant::now() < until {
+            let heard = self.socket.hear(until);
+            let now = self.begun.elapsed();
+            match heard {
+                Ok(Heard::Ping) => self.pings.push(now),
+                Ok(Heard::Message(_)) => self.messages.push(now),
+                Ok(Heard::Pong(_)) => {}
+                Ok(Heard::Nothing) => break,
+                Err(closing) => self.note_end(now, closing)?,
+            }
         }
         Ok(())
     }
@@ -95,7 +97,7 @@ impl<'a> Watched<'a> {
         Ok(())
     }
 
-    /// Lived so long, or still lives.
+    /// Time from its beginning to its end, or until now.
     fn age(&self) -> Duration {
         self.closed.as_ref().map_or_else(|| self.begun.elapsed(), |(at, _)| *at)
     }

@@ -184,9 +184,13 @@ pub(super) struct Message {
 const SEPARATOR_BYTES_MAX: usize = 8;
 
 impl Message {
-    /// How many copies of a text are in it, whatever stands between them; 0: it begins with something else.
+    /// Counts the copies of a text in it, whatever stands between them; 0 if it begins with something else.
     pub(super) fn copies(&self, text: &[u8]) -> u64 {
-        let Some(rest) = self.start.strip_prefix(text) else { return 0 };
+        let Some(rest) = self.start.strip_prefix(text) else {
+            // Of a text that is longer than what is kept, the beginning is all that can be compared.
+            let is_begun = text.len() > KEPT_BYTES && text.starts_with(&self.start);
+            return if is_begun { self.bytes / text.len() as u64 } else { 0 };
+        };
         let is_next = |&bytes: &usize| rest.get(bytes..).is_some_and(|rest| rest.starts_with(text));
         let separator = (0..=SEPARATOR_BYTES_MAX).find(is_next).unwrap_or_default() as u64;
         (self.bytes + separator) / (text.len() as u64 + separator)
@@ -200,6 +204,8 @@ pub(super) struct WebSocket<'a> {
     pub(super) head: Head,
     /// False: pings are left without a pong.
     pub(super) answers: bool,
+    /// The largest frame that is read: a server that announces more and goes on sending would fill the memory.
+    frame_bytes_max: u64,
     /// Received bytes that have been taken.
     taken: usize,
     partial: Message,
@@ -216,7 +222,9 @@ impl<'a> WebSocket<'a> {
     pub(super) fn open(tester: &'a Tester<'a>, offer: &Offer) -> Result<WebSocket<'a>, Refusal> {
         for wait in RETRIES {
             match WebSocket::open_once(tester, offer) {
-                Err(Refusal::Status(head)) if TOO_MANY.contains(&head.status) => std::thread::sleep(wait),
+                Err(Refusal::Status(head)) if TOO_MANY.contains(&head.status) => {
+                    tester.site.pause(wait).map_err(|_| Lost::Interrupted)?;
+                }
                 opened => return opened,
             }
         }
@@ -236,11 +244,14 @@ impl<'a> WebSocket<'a> {
             return Err(Refusal::Status(head));
         }
         let service = tester.site.service;
+        // An echo is as long as its message, with what the server puts around it.
+        let echo_bytes_max = tester.site.bounds.message_bytes.saturating_mul(2);
         let heartbeat = service.map_or((|_: &[u8]| None) as fn(&[u8]) -> _, |service| service.heartbeat());
         let mut socket = WebSocket {
             channel,
             head,
             answers: true,
+            frame_bytes_max: echo_bytes_max.max(Limits::default().frame_bytes_max),
             taken: 0,
             partial: Message::default(),
             closed: None,
@@ -349,6 +360,9 @@ impl<'a> WebSocket<'a> {
             let parsed = Header::parse(received, accepts)
                 .map_err(|reason| broken(format!("and a frame that breaks RFC 6455: {reason:?}")))?;
             let Some((header, at)) = parsed else { return Ok(None) };
+            if header.len > self.frame_bytes_max {
+                return Err(broken(format!("and a frame of {} bytes", header.len)));
+            }
             let Some(payload) = received.get(at..).and_then(|rest| rest.get(..header.len as usize)) else {
                 return Ok(None);
             };
@@ -399,7 +413,11 @@ impl<'a> WebSocket<'a> {
         }
         let end = loop {
             match self.channel.receive(until) {
-                Ok(true) => {}
+                // Nothing counts behind a close frame (RFC 6455 §5.5.1).
+                Ok(true) => {
+                    self.channel.received.clear();
+                    self.taken = 0;
+                }
                 Ok(false) => break Lost::Silent,
                 Err(lost) => break lost,
             }
@@ -468,5 +486,8 @@ mod tests {
         {
             assert_eq!(message(text).copies(b"ab"), copies, "{text}");
         }
+        let long = [b'x'; 3 * KEPT_BYTES];
+        let echo = Message { bytes: 2 * long.len() as u64, frames: 1, start: long[..KEPT_BYTES].to_vec() };
+        assert_eq!((echo.copies(&long), echo.copies(&[b'y'; 3 * KEPT_BYTES])), (2, 0));
     }
 }
