@@ -53,7 +53,7 @@ const ANY_STATUS: (u16, u16) = (200, 599);
 ///
 /// Looks first, as throng URL does, with at most 12 connections: at the URL itself, which may be an event stream, and at the
 /// places where Action Cable, Socket.IO, Phoenix, SockJS, GraphQL and plain WebSockets usually are. Then it measures, with
-/// very little load, what docs/PROBE.md lists. Probes that could hurt are made only if you agree: it asks on a terminal, and
+/// very little load, what `throng docs probe` lists. Probes that could hurt are made only if you agree: it asks on a terminal, and
 /// needs --yes elsewhere.
 #[derive(Args)]
 pub(crate) struct Probe {

@@ -17,6 +17,7 @@ mod tls;
 mod websocket;
 
 use std::io::{self, IsTerminal};
+use std::panic;
 use std::thread;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ impl Sheet {
         let rows = thread::scope(|scope| {
             let waiting = scope.spawn(|| rows_of(&WAITING));
             let mut rows = rows_of(&BUSY);
-            rows.extend(waiting.join().unwrap_or_default());
+            rows.extend(waiting.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
             rows
         });
         Ok(Sheet { rows })

@@ -42,7 +42,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 /// A difference that only a late acknowledgement makes: Linux delays it for 40 ms at least (TCP_DELACK_MIN).
 const DELAYED: Duration = Duration::from_millis(30);
 
-/// Sends it all at once: the messages that come back, up to that number.
+/// Sends it all at once, and returns the messages that come back, up to that number.
 fn echoes(socket: &mut WebSocket<'_>, frames: &[u8], number: usize) -> Result<Vec<Message>, Closing> {
     socket.send(frames, ANSWER_MAX)?;
     let (mut messages, mut until) = (Vec::new(), Instant::now() + QUIET);
@@ -78,7 +78,7 @@ fn frames(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let data = json!({ "messages_per_frame": most.max(1), "frames_of_16_kib": parts });
     let finding = Finding::new(text, data);
     Ok(vec![Ok(if most > 1 {
-        finding.limits("Several messages come in one frame: an app file splits them (docs/APP.md).")
+        finding.limits("Several messages come in one frame: an app file splits them (throng docs app).")
     } else {
         finding
     })])

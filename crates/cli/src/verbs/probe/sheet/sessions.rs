@@ -77,6 +77,7 @@ fn stickiness(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         if is_kept { "a client that brings it keeps it" } else { "a client that brings it gets another" };
     let text = format!("cookie {name}: {values} values among {NEWCOMERS} clients; {kept}");
     let data = json!({ "cookie": name, "values": values, "kept": is_kept });
-    let meaning = format!("Clients are told apart by the cookie {name}: none in -H, or all meet one server.");
+    let meaning =
+        format!("The cookie {name} ties a client to a server: give none with -H, or one server gets all.");
     Ok(vec![Ok(Finding::new(text, data).allows(meaning))])
 }
