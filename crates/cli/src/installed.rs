@@ -26,15 +26,13 @@ pub(crate) fn find_targets(here: &Path) -> Result<Option<PathBuf>, Failure> {
     }
     let Some(installed) = beside_program(TARGETS) else { return Ok(None) };
     let Some(data) = store::data_dir() else { return Ok(Some(installed)) };
-    // Of each version its own: manifests change.
+    // A copy for each version: manifests change.
     let own = data.join(format!("{TARGETS}-{}", env!("CARGO_PKG_VERSION")));
     if !own.is_dir() {
         let what = || format!("copy {} to {}", installed.display(), own.display());
         copy_whole(&installed, &data, &own).map_err(|error| Failure::could_not("copy", what(), error))?;
-        stderr::line(format_args!(
-            "throng: targets were copied to {}, where servers are installed",
-            own.display()
-        ));
+        let copied = format!("targets were copied to {}, where servers are installed", own.display());
+        stderr::note(&copied);
     }
     Ok(Some(own))
 }
@@ -50,7 +48,10 @@ fn copy_whole(from: &Path, data: &Path, to: &Path) -> io::Result<()> {
     net::private::make_dir(data)?;
     let part = tempfile::tempdir_in(data)?;
     copy(from, &part.path().join("part"))?;
-    fs::rename(part.path().join("part"), to)
+    fs::rename(part.path().join("part"), to).or_else(|error| {
+        // Another throng may have been first.
+        if to.is_dir() { Ok(()) } else { Err(error) }
+    })
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
