@@ -74,7 +74,7 @@ pub(crate) struct Output {
     pub(crate) commands: Vec<StreamCommand>,
     /// Outcomes of messages since they were last taken.
     pub(crate) request_outcomes: Vec<(Stamp, RequestOutcome)>,
-    /// Why the server closes, in its own words.
+    /// The server's reason for closing, in its own words.
     reason: Vec<u8>,
     rng: fastrand::Rng,
 }
@@ -103,12 +103,12 @@ impl Output {
         ClientOutput { output: self, client }
     }
 
-    /// Why the server has closed the session that was just driven, if it said so.
+    /// Takes the server's reason for closing the session that was just driven; empty if it gave none.
     pub(crate) fn take_reason(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.reason)
     }
 
-    /// How much that is, in bytes, and not sent yet.
+    /// Bytes that are not sent yet.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.bytes.iter().map(Vec::len).sum::<usize>() as u32

@@ -44,11 +44,11 @@ struct Script {
     gap_ns: u64,
     /// The event before which there is a longer gap, and by how much.
     stall: Option<(u64, u64)>,
-    /// The event instead of which the connection ends, …
+    /// The event in whose place the connection ends.
     break_at: Option<u64>,
-    /// … from which on nothing comes, …
+    /// The event from which on nothing comes.
     hang_at: Option<u64>,
-    /// … and which changes places with the next.
+    /// The event that changes places with the next.
     swap_at: Option<u64>,
     /// End marks of an answer: 0, 1 or 2.
     marks: u32,
@@ -161,7 +161,7 @@ impl Script {
     fn number(&self, event: u64) -> u64 {
         match self.swap_at {
             Some(at) if event == at => event + 1,
-            Some(at) if event == at + 1 => at,
+            Some(at) if event.checked_sub(1) == Some(at) => at,
             _ => event,
         }
     }

@@ -115,7 +115,7 @@ impl Requests {
         }
     }
 
-    /// How many requests may be under way: as many as the user asks for, or the server allows.
+    /// The most requests under way: as many as the user asks for, or fewer if the server allows no more.
     fn streams_max<I: Io>(&self, link: &Link<'_, I>) -> usize {
         link.parts.http.pipelining.min(self.connection.settings.streams_max) as usize
     }

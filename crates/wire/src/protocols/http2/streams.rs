@@ -161,7 +161,7 @@ impl Stream {
     }
 }
 
-/// All of a connection, oldest first: their numbers grow, so that each is found without a table.
+/// The streams of a connection, oldest first: their numbers grow, so that each is found without a table.
 #[derive(Debug)]
 pub(super) struct Streams {
     all: VecDeque<Stream>,
@@ -183,9 +183,9 @@ impl Streams {
         self.all.is_empty()
     }
 
-    /// How many more a connection can have before its numbers are spent.
+    /// Returns whether the connection has no more numbers for streams (§5.1.1).
     pub(super) fn is_spent(&self) -> bool {
-        self.next > crate::http2::frame::STREAM_MAX
+        self.next > frame::STREAM_MAX
     }
 
     /// Returns whether a stream of this number has been opened, be it over or not.
@@ -193,7 +193,7 @@ impl Streams {
         id < self.next && id % APART == FIRST % APART
     }
 
-    /// A request begins: the stream that it has.
+    /// Opens the stream of a request.
     pub(super) fn open(
         &mut self,
         request: UnansweredRequest,
@@ -239,12 +239,12 @@ impl Streams {
         self.all.iter().any(|stream| stream.is_held && stream.sent == 0)
     }
 
-    /// A stream is over.
+    /// Removes a stream that is over.
     pub(super) fn close(&mut self, at: usize) -> Stream {
         self.all.remove(at).expect("it was found there")
     }
 
-    /// The newest stream, if it is after this one, is over.
+    /// Removes the newest stream if its number is above `last`.
     pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
         self.all.back().filter(|stream| stream.id > last)?;
         self.all.pop_back()
