@@ -1,7 +1,6 @@
 //! The reader of event streams beside Chromium's `EventSource`, on streams made at random of what such are made of.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,12 +9,12 @@ use fastrand::Rng;
 use wire::Limits;
 use wire::event_stream::Reader;
 
+use crate::support::browser::chromium;
 use crate::support::node::Scripts;
 use crate::support::process::Process;
 use crate::support::skip;
 use crate::support::target::Unavailable;
 
-const CHROMIUM: [&str; 2] = ["/usr/bin/chromium", "/usr/bin/google-chrome"];
 const WITHIN: Duration = Duration::from_secs(120);
 const SEED: u64 = 45;
 const STREAMS: usize = 400;
@@ -72,9 +71,7 @@ fn read(stream: &[u8]) -> Events {
 
 #[test]
 fn streams_are_read_as_chromium_reads_them() {
-    let Some(chromium) = CHROMIUM.into_iter().find(|path| Path::new(path).exists()) else {
-        return skip("event streams in a browser", "needs chromium (apt install chromium)");
-    };
+    let Some(chromium) = chromium("event streams in Chromium") else { return };
     let scripts = match Scripts::install("sse") {
         Ok(scripts) => scripts,
         Err(Unavailable(why)) => return skip("playwright-core (npm)", &why),
