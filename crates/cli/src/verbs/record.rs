@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::panic;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
@@ -16,8 +19,10 @@ use crate::exit::{Exit, Failure};
 use crate::verbs::init::{new_file, recorded};
 use crate::{browser, interrupts, locale, output, secrets, security, stderr, target};
 
-/// How often the session is summed up.
+/// Interval at which the session is summed up.
 const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which interrupts and changes are looked for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The reason for a session without a file.
 const NO_SOCKET: &str =
     "no WebSocket passed through the proxy; one of another host would not: record that host";
@@ -88,12 +93,19 @@ impl Record {
         // The path of a WebSocket is no page.
         let path = if url.scheme().starts_with("ws") { "/" } else { &url[url::Position::BeforePath..] };
         let ready = |addresses: &[SocketAddr]| self.welcome(addresses, path, &upstream);
-        let mut screen = Screen::new();
-        let watch = || {
-            screen.update(&sessions);
-            interrupts.count() > 0
-        };
-        let served = proxy::serve(self.options(&upstream)?, &sessions, ready, watch);
+        let options = self.options(&upstream)?;
+        let (mut screen, is_over) = (Screen::new(), AtomicBool::new(false));
+        let served = thread::scope(|scope| {
+            let proxy =
+                scope.spawn(|| proxy::serve(options, &sessions, ready, || is_over.load(Ordering::Relaxed)));
+            // Beside the proxy: to sum a long session up, or to wait for a terminal, would hold up the app.
+            while interrupts.count() == 0 && !proxy.is_finished() {
+                screen.update(&sessions);
+                thread::sleep(LOOK_INTERVAL);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            proxy.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+        });
         screen.finish(&sessions);
         served.map_err(|error| Failure::could_not("listen", format!("serve on {}", self.listen), error))?;
         self.write(&sessions, &files)
