@@ -142,7 +142,7 @@ enum Found<'a> {
 }
 
 /// Returns whether a host and port end where these bytes begin.
-fn is_host_over(behind: &[u8]) -> bool {
+pub(crate) fn is_host_over(behind: &[u8]) -> bool {
     let next = behind.get(1).copied().unwrap_or_default();
     match behind.first() {
         Some(b'.') => !next.is_ascii_alphanumeric(),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use har::{Content, Direction, Entry, Frame, PostData};
 use jiff::Timestamp;
 
+use crate::links::is_host_over;
 use crate::trouble::Trouble;
 
 /// Bytes of all bodies, heads and messages: a browser's session has some megabytes.
@@ -206,7 +207,7 @@ impl Exchange {
 
     fn into_entry(self) -> Entry {
         let Exchange { mut entry, names, body, answer, .. } = self;
-        let own = |text: String| names.iter().fold(text, |text, (from, to)| text.replace(from, to));
+        let own = |text: String| names.iter().fold(text, |text, (from, to)| renamed(text, from, to));
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let kind = |headers: &[har::Pair]| {
             let found = headers.iter().find(|header| header.name == "content-type");
@@ -227,6 +228,19 @@ impl Exchange {
         };
         entry
     }
+}
+
+/// The text with an origin replaced wherever its host and port end there.
+fn renamed(text: String, from: &str, to: &str) -> String {
+    let mut parts = text.split(from);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // A form has `:` as `%3A`.
+        let is_whole = is_host_over(part.as_bytes()) && !part.starts_with("%3A");
+        out += if is_whole { to } else { from };
+        out += part;
+    }
+    out
 }
 
 fn head_bytes(headers: &[har::Pair]) -> usize {
@@ -262,6 +276,18 @@ mod tests {
         assert_eq!(entry.request.post_data.unwrap().text, "url=https://app.test/a");
         let said = entry.messages.unwrap().into_iter().map(|frame| frame.data.into_string());
         assert_eq!(said.collect::<Vec<_>>(), ["https://app.test/", "http://localhost:4000/"]);
+    }
+
+    #[test]
+    fn other_ports_keep_their_origins() {
+        let own = |text: &str| renamed(text.to_owned(), "http://localhost:400", "https://app.test");
+        assert_eq!(own("http://localhost:400"), "https://app.test");
+        assert_eq!(
+            own("a=http://localhost:400/&b=http://localhost:4000/"),
+            "a=https://app.test/&b=http://localhost:4000/"
+        );
+        let coded = renamed("u=http%3A%2F%2Flocalhost%3A3000".to_owned(), "http%3A%2F%2Flocalhost", "x");
+        assert_eq!(coded, "u=http%3A%2F%2Flocalhost%3A3000");
     }
 
     #[test]
