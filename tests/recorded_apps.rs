@@ -135,7 +135,7 @@ impl Recorded {
         self.run_by("20", flags)
     }
 
-    /// The same with so many clients.
+    /// The same with this many clients.
     fn run_by(&self, clients: &str, flags: &[&str]) -> Outcome {
         let mut command = throng(["run", "app.toml", &format!("ws://{}", self.address), "--format", "json"]);
         command.args(["--quiet", "--connect-timeout", "60s", "--no-preflight"]).args(LOAD);
@@ -178,12 +178,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Asserts that each message reached so many, and that nothing else was heard.
+/// Asserts that each message reached `each` clients, and that nothing else was heard.
 fn assert_delivered(outcome: &Outcome, each: u64, text: &str) {
     assert_delivered_to(outcome, 20, each, text);
 }
 
-/// The same of so many clients.
+/// The same for a run of this many clients.
 fn assert_delivered_to(outcome: &Outcome, clients: u64, each: u64, text: &str) {
     // A busy machine may miss the rate, and no message for that.
     assert!(matches!(outcome.code, Some(0 | 3)), "{text}\n{outcome}");

@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// When it began, as RFC 3339 has it.
+    /// Time at which it began (RFC 3339).
     #[serde(default, deserialize_with = "or_empty")]
     pub started_date_time: String,
     /// The request.

@@ -12,7 +12,7 @@ const SEARCHES_MAX: usize = 64;
 const RANDOM_BYTES_MIN: usize = 8;
 /// Letters of both cases are random from this length on: a name that is taken for one is found in the page just as well.
 const BASE64_BYTES_MIN: usize = 16;
-/// A value of which a part is replaced by another is at least so long.
+/// The shortest value that is replaced within another.
 const PART_BYTES_MIN: usize = 6;
 /// A value behind which a search goes on is at most this long.
 const VALUE_BYTES_MAX: usize = 8 * 1024;

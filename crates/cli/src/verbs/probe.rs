@@ -44,7 +44,7 @@ const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for all of them.
 const TIME_MAX: Duration = Duration::from_secs(15);
-/// How a server that is there may end a plain request, by the kinds of errors.
+/// Kinds of errors with which a server that is there may end a plain request.
 const ENDS: [&str; 3] = ["eof", "reset", "not_http"];
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);

@@ -23,7 +23,7 @@ pub struct HttpOptions {
     pub expect_status: Vec<(u16, u16)>,
     /// The one good body; `None`: any.
     pub expect_body: Option<Vec<u8>>,
-    /// In the body, people's names in braces stand for what is each client's own.
+    /// True if names in braces in the body stand for each client's own values.
     pub is_template: bool,
     /// Answers that come in pieces; `None`: whole ones.
     pub stream: Option<StreamOptions>,

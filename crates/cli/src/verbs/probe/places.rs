@@ -2,7 +2,7 @@
 
 use wire::DialectId;
 
-/// How something is asked for.
+/// A way to ask for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// By a plain request.

@@ -44,9 +44,9 @@ pub(crate) struct Requests {
     body_kind: BodyKind,
     /// Requests without their answer, oldest first.
     waiting: VecDeque<Asking>,
-    /// How many of them are on the connection.
+    /// Number of these that are on the connection.
     under_way: usize,
-    /// How many have been sent: those, and what connections before it left.
+    /// Number of requests sent: these, and what connections before it left.
     sent: usize,
 }
 

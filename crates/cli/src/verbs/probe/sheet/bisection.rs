@@ -2,7 +2,7 @@
 
 /// Growth of the sizes while none is refused.
 const GROWTH: u64 = 4;
-/// A limit is known when accepted and refused sizes differ by one part in so many.
+/// A limit is known when accepted and refused sizes differ by one part in this many.
 const PARTS: u64 = 200;
 
 /// Bounds of the limit: a size below, a size above.

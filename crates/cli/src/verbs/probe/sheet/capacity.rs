@@ -186,7 +186,7 @@ struct Burst {
     told: Option<String>,
 }
 
-/// Sends so many messages at once, and counts answers: echoes, or else a pong for each part.
+/// Sends `messages` at once, and counts answers: echoes, or else a pong for each part.
 fn burst(tester: &Tester<'_>, socket: &mut WebSocket<'_>, messages: u64) -> Result<Burst, NotTried> {
     let (echoes, text) = (tester.site.echoes, message(tester, SMALL_BYTES));
     let frame = framed(Opcode::Text, &text);

@@ -13,7 +13,7 @@ use super::site::{Lease, Tester};
 
 /// Time for TCP and TLS to connect.
 pub(super) const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How often a wait looks for an interrupt.
+/// Interval at which a wait looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time after a deadline in which what has come in already is read: a server that never pauses must not prolong a wait.
 const OVERTIME: Duration = Duration::from_secs(1);

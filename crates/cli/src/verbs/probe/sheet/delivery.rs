@@ -37,7 +37,7 @@ const NUMBERED: usize = 100;
 const QUIET: Duration = Duration::from_millis(1500);
 /// Pairs of the row on delays.
 const PAIRS: usize = 20;
-/// How soon a prompt acknowledgement goes out.
+/// Time after which a prompt acknowledgement goes out.
 const PROMPT: Duration = Duration::from_millis(1);
 /// A difference that only a late acknowledgement makes: Linux delays it for 40 ms at least (TCP_DELACK_MIN).
 const DELAYED: Duration = Duration::from_millis(30);

@@ -30,7 +30,7 @@ const SLICE: Duration = Duration::from_millis(5);
 /// Pings of ours within the time that is waited for; these are at most [`PINGS_APART_MAX`] apart.
 const PINGS: u32 = 30;
 const PINGS_APART_MAX: Duration = Duration::from_secs(5);
-/// A connection that pings has outlived the timeout after so many times its length.
+/// Multiple of the timeout after which a connection that pings has outlived it.
 const OUTLIVED: f64 = 1.5;
 /// Programs that stand in front of a server, as they name themselves.
 const PROXIES: [&str; 11] = [

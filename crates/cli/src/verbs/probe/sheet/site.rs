@@ -15,7 +15,7 @@ use wire::{Io, StreamId};
 use super::row::{Cost, NotTried};
 use crate::verbs::probe::service::Service;
 
-/// How often a pause looks for an interrupt.
+/// Interval at which a pause looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Limits that the user sets.

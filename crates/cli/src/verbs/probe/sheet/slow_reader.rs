@@ -29,7 +29,7 @@ const TOTAL_BYTES: u64 = 32 << 20;
 const MESSAGE_BYTES: u64 = 16 << 10;
 /// The kernel's receive buffer: small, so that the server has to keep the echoes.
 const RECEIVE_BYTES: usize = 4 << 10;
-/// A server that takes nothing for so long has stopped reading.
+/// Time after which a server that takes nothing has stopped reading.
 const STALL: Duration = Duration::from_secs(3);
 /// Silence after which no more is expected.
 const QUIET: Duration = Duration::from_secs(2);

@@ -18,7 +18,7 @@ use super::site::{Tester, Written};
 
 /// Time for the answer to an upgrade, a ping or a close.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(3);
-/// How much of a message is kept.
+/// Bytes kept of a message, from its beginning.
 const KEPT_BYTES: usize = 256;
 /// Taken bytes that may lie before others: to move these at each frame would take quadratic time.
 const TAKEN_BYTES_MAX: usize = 1 << 20;
