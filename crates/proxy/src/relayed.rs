@@ -34,6 +34,8 @@ pub(crate) struct Relayed {
     links: Option<Links>,
     /// A portion that waits to be decoded.
     coded: Bytes,
+    /// True until something of the body has come.
+    is_empty: bool,
     is_over: bool,
 }
 
@@ -45,7 +47,8 @@ enum Decoder {
 
 impl Decoder {
     fn of(coding: &str) -> Option<Decoder> {
-        match coding.trim() {
+        // RFC 9110 §8.4.1: names of codings have no case.
+        match coding.trim().to_ascii_lowercase().as_str() {
             "gzip" | "x-gzip" => Some(Decoder::Gzip(MultiGzDecoder::new(Vec::new()))),
             "deflate" => Some(Decoder::Deflate(ZlibDecoder::new(Vec::new()))),
             _ => None,
@@ -91,6 +94,7 @@ impl Relayed {
             decoder: None,
             links: None,
             coded: Bytes::new(),
+            is_empty: true,
             is_over: false,
         }
     }
@@ -104,15 +108,17 @@ impl Relayed {
         place: Place,
     ) -> Relayed {
         let (mut is_kept, mut is_linked) = (is_one(head, &KEPT), is_one(head, &LINKED));
-        let coding = headers::text(head, &CONTENT_ENCODING).filter(|coding| *coding != "identity");
+        let coding = headers::text(head, &CONTENT_ENCODING)
+            .filter(|coding| !coding.trim().eq_ignore_ascii_case("identity"));
         let decoder = coding.filter(|_| is_linked).and_then(Decoder::of);
         if let Some(coding) = coding.filter(|_| decoder.is_none() && is_linked) {
             session.note(Trouble::Encoded(coding.chars().take(20).collect()));
             (is_kept, is_linked) = (false, false);
         }
         let links = is_linked.then_some(links);
-        let side = Side::Answer;
-        Relayed { inner, session, place, side, is_kept, decoder, links, coded: Bytes::new(), is_over: false }
+        let (side, coded) = (Side::Answer, Bytes::new());
+        let (is_empty, is_over) = (true, false);
+        Relayed { inner, session, place, side, is_kept, decoder, links, coded, is_empty, is_over }
     }
 
     /// Returns whether the client gets other bytes than the server sent.
@@ -122,6 +128,7 @@ impl Relayed {
 
     /// A portion as the client gets it.
     fn passed(&mut self, bytes: Bytes) -> Result<Bytes, Failed> {
+        self.is_empty &= bytes.is_empty();
         let bytes = match &mut self.decoder {
             Some(decoder) => decoder.push(&bytes)?.into(),
             None => bytes,
@@ -147,7 +154,8 @@ impl Relayed {
 
     /// The rest at the end.
     fn rest(&mut self) -> io::Result<Bytes> {
-        if let Some(decoder) = &mut self.decoder {
+        // A redirect may be announced as compressed and have no body, which is no whole gzip.
+        if let Some(decoder) = self.decoder.as_mut().filter(|_| !self.is_empty) {
             decoder.finish()?;
         }
         let mut out = Vec::new();

@@ -230,6 +230,16 @@ fn chunked_and_compressed_pages_are_rewritten() {
 }
 
 #[test]
+fn empty_bodies_need_no_coding() {
+    let head = "HTTP/1.1 302 Found\r\nLocation: /in\r\nContent-Type: text/html\r\nContent-Encoding: GZIP\r\nContent-Length: 0\r\n\r\n";
+    let proxy = Proxy::start(answering(head));
+    let got = proxy.get("/");
+    assert!(status(&got) == "302" && got.ends_with("0\r\n\r\n"), "{got}");
+    assert_eq!(proxy.troubles(), BTreeSet::new());
+    proxy.end();
+}
+
+#[test]
 fn servers_with_tls_are_judged() {
     let (port, pem) = secure_server(|port| {
         format!(
