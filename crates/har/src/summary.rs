@@ -42,10 +42,11 @@ impl Summary {
         let mut said: BTreeMap<Kind, usize> = BTreeMap::new();
         let joined = carried.flags.iter().filter(|flag| matches!(flag.name, "channel" | "topic"));
         let mut rooms: Vec<String> = joined.map(|flag| flag.text.clone()).collect();
-        for message in carried.turns.into_iter().take(MESSAGES_MAX).map(Message::new) {
-            if !message.turn.is_sent {
-                summary.heard += 1;
-            } else if message.kind.is_joining() {
+        summary.heard = carried.turns.iter().filter(|turn| !turn.is_sent).count();
+        // What the server says is counted and not read: it is most of a session, and this is asked once a second.
+        let sent = carried.turns.into_iter().filter(|turn| turn.is_sent).take(MESSAGES_MAX);
+        for message in sent.map(Message::new) {
+            if message.kind.is_joining() {
                 let is_room = |key: &str, pointer: &str| is_of_room(key) || pointer == "/0";
                 let named = message.leaves.iter().filter(|leaf| is_room(&leaf.key, &leaf.pointer));
                 rooms.extend(named.map(|leaf| leaf.value.clone()));
@@ -60,7 +61,8 @@ impl Summary {
         rooms.sort_unstable();
         rooms.dedup();
         rooms.truncate(NAMED_MAX);
-        Summary { rooms, ..summary }
+        summary.rooms = rooms;
+        summary
     }
 }
 
