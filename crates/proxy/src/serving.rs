@@ -106,9 +106,13 @@ async fn accept(listener: TcpListener, proxy: Arc<Proxy>) {
         }
         // Before the accept: what cannot be served waits in the kernel's queue.
         let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                proxy.session.note(Trouble::NotAccepted(reason(&error)));
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
         };
         // Frames of a WebSocket are small, and wait for nothing.
         let _ = stream.set_nodelay(true);

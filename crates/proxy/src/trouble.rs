@@ -21,6 +21,8 @@ pub enum Trouble {
     Elsewhere(String),
     /// A client asked for another host, as through a proxy of the system.
     NotForUs,
+    /// A connection could not be accepted, for this reason.
+    NotAccepted(String),
     /// All places for connections were taken; further ones waited.
     Crowded,
     /// Bodies of answers were let go, the oldest first.
@@ -55,6 +57,9 @@ impl fmt::Display for Trouble {
             Trouble::NotForUs => f.write_str(
                 "a client asked for another host: open the address above; set no proxy in the browser",
             ),
+            Trouble::NotAccepted(why) => {
+                write!(f, "could not accept a connection, and tries again: {why}")
+            }
             Trouble::Crowded => f.write_str("256 connections are open, and further ones wait: close pages"),
             Trouble::BodyLeftOut => {
                 f.write_str("the recording reached 64 MiB: the oldest bodies are left out")
