@@ -1,6 +1,6 @@
 //! Bounds on slow clients, each and together, and for how long an idle connection is kept.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -114,6 +114,33 @@ fn slow_clients_together_are_bounded() {
 fn clients_of_a_crowd_may_miss_messages_instead() {
     let stats = crowd(|options| options.slow_policy = SlowPolicy::DropMessage);
     assert!(stats.copies_skipped > 0, "{stats:?}");
+}
+
+/// All of a stream's events are due at once, and more than fit in any memory.
+#[test]
+fn endless_streams_wait_for_their_reader() {
+    const EVENT_BYTES: usize = 1 << 20;
+    let server = Running::with(|_| {});
+    let mut scraper = server.connect();
+    let mut stream = server.connect();
+    let query = format!("gap=0s&events=4294967296&bytes={EVENT_BYTES}&as=ndjson");
+    stream.write_all(format!("GET /stream?{query} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    assert!(read_head(&mut stream).starts_with("HTTP/1.1 200 "));
+    // More than sockets hold: what one reads makes room for the next.
+    let mut body = BufReader::new(stream.try_clone().unwrap());
+    for number in 0..64 {
+        let mut line = String::new();
+        while !line.ends_with("}\n") {
+            // Sizes of chunks and ends of these stand between the lines.
+            line.clear();
+            body.read_line(&mut line).unwrap();
+        }
+        assert!(line.starts_with(&format!(r#"{{"n":{number},"#)), "{}", &line[..20]);
+        assert!(line.len() > EVENT_BYTES);
+        let held = metric(&metrics(&mut scraper), "throng_serve_backlog_bytes");
+        assert!(held <= 2 * EVENT_BYTES as u64, "{held}");
+    }
+    server.finish();
 }
 
 #[test]

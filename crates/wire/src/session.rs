@@ -169,6 +169,11 @@ pub(crate) trait ServerSession: fmt::Debug {
     /// Bytes that wait for the client to ask for them.
     fn queued_bytes(&self) -> usize;
 
+    /// Returns whether the reader of the answer held sets the pace: nothing is due while bytes wait to be sent to it.
+    fn follows_reader(&self) -> bool {
+        false
+    }
+
     /// They are too many: the session ends, and its client is told when it asks.
     fn give_up<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent);
 

@@ -104,7 +104,12 @@ impl Worker {
         match connection.link.flush(&self.poller, token) {
             Err(error) => self.fail(key, ErrorKind::of(&error)),
             Ok(true) if connection.phase == Phase::Closing => self.linger(key),
-            Ok(_) => self.resume_reading(key),
+            Ok(is_drained) => {
+                self.resume_reading(key);
+                if is_drained {
+                    self.handle_drained(key);
+                }
+            }
         }
     }
 

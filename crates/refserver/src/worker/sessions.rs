@@ -286,7 +286,8 @@ impl Worker {
             return self.leave_rooms(entry.memberships);
         }
         entry.queued.set(entry.session.queued_bytes());
-        let next_ns = entry.session.poll_timeout().unwrap_or(NEVER_NS);
+        // Not in this turn again: a session that always has more to say would keep all others from theirs.
+        let next_ns = entry.session.poll_timeout().map_or(NEVER_NS, |at_ns| at_ns.max(self.now_ns + 1));
         if next_ns < entry.timer_ns {
             entry.timer_ns = next_ns;
             self.timers.add(next_ns, TOKEN_SESSION | token(key, entry.serial));
@@ -302,10 +303,21 @@ impl Worker {
             return;
         }
         entry.timer_ns = NEVER_NS;
-        if entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns) {
-            self.call_session(key, SessionCall::Timeout);
-        } else {
+        let is_due = entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns);
+        let reader = entry.held.filter(|_| entry.session.follows_reader());
+        let is_behind = |key: usize| self.connections[key].link.unsent_bytes() > 0;
+        if !is_due {
             self.handle_session_called(key);
+        } else if !reader.and_then(|token| self.find(token)).is_some_and(is_behind) {
+            self.call_session(key, SessionCall::Timeout);
+        }
+        // A reader that is behind is followed when it has caught up (`handle_drained`).
+    }
+
+    /// A connection has taken all that was sent to it, and may be the reader for which its session waits.
+    pub(super) fn handle_drained(&mut self, key: usize) {
+        if let Some(session) = self.connections[key].held_by.and_then(|token| self.find_session(token)) {
+            self.handle_session_called(session);
         }
     }
 

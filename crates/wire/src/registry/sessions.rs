@@ -274,6 +274,11 @@ impl Session {
         of_any!(&self.state, session => session.queued_bytes())
     }
 
+    /// Returns whether nothing is due while bytes wait to be sent to the reader of the answer held.
+    pub fn follows_reader(&self) -> bool {
+        of_any!(&self.state, session => session.follows_reader())
+    }
+
     /// They are too many: the session ends, and its client is told when it asks.
     pub fn give_up(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
         let link = &mut SessionLink { now_ns, io };

@@ -1,7 +1,8 @@
 //! The server's side of streamed answers: as many events as the query asks for, and what is to be wrong with them.
 //!
 //! ```text
-//! open --an event is due--> open: it goes out, with those that are due as well
+//! open --an event is due--> open: it goes out, with those that are due as well and fit in a portion
+//! open --the reader has not taken a portion--> open: the next one waits, however late its events are
 //! open --the last one is out--> over: the end mark, and the end of the body
 //! open --the event to break at is due--> over: the connection ends instead
 //! open --the event to hang at is due--> hanging: nothing follows
@@ -23,6 +24,8 @@ use crate::session::{Answer, HELD, PlainAnswer, Question, REQUEST, ServerSession
 /// The most events of an answer, and the most bytes of the text in each.
 const EVENTS_MAX: u64 = 1 << 32;
 const BYTES_MAX: u64 = 1 << 20;
+/// Events that are due go out together up to this size: a query may make any number due at once.
+const PORTION_BYTES: usize = 64 << 10;
 const NDJSON: &str = "application/x-ndjson";
 
 /// A request for a stream.
@@ -247,7 +250,9 @@ impl ServerSession for StreamSession {
 
     fn handle_timeout<I: Io>(&mut self, link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
         let mut piece = Vec::new();
-        while self.poll_timeout().is_some_and(|due_ns| due_ns <= link.now_ns) {
+        while self.poll_timeout().is_some_and(|due_ns| due_ns <= link.now_ns)
+            && link.io.out(HELD).len() < PORTION_BYTES
+        {
             piece.clear();
             let (script, out) = (&self.script, link.io.out(HELD));
             if script.break_at == Some(self.next) {
@@ -273,6 +278,10 @@ impl ServerSession for StreamSession {
 
     fn queued_bytes(&self) -> usize {
         0
+    }
+
+    fn follows_reader(&self) -> bool {
+        true
     }
 
     fn give_up<I: Io>(&mut self, _link: &mut SessionLink<'_, I>, _on: &mut impl OnServerEvent) {
