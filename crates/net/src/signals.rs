@@ -56,6 +56,21 @@ impl Interrupts {
         }
     }
 
+    /// Waits until there is something to read from `input`, or it has ended: true. False once a signal has come.
+    ///
+    /// A read that has begun goes on after a signal: the handlers restart it.
+    pub fn wait_for_input(self, input: impl AsFd) -> io::Result<bool> {
+        while self.count() < 1 {
+            let mut fds = [PollFd::new(&self, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) if fds[1].revents().is_empty() => {}
+                Err(error) if error == rustix::io::Errno::INTR => {}
+                waited => return Ok(waited.map(|_| self.count() < 1)?),
+            }
+        }
+        Ok(false)
+    }
+
     /// How many have come so far.
     pub fn count(self) -> u32 {
         COUNT.load(Ordering::Relaxed)

@@ -1,5 +1,6 @@
 //! Signals change the whole process: a test binary of their own.
 
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -15,6 +16,9 @@ fn interrupts_are_counted_and_wake_a_poller() {
     let mut events = Events::with_capacity(4);
     poller.wait(&mut events, Some(0)).unwrap();
     assert!(events.is_empty());
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"y").unwrap();
+    assert!(interrupts.wait_for_input(&reader).unwrap());
     for (signal, count) in [(Signal::INT, 1), (Signal::TERM, 2)] {
         kill_process(getpid(), signal).unwrap();
         while events.is_empty() {
@@ -23,6 +27,7 @@ fn interrupts_are_counted_and_wake_a_poller() {
         assert_eq!(events.iter().next().unwrap().token, 5);
         assert_eq!(interrupts.count(), count);
         events = Events::with_capacity(4);
+        assert!(!interrupts.wait_for_input(&reader).unwrap());
     }
 }
 

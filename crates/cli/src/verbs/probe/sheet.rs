@@ -153,11 +153,12 @@ fn agree(site: &Site) -> Result<bool, Failure> {
         stderr::line(format_args!("  {risk}"));
     }
     stderr::text("Make them? Type y for yes, Enter for no: ");
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    read.map_err(|error| Failure::could_not("read_answer", "read the answer", error))?;
-    if site.is_interrupted() {
+    let failed = |error| Failure::could_not("read_answer", "read the answer", error);
+    // A read that has begun goes on after a signal, until Enter.
+    if !site.interrupts.wait_for_input(io::stdin()).map_err(failed)? {
         return Err(Failure::interrupted());
     }
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(failed)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
