@@ -10,13 +10,14 @@
 //   together      ms for which answers are collected, to go into one frame
 //   reorders      each second answer goes before the first
 //   unread        bytes that may wait for a client; more close it with 1013
+//   lossy         bytes that may wait for a client; a text of the server's own takes the place of further answers
 //   cookie        the name of a cookie that tells clients apart
 import http from 'node:http'
 import process from 'node:process'
 import { WebSocketServer } from 'ws'
 
 const [port, limits] = [Number(process.argv[2]), JSON.parse(process.argv[3])]
-const { origin, subprotocol, idle, pings, connections, handshakes, burst, together, reorders, unread, cookie, mute } = limits
+const { origin, subprotocol, idle, pings, connections, handshakes, burst, together, reorders, unread, lossy, cookie, mute } = limits
 const server = http.createServer((_, reply) => reply.end())
 const sockets = new WebSocketServer({
   noServer: true,
@@ -62,6 +63,7 @@ const serve = (client) => {
     client.send(Buffer.concat(parts), { binary: waiting.isBinary })
   }, together)
   const answer = (data, binary) => {
+    if (lossy && client.bufferedAmount > lossy) return client.send('{"type":"tick"}')
     waiting.isBinary = binary
     if (together) return waiting.push(data)
     const flush = () => waiting.splice(0).reverse().forEach((data) => client.send(data, { binary }))
