@@ -32,6 +32,8 @@ pub(super) enum Lost {
     /// The server did not answer in time.
     Silent,
     Tls(TlsError),
+    /// The server broke the protocol, so that nothing more was read.
+    Broken,
     /// This machine could not go on.
     Local(ErrorKind),
     /// The user has had enough.
@@ -46,6 +48,7 @@ impl fmt::Display for Lost {
             Lost::Refused => f.write_str("connection refused"),
             Lost::Silent => f.write_str("no answer in time"),
             Lost::Tls(error) => error.fmt(f),
+            Lost::Broken => f.write_str("protocol error of the server"),
             Lost::Local(kind) => write!(f, "this machine: {kind}"),
             Lost::Interrupted => f.write_str("interrupted"),
         }
@@ -61,6 +64,7 @@ impl Lost {
             Lost::Refused => "refused",
             Lost::Silent => "silence",
             Lost::Tls(error) => error.name(),
+            Lost::Broken => "protocol_error",
             Lost::Local(_) => "local",
             Lost::Interrupted => "interrupted",
         }

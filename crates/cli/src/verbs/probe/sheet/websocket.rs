@@ -353,15 +353,15 @@ impl<'a> WebSocket<'a> {
 
     /// Takes frames off what was received up to an event.
     fn take(&mut self) -> Result<Option<Heard>, Closing> {
-        let broken = |problem: String| Closing { code: None, reason: problem, end: Lost::Fin };
+        let broken = |problem: String| Closing { code: None, reason: problem, end: Lost::Broken };
         loop {
             let received = &self.channel.received[self.taken..];
             let accepts = Accepts { end: End::Client, deflate: false };
             let parsed = Header::parse(received, accepts)
-                .map_err(|reason| broken(format!("and a frame that breaks RFC 6455: {reason:?}")))?;
+                .map_err(|reason| broken(format!("a frame that breaks RFC 6455: {reason:?}")))?;
             let Some((header, at)) = parsed else { return Ok(None) };
             if header.len > self.frame_bytes_max {
-                return Err(broken(format!("and a frame of {} bytes", header.len)));
+                return Err(broken(format!("a frame of {} bytes, which is not read", header.len)));
             }
             let Some(payload) = received.get(at..).and_then(|rest| rest.get(..header.len as usize)) else {
                 return Ok(None);
