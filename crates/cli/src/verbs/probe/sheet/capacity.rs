@@ -150,11 +150,8 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let counted = format!("{} in {}", format::count(accepted), seconds(time));
     let Some(refusal) = refusal else {
         let data = json!({ "accepted": accepted, "seconds": time.as_secs_f64(), "refusal": null });
-        let rate = (accepted as f64 / time.as_secs_f64()) as u64;
         let finding = Finding::new(format!("{counted}, none refused"), data);
-        return Ok(vec![Ok(
-            finding.allows(format!("At least {rate} clients a second may come: --connect-rate {rate}."))
-        )]);
+        return Ok(vec![Ok(finding.allows(unlimited(accepted, time)))]);
     };
     let retry_after = match &refusal {
         Refusal::Status(head) => head.field("retry-after"),
@@ -176,6 +173,18 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let rate = (accepted as f64 / time.as_secs_f64().max(1.0)) as u64;
     let meaning = format!("New connections are limited: keep --connect-rate below {}.", rate.max(1));
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+/// The meaning of clients that were all let in, one after another.
+fn unlimited(accepted: u64, time: Duration) -> String {
+    match (accepted as f64 / time.as_secs_f64()) as u64 {
+        // Several at once may be let in, however long each takes.
+        0 => format!(
+            "A new connection takes {}: allow more with --connect-timeout.",
+            seconds(time / accepted.max(1) as u32)
+        ),
+        rate => format!("At least {rate} clients a second may come: --connect-rate {rate}."),
+    }
 }
 
 /// Outcome of a burst of messages.
@@ -274,4 +283,16 @@ fn messages(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let text = format!("{} at once, then {told}; {again}", format::count(limit));
     let meaning = format!("A connection may send {limit} messages at once: choose --interval accordingly.");
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_handshakes_advise_no_rate_of_zero() {
+        let meaning = |accepted, s| unlimited(accepted, Duration::from_secs(s));
+        assert!(meaning(30, 15).ends_with("--connect-rate 2."));
+        assert!(meaning(5, 15).contains("--connect-timeout"));
+    }
 }
