@@ -30,6 +30,8 @@ const SLICE: Duration = Duration::from_millis(5);
 /// Pings of ours within the time that is waited for; these are at most [`PINGS_APART_MAX`] apart.
 const PINGS: u32 = 30;
 const PINGS_APART_MAX: Duration = Duration::from_secs(5);
+/// Times that are kept of pings, and of messages: their median interval needs no more, however fast a server speaks.
+const TIMES_MAX: usize = 1000;
 /// Multiple of the timeout after which a connection that pings has outlived it.
 const OUTLIVED: f64 = 1.5;
 /// Programs that stand in front of a server, as they name themselves.
@@ -72,8 +74,8 @@ impl<'a> Watched<'a> {
             let heard = self.socket.hear(until);
             let now = self.begun.elapsed();
             match heard {
-                Ok(Heard::Ping) => self.pings.push(now),
-                Ok(Heard::Message(_)) => self.messages.push(now),
+                Ok(Heard::Ping) => note(&mut self.pings, now),
+                Ok(Heard::Message(_)) => note(&mut self.messages, now),
                 Ok(Heard::Pong(_)) => {}
                 Ok(Heard::Nothing) => break,
                 Err(closing) => self.note_end(now, closing)?,
@@ -100,6 +102,12 @@ impl<'a> Watched<'a> {
     /// Time from its beginning to its end, or until now.
     fn age(&self) -> Duration {
         self.closed.as_ref().map_or_else(|| self.begun.elapsed(), |(at, _)| *at)
+    }
+}
+
+fn note(times: &mut Vec<Duration>, now: Duration) {
+    if times.len() < TIMES_MAX {
+        times.push(now);
     }
 }
 
@@ -249,5 +257,10 @@ mod tests {
         let ms = |times: &[u64]| times.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>();
         assert_eq!(interval(&ms(&[5])), None);
         assert_eq!(interval(&ms(&[0, 100, 900, 1000, 1100])), Some(Duration::from_millis(100)));
+        let mut times = Vec::new();
+        for ms in 0..2 * TIMES_MAX as u64 {
+            note(&mut times, Duration::from_millis(ms));
+        }
+        assert_eq!((times.len(), interval(&times)), (TIMES_MAX, Some(Duration::from_millis(1))));
     }
 }
