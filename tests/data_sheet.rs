@@ -52,7 +52,7 @@ type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]
 /// The truth of a row that another limit hides.
 const ANY: &str = "*";
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 15] = [
     ("no limit", "{}", &[("slow_reader/behavior", "\"buffers\"")]),
     (
         "messages of 64 KiB, compression",
@@ -165,6 +165,11 @@ const CASES: [Case; 14] = [
             ("stickiness/values", "4"),
             ("stickiness/kept", "true"),
         ],
+    ),
+    (
+        "texts of its own in the place of what a slow reader would get",
+        r#"{"lossy":1048576}"#,
+        &[("slow_reader/behavior", "\"drops\"")],
     ),
     (
         "answers that overtake each other, and 1 MiB for a slow reader",
@@ -339,6 +344,27 @@ fn delays_by_acknowledgements_are_found() {
     assert_true("Nagle", &outcome, [("delayed_ack/delayed", "true"), ("order/out_of_order", "0")]);
 }
 
+/// A frame that no client may take (RFC 6455 §5.5: a ping of two parts).
+#[test]
+fn malformed_frames_are_no_fin() {
+    let server = HostileServer::start(|p: &mut Peer| {
+        p.upgrade();
+        while let Some((first, payload)) = p.receive_frame() {
+            if first == websocket::CLOSE {
+                p.send(&[0x09, 0x00]);
+                break;
+            }
+            p.send(&websocket::frame(
+                if first == websocket::PING { websocket::PONG } else { first },
+                &payload,
+            ));
+        }
+        p.hold();
+    });
+    let outcome = sheet(&server.url(), &[]);
+    assert_true("a broken frame", &outcome, [("close_codes/close", "\"protocol_error\"")]);
+}
+
 #[test]
 fn interrupted_sheets_have_what_was_found() {
     let server = Server::start(&[]);
@@ -351,6 +377,13 @@ fn interrupted_sheets_have_what_was_found() {
     let sheet = outcome.json();
     assert_eq!(sheet["rows"]["compression"]["found"]["deflate"], json!(false), "{outcome}");
     assert!(sheet["rows"]["idle"]["not_tried"].is_string(), "{outcome}");
+}
+
+#[test]
+fn messages_without_bytes_are_no_limit() {
+    let outcome = run(throng(["probe", "ws://127.0.0.1:1/"]).args(["--max-message", "0"]), WITHIN);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("--max-message"), "{outcome}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(crate) struct Probe {
     #[arg(long, value_name = "TIME", default_value = "90s", value_parser = units::duration_ns)]
     idle: u64,
     /// The greatest message to try
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = units::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = message_bytes)]
     max_message: u64,
     /// A message that the server takes and that changes nothing; spaces are added to it
     #[arg(long, value_name = "TEXT")]
@@ -92,6 +92,12 @@ enum Form {
     Text,
     /// An object
     Json,
+}
+
+/// A size of a message that is one.
+fn message_bytes(text: &str) -> Result<u64, String> {
+    let bytes = units::bytes(text).map_err(|error| error.to_string())?;
+    if bytes == 0 { Err("expected at least 1B".to_owned()) } else { Ok(bytes) }
 }
 
 impl Probe {
