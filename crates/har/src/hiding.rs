@@ -5,20 +5,33 @@ const OWN: [&str; 9] = ["protocol", "frames", "data", "keep", "to", "kind", "eve
 
 /// Replaces a cell by its placeholder wherever it stands, but for the file's own words: a password may be `send`, which is a
 /// key, or `password`, which is a column.
-pub(crate) fn hide(mut file: String, cell: &str, placeholder: &str) -> String {
+pub(crate) fn hide(file: String, cell: &str, placeholder: &str) -> String {
+    let places: Vec<usize> = file.match_indices(cell).map(|(at, _)| at).collect();
+    let places: Vec<usize> = places.into_iter().filter(|&at| !is_in_placeholder(&file[..at])).collect();
+    let hidden = |places: &[usize]| {
+        let (mut out, mut end) = (String::with_capacity(file.len()), 0);
+        for &at in places {
+            out += &file[end..at];
+            out += placeholder;
+            end = at + cell.len();
+        }
+        out + &file[end..]
+    };
     let words = own_words(&file);
-    let mut from = 0;
-    while let Some(found) = file[from..].find(cell) {
-        let at = from + found;
-        let hidden = [&file[..at], placeholder, &file[at + cell.len()..]].concat();
-        if !is_in_placeholder(&file[..at]) && own_words(&hidden) == words {
-            file = hidden;
-            from = at + placeholder.len();
-        } else {
-            from = at + cell.len();
+    hidden(&foreign(&places, &|places| own_words(&hidden(places)) == words))
+}
+
+/// The places that may all be hidden: halves are tried, as a file has few words of its own and a parse of it takes its time.
+fn foreign(places: &[usize], may_be_hidden: &impl Fn(&[usize]) -> bool) -> Vec<usize> {
+    match places {
+        [] => Vec::new(),
+        places if may_be_hidden(places) => places.to_vec(),
+        [_] => Vec::new(),
+        places => {
+            let (front, back) = places.split_at(places.len() / 2);
+            [foreign(front, may_be_hidden), foreign(back, may_be_hidden)].concat()
         }
     }
-    file
 }
 
 /// Returns whether a placeholder has begun before this place, and goes on.

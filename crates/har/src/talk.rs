@@ -14,6 +14,8 @@ const KINDS_MAX: usize = 128;
 /// Messages of a kind that are followed, and messages after each in which it may come back.
 const FOLLOWED_MAX: usize = 40;
 const BEHIND_MAX: usize = 300;
+/// Texts of a message that are looked for: people say one.
+const TEXTS_MAX: usize = 16;
 /// A value that stands within another is at least this long.
 const WITHIN_BYTES_MIN: usize = 4;
 /// An answer to the server follows it within this time, and heartbeats differ by no more.
@@ -39,6 +41,17 @@ pub(crate) struct Talk {
     groups: HashMap<(bool, Kind), Vec<usize>>,
     /// The first message with each value.
     first: HashMap<String, usize>,
+    /// The first of the client's messages with each text.
+    sent: HashMap<String, usize>,
+    /// The first place of each value in the server's messages, under any key and under each.
+    received: HashMap<(String, Option<String>), Place>,
+}
+
+/// A value in a message, by the numbers of both.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    message: usize,
+    leaf: usize,
 }
 
 /// The purpose of a kind of the client's messages.
@@ -75,13 +88,29 @@ pub(crate) struct Said {
 
 impl Talk {
     pub(crate) fn new(turns: Vec<Turn>) -> Talk {
-        let mut talk = Talk { messages: Vec::new(), groups: HashMap::new(), first: HashMap::new() };
+        let mut talk = Talk {
+            messages: Vec::new(),
+            groups: HashMap::new(),
+            first: HashMap::new(),
+            sent: HashMap::new(),
+            received: HashMap::new(),
+        };
         let mut values = 0;
         for (at, turn) in turns.into_iter().take(MESSAGES_MAX).enumerate() {
             let message = Message::new(turn);
             values += message.leaves.len();
-            for leaf in &message.leaves {
+            for (number, leaf) in message.leaves.iter().enumerate() {
                 talk.first.entry(leaf.value.clone()).or_insert(at);
+                if message.turn.is_sent {
+                    if leaf.is_text {
+                        talk.sent.entry(leaf.value.clone()).or_insert(at);
+                    }
+                    continue;
+                }
+                for key in [None, Some(leaf.key.clone())] {
+                    let place = Place { message: at, leaf: number };
+                    talk.received.entry((leaf.value.clone(), key)).or_insert(place);
+                }
             }
             if message.turn.answers.is_none() {
                 talk.groups.entry((message.turn.is_sent, message.kind.clone())).or_default().push(at);
@@ -92,6 +121,15 @@ impl Talk {
             }
         }
         talk
+    }
+
+    /// The first message of the server's before `end` that has the value, under this key if there is one, and the value in it;
+    /// `None` if the client said it before.
+    pub(crate) fn source(&self, value: &str, key: Option<&str>, end: usize) -> Option<(usize, &Leaf)> {
+        let place = *self.received.get(&(value.to_owned(), key.map(str::to_owned)))?;
+        let is_own = self.sent.get(value).is_some_and(|&at| at < place.message);
+        let leaf = &self.messages[place.message].leaves[place.leaf];
+        (place.message < end && !is_own).then_some((place.message, leaf))
     }
 
     /// Kinds of one side, in the order of their first messages.
@@ -233,7 +271,7 @@ impl Talk {
             let behind = &self.messages[at + 1..self.messages.len().min(at + 1 + BEHIND_MAX)];
             let behind: Vec<&Message> = behind.iter().filter(|message| is_heard(message)).collect();
             let whole = message.leaves.is_empty().then(|| whole(&message.turn.body));
-            let leaves = message.leaves.iter().filter(|leaf| self.is_text(at, leaf));
+            let leaves = message.leaves.iter().filter(|leaf| self.is_text(at, leaf)).take(TEXTS_MAX);
             for leaf in leaves.chain(&whole) {
                 for back in behind.iter().filter(|back| carries(back, &leaf.value)) {
                     *found.entry(leaf.pointer.clone()).or_default().entry(&back.kind).or_default() += 1;
@@ -264,7 +302,8 @@ impl Talk {
     fn heard(&self, kind: &Kind, said: &Said, other: &Talk) -> Option<Kind> {
         let received = || other.messages.iter().filter(|message| is_heard(message));
         for (at, message) in self.of(true, kind).take(FOLLOWED_MAX) {
-            let texts: Vec<&Leaf> = message.leaves.iter().filter(|leaf| self.is_text(at, leaf)).collect();
+            let texts = message.leaves.iter().filter(|leaf| self.is_text(at, leaf)).take(TEXTS_MAX);
+            let texts: Vec<&Leaf> = texts.collect();
             let whole = message.leaves.is_empty().then(|| whole(&message.turn.body));
             let pointer = said.pointer.as_deref();
             let is_meant = |leaf: &&Leaf| pointer.is_none_or(|pointer| leaf.pointer == pointer);

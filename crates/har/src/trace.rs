@@ -1,6 +1,7 @@
 //! Origins of the values that a client says: what was typed, and what answers to earlier requests had.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use crate::file::Pair;
 use crate::json::{self, Leaf, without_placeholders};
@@ -8,6 +9,10 @@ use crate::recording::{Exchange, Recording, header, is_called};
 
 /// Values that are looked for in answers: a page has a handful, and each search goes through all bodies.
 const SEARCHES_MAX: usize = 64;
+/// Columns of the users' data, and values kept of answers and messages: an app has a handful of each, and each is looked for in
+/// all values behind it.
+const COLUMNS_MAX: usize = 100;
+const KNOWN_MAX: usize = 200;
 /// A value is told from a word by its length.
 const RANDOM_BYTES_MIN: usize = 8;
 /// Letters of both cases are random from this length on: a name that is taken for one is found in the page just as well.
@@ -87,9 +92,56 @@ struct Known {
     from_s: f64,
 }
 
+/// Answers by their values: each is read once, and not again for every value that is looked for.
+struct Answers {
+    hasher: RandomState,
+    /// Exchanges whose answers have a value in JSON, a header or a cookie, by the value's hash.
+    by_value: HashMap<u64, Vec<usize>>,
+    /// Exchanges with a page or a text, in which a value may stand anywhere.
+    texts: Vec<usize>,
+}
+
+impl Answers {
+    fn new(exchanges: &[Exchange]) -> Answers {
+        let mut answers = Answers { hasher: RandomState::new(), by_value: HashMap::new(), texts: Vec::new() };
+        for (at, exchange) in exchanges.iter().enumerate() {
+            let leaves = exchange.answer.as_deref().map(json::leaves);
+            if let Some(None) = leaves {
+                answers.texts.push(at);
+            }
+            let leaves = leaves.flatten().unwrap_or_default();
+            let headers = exchange.answer_headers.iter().filter(|header| !is_called(header, "set-cookie"));
+            let cookies = set_cookies(exchange).filter_map(|set| set.split_once('='));
+            let values = leaves.iter().map(|leaf| leaf.value.as_str());
+            let values = values.chain(headers.map(|header| header.value.as_str()));
+            for value in values.chain(cookies.map(|(_, value)| value)) {
+                let places = answers.by_value.entry(answers.hasher.hash_one(value)).or_default();
+                if places.last() != Some(&at) {
+                    places.push(at);
+                }
+            }
+        }
+        answers
+    }
+
+    /// Exchanges whose answers have this value, but for pages and texts.
+    fn with(&self, value: &str) -> &[usize] {
+        self.by_value.get(&self.hasher.hash_one(value)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Exchanges whose answers may have this value, the newest first.
+    fn newest(&self, value: &str) -> Vec<usize> {
+        let mut all = [self.with(value), &self.texts].concat();
+        all.sort_unstable_by(|one, other| other.cmp(one));
+        all.dedup();
+        all
+    }
+}
+
 /// The origins of values, found on demand.
 pub(crate) struct Trace<'a> {
     recording: &'a Recording,
+    answers: Answers,
     /// Columns of the users' data, and this user's cells.
     pub(crate) columns: Vec<(String, String)>,
     /// Values of answers.
@@ -97,6 +149,8 @@ pub(crate) struct Trace<'a> {
     /// Exchanges that are needed, by their place, with what is kept of each.
     pub(crate) needed: BTreeMap<usize, Vec<Kept>>,
     searched: HashSet<String>,
+    /// Typed values that were looked for in pages and texts.
+    typed: usize,
 }
 
 impl<'a> Trace<'a> {
@@ -104,10 +158,12 @@ impl<'a> Trace<'a> {
     pub(crate) fn new(recording: &'a Recording) -> Trace<'a> {
         let mut trace = Trace {
             recording,
+            answers: Answers::new(&recording.exchanges),
             columns: Vec::new(),
             known: Vec::new(),
             needed: BTreeMap::new(),
             searched: HashSet::new(),
+            typed: 0,
         };
         for (at, exchange) in recording.exchanges.iter().enumerate() {
             let is_before = exchange.at_s <= recording.socket.at_s;
@@ -125,14 +181,21 @@ impl<'a> Trace<'a> {
     fn note_typed(&mut self, at: usize, fields: &[(String, String)]) {
         for (key, value) in fields {
             let is_constant = CONSTANT.contains(&key.to_lowercase().as_str()) || value.is_empty();
-            let is_of_page = || {
-                let before = &self.recording.exchanges[..at];
-                before.iter().rev().any(|exchange| place(exchange, key, value).is_some())
-            };
-            if is_secret(key) || !is_constant && !is_of_page() {
+            if is_secret(key) || !is_constant && !self.is_of_page(at, key, value) {
                 self.column(key, value);
             }
         }
+    }
+
+    /// Returns whether an answer before this exchange had the value.
+    fn is_of_page(&mut self, at: usize, key: &str, value: &str) -> bool {
+        if self.answers.with(value).iter().any(|&other| other < at) {
+            return true;
+        }
+        self.typed += 1;
+        let mut before = self.answers.texts.iter().take_while(|&&other| other < at);
+        self.typed <= SEARCHES_MAX
+            && before.any(|&other| place(&self.recording.exchanges[other], key, value).is_some())
     }
 
     /// Answers that set a cookie which the WebSocket's request has: the newest of each.
@@ -165,6 +228,10 @@ impl<'a> Trace<'a> {
             return format!("{{person.{column}}}");
         }
         let lower = key.to_lowercase();
+        if let Some((column, _)) = self.columns.last().filter(|_| self.columns.len() >= COLUMNS_MAX) {
+            // What is secret is hidden all the same.
+            return format!("{{person.{column}}}");
+        }
         let found = TYPED.iter().find(|(typed, _)| lower == *typed || lower.ends_with(&format!("_{typed}")));
         let wanted = found.map_or_else(|| identifier(&lower), |(_, column)| (*column).to_owned());
         let is_taken = |name: &str| self.columns.iter().any(|(column, _)| column == name);
@@ -175,11 +242,8 @@ impl<'a> Trace<'a> {
 
     /// The text with which a file says a value at this time: with placeholders, if it is the user's or an answer's.
     pub(crate) fn resolve(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
-        if let Some(known) = self.known.iter().find(|known| known.value == value && known.from_s < before_s) {
-            return Some(known.placeholder.clone());
-        }
-        if let Some((column, _)) = self.columns.iter().find(|(_, cell)| cell == value) {
-            return Some(format!("{{person.{column}}}"));
+        if let Some(known) = self.placeholder(value, before_s) {
+            return Some(known);
         }
         if let Some(found) = self.search(key, value, before_s) {
             return Some(found);
@@ -190,17 +254,25 @@ impl<'a> Trace<'a> {
         self.within(key, value, before_s)
     }
 
+    /// The placeholder of a value that is known by this time.
+    fn placeholder(&self, value: &str, before_s: f64) -> Option<String> {
+        let known = self.known.iter().find(|known| known.value == value && known.from_s < before_s);
+        let column = || self.columns.iter().find(|(_, cell)| cell == value);
+        known
+            .map(|known| known.placeholder.clone())
+            .or_else(|| column().map(|(column, _)| format!("{{person.{column}}}")))
+    }
+
     /// The same of a value with others inside: `Bearer …`, `lv:…`.
     fn within(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
-        let columns =
-            self.columns.iter().map(|(column, cell)| (cell.clone(), format!("{{person.{column}}}")));
+        let is_inside = |part: &&str| part.len() >= PART_BYTES_MIN && value.contains(*part);
         let before = self.known.iter().filter(|known| known.from_s < before_s);
-        let before = before.map(|known| (known.value.clone(), known.placeholder.clone()));
-        let mut known: Vec<(String, String)> = before.chain(columns).collect();
-        known.retain(|(known, _)| known.len() >= PART_BYTES_MIN && value.contains(known.as_str()));
-        known.sort_by_key(|(known, _)| usize::MAX - known.len());
-        if let Some((part, placeholder)) = known.first() {
-            return Some(value.replacen(part.as_str(), placeholder, 1));
+        let kept = before.map(|known| known.value.as_str()).filter(is_inside);
+        let cells = self.columns.iter().map(|(_, cell)| cell.as_str()).filter(is_inside);
+        // Of several that are as long, the first.
+        if let Some(part) = kept.chain(cells).min_by_key(|part| usize::MAX - part.len()) {
+            let placeholder = self.placeholder(part, before_s)?;
+            return Some(value.replacen(part, &placeholder, 1));
         }
         let (front, part) =
             value.split_once([' ', ':']).filter(|(front, part)| !front.is_empty() && is_random(part))?;
@@ -212,19 +284,29 @@ impl<'a> Trace<'a> {
     /// Looks for a value in the answers before this time, the newest first.
     fn search(&mut self, key: &str, value: &str, before_s: f64) -> Option<String> {
         let is_worth = is_random(value) && value.len() <= VALUE_BYTES_MAX;
-        if !is_worth || self.searched.len() >= SEARCHES_MAX || !self.searched.insert(value.to_owned()) {
+        if !is_worth
+            || self.is_full()
+            || self.searched.len() >= SEARCHES_MAX
+            || !self.searched.insert(value.to_owned())
+        {
             return None;
         }
-        let exchanges = self.recording.exchanges.iter().enumerate().rev();
-        let mut before = exchanges.filter(|(_, exchange)| exchange.at_s < before_s && exchange.status < 400);
-        let (at, (name, place)) =
-            before.find_map(|(at, exchange)| Some((at, place(exchange, key, value)?)))?;
+        let (at, (name, place)) = self.answers.newest(value).into_iter().find_map(|at| {
+            let exchange = &self.recording.exchanges[at];
+            let is_before = exchange.at_s < before_s && exchange.status < 400;
+            is_before.then(|| place(exchange, key, value)).flatten().map(|place| (at, place))
+        })?;
         let name = free(&identifier(&name), |name| RESERVED.contains(&name) || self.is_known(name));
         let placeholder = format!("{{{name}}}");
         let from_s = self.recording.exchanges[at].at_s;
         self.known.push(Known { value: value.to_owned(), placeholder: placeholder.clone(), from_s });
         self.needed.entry(at).or_default().push(Kept { name, place });
         Some(placeholder)
+    }
+
+    /// Returns whether no further value is kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.known.len() >= KNOWN_MAX
     }
 
     fn is_known(&self, name: &str) -> bool {

@@ -120,30 +120,21 @@ impl Writing<'_, '_> {
 
     /// A value that the server said before, under the same name or at random.
     fn kept_value(&mut self, leaf: &Leaf, at: usize, end: usize) -> Option<String> {
-        let same = |other: &Leaf| {
-            other.value == leaf.value
-                && (is_random(&leaf.value) || other.key == leaf.key && !leaf.key.is_empty())
-        };
-        let talk = self.talk;
-        let by_client = |message: &Message| {
-            message.turn.is_sent
-                && message.leaves.iter().any(|other| other.value == leaf.value && other.is_text)
-        };
-        for (number, message) in talk.messages[..at.min(end)].iter().enumerate() {
-            if by_client(message) {
-                return None;
-            }
-            if let Some(found) = message.leaves.iter().find(|other| !message.turn.is_sent && same(other)) {
-                let kept = self.kept.entry(number).or_default();
-                let known =
-                    kept.iter().find(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone());
-                let name =
-                    known.unwrap_or_else(|| self.trace.keep(&found.key, &leaf.value, message.turn.at_s));
-                kept.insert((name.clone(), found.pointer.clone()));
-                return Some(format!("{{{name}}}"));
-            }
+        let key = (!is_random(&leaf.value)).then_some(leaf.key.as_str());
+        if key == Some("") {
+            return None;
         }
-        None
+        let (number, found) = self.talk.source(&leaf.value, key, at.min(end))?;
+        let at_s = self.talk.messages[number].turn.at_s;
+        let kept = self.kept.get(&number).into_iter().flatten();
+        let known =
+            kept.filter(|(_, pointer)| *pointer == found.pointer).map(|(name, _)| name.clone()).next();
+        if known.is_none() && self.trace.is_full() {
+            return None;
+        }
+        let name = known.unwrap_or_else(|| self.trace.keep(&found.key, &leaf.value, at_s));
+        self.kept.entry(number).or_default().insert((name.clone(), found.pointer.clone()));
+        Some(format!("{{{name}}}"))
     }
 
     /// Numbers that count, and numbers that vary.
