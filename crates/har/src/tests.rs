@@ -117,6 +117,26 @@ fn typed_words_of_the_file_are_no_secret() {
     assert_eq!(typed, [Some("{person.name}"), Some("{person.password}")], "{table}");
 }
 
+/// Moves as arrays have no place for an id, and moves as objects do.
+#[test]
+fn measured_arrays_without_texts_are_noted() {
+    let drafted = |moves: [&str; 3]| {
+        let said = |mark: &str| {
+            let texts: Vec<String> = moves.iter().map(|text| format!("{mark}{text}")).collect();
+            let har = recording("ws://a/", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+            Recording::read("a.har", har.to_string().into_bytes()).unwrap()
+        };
+        draft(&[said(">"), said("<")], "users.csv").toml
+    };
+    let has_id = |toml: &str, is_comment: bool| {
+        toml.lines().any(|line| line.contains("{id}") && line.starts_with('#') == is_comment)
+    };
+    let (array, object) =
+        (drafted(["[4,7]", "[5,9]", "[6,2]"]), drafted(["{\"x\":4}", "{\"x\":5}", "{\"x\":7}"]));
+    assert_eq!((has_id(&array, true), has_id(&array, false)), (true, false), "{array}");
+    assert_eq!((has_id(&object, true), has_id(&object, false)), (false, true), "{object}");
+}
+
 #[test]
 fn names_stay_within_the_file() {
     let texts = [

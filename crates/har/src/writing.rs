@@ -76,7 +76,13 @@ impl Writing<'_, '_> {
         let text = replaced(body, &message.leaves, |leaf| by.get(&leaf.pointer).cloned());
         match said {
             // Nothing in it is a text: what the server hands on whole takes the id along.
-            Some(said) if said.pointer.is_none() => with_id(&text),
+            Some(said) if said.pointer.is_none() => with_id(&text).unwrap_or_else(|| {
+                self.notes.insert(format!(
+                    "{} has no text and no members, so that it carries no id: nothing is counted until you write {{id}} into it",
+                    message.kind.name()
+                ));
+                text
+            }),
             _ => text,
         }
     }
@@ -165,12 +171,12 @@ impl Writing<'_, '_> {
         let base = value.trim_end_matches(|c: char| c.is_ascii_digit());
         if base.len() < value.len() && base.len() < 32 && value.len() - base.len() < 7 {
             self.notes.insert(format!(
-                "{{room}} stands for the number in the {key}: --rooms 10 lets ten clients share one"
+                "{{room}} stands for the number in the {key}: --room-size 10 lets ten clients share one"
             ));
             return Some(format!("{base}{{room}}"));
         }
         self.notes.insert(format!(
-            "all clients share the recorded {key}: write {{room}} into it for several, and run with --rooms"
+            "all clients share the recorded {key}: write {{room}} into it for several, and run with --room-size"
         ));
         None
     }
@@ -233,10 +239,8 @@ fn is_uuid(value: &str) -> bool {
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12]) && groups.iter().all(is_hex)
 }
 
-/// An object with an id as its last member.
-fn with_id(text: &str) -> String {
-    match text.trim_end().strip_suffix('}') {
-        Some(members) => format!("{members},\"ref\":\"{{id}}\"}}"),
-        None => text.to_owned(),
-    }
+/// An object with an id as its last member; `None` for an array, whose items have places.
+fn with_id(text: &str) -> Option<String> {
+    let members = text.trim_end().strip_suffix('}')?;
+    Some(format!("{members},\"ref\":\"{{id}}\"}}"))
 }
