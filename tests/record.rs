@@ -45,6 +45,7 @@ fn unusable_command_lines_are_refused() {
     fs::write(folder.path().join("users.csv"), "mine").unwrap();
     for (words, flag) in [
         (&["http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..], "--listen"),
+        (&["http://127.0.0.1:1", "--listen", "127.0.0.2:0", "--users", "2"], "--listen"),
         (&["ftp://127.0.0.1:1"], "URL"),
         (&["127.0.0.1:1", "--name", "a/b"], "--name"),
         (&["127.0.0.1:1", "--out", "nowhere"], "--out"),
@@ -55,6 +56,18 @@ fn unusable_command_lines_are_refused() {
         assert!(outcome.stderr.contains(flag), "{words:?} {outcome}");
     }
     assert_eq!(names(&folder), ["users.csv"]);
+}
+
+#[test]
+fn taken_address_of_the_second_user_is_named() {
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let taken = listener.local_addr().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let first = format!("127.0.0.1:{}", taken.port());
+    let words = ["record", "http://127.0.0.1:1", "--users", "2", "--listen", &first];
+    let outcome = run(throng(words).current_dir(&folder), WITHIN);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    assert!(outcome.stderr.contains(&taken.to_string()), "{outcome}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ type Answer = Response<Either<Relayed, Full<Bytes>>>;
 /// Serves until `watch` says so, asked ten times a second; each address has one of the sessions. `ready` is told the addresses.
 ///
 /// # Errors
-/// An address cannot be listened on.
+/// An address cannot be listened on; it is named.
 pub fn serve(
     options: Options,
     sessions: &[Session],
@@ -74,7 +74,8 @@ pub fn serve(
     let served = runtime.block_on(async {
         let mut addresses = Vec::new();
         for (listen, session) in options.listen.iter().zip(sessions) {
-            let listener = TcpListener::bind(listen).await?;
+            let named = |error: io::Error| io::Error::new(error.kind(), format!("{listen}: {error}"));
+            let listener = TcpListener::bind(listen).await.map_err(named)?;
             let address = listener.local_addr()?;
             let (upstream, tls) = (options.upstream.clone(), options.tls.clone());
             let proxy = Arc::new(Proxy { upstream, tls, address, session: session.clone() });

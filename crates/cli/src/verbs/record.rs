@@ -19,8 +19,12 @@ use crate::exit::{Exit, Failure};
 use crate::verbs::init::{new_file, recorded};
 use crate::{browser, interrupts, locale, output, secrets, security, stderr, target};
 
-/// Interval at which the session is summed up.
+/// Address of the second user: cookies belong to a host, whatever the port.
+const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+/// Interval at which the session is summed up, at least.
 const SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
+/// Multiple of the time that a summary takes until the next: a long session is copied for it, and connections wait for that.
+const SUMMARY_REST: u32 = 50;
 /// Interval at which interrupts and changes are looked for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The reason for a session without a file.
@@ -87,6 +91,10 @@ impl Record {
             let problem = format!("{} is not on this machine alone: type 127.0.0.1 or [::1]", self.listen);
             return Err(Failure::usage("--listen", problem));
         }
+        if self.users == 2 && self.listen.ip() == SECOND {
+            let problem = format!("{SECOND} is the second user's: type 127.0.0.1:{}", self.listen.port());
+            return Err(Failure::usage("--listen", problem));
+        }
         let files = self.files()?;
         let interrupts = interrupts::install()?;
         let sessions: Vec<Session> = files.hars.iter().map(|_| Session::default()).collect();
@@ -107,7 +115,7 @@ impl Record {
             proxy.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
         });
         screen.finish(&sessions);
-        served.map_err(|error| Failure::could_not("listen", format!("serve on {}", self.listen), error))?;
+        served.map_err(|error| Failure::could_not("listen", "serve", error))?;
         self.write(&sessions, &files)
     }
 
@@ -120,8 +128,7 @@ impl Record {
             ..TlsOptions::default()
         };
         let failed = |error| Failure::could_not("prepare_tls", "prepare TLS", error);
-        // Cookies belong to a host, whatever the port: the second user has another.
-        let second = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), self.listen.port()));
+        let second = SocketAddr::from((SECOND, self.listen.port()));
         Ok(proxy::Options {
             listen: [self.listen, second].into_iter().take(self.users.into()).collect(),
             upstream: upstream.clone(),
@@ -218,7 +225,7 @@ impl Record {
     /// The flags with which a run reaches the same server.
     fn tls_flags(&self) -> String {
         match &self.ca {
-            Some(ca) => format!(" --ca {}", ca.display()),
+            Some(ca) => format!(" --ca {}", output::quoted(&ca.display().to_string())),
             None if self.insecure => " --insecure".to_owned(),
             None => String::new(),
         }
@@ -248,6 +255,8 @@ struct Screen {
     told: BTreeSet<Trouble>,
     changes: u64,
     summed_up: Instant,
+    /// Time until the next summary.
+    interval: Duration,
     line: String,
     is_live: bool,
 }
@@ -255,15 +264,17 @@ struct Screen {
 impl Screen {
     fn new() -> Screen {
         let is_live = stderr::is_live();
-        Screen { told: BTreeSet::new(), changes: 0, summed_up: Instant::now(), line: String::new(), is_live }
+        let (summed_up, interval) = (Instant::now(), SUMMARY_INTERVAL);
+        Screen { told: BTreeSet::new(), changes: 0, summed_up, interval, line: String::new(), is_live }
     }
 
     /// Draws what is new, once in a while.
     fn update(&mut self, sessions: &[Session]) {
         let changes = sessions.iter().map(Session::changes).sum();
-        if changes != self.changes && self.summed_up.elapsed() >= SUMMARY_INTERVAL {
+        if changes != self.changes && self.summed_up.elapsed() >= self.interval {
             (self.changes, self.summed_up) = (changes, Instant::now());
             self.refresh(sessions);
+            self.interval = SUMMARY_INTERVAL.max(self.summed_up.elapsed() * SUMMARY_REST);
         }
     }
 

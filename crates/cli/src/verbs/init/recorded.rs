@@ -10,8 +10,9 @@ use results::Step;
 
 use super::new_file::{create, create_private};
 use crate::exit::{Exit, Failure};
+use crate::locale;
+use crate::output::{self, quoted};
 use crate::verbs::targets::this_program;
-use crate::{locale, output};
 
 /// A session of one user, or of two.
 pub(super) const SESSIONS_MAX: usize = 2;
@@ -82,7 +83,8 @@ pub(super) fn write(file: &Path, paths: &[PathBuf], check: &CheckArgs) -> Result
 
 /// The command that runs a file.
 pub(in crate::verbs) fn command(file: &Path, url: &str, clients: &str) -> String {
-    format!("throng run {} {url} --clients {clients}", file.display())
+    let [file, url] = [&file.display().to_string(), url].map(quoted);
+    format!("throng run {file} {url} --clients {clients}")
 }
 
 /// Writes the file and its users' data; returns what was understood.
@@ -148,4 +150,16 @@ fn matched(step: &Step) -> (String, bool) {
         lines += &format!("{no} {kind:<12} {} times: {}\n", error.count, error.example);
     }
     (lines, is_ready)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_command_are_quoted() {
+        let typed = command(Path::new("my app/app.toml"), "ws://h/?a=1&b=2", CLIENTS);
+        assert_eq!(typed, "throng run 'my app/app.toml' 'ws://h/?a=1&b=2' --clients 20");
+        assert_eq!(command(Path::new("app.toml"), "ws://h/", "2"), "throng run app.toml ws://h/ --clients 2");
+    }
 }

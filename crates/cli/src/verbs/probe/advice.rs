@@ -4,6 +4,7 @@ use proxy::Upstream;
 use url::Url;
 
 use crate::access::{self, WAYS_TO_LOG_IN};
+use crate::output::quoted;
 use crate::verbs::probe::service::{Barrier, Found, Service};
 
 /// The outcome of one client that spoke the protocol and sent a message.
@@ -179,11 +180,6 @@ fn origin(found: &Found) -> String {
 fn origin_of(url: &str) -> String {
     let upstream = Url::parse(url).ok().as_ref().and_then(Upstream::of);
     upstream.map_or_else(|| url.to_owned(), |upstream| upstream.origin())
-}
-
-/// A URL as a shell takes it.
-fn quoted(url: &str) -> String {
-    shlex::try_quote(url).map_or_else(|_| url.to_owned(), Into::into)
 }
 
 #[cfg(test)]
