@@ -83,20 +83,9 @@ impl Decoder {
 impl Relayed {
     /// The body of a request.
     pub(crate) fn of_request(inner: Incoming, head: &HeaderMap, session: Session, place: Place) -> Relayed {
-        let is_kept = is_one(head, &KEPT);
-        let side = Side::Request;
-        Relayed {
-            inner,
-            session,
-            place,
-            side,
-            is_kept,
-            decoder: None,
-            links: None,
-            coded: Bytes::new(),
-            is_empty: true,
-            is_over: false,
-        }
+        let (side, is_kept) = (Side::Request, is_one(head, &KEPT));
+        let (coded, is_empty, is_over) = (Bytes::new(), true, false);
+        Relayed { inner, session, place, side, is_kept, decoder: None, links: None, coded, is_empty, is_over }
     }
 
     /// The body of an answer with this head, with its links replaced.
@@ -116,9 +105,8 @@ impl Relayed {
             (is_kept, is_linked) = (false, false);
         }
         let links = is_linked.then_some(links);
-        let (side, coded) = (Side::Answer, Bytes::new());
-        let (is_empty, is_over) = (true, false);
-        Relayed { inner, session, place, side, is_kept, decoder, links, coded, is_empty, is_over }
+        let side = Side::Answer;
+        Relayed { side, is_kept, decoder, links, ..Relayed::of_request(inner, head, session, place) }
     }
 
     /// Returns whether the client gets other bytes than the server sent.
