@@ -114,9 +114,12 @@ fn cells(row: &str) -> Vec<String> {
 
 /// A table whose cells are folded, so that all of it fits.
 fn table(mut rows: Vec<Vec<String>>, columns: usize) -> String {
-    let rule = rows.remove(1);
+    // A line that only begins as a table does has no rule below it.
+    let rule = if rows.len() > 1 { rows.remove(1) } else { Vec::new() };
     let widths = widths(&rows, columns);
-    rows.insert(1, widths.iter().map(|&width| "-".repeat(width)).collect());
+    if !rule.is_empty() {
+        rows.insert(1, widths.iter().map(|&width| "-".repeat(width)).collect());
+    }
     let mut lines = Vec::new();
     for row in rows {
         let folded: Vec<_> =
@@ -127,7 +130,7 @@ fn table(mut rows: Vec<Vec<String>>, columns: usize) -> String {
             lines.push(folded.iter().map(part).collect::<Vec<_>>());
         }
     }
-    columns::aligned(&lines, |column| rule[column].ends_with(':'))
+    columns::aligned(&lines, |column| rule.get(column).is_some_and(|cell| cell.ends_with(':')))
 }
 
 /// Widths that share the columns: a cell that needs less than its part leaves the rest to the others.
@@ -197,6 +200,11 @@ throng echo --clients 1000 --duration 10s
         ");
         let bold = Style { ansi: true, ..Style::PLAIN };
         assert!(render(PAGE, 40, &bold).starts_with("\u{1b}[1m# A page\u{1b}[0m\n\nIt says"));
+    }
+
+    #[test]
+    fn table_of_one_line_has_no_rule() {
+        assert_eq!(render("| a | b |\n", 40, &Style::PLAIN).trim_end(), "a  b");
     }
 
     #[test]
