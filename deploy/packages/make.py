@@ -31,7 +31,7 @@ HERE = ROOT / "deploy/packages"
 NFPM = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
 # What the Python and npm packages are called: in both registries `throng` is somebody else's.
 REGISTRY_NAME = "throng-bench"
-SUMMARY = "Load generator for realtime servers: WebSocket, Action Cable, Phoenix, SockJS, Socket.IO, GraphQL, HTTP"
+SUMMARY = "Load generator for realtime servers: WebSocket, Action Cable, Phoenix, SockJS, Socket.IO, GraphQL, server-sent events, HTTP"
 LICENCE = "MIT OR Apache-2.0"
 DOCUMENTS = ["README.md", "METHODOLOGY.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"]
 

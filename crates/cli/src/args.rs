@@ -150,7 +150,7 @@ pub(crate) struct RunArgs {
     #[arg(long = "limit", value_name = "LIMIT", help_heading = "Output")]
     pub(crate) limits: Vec<String>,
     /// Allow this share of the answers to be missing or wrong, and of the clients to be lost, e.g. 1% [default: none; a
-    /// --limit such as 'missing<1%' replaces the one on its figure]
+    /// --limit such as 'missing<1%' replaces the one on its metric]
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Output")]
     pub(crate) allow_loss: Option<f64>,
     /// Fail with exit code 4 if the generator, or a machine without idle CPU, may have limited the result
@@ -174,16 +174,16 @@ pub(crate) struct RunArgs {
     /// Write a line of JSON for each second and each step into this file; - means standard output, instead of --format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) stream: Option<PathBuf>,
-    /// Serve the figures for Prometheus at http://ADDRESS/metrics during the run
+    /// Serve the metrics for Prometheus at http://ADDRESS/metrics during the run
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Push each second's figures to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
+    /// Push each second's metrics to this OpenTelemetry collector (OTLP/HTTP, JSON), e.g. http://127.0.0.1:4318
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) otlp: Option<String>,
-    /// Write each second's figures to this Prometheus (remote write), e.g. http://127.0.0.1:9090/api/v1/write
+    /// Write each second's metrics to this Prometheus (remote write), e.g. http://127.0.0.1:9090/api/v1/write
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) remote_write: Option<String>,
-    /// Put each second's figures into this Pushgateway, which keeps the last, e.g. http://127.0.0.1:9091
+    /// Put each second's metrics into this Pushgateway, which keeps the last, e.g. http://127.0.0.1:9091
     #[arg(long, value_name = "URL", value_parser = given::url, help_heading = "Output")]
     pub(crate) pushgateway: Option<String>,
     /// Keep the run in this store [default: $XDG_DATA_HOME/throng/runs.db]

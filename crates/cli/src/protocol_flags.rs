@@ -69,7 +69,7 @@ fn gather(flags: impl Fn(&'static Facts) -> &'static [Flag]) -> Vec<Shared> {
 /// A time as its flag reads it.
 fn shown_time(ns: u64) -> String {
     const S: u64 = 1_000_000_000;
-    if ns.is_multiple_of(60 * S) { format!("{}m", ns / (60 * S)) } else { format!("{}s", ns / S) }
+    if ns > 0 && ns.is_multiple_of(60 * S) { format!("{}m", ns / (60 * S)) } else { format!("{}s", ns / S) }
 }
 
 /// A size as its flag reads it.
@@ -94,6 +94,12 @@ mod tests {
         let channel = of_clients().iter().find(|shared| shared.flag.name == "channel").unwrap();
         assert!(channel.help.starts_with("actioncable: "), "{}", channel.help);
         assert!(channel.help.ends_with(" [default: BenchmarkChannel]"), "{}", channel.help);
+    }
+
+    #[test]
+    fn default_of_no_time_is_in_seconds() {
+        let pongs = of_servers().iter().find(|shared| shared.flag.name == "cable-pong-timeout").unwrap();
+        assert!(pongs.help.ends_with(" [default: 0s]"), "{}", pongs.help);
     }
 
     #[test]

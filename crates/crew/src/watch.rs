@@ -147,7 +147,7 @@ impl ServerWatch {
         (self.growth, self.own_bytes, self.before) = (Vec::new(), None, None);
     }
 
-    /// The server's memory against open clients, over all steps (METHODOLOGY "Memory per connection").
+    /// The server's memory against open clients, over all steps (METHODOLOGY "Memory").
     pub fn growth(&self) -> &[(f64, f64)] {
         &self.growth
     }

@@ -298,7 +298,7 @@ fn mistakes_in_roles_name_their_line() {
 fn rooms_of_flags_and_file_conflict() {
     let given = People::in_rooms(Division::of_size(NonZero::new(3).unwrap()));
     let said = format!("{:?}", parse(Path::new("app.toml"), GOOD, given, ClientsMax::Unknown).err().unwrap());
-    assert!(said.contains("--rooms") && said.contains("[room.NAME]"), "{said}");
+    assert!(said.contains("--room-size") && said.contains("[room.NAME]"), "{said}");
     assert!(Rooms::several(Vec::new(), Vec::new(), Vec::new()).is_none());
 }
 

@@ -33,8 +33,8 @@ pub(super) fn kinds(
     let Some(first) = file.room.values().next() else { return Ok(Vec::new()) };
     if people.rooms != [Division::ONE] {
         let problem =
-            "the app's file says who shares a room: [room.NAME]; leave out --rooms and --room-count";
-        return Err(Failure::usage("--rooms", problem));
+            "the app's file says who shares a room: [room.NAME]; leave out --room-size and --room-count";
+        return Err(Failure::usage("--room-size", problem));
     }
     if file.room.len() > Rooms::KINDS_MAX {
         let problem = format!("at most {} kinds of rooms, not {}", Rooms::KINDS_MAX, file.room.len());

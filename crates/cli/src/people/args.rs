@@ -13,7 +13,7 @@ use crate::secrets::given;
 
 /// The clients' identities. Each one's own data stands in braces: {person.id}, {person.COLUMN}, {room}, {token}.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "People")]
+#[command(next_help_heading = "Users")]
 pub(crate) struct PeopleArgs {
     /// A CSV file with a row for each client, in turn: {person.COLUMN} in the URL, -H, --auth … is its own. {person.id}, its
     /// number, is always there
@@ -59,7 +59,7 @@ fn of_count(problem: String) -> Failure {
 pub(crate) fn equal_rooms(rooms: NonZero<u32>, clients_max: Option<u64>) -> Result<Division, String> {
     let Some(clients) = clients_max else {
         return Err("how many share a room depends on how many clients there will be: add --clients or --total-steps, or \
-                    say how many share one (--rooms, or `size` in the app's file)"
+                    say how many share one (--room-size, or `size` in the app's file)"
             .into());
     };
     let people = u32::try_from(clients).ok().and_then(NonZero::new).filter(|&people| people >= rooms);

@@ -18,7 +18,7 @@ use crate::output;
 use crate::verbs::shootout::Kept;
 use turns::{Taken, TurnArgs};
 
-/// Is B really slower than A? Every figure of both, the difference, its interval, and what that means
+/// Is B really slower than A? Every metric of both, the difference, its interval, and what that means
 ///
 /// A and B are runs: results files, directories of results files (as --out DIR writes them), or runs in the store, by id,
 /// the beginning of the id, @N or last. Several runs of a side, separated by commas, are repeats: take three or more, in

@@ -18,17 +18,17 @@ use crate::verbs::idle::Idle;
 use crate::verbs::steps::StepArgs;
 use crate::{app_file, people};
 
-/// People when neither flags nor file say how many.
-const PEOPLE: u64 = 1_000;
-/// Broadcasts a second, likewise: at a thousand people in one room, ten thousand copies.
+/// Users when neither flags nor file say how many.
+const USERS: u64 = 1_000;
+/// Broadcasts a second, likewise: at a thousand users in one room, ten thousand copies.
 const RATE: &str = "10";
 const DURATION_NS: u64 = 10_000_000_000;
 
 /// Your own app, as a file describes it: users log in, join rooms and speak
 ///
-/// The file's `[broadcast]` runs, else its `[echo]`; with neither, people connect and stay. By default, 1,000
-/// people send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
-/// flags take precedence. With --search: how many people are too many?
+/// The file's `[broadcast]` runs, else its `[echo]`; with neither, users connect and stay. By default, 1,000
+/// users send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
+/// flags take precedence. With --search: how many users are too many?
 ///
 /// An app whose message is a name and a body needs no file: --protocol actioncable --channel ChatChannel --action speak --body
 /// '{"body":"{id}"}' is its broadcast. `throng docs app` has every key of the file.
@@ -73,7 +73,7 @@ impl Run {
             true => ClientsMax::Unasked,
             false => {
                 let asked = self.steps.clients.or(app_file::read_load(&file)?.people);
-                ClientsMax::Known(asked.unwrap_or(PEOPLE))
+                ClientsMax::Known(asked.unwrap_or(USERS))
             }
         };
         let described = app_file::read(&file, people, known)?;
@@ -100,7 +100,7 @@ impl Run {
             (true, None) => {
                 self.refuse_talk(&file, "its users say nothing that is measured")?;
                 self.refuse_steps(&file)?;
-                let people = self.steps.clients.or(defaults.people).unwrap_or(PEOPLE);
+                let people = self.steps.clients.or(defaults.people).unwrap_or(USERS);
                 let duration_ns = self.steps.duration.or(defaults.duration_ns).unwrap_or(DURATION_NS);
                 Idle::of(self.run, people, duration_ns).run()
             }
@@ -170,7 +170,7 @@ impl Run {
 /// The flags, and where they say nothing, what the file says, or what is usual.
 fn stepped(mut steps: StepArgs, defaults: RunDefaults, rate: Option<Rates>) -> StepArgs {
     if !steps.go_on() {
-        steps.clients = steps.clients.or(defaults.people).or(Some(PEOPLE));
+        steps.clients = steps.clients.or(defaults.people).or(Some(USERS));
     }
     let is_closed = steps.concurrent.is_some() || steps.sample_size.is_some();
     if !is_closed {

@@ -100,7 +100,7 @@ impl Booking<'_> {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
             }
-            // `hear` before `error`: the excerpt becomes the example of the error that follows it.
+            // The excerpt is kept before the error is counted, which takes it as its example.
             Event::Foreign { bytes } => {
                 self.ledger.meter.hear("unrecognised", self.client, self.heard);
                 self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
