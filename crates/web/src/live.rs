@@ -23,12 +23,15 @@ struct LiveView {
     title: &'static str,
     number: usize,
     command: String,
+    /// Names of the figures of which the first that a step has is its latency.
+    latencies: String,
 }
 
 /// `GET /live/{number}`
 pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Response {
     let Some(job) = app.jobs.get(number) else { return unknown(&app) };
-    app.pages.render("live.html", LiveView { title: "Live run", number, command: job.command.clone() })
+    let (command, latencies) = (job.command.clone(), report::latency_names().join(" "));
+    app.pages.render("live.html", LiveView { title: "Live run", number, command, latencies })
 }
 
 /// `GET /live/{number}/events`: everything from the run's start, then what comes, then how it ended. A page that is

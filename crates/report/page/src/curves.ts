@@ -5,6 +5,9 @@ import type { View } from "./drawing";
 import { count } from "./format";
 
 const FIGURES: [FigureName, string][] = [
+  ["first", "first event"],
+  ["first_token", "first token"],
+  ["gap", "gap between events"],
   ["rtt", "round trip"],
   ["service", "service time (from the actual send)"],
   ["delivery", "delivery"],
@@ -16,6 +19,8 @@ const FIGURES: [FigureName, string][] = [
   ["delivery_above_10000", "delivery in larger rooms"],
   ["completion", "last receiver"],
   ["recovery", "recovery"],
+  ["push_gap", "gap between pushes"],
+  ["push_age", "age of pushes"],
   ["handshake", "handshake"],
 ];
 
@@ -42,7 +47,7 @@ function curveOfRun(run: Run): Curve[] {
 /** The steps whose curves are in the page: as many as can be told apart. */
 function curvesOfSteps(run: Run): Curve[] {
   return run.steps.flatMap((step) => {
-    const figure = mainFigure(step)?.[1];
+    const figure = mainFigure(step);
     if (!figure || figure.curve.length === 0) return [];
     return [{ name: hasRates(run) ? stepName(run, step) : `${stepName(run, step)} clients`, figure }];
   });

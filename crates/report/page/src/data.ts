@@ -40,6 +40,8 @@ export interface Step {
   asked?: number;
   sent?: number;
   received?: number;
+  /** The key in `figures` of the one that a reader means by latency; it is missing where nobody was answered. */
+  main: FigureName;
   figures: Partial<Record<FigureName, Figure>>;
   errors: Record<string, number>;
   /** Who held it back, of a run under way. */
@@ -57,7 +59,8 @@ export interface Step {
 
 export type FigureName =
   | "handshake" | "tcp" | "tls" | "login" | "upgrade" | "ready" | "rtt" | "service" | "delivery" | RoomSize | "completion"
-  | "send_lag" | "recovery";
+  | "replay" | "join" | "leave" | "presence" | "send_lag" | "first" | "first_token" | "gap" | "push_gap" | "push_age"
+  | "silence" | "recovery";
 
 /** Copies due to clients while they were away, by how long before their return the message was sent. */
 export interface Age {
@@ -149,19 +152,15 @@ export interface Published {
   now: number | null;
 }
 
-/** What a reader means by latency: the rtt, or what the run has instead of it. */
-export function mainFigure(step: Step): [FigureName, Figure] | undefined {
-  for (const name of ["rtt", "recovery", "handshake"] as const) {
-    const figure = step.figures[name];
-    if (figure) return [name, figure];
-  }
-  return undefined;
+/** What a reader means by latency. */
+export function mainFigure(step: Step): Figure | undefined {
+  return step.figures[step.main];
 }
 
 /** The latency that stands for the run: of all its repeats, where there are several. */
 export function runLatency(run: Run): Figure | undefined {
   const step = shownStep(run);
-  return run.repeats?.all ?? (step && mainFigure(step)?.[1]);
+  return run.repeats?.all ?? (step && mainFigure(step));
 }
 
 /** Whether the number of clients does not tell the run's steps apart: they have a rate each. */

@@ -2,7 +2,7 @@
 // loaded again is told everything from the start.
 
 import { liveCharts } from "./charts";
-import { type Figure as Latency, type Run, type Series, type Step, mainFigure } from "./data";
+import { type Figure as Latency, type FigureName, type Run, type Series, type Step, mainFigure } from "./data";
 import type { View } from "./drawing";
 import { Figure, make, tableElement } from "./figures";
 import { count, duration, percent, rate } from "./format";
@@ -29,18 +29,13 @@ interface Row {
 }
 
 /** A step that has ended, as the results file has it: what is shown of it. */
-interface Ended {
+interface Ended extends Partial<Record<FigureName, Summary>> {
   clients: number;
   counts: { missing: number; errors: Record<string, { count: number }> };
   rates: { asked_per_s?: number; achieved_per_s?: number };
   bottleneck?: string;
   limits: { passed: boolean }[];
   stop?: { passed: boolean };
-  rtt?: Summary;
-  delivery?: Summary;
-  completion?: Summary;
-  handshake?: Summary;
-  recovery?: Summary;
 }
 
 interface Summary {
@@ -64,7 +59,8 @@ interface End {
 
 /** Enough for the eye, and little enough for a day's run. */
 const DRAW_INTERVAL_MS = 500;
-const FIGURES = ["rtt", "delivery", "completion", "handshake", "recovery"] as const;
+/** Those that a chart shows beside the latency. */
+const FIGURES: FigureName[] = ["delivery", "completion"];
 
 /** Watches a run. What it gives draws the charts anew. */
 export function live(place: HTMLElement): () => void {
@@ -94,6 +90,7 @@ export function live(place: HTMLElement): () => void {
 
 function watch(place: HTMLElement, run: Run, changed: () => void): void {
   const state = place.querySelector<HTMLElement>("#state")!;
+  const latencies = place.dataset.latencies!.split(" ") as FigureName[];
   const source = new EventSource(place.dataset.events!);
   source.addEventListener("open", () => {
     // The server tells everything again to whoever connects again.
@@ -110,7 +107,7 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
         addSecond(run, row);
         now(place.querySelector<HTMLElement>("#now")!, row);
       } else if (row.event === "step") {
-        endStep(run, row.step!);
+        endStep(run, row.step!, latencies);
       }
     }
     changed();
@@ -141,14 +138,15 @@ function addSecond(run: Run, row: Row): void {
 }
 
 /** What the step under way came to; the next begins. */
-function endStep(run: Run, ended: Ended): void {
+function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
   const errors = Object.entries(ended.counts.errors).map(([kind, error]) => [kind, error.count]);
   Object.assign(run.steps.at(-1)!, {
     clients: ended.clients,
     kept: [...ended.limits, ended.stop].every((limit) => limit?.passed ?? true),
     asked: ended.rates.asked_per_s,
     sent: ended.rates.achieved_per_s,
-    figures: Object.fromEntries(FIGURES.flatMap((name) => (ended[name] ? [[name, latency(ended[name])]] : []))),
+    main: latencies.find((name) => ended[name]) ?? latencies[0]!,
+    figures: Object.fromEntries([...latencies, ...FIGURES].flatMap((name) => (ended[name] ? [[name, latency(ended[name])]] : []))),
     errors: Object.fromEntries([...errors, ...(ended.counts.missing > 0 ? [["missing", ended.counts.missing]] : [])]),
     bottleneck: ended.bottleneck,
   } satisfies Partial<Step>);
@@ -167,7 +165,7 @@ function showSteps(place: HTMLElement, run: Run): void {
   const table = tableElement({
     columns: ["clients", "rate", "p50", "p95", "p99", "max", "failures", "limits", "bottleneck"],
     rows: steps.map((step) => {
-      const figure = mainFigure(step)?.[1];
+      const figure = mainFigure(step);
       return [
         count(step.clients),
         said(step.sent, rate) ?? "",
@@ -234,5 +232,5 @@ function emptyStep(): Step {
     per_row: 1, t: [], clients: [], sent: [], received: [], errors: [], p50: [], p95: [], p99: [], max: [],
     server_cpu: [], server_rss: [], generator_cpu: [],
   });
-  return { clients: 0, start: 0, duration: 0, kept: true, figures: {}, errors: {}, connecting: series(), series: series() };
+  return { clients: 0, start: 0, duration: 0, kept: true, main: "rtt", figures: {}, errors: {}, connecting: series(), series: series() };
 }

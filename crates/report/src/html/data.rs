@@ -82,6 +82,8 @@ struct StepData {
     sent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     received: Option<f64>,
+    /// The key in `figures` of the one that a reader means by latency.
+    main: &'static str,
     figures: BTreeMap<&'static str, FigureData>,
     /// Failures by kind, and what is missing.
     errors: BTreeMap<String, u64>,
@@ -235,6 +237,7 @@ fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
         asked: step.rates.asked_per_s.map(digits),
         sent: step.rates.sent_per_s.map(digits),
         received: step.rates.received_per_s.map(digits),
+        main: main.name(),
         figures: figures
             .filter_map(|(timed, figure)| Some((timed.name(), FigureData::of(figure, has_curve(timed))?)))
             .collect(),

@@ -58,12 +58,22 @@ pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
 
 /// The same by what readers call it.
 pub(super) fn main_figure_name(step: &Step) -> (&'static str, Timed) {
-    let candidates = [
-        ("first event", Timed::First),
-        ("round trip", Timed::Rtt),
-        ("recovery", Timed::Recovery),
-        ("gap between pushes", Timed::PushGap),
-    ];
-    let found = candidates.into_iter().find(|(_, timed)| !step.figures.get(*timed).is_empty());
-    found.unwrap_or(("handshake", Timed::Handshake))
+    let found = MAIN_FIGURES.into_iter().find(|(_, timed)| !step.figures.get(*timed).is_empty());
+    found.unwrap_or(HANDSHAKE)
+}
+
+const HANDSHAKE: (&str, Timed) = ("handshake", Timed::Handshake);
+
+/// The figures that a reader means by latency, with what readers call them: the first of these that a step has.
+const MAIN_FIGURES: [(&str, Timed); 5] = [
+    ("first event", Timed::First),
+    ("round trip", Timed::Rtt),
+    ("recovery", Timed::Recovery),
+    ("gap between pushes", Timed::PushGap),
+    HANDSHAKE,
+];
+
+/// Names of the figures that a reader means by latency, in the order of preference: for the page of a live run.
+pub fn latency_names() -> [&'static str; MAIN_FIGURES.len()] {
+    MAIN_FIGURES.map(|(_, timed)| timed.name())
 }

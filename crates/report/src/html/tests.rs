@@ -1,6 +1,7 @@
 use results::{Run, Second, Unit};
 
 use results::finding::{Caveat, Finding};
+use stats::{Histogram, Timed};
 
 use super::*;
 use crate::sample;
@@ -97,6 +98,30 @@ fn curves_are_of_few_steps() {
     assert_eq!(drawn(&run), [30, 64, 98, 132, 166, 200]);
     let sweep = sample::sweep_run();
     assert!(!drawn(&sweep).is_empty() && drawn(&sweep).len() <= 2 * sweep.verdict.levels.len());
+}
+
+#[test]
+fn curves_are_of_the_figure_that_boxes_show() {
+    for timed in [Timed::First, Timed::PushGap, Timed::Recovery] {
+        let mut run = sample::echo_run();
+        let figures = &mut run.steps[0].figures;
+        *figures.get_mut(timed) = figures.rtt.clone();
+        if timed != Timed::First {
+            figures.rtt = Histogram::new();
+        }
+        let mut lighter = run.clone();
+        lighter.steps[0].clients += 1;
+        run.steps.push(lighter.steps[0].clone());
+        for runs in [&[run.clone()][..], &[run, lighter]] {
+            let data = data_of(&page_of(runs));
+            for run in data["runs"].as_array().unwrap() {
+                let step = &run["steps"][run["shown"].as_u64().unwrap() as usize];
+                assert_eq!(step["main"], timed.name());
+                let curve = step["figures"][timed.name()]["curve"].as_array().unwrap();
+                assert!(!curve.is_empty(), "{timed}");
+            }
+        }
+    }
 }
 
 #[test]

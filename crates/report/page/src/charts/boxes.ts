@@ -79,5 +79,5 @@ function boxesOf({ page, run }: View): Box[] {
     figure ? [{ name, figure, medians }] : [];
   return page.runs.length > 1
     ? page.runs.flatMap((each) => box(each.name, runLatency(each), each.repeats?.medians))
-    : run.steps.flatMap((step) => box(stepName(run, step), mainFigure(step)?.[1]));
+    : run.steps.flatMap((step) => box(stepName(run, step), mainFigure(step)));
 }

@@ -5,9 +5,11 @@ import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { as, count, duration, short, tick } from "../format";
 
 const FIGURES: [FigureName, string][] = [
+  ["first", "first event"],
   ["rtt", "round trip"],
   ["delivery", "delivery"],
-  ["completion", "completion"],
+  ["completion", "last receiver"],
+  ["push_gap", "gap between pushes"],
   ["handshake", "handshake"],
 ];
 
