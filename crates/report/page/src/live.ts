@@ -34,8 +34,14 @@ interface Ended extends Partial<Record<FigureName, Summary>> {
   counts: { missing: number; errors: Record<string, { count: number }> };
   rates: { asked_per_s?: number; achieved_per_s?: number };
   bottleneck?: string;
-  limits: { passed: boolean }[];
-  stop?: { passed: boolean };
+  /** Those asked for, those that hold without it, and the one that ends a walk. */
+  limits: Limit[];
+  standing: Limit[];
+  stop?: Limit;
+}
+
+interface Limit {
+  passed: boolean;
 }
 
 interface Summary {
@@ -98,7 +104,9 @@ function watch(place: HTMLElement, run: Run, changed: () => void): void {
     state.textContent = "running";
   });
   source.addEventListener("error", () => {
-    state.textContent = "the connection is lost; trying again";
+    // After an answer other than 200 the browser does not connect again.
+    const isOver = source.readyState === EventSource.CLOSED;
+    state.textContent = isOver ? "the connection is lost: reload the page" : "the connection is lost; trying again";
   });
   source.addEventListener("rows", (event) => {
     for (const line of (event as MessageEvent<string>).data.split("\n")) {
@@ -142,7 +150,7 @@ function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
   const errors = Object.entries(ended.counts.errors).map(([kind, error]) => [kind, error.count]);
   Object.assign(run.steps.at(-1)!, {
     clients: ended.clients,
-    kept: [...ended.limits, ended.stop].every((limit) => limit?.passed ?? true),
+    kept: [...ended.limits, ...ended.standing, ended.stop].every((limit) => limit?.passed ?? true),
     asked: ended.rates.asked_per_s,
     sent: ended.rates.achieved_per_s,
     main: latencies.find((name) => ended[name]) ?? latencies[0]!,
