@@ -7,7 +7,7 @@ use std::fmt;
 use stats::{Counts, Share};
 
 use crate::absences::Ages;
-use crate::format::{count, counted, duration};
+use crate::format::{self, count, counted, duration};
 use crate::horizon::Horizon;
 use crate::step::Step;
 
@@ -175,7 +175,7 @@ fn percent(f: &mut fmt::Formatter<'_>, share: f64) -> fmt::Result {
     match share {
         0.0 => write!(f, "none"),
         1.0 => write!(f, "all"),
-        _ => write!(f, "{:.1}%", (100.0 * share).clamp(0.1, 99.9)),
+        _ => f.write_str(&format::share(100.0 * share)),
     }
 }
 
@@ -186,7 +186,7 @@ fn lost(f: &mut fmt::Formatter<'_>, lost: u64, due: u64, what: &str) -> fmt::Res
         0 => write!(f, "all of {what} came after all"),
         _ if lost == due => write!(f, "none of {what} ever came"),
         _ if percent < 0.1 => write!(f, "{} of {} of {what} never came", count(lost), count(due)),
-        _ => write!(f, "{:.1}% of {what} never came", percent.min(99.9)),
+        _ => write!(f, "{} of {what} never came", format::share(percent)),
     }
 }
 

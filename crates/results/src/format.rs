@@ -51,6 +51,19 @@ pub fn rate(per_s: f64, of: &str) -> String {
     if of.is_empty() { format!("{number}/s") } else { format!("{number} {of}/s") }
 }
 
+/// A share of a whole: `45.6%`. It is cut to a tenth, so that neither what is missing looks like 100%, nor what broke a
+/// limit as if it had kept it; some is never none.
+pub fn share(percent: f64) -> String {
+    format!("{:.1}%", cut_percent(percent))
+}
+
+/// A share of a whole in percent, cut to a tenth; some is at least a tenth.
+pub fn cut_percent(percent: f64) -> f64 {
+    // A tenth that binary cannot write is not cut to the one below.
+    let cut = (percent * 10.0 + 1e-6).floor() / 10.0;
+    if percent > 0.0 { cut.max(0.1) } else { cut }
+}
+
 /// A size: `512 B`, `32.2 KiB`, `1.50 GiB`.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -89,6 +102,21 @@ mod tests {
     #[test]
     fn text_from_outside_neither_steers_nor_turns() {
         assert_eq!(printable("a\u{1b}[31mb\u{202e}c é"), "a·[31mb·c é");
+    }
+
+    #[test]
+    fn shares_are_cut_to_a_tenth() {
+        let shares = [
+            (0.0, "0.0%"),
+            (0.003, "0.1%"),
+            (64.1, "64.1%"),
+            (98.97, "98.9%"),
+            (99.98, "99.9%"),
+            (100.0, "100.0%"),
+        ];
+        for (percent, text) in shares {
+            assert_eq!(share(percent), text);
+        }
     }
 
     #[test]

@@ -60,8 +60,9 @@ export function bytesTick(value: number): string {
   return bytes(value).replace(/\.0+ | (?=B)/, " ").replace(/(\.\d*?)0+ /, "$1 ");
 }
 
+/** Cut to a tenth: what is missing must not look like 100%. */
 export function percent(value: number): string {
-  return `${plain(value)}%`;
+  return `${value >= 10 && value < 100 ? Math.floor(value * 10 + 1e-6) / 10 : plain(value)}%`;
 }
 
 /** Units in which formats are given their numbers. */

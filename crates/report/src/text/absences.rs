@@ -1,6 +1,6 @@
 //! Copies due to clients while they were away, and their outcomes.
 
-use results::format::{count, duration};
+use results::format::{self, count, duration};
 use results::{Absences, Ages, Step};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -68,7 +68,6 @@ fn share(part: u64, of: u64) -> String {
     if part == 0 || part == of {
         String::new()
     } else {
-        // Neither nothing nor everything.
-        format!(" ({:.1}%)", (100.0 * part as f64 / of as f64).clamp(0.1, 99.9))
+        format!(" ({})", format::share(100.0 * part as f64 / of as f64))
     }
 }

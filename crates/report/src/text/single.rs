@@ -1,7 +1,7 @@
 //! The page of a run's only step: checks, latencies, resources.
 
 use results::conclusion;
-use results::format::{bytes, count, rate, statuses};
+use results::format::{bytes, count, rate, share, statuses};
 use results::standing::{self, Check};
 use results::{Scenario, Step};
 use stats::{Count, CountOf, Timed};
@@ -123,8 +123,9 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
         return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
     };
     let kept = step.kept_percent().filter(|kept| *kept < standing::RATE_PERCENT_MIN);
-    let missed =
-        kept.map(|kept| format!(", {kept:.1}% completed in time ({}% required)", standing::RATE_PERCENT_MIN));
+    let missed = kept.map(|kept| {
+        format!(", {} completed in time ({}% required)", share(kept), standing::RATE_PERCENT_MIN)
+    });
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
 }

@@ -1,7 +1,7 @@
 //! The table of a run of several steps: a row for each as it ends.
 
 use results::conclusion::{self, heaviest_kept};
-use results::format::{count, rate};
+use results::format::{count, rate, share};
 use results::{Run, Scenario, Step};
 use stats::Timed;
 
@@ -57,8 +57,7 @@ fn came(step: &Step) -> String {
     match expected {
         0 => String::new(),
         _ if received >= expected => "100%".into(),
-        // Rounded down: a single one that is missing must not look like 100%.
-        _ => format!("{:.1}%", (1000.0 * received as f64 / expected as f64).floor() / 10.0),
+        _ => share(100.0 * received as f64 / expected as f64),
     }
 }
 

@@ -4,7 +4,7 @@ use stats::{Count, CountOf, Whole};
 
 use crate::finding::Loss;
 use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
-use crate::format::{bytes, count, duration, rate};
+use crate::format::{bytes, count, cut_percent, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure};
 use crate::scenario::{Due, Scenario};
@@ -183,7 +183,7 @@ fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
         true if late > 0 => Loss::Queued { late, of: step.counts.expected, what },
         // Messages are acknowledged whose copies do not come. The share is cut, so that it stays below the limit.
         true => {
-            let kept = Percent((step.kept_percent()? * 10.0).floor() / 10.0);
+            let kept = Percent(cut_percent(step.kept_percent()?));
             Loss::Kept { kept, what, asked: PerS(asked), sends }
         }
         false => Loss::Rate { achieved: PerS(achieved), asked: PerS(asked), sends },
