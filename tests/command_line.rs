@@ -62,6 +62,7 @@ fn wrong_usage_is_named() {
         ("echo ws://127.0.0.1:1/ --payload 10..100", "payload_padding", "28 16777216 --max-message"),
         ("echo ws://127.0.0.1:1/ --protocol phoenix --payload 10..100", "payload_padding", "raw json"),
         ("echo ws://127.0.0.1:1/ --payload-rows /no/such.csv", "payload_rows", "/no/such.csv"),
+        ("http http://127.0.0.1:1/ --max-message 1MiB", "max_message", "http"),
         ("broadcast ws://127.0.0.1:1/ --step-size 0", "initial_clients", "--step-size"),
         ("broadcast ws://127.0.0.1:1/ --clients 20 --slow 1%:1KiB/s", "slow", "1% 20"),
         ("storm ws://127.0.0.1:1/ --share 120%", "share", "0% 100%"),

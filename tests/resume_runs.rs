@@ -33,8 +33,8 @@ fn kept(dir: &Path) -> Vec<Value> {
 }
 
 /// Starts a walk and ends it in its third step, or in the fourth where somebody was late; what it has left.
-fn cut_short(server: &Server, dir: &Path, signal: Signal) -> Value {
-    let mut process = Process::start(&mut walk(server, dir, &[]));
+fn cut_short(server: &Server, dir: &Path, signal: Signal, more: &[&str]) -> Value {
+    let mut process = Process::start(&mut walk(server, dir, more));
     let has_two = || kept(dir).first().is_some_and(|run| run["resume_after"].as_u64() >= Some(2));
     assert!(wait_until(Duration::from_secs(30), has_two), "no second step");
     std::thread::sleep(Duration::from_millis(300));
@@ -82,7 +82,7 @@ fn a_walk_survives_whatever_ends_it() {
     let server = Server::start(&["--threads", "1"]);
     for signal in [Signal::KILL, Signal::TERM] {
         let dir = tempfile::tempdir().unwrap();
-        let left = cut_short(&server, dir.path(), signal);
+        let left = cut_short(&server, dir.path(), signal, &[]);
         let outcome = run(&mut walk(&server, dir.path(), &["--resume"]), RUN_MAX);
         let said = format!("after {} whole steps", whole_steps(&left));
         assert!(outcome.stderr.contains(&said), "{outcome}");
@@ -96,7 +96,7 @@ fn a_walk_survives_whatever_ends_it() {
 fn walks_go_on_after_a_reboot() {
     let server = Server::start(&["--threads", "1"]);
     let dir = tempfile::tempdir().unwrap();
-    let mut left = cut_short(&server, dir.path(), Signal::KILL);
+    let mut left = cut_short(&server, dir.path(), Signal::KILL, &[]);
     // The machine had been up for longer than now, and the run was as old.
     let uptime = fs::read_to_string("/proc/uptime").unwrap();
     let later_s = uptime.split(' ').next().unwrap().parse::<f64>().unwrap() + 86_400.0;
@@ -110,6 +110,29 @@ fn walks_go_on_after_a_reboot() {
     let seconds = steps["steps"][last]["series"].as_array().unwrap().clone();
     let is_on_time = |second: &Value| second["t_s"].as_f64().is_some_and(|t_s| t_s > later_s);
     assert!(!seconds.is_empty() && seconds.iter().all(is_on_time), "{outcome}");
+}
+
+#[test]
+fn parts_of_one_run_need_the_same_conditions() {
+    let server = Server::start(&["--threads", "1"]);
+    let dir = tempfile::tempdir().unwrap();
+    let users = dir.path().join("users.csv");
+    fs::write(&users, "name\nann\n").unwrap();
+    let more = ["--users", users.to_str().unwrap()];
+    let mut left = cut_short(&server, dir.path(), Signal::KILL, &more);
+    let resume = [&more[..], &["--resume"]].concat();
+    fs::write(&users, "name\nbob\n").unwrap();
+    let changed = run(&mut walk(&server, dir.path(), &resume), RUN_MAX);
+    changed.assert_failed(2, "usage.resume.changed_file", &["users.csv", "--out"]);
+    fs::write(&users, "name\nann\n").unwrap();
+    let cores = left["environment"]["cores"].take();
+    left["environment"]["cores"] = (cores.as_u64().unwrap() + 1).into();
+    fs::write(dir.path().join(format!("{}.json", left["id"].as_str().unwrap())), left.to_string()).unwrap();
+    let elsewhere = run(&mut walk(&server, dir.path(), &resume), RUN_MAX);
+    elsewhere.assert_failed(2, "usage.resume.other_machine", &["cores", "--out"]);
+    left["environment"]["cores"] = cores;
+    fs::write(dir.path().join(format!("{}.json", left["id"].as_str().unwrap())), left.to_string()).unwrap();
+    assert_whole(&run(&mut walk(&server, dir.path(), &resume), RUN_MAX), &left);
 }
 
 #[test]
@@ -167,15 +190,18 @@ fn other_runs_are_left_alone() {
 
     // One that has ended, and one of another command line, are not gone on with.
     let elsewhere = tempfile::tempdir().unwrap();
-    let left = cut_short(&server, elsewhere.path(), Signal::KILL);
+    let left = cut_short(&server, elsewhere.path(), Signal::KILL, &[]);
     fs::write(dir.join("other.json"), left.to_string()).unwrap();
     let whole = left.to_string();
     fs::write(dir.join("torn.json"), &whole[..whole.len() / 2]).unwrap();
+    let part = dir.join(format!("{}.json.part", left["id"].as_str().unwrap()));
+    fs::write(&part, "{").unwrap();
     fs::write(dir.join("begun.json.part"), "{").unwrap();
     let third = run(&mut walk(&server, dir, &["--resume"]), RUN_MAX);
     third.assert_held();
     assert!(["echo", "torn.json"].iter().all(|name| third.stderr.contains(name)), "{third}");
-    assert!(!dir.join("begun.json.part").exists(), "what a killed run was writing is left");
+    assert!(!part.exists(), "what a killed run was writing is left");
+    assert!(dir.join("begun.json.part").exists(), "a file of somebody else is gone");
     let ids = [&first.json()["id"], &third.json()["id"], &left["id"]].map(ToString::to_string);
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
 

@@ -59,9 +59,9 @@ pub(crate) struct RunArgs {
     pub(crate) text: bool,
     #[command(flatten, next_help_heading = "Messages")]
     pub(crate) compression: Compression,
-    /// The largest message accepted from the server
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::bytes, help_heading = "Messages")]
-    pub(crate) max_message: u64,
+    /// The largest message accepted from the server [default: 16MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::bytes, help_heading = "Messages")]
+    pub(crate) max_message: Option<u64>,
 
     #[command(flatten)]
     pub(crate) dialect_args: DialectArgs,

@@ -29,6 +29,7 @@ mod fleet_args;
 mod help;
 mod hidden;
 mod history;
+mod inputs;
 mod installed;
 mod interrupts;
 mod judge;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use net::files;
 use results::units;
 
 use crate::exit::Failure;
+use crate::inputs;
 
 /// Every worker of a run holds the rows.
 const DATA_BYTES_MAX: u64 = 16 << 20;
@@ -38,7 +38,7 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
 pub(crate) fn rows(path: &Path) -> Result<Vec<String>, Failure> {
     let wrong = |problem: String| Failure::usage("--payload-rows", format!("{}: {problem}", path.display()));
     let bytes =
-        files::read(path, DATA_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        inputs::read(path, DATA_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     objects(&bytes).map_err(wrong)
 }
 

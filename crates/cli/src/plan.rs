@@ -287,7 +287,10 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
         payload_bytes_max: args.payload_padding.and_then(|sizes| sizes.max),
         rows: Arc::new(args.data.as_deref().map(payload::rows).transpose()?.unwrap_or_default()),
         text: args.text,
-        message_bytes_max: bytes("--max-message", args.max_message)?,
+        message_bytes_max: bytes(
+            "--max-message",
+            args.max_message.unwrap_or(wire::Limits::default().message_bytes_max as u64),
+        )?,
         of_dialect: args.dialect_args.options(),
         people: Arc::default(),
     })

@@ -11,6 +11,7 @@ use results::{Environment, Run, Scenario};
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
+use crate::inputs;
 use crate::limits;
 use crate::screen;
 use crate::secrets;
@@ -97,13 +98,15 @@ impl Request<'_> {
                 version: None,
             },
             environment: environment(args, server_pid.is_some()),
+            inputs: inputs::digests(),
             resume_after: Some(0),
             ..Run::default()
         }
     }
 }
 
-fn environment(args: &RunArgs, same_host: bool) -> Environment {
+/// The machine, as a run keeps it.
+pub(crate) fn environment(args: &RunArgs, same_host: bool) -> Environment {
     let machine = Machine::read();
     Environment {
         cpu: machine.cpu_model,

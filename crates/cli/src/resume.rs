@@ -6,22 +6,27 @@
 //! it, has every step once. Every run holds a lock on the directory, and one with `--resume` holds it alone: a run that is
 //! still under way cannot be continued.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use net::clock;
-use results::Run;
 use results::finding::Caveat;
+use results::format::bytes;
+use results::{Environment, Run};
 
 use crate::archive;
 use crate::args::RunArgs;
 use crate::exit::Failure;
-use crate::request::Request;
+use crate::inputs;
+use crate::request::{self, Request};
 use crate::secrets;
 use crate::stderr;
 
 /// The flag, which the command line of the first part need not have had.
 const FLAG: &str = "--resume";
+/// One machine's memory differs from boot to boot by less than this part of it.
+const MEMORY_DIFFERENCE: u64 = 50;
 
 /// Holds the directory of `--out`, which is made now if it is not there, for this run: shared, or alone for one that may go on
 /// with another.
@@ -63,6 +68,22 @@ pub(crate) fn earlier(request: &mut Request<'_>) -> Result<Option<Run>, Failure>
         );
         return Err(Failure::usage(FLAG, problem));
     }
+    if let Some(path) = changed(&run.inputs, &inputs::digests()) {
+        let problem = format!(
+            "{path} has changed since run {} began: restore it, or begin anew with another --out",
+            run.id
+        );
+        return Err(Failure::usage(FLAG, problem).because("changed_file"));
+    }
+    // A fleet's coordinator sends nothing itself.
+    let here = request::environment(request.args, false);
+    if let (None, Some([was, is])) = (&request.args.fleet.fleet, other_machine(&run.environment, &here)) {
+        let problem = format!(
+            "run {} began on a machine with {was}, this one has {is}: go on there, or begin anew with another --out",
+            run.id
+        );
+        return Err(Failure::usage(FLAG, problem).because("other_machine"));
+    }
     run.steps.truncate(run.resume_after.unwrap_or(0) as usize);
     let had = run.steps.iter().map(|step| (step.clients, step.has_passed()));
     request.course.replay(had).map_err(|step| {
@@ -91,14 +112,34 @@ pub(crate) fn caveat(earlier: &Run) -> Option<Caveat> {
     (steps > 0).then_some(Caveat::Resumed { steps })
 }
 
+/// The first file that was read as something else then than now.
+fn changed(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+    let is_other = |(path, digest): &(&String, &String)| now.get(*path).is_some_and(|now| now != *digest);
+    then.iter().find(is_other).map(|(path, _)| path.clone())
+}
+
+/// Descriptions of two machines, if they are not one. Kernels are updated, and memory differs by what they keep for themselves.
+fn other_machine(then: &Environment, now: &Environment) -> Option<[String; 2]> {
+    let differs = |then: Option<u64>, now: Option<u64>| {
+        then.zip(now).is_some_and(|(then, now)| then.abs_diff(now) > then / MEMORY_DIFFERENCE)
+    };
+    let is_other =
+        then.cpu != now.cpu || then.cores != now.cores || differs(then.memory_bytes, now.memory_bytes);
+    let told = |machine: &Environment| {
+        let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
+        let memory = bytes(machine.memory_bytes.unwrap_or_default() as f64);
+        format!("{cpu}, {} cores and {memory}", machine.cores.unwrap_or_default())
+    };
+    is_other.then(|| [told(then), told(now)])
+}
+
 /// The newest run of this command line in `dir` that has not come to its end.
 fn cut_short(dir: &Path) -> Option<Run> {
     // A directory that is not there has no runs.
     let entries = fs::read_dir(dir).ok()?;
     let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     // What was being written when a run was killed: no other process writes here now.
-    let is_part = |path: &&PathBuf| path.to_str().is_some_and(|path| path.ends_with(".json.part"));
-    for path in files.iter().filter(is_part) {
+    for path in files.iter().filter(|path| is_unfinished(path)) {
         let _ = fs::remove_file(path);
     }
     let files = files.into_iter();
@@ -116,6 +157,12 @@ fn cut_short(dir: &Path) -> Option<Run> {
         ));
     }
     newest(ours)
+}
+
+/// Returns whether it is half a results file, by its name.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_suffix(".json.part")).is_some_and(results::file::is_run_id)
 }
 
 /// Reads a results file; what is damaged is told, and done again.
@@ -144,6 +191,48 @@ fn is_same(one: &[String], other: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_both_read_must_agree() {
+        let read = |files: &[(&str, &str)]| -> BTreeMap<String, String> {
+            files.iter().map(|&(path, digest)| (path.to_owned(), digest.to_owned())).collect()
+        };
+        let then = read(&[("app.toml", "a"), ("users.csv", "b")]);
+        assert_eq!(changed(&then, &then), None);
+        assert_eq!(
+            changed(&then, &read(&[("app.toml", "a"), ("users.csv", "c")])).as_deref(),
+            Some("users.csv")
+        );
+    }
+
+    #[test]
+    fn machines_are_told_apart_across_reboots() {
+        let machine = |cores, memory_bytes| Environment {
+            cpu: Some("i7".into()),
+            cores: Some(cores),
+            memory_bytes: Some(memory_bytes),
+            ..Environment::default()
+        };
+        let then = machine(4, 16 << 30);
+        let updated = Environment { kernel: Some("6.2".into()), ..machine(4, (16 << 30) - 4_096) };
+        assert_eq!(other_machine(&then, &updated), None);
+        assert!(other_machine(&then, &machine(8, 16 << 30)).is_some());
+        assert!(other_machine(&then, &machine(4, 8 << 30)).is_some());
+    }
+
+    #[test]
+    fn only_runs_own_parts_are_removed() {
+        let is_own = |name: &str| is_unfinished(&Path::new("d").join(name));
+        assert!(is_own("20261129-121944-0a1b2c.json.part"));
+        for other in [
+            "begun.json.part",
+            "20261129-121944-0a1b2c.json",
+            "20261129-121944-0A1B2C.json.part",
+            ".json.part",
+        ] {
+            assert!(!is_own(other), "{other}");
+        }
+    }
 
     #[test]
     fn resuming_keeps_the_command_line() {

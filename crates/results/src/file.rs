@@ -26,7 +26,7 @@ mod spent;
 mod step;
 
 pub use frame::{Frame, write_step, write_steps_behind};
-pub use run::{SCHEMA, run_id, started};
+pub use run::{SCHEMA, is_run_id, run_id, started};
 
 /// Why a text is not a results file.
 #[derive(Debug, Error)]

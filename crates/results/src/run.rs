@@ -1,5 +1,7 @@
 //! One execution: what was run, against what, where, and what came of it.
 
+use std::collections::BTreeMap;
+
 use stats::Capacity;
 use stats::fit::Line;
 use stats::knee::Knee;
@@ -35,6 +37,8 @@ pub struct Run {
     pub target: Target,
     /// The machine the generator ran on.
     pub environment: Environment,
+    /// The SHA-256 of each file of messages or users that it read, by its path.
+    pub inputs: BTreeMap<String, String>,
     /// One entry for each level of load, in the order they ran.
     pub steps: Vec<Step>,
     /// How many of the steps are whole, if the run was cut short, or is still under way: it can go on after them.

@@ -280,6 +280,12 @@ fn mistakes_in_roles_name_their_line() {
         ("say = \"line\"", "say = \"lin\"", "app.toml:8:17", "line, word"),
         ("say = \"word\"", "say = \"line\"", "app.toml:8:50", "line"),
         ("rate = 0.5", "rate = 0", "app.toml:8:65", "0"),
+        (
+            "share = \"90%\"",
+            "share = \"90%\"\nsays = [{ say = \"line\", rate = 4294960 }]",
+            "app.toml:9:9",
+            "line 4,295,010/s",
+        ),
         ("rate = 0.5", "every = \"5s..9s\"", "app.toml:8:66", "5s..9s"),
         ("rate = 0.5", "rate = 1, every = \"9s\"", "app.toml:8:42", "`rate`"),
         ("rate = 0.5", "rat = 0.5", "app.toml:8:58", "`rat`"),

@@ -34,6 +34,7 @@ use wire::{DialectId, DialectOptions, People};
 use crate::dialect_args::{self, DialectArgs};
 use crate::exit::Failure;
 use crate::flap::FlapArgs;
+use crate::inputs;
 use checked::{Checked, Conversation, Opening};
 pub(crate) use defaults::RunDefaults;
 use file::{Escape, File, To};
@@ -130,7 +131,7 @@ pub(crate) fn read(path: &Path, given: People, clients_max: ClientsMax) -> Resul
 fn text_of(path: &Path) -> Result<String, Failure> {
     let cannot =
         |error| Failure::usage(&path.display().to_string(), format!("cannot be read: {error}")).in_file();
-    files::read_text(path, FILE_BYTES_MAX).map_err(cannot)
+    inputs::read_text(path, FILE_BYTES_MAX).map_err(cannot)
 }
 
 /// Reads a file's `[flap]` and nothing else of it: it does not depend on how many clients there are.
@@ -281,6 +282,7 @@ fn describe(
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;
     let connect = people::connect(source, file, names)?;
+    people::name_computed(source, file, &mut people.names)?;
     let tells_apart = !app.login.is_empty()
         || source.text.contains("{client}")
         || crate::people::names_one(source.text, &said);

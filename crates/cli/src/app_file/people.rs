@@ -6,7 +6,7 @@ use secret::{Reference, Secret};
 use toml::Spanned;
 use wire::People;
 use wire::people::{Algorithm, Jwt};
-use wire::template::{Names, Purpose, Quoting, Template};
+use wire::template::{Names, Purpose, Quoting, Template, placeholders};
 
 use super::file::{self, File, Token};
 use super::source::Source;
@@ -156,6 +156,23 @@ pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result
         origin: connect.origin.as_ref().map(|origin| origin.get_ref().clone()),
         headers: headers.map(|(name, value)| (name.clone(), value.get_ref().as_str().into())).collect(),
     })
+}
+
+/// Names what else stands in the requests of clients and publishers: times, UUIDs and functions, which mean nothing in a URL of
+/// the command line.
+pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names) -> Result<(), Failure> {
+    let connect = file.connect.iter().flat_map(|connect| connect.path.iter().chain(connect.headers.values()));
+    let publish = file.publish.iter().map(Spanned::get_ref);
+    let publish = publish.flat_map(|publish| publish.post.iter().chain(publish.headers.values()));
+    for text in connect.chain(publish) {
+        for name in placeholders(text.get_ref()) {
+            if names.get(name).is_none() {
+                let computed = parse(source, text, &format!("{{{name}}}"), names)?;
+                names.set(name.to_owned(), computed);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_origin(text: &str) -> bool {

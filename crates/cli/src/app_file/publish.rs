@@ -3,7 +3,7 @@
 use clap::Args;
 use secret::Secret;
 use toml::Spanned;
-use wire::template::{Names, Quoting, Template};
+use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::{self, File, To};
 use super::path::path;
@@ -80,8 +80,8 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     }
     let texts = publish.post.iter().chain(publish.headers.values());
     for text in texts {
-        Template::opening(text.get_ref(), names, Quoting::Plain)
-            .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))?;
+        people::template(text.get_ref(), Purpose::Opening, names, Quoting::Plain)
+            .map_err(|problem| source.error(text.span(), problem))?;
     }
     if let Some(post) = &publish.post {
         check_place(post.get_ref()).map_err(|problem| source.error(post.span(), problem))?;

@@ -59,6 +59,7 @@ pub(super) fn kinds(
     }
     says::check_whole(shares).map_err(|problem| source.error(last.get_ref().share.span(), problem))?;
     check_said(source, says, &kinds)?;
+    check_sums(source, says, roles, &kinds)?;
     let rate: u64 = kinds.iter().map(RoleKind::weight).sum();
     let rate_per_s = rate as f64 / RATE_UNIT;
     if let (Some(people), true, None) = (people, is_of_each, defaults.rate) {
@@ -101,6 +102,27 @@ fn said(
         often[kind] = says::counted(rate_per_s, RATE_UNIT);
     }
     Ok(often)
+}
+
+/// Returns whether all roles together say each kind as often as can be counted.
+fn check_sums(
+    source: &Source<'_>,
+    says: &BTreeMap<String, Spanned<file::Say>>,
+    roles: &[Spanned<file::Role>],
+    kinds: &[RoleKind],
+) -> Result<(), Failure> {
+    for (kind, name) in says.keys().enumerate() {
+        let sum: u64 = kinds.iter().map(|role| u64::from(role.says[kind])).sum();
+        if sum > u64::from(u32::MAX) {
+            let mut messages = roles.iter().rev().flat_map(|role| &role.get_ref().says);
+            let last = messages.find(|message| message.get_ref().say.get_ref() == name).expect("it is said");
+            let rate = results::format::rate(sum as f64 / RATE_UNIT, "");
+            let problem =
+                format!("all roles say {name} {rate}: expected less than four million a second of one kind");
+            return Err(source.error(last.span(), problem));
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether each kind of messages is said by somebody, and how often is said there alone.

@@ -196,7 +196,7 @@ pub(super) fn joining(
         }
         let Some(join) = &room.get_ref().join else { continue };
         let names = names_in(names, called);
-        let file::Join { namespace, params, replied, expect, keep, .. } = join.get_ref();
+        let file::Join { namespace, replied, expect, keep, .. } = join.get_ref();
         keeps::check_waits(source, keep, expect.is_some() || replied.is_some())?;
         if let (Some(namespace), true) = (namespace, is_visited) {
             let problem = "a namespace is connected to for good: nobody can come and go there";
@@ -221,33 +221,41 @@ pub(super) fn joining(
             });
             continue;
         };
-        let template = |text: &Spanned<String>, quoting| {
-            Template::opening(text.get_ref(), &names, quoting)
-                .map_err(|bad| source.error(text.span(), people::explained(text.get_ref(), &bad)))
-        };
-        let params = match params {
-            // A subscription of Action Cable goes by its parameters: they are the same when it ends.
-            Some(params) if is_visited && rules.joins == Joins::Topic => {
-                people::template(params.get_ref(), Purpose::Joining, &names, Quoting::JSON)
-                    .map_err(|problem| source.error(params.span(), problem))?
-            }
-            Some(params) => template(params, Quoting::JSON)?,
-            None => Template::literal("{}"),
-        };
-        if is_json::<serde_json::Map<String, serde_json::Value>>(&params.sample()) {
-            let place = joining.joins.len() as u16;
-            *joining.places.last_mut().expect("just pushed") = Some(place);
-            let visited = is_visited.then_some(kind);
-            joining.joins.push(Join { name: template(name, Quoting::Plain)?, params, visited });
-            if is_visited {
-                let (join, leave) = Default::default();
-                joining.visited_rooms.push(VisitedRoom { kind, place: Some(place), join, leave });
-            }
-        } else {
-            return Err(source.error(join.span(), "expected `params` to be a JSON object, as text"));
+        let place = joining.joins.len() as u16;
+        *joining.places.last_mut().expect("just pushed") = Some(place);
+        let visited = is_visited.then_some(kind);
+        joining.joins.push(named(source, join, name, visited, rules.joins, &names)?);
+        if is_visited {
+            let (join, leave) = Default::default();
+            joining.visited_rooms.push(VisitedRoom { kind, place: Some(place), join, leave });
         }
     }
     Ok(joining)
+}
+
+/// A join in the protocol's own terms, by the room's name; `visited`: the kind of a room whose members come and go.
+fn named(
+    source: &Source<'_>,
+    join: &Spanned<file::Join>,
+    name: &Spanned<String>,
+    visited: Option<u16>,
+    joins: Joins,
+    names: &Names,
+) -> Result<Join, Failure> {
+    let template = |text: &Spanned<String>, purpose, quoting| {
+        people::template(text.get_ref(), purpose, names, quoting)
+            .map_err(|problem| source.error(text.span(), problem))
+    };
+    // A subscription of Action Cable goes by its parameters: they are the same when it ends.
+    let announces = visited.is_some() && joins == Joins::Topic;
+    let purpose = if announces { Purpose::Joining } else { Purpose::Opening };
+    let params = join.get_ref().params.as_ref();
+    let params =
+        params.map_or(Ok(Template::literal("{}")), |params| template(params, purpose, Quoting::JSON))?;
+    if !is_json::<serde_json::Map<String, serde_json::Value>>(&params.sample()) {
+        return Err(source.error(join.span(), "expected `params` to be a JSON object, as text"));
+    }
+    Ok(Join { name: template(name, Purpose::Opening, Quoting::Plain)?, params, visited })
 }
 
 /// The room's name in the protocol's own terms; `None`: a message joins it.

@@ -37,6 +37,7 @@ pub(super) fn kinds(
     }
     let shares = match roles {
         [] => shares(source, says, defaults)?,
+        // The roles were read before, and no sum of theirs is too large.
         _ => (0..says.len()).map(|kind| roles.iter().map(|role| role.says[kind]).sum()).collect(),
     };
     let mut kinds = Vec::new();

@@ -128,12 +128,21 @@ fn mistakes_name_file_line_and_what_was_expected() {
 fn mistakes_of_flags_name_their_line_too() {
     for (from, to, place, named) in [
         ("[heartbeat]", "[connect]\nheaders = { \"a b\" = \"c\" }\n[heartbeat]", "chat.toml:26:21", "a b"),
+        ("[heartbeat]", "[connect]\npath = \"/{client}\"\n[heartbeat]", "chat.toml:26:8", "{client}: "),
         ("[broadcast]", "[flags]\nchanel = \"x\"\n[broadcast]", "chat.toml:13:1", "'--channel'"),
         ("[broadcast]", "[flags]\nhelp = true\n[broadcast]", "chat.toml:13:1", "'--help'"),
     ] {
         assert_refused_with(GOOD, from, to, place, named);
     }
+    assert_refused("[publish]\npost = \"/{seq}\"\nbody = \"{id}\"\n", "chat.toml:2:8", "{seq}: ");
     assert_refused("[publish]\npost = \"x\"\nbody = \"{id}\"\n", "chat.toml:2:8", "http://");
+}
+
+#[test]
+fn functions_stand_in_opening_requests() {
+    let text = "[connect]\npath = \"/?n={uuid}\"\nheaders = { A = \"{base64:{person.id}}\" }\n";
+    let names = parsed(text).unwrap().people.names;
+    assert!(["uuid", "base64:{person.id}"].iter().all(|name| names.get(name).is_some()));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use net::files;
 use results::format::counted;
 use wire::template::Table;
 
 use crate::exit::Failure;
+use crate::inputs;
 
 /// A data file above this is refused: every process of a run holds it.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -23,7 +23,7 @@ pub(crate) struct Columns {
 pub(crate) fn read(flag: &str, path: &Path) -> Result<Columns, Failure> {
     let wrong = |problem: String| Failure::usage(flag, format!("{}: {problem}", path.display()));
     let bytes =
-        files::read(path, FILE_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        inputs::read(path, FILE_BYTES_MAX).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(&bytes).map_err(wrong)
 }
 

@@ -14,6 +14,7 @@ use crate::args::RunArgs;
 use crate::dialect_args;
 use crate::estimate::Estimate;
 use crate::exit::{Exit, Failure};
+use crate::inputs;
 use crate::people;
 use crate::plan;
 use crate::processes;
@@ -179,7 +180,9 @@ impl RequestArgs {
         };
         let unreadable =
             |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
-        fs::read(path).map(Some).map_err(unreadable)
+        let body = fs::read(path).map_err(unreadable)?;
+        inputs::note(path, &body);
+        Ok(Some(body))
     }
 
     /// The one step that it takes, with so many requests under way on each connection.
@@ -257,7 +260,9 @@ impl RequestArgs {
     }
 
     fn refuse_what_http_lacks(&self, scenario: Scenario, spoken: DialectId) -> Result<(), Failure> {
-        let RunArgs { dialect, app, payload_padding, data, text, compression, subprotocols, .. } = &self.run;
+        let RunArgs {
+            dialect, app, payload_padding, data, text, compression, max_message, subprotocols, ..
+        } = &self.run;
         let foreign = [
             (dialect.as_ref().is_some_and(|name| name != spoken.name()), "--protocol"),
             (app.is_some(), "--app"),
@@ -265,6 +270,8 @@ impl RequestArgs {
             (data.is_some(), "--payload-rows"),
             (*text, "--text"),
             (compression.is_asked(), "--compress"),
+            // Answers are counted as they come; the events of a stream are held until they are whole.
+            (max_message.is_some() && scenario == Scenario::Http, "--max-message"),
             (!subprotocols.is_empty(), "--subprotocol"),
         ];
         let of_dialects = self.run.dialect_args.given().map(|flag| format!("--{flag}"));

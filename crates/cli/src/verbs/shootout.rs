@@ -280,7 +280,7 @@ impl Shootout {
         let (mut record, again) =
             Record::reopen(folder).map_err(|error| Failure::usage("--resume", error))?;
         let head = &record.head;
-        conditions::check_machines(head, &self.fleet)?;
+        conditions::check_machines(head, &machine(), &self.fleet)?;
         let suite = kept_suite(head)?;
         // Nobody has named the folder that the record names.
         let recorded = head.targets_dir.as_deref().filter(|_| self.targets_dir.is_none());

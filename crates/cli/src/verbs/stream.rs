@@ -23,7 +23,7 @@ const OWN_PATH: &str = "/stream";
 /// text, as language models, MCP servers and log tails answer. The load is that of throng http: closed by default, open with
 /// --rate.
 #[derive(Args)]
-#[command(mut_args(for_requests))]
+#[command(mut_args(for_streams))]
 pub(crate) struct Stream {
     #[command(flatten)]
     requests: RequestArgs,
@@ -61,6 +61,16 @@ pub(crate) struct Stream {
 fn form(name: &str) -> Result<StreamForm, String> {
     let known = StreamForm::NAMES.map(|(name, _)| name).join(", ");
     StreamForm::named(name).ok_or_else(|| format!("expected one of {known}"))
+}
+
+/// Adapts the help of common flags to streams.
+fn for_streams(arg: clap::Arg) -> clap::Arg {
+    match arg.get_id().as_str() {
+        "max_message" => {
+            arg.help("The largest event accepted from the server [default: 16MiB]").help_heading("Requests")
+        }
+        _ => for_requests(arg),
+    }
 }
 
 impl Stream {

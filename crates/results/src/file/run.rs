@@ -1,5 +1,7 @@
 //! A run in the file, its id, and when it started.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -158,6 +160,8 @@ pub(super) struct FileRun {
     seed: Option<u64>,
     target: FileTarget,
     environment: FileEnvironment,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    inputs: BTreeMap<String, String>,
     steps: Vec<FileStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resume_after: Option<u32>,
@@ -186,6 +190,7 @@ impl FileRun {
             seed: run.seed,
             target: FileTarget::from(&run.target),
             environment: FileEnvironment::from(&run.environment),
+            inputs: run.inputs.clone(),
             steps: Vec::new(),
             resume_after: run.resume_after,
             verdict: FileVerdict { sentences: FileSentences::of(run), ..FileVerdict::from(&run.verdict) },
@@ -208,6 +213,7 @@ impl From<FileRun> for Run {
             seed: file.seed,
             target: file.target.into(),
             environment: file.environment.into(),
+            inputs: file.inputs,
             steps,
             resume_after: file.resume_after,
             verdict: file.verdict.into(),
@@ -335,6 +341,17 @@ impl From<FileLevel> for Level {
 pub fn run_id(started_unix_ns: u64, random: u64) -> String {
     let started = timestamp(started_unix_ns).to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
     format!("{started}-{:06x}", random & 0xff_ffff)
+}
+
+/// Returns whether a text has the form of a run's id.
+pub fn is_run_id(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let parts: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b'-').collect();
+    let is_of = |part: &[u8], length, is_in: fn(u8) -> bool| {
+        part.len() == length && part.iter().all(|byte| is_in(*byte))
+    };
+    matches!(parts[..], [day, time, random] if is_of(day, 8, is_digit) && is_of(time, 6, is_digit) && is_of(random, 6, is_hex))
 }
 
 /// When a run started, for people: `2026-11-20 18:30:00`, UTC.

@@ -218,6 +218,7 @@ fn full() -> Run {
             server_cpus: Some("0".into()),
             same_host: Some(false),
         },
+        inputs: [("app.toml".to_owned(), "0a".repeat(32))].into(),
         steps: vec![step],
         resume_after: Some(1),
         verdict,
@@ -237,7 +238,7 @@ fn files_round_trip() {
         assert_eq!(write(&read), text, "writing again changes nothing");
         assert_eq!((&read.verdict, read.resume_after), (&run.verdict, run.resume_after));
         assert_eq!((&read.id, &read.target, &read.environment), (&run.id, &run.target, &run.environment));
-        assert_eq!((&read.name, &read.note), (&run.name, &run.note));
+        assert_eq!((&read.name, &read.note, &read.inputs), (&run.name, &run.note, &run.inputs));
         for (read, step) in read.steps.iter().zip(&run.steps) {
             assert_eq!((read.counts, &read.errors, &read.series), (step.counts, &step.errors, &step.series));
             assert_eq!(read.connecting, step.connecting);

@@ -18,7 +18,7 @@ pub(crate) mod uuid;
 pub(crate) use compiled::CompiledTemplate;
 pub(crate) use kept::{Kept, Values};
 pub use names::Names;
-pub use parse::{BadTemplate, Purpose};
+pub use parse::{BadTemplate, Purpose, placeholders};
 pub(crate) use pieces::{ClientContext, Filling, Mark, PersonData, Piece};
 pub use pieces::{KeyForm, Template};
 pub use quoting::Quoting;

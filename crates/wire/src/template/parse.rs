@@ -87,9 +87,9 @@ impl Template {
     /// Reads a text of the command line that goes into a request or a join. Braces are common there, as in a query that
     /// has one of GraphQL's: what is nobody's name is text, unless it can only be meant for one.
     pub fn opening(text: &str, names: &Names, quoting: Quoting) -> Result<Template, BadTemplate> {
-        let own = |name: &str, _| match is_call(name) {
-            true => Read::Text,
-            false => own(name, names),
+        let own = |name: &str, _| match names.get(name) {
+            None if is_call(name) => Read::Text,
+            _ => own(name, names),
         };
         read(text, quoting, own)
             .map_err(|at| BadTemplate::Unknown { at, known: known(Purpose::Opening, names) })
@@ -114,6 +114,16 @@ impl Template {
         plain.push_str(rest);
         Template::opening(&plain, names, Quoting::Percent)
     }
+}
+
+/// The names in braces of a text, in its order.
+pub fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let (at, name) = placeholder(text, from)?;
+        from = at.end;
+        Some(name)
+    })
 }
 
 /// Kinds of names in braces.
@@ -318,6 +328,18 @@ mod tests {
             let names = ["{data.user}", "{data.e-mail}", "{person.id}"];
             assert_eq!(known, [first, &names, &FORMS].concat());
         }
+    }
+
+    #[test]
+    fn functions_are_text_unless_they_are_named() {
+        let text = "/{base64:{person.id}:x}?q={a}";
+        assert_eq!(placeholders(text).collect::<Vec<_>>(), ["base64:{person.id}:x", "a"]);
+        let mut names = names();
+        let target = |names: &Names| filled(&Template::target(text, names).unwrap(), 7);
+        assert_eq!(target(&names), text);
+        let call = Template::parse("{base64:{person.id}:x}", Purpose::Opening, &names, Quoting::Plain);
+        names.set("base64:{person.id}:x", call.unwrap());
+        assert_eq!(target(&names), "/Nzp4?q={a}");
     }
 
     #[test]

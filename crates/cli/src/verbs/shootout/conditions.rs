@@ -15,8 +15,15 @@ pub(super) fn generator(args: &FleetArgs) -> Generator {
     }
 }
 
-/// Returns whether servers run, and the load is made, where they were.
-pub(super) fn check_machines(head: &Head, args: &FleetArgs) -> Result<(), Failure> {
+/// Facts of a machine that stay when it is restarted or updated.
+const LASTING: [&str; 3] = ["CPU", "cores", "memory"];
+
+/// Returns whether servers run, and the load is made, where they were; `here` has the facts of this machine.
+pub(super) fn check_machines(
+    head: &Head,
+    here: &[(String, String)],
+    args: &FleetArgs,
+) -> Result<(), Failure> {
     if head.target_agent != args.target_agent {
         let at = |agent: &Option<String>| agent.clone().unwrap_or_else(|| "this machine".to_owned());
         let (was, is) = (at(&head.target_agent), at(&args.target_agent));
@@ -25,6 +32,14 @@ pub(super) fn check_machines(head: &Head, args: &FleetArgs) -> Result<(), Failur
         return Err(Failure::usage("--resume", problem));
     }
     let is = generator(args);
+    // Where both are elsewhere, this machine does neither.
+    let takes_part = args.target_agent.is_none() || is == Generator::Here;
+    if let Some((fact, was, is)) = other_machine(&head.machine, here).filter(|_| takes_part) {
+        let problem = format!(
+            "the shootout began on another machine ({fact}: {was}; here {is}): go on there, or start a new one"
+        );
+        return Err(Failure::usage("--resume", problem).because("other_machine"));
+    }
     match &head.generator {
         Some(was) if *was != is => {
             let problem = format!(
@@ -34,6 +49,20 @@ pub(super) fn check_machines(head: &Head, args: &FleetArgs) -> Result<(), Failur
         }
         _ => Ok(()),
     }
+}
+
+/// The first lasting fact that is not as it was, as it was and as it is.
+fn other_machine<'a>(
+    then: &'a [(String, String)],
+    now: &'a [(String, String)],
+) -> Option<(&'static str, &'a str, &'a str)> {
+    let of = |facts: &'a [(String, String)], fact| {
+        facts.iter().find(|(name, _)| name == fact).map(|(_, value)| value.as_str())
+    };
+    LASTING.into_iter().find_map(|fact| {
+        let (was, is) = of(then, fact).zip(of(now, fact))?;
+        (was != is).then_some((fact, was, is))
+    })
 }
 
 /// Flags needed besides the folder: how to reach NATS is not kept.
@@ -64,4 +93,21 @@ pub(super) fn check_version(receipt: &PreparedTarget, now: &PreparedTarget) -> R
     let (was, is) = (version(&receipt.version), version(&now.version));
     let problem = format!("{} was {was} and is {is} now: start a new shootout", receipt.target);
     Err(Failure::usage("--resume", problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_differ_in_lasting_facts_alone() {
+        let machine = |facts: &[(&str, &str)]| -> Vec<(String, String)> {
+            facts.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+        };
+        let then = machine(&[("CPU", "i7"), ("cores", "4"), ("kernel", "6.1")]);
+        assert_eq!(other_machine(&then, &machine(&[("CPU", "i7"), ("cores", "4"), ("kernel", "6.2")])), None);
+        let other = machine(&[("CPU", "i7"), ("cores", "8"), ("kernel", "6.1")]);
+        assert_eq!(other_machine(&then, &other), Some(("cores", "4", "8")));
+        assert_eq!(other_machine(&[], &other), None, "nothing is known of it");
+    }
 }
