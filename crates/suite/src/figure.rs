@@ -128,6 +128,20 @@ impl Figure {
         Some(broke.unwrap_or(value).max(value))
     }
 
+    /// Returns whether the server may do better than the value in a run: the search or the walk ended at a load that kept the
+    /// limits, as `--max-clients` has it.
+    pub(crate) fn is_at_least(&self, run: &Run) -> bool {
+        match &self.of {
+            Of::Step(_) | Of::Memory | Of::ClientsPerGib => false,
+            Of::Capacity => match &run.verdict.capacity {
+                Some(capacity) => capacity.at_least,
+                None => !run.steps.is_empty() && run.steps.iter().all(Step::has_passed),
+            },
+            Of::SafeRate | Of::SafeRatePerCore => best(&run.verdict.levels)
+                .is_some_and(|level| level.overload_per_s.is_none() && level.fatal_per_s.is_none()),
+        }
+    }
+
     /// Returns whether it is a number of clients, which more files would make larger.
     pub(crate) fn is_capacity(&self) -> bool {
         self.of == Of::Capacity
@@ -154,14 +168,22 @@ impl Figure {
 
     /// A value as people read it, without its unit.
     pub fn show(&self, value: f64) -> String {
+        self.show_beside(value, value)
+    }
+
+    /// An end of an interval or its width, as precisely as the `value` that it is of; latencies, as precisely as their size
+    /// asks for.
+    pub(crate) fn show_beside(&self, end: f64, value: f64) -> String {
         match self.unit() {
-            Unit::Ms if value < 10.0 => format!("{value:.2}"),
-            Unit::Ms if value < 100.0 => format!("{value:.1}"),
+            Unit::Ms if end < 10.0 => format!("{end:.2}"),
+            Unit::Ms if end < 100.0 => format!("{end:.1}"),
             // What has not all come is not rounded to all.
-            Unit::Percent if self.more_is_better() && value < 100.0 => {
-                format!("{:.2}", (value * 100.0).floor() / 100.0)
-            }
-            _ => count(value.round() as u64),
+            Unit::Percent if self.more_is_better() => match end {
+                100.0.. => count(end.round() as u64),
+                _ => format!("{:.2}", (end * 100.0).floor() / 100.0),
+            },
+            Unit::PerSecond | Unit::Percent if value < 10.0 => format!("{end:.2}"),
+            _ => count(end.round() as u64),
         }
     }
 }
@@ -215,6 +237,10 @@ mod tests {
         assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
         assert!(!rtt.more_is_better() && Figure::parse("rate", Scenario::Http).unwrap().more_is_better());
         assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().show(12_000.0), "12,000");
+        let rate = Figure::parse("rate", Scenario::Http).unwrap();
+        assert_eq!([0.4, 12.34, 1_234.5].map(|per_s| rate.show(per_s)), ["0.40", "12", "1,235"]);
+        assert_eq!(rate.show_beside(8.2, 1_234.0), "8");
+        assert_eq!(Figure::parse("server.cpu", Scenario::Http).unwrap().show(0.4), "0.40");
         let delivered = Figure::parse("delivered", Scenario::Broadcast).unwrap();
         assert_eq!([88.049, 99.999, 100.0].map(|percent| delivered.show(percent)), ["88.04", "99.99", "100"]);
     }
@@ -273,20 +299,33 @@ mod tests {
         );
     }
 
+    fn searched(low: u64, high: u64, at_least: bool) -> Run {
+        let mut run = Run::default();
+        let (clients, confidence, contradicted_by) = (637, 0.95, None);
+        let capacity = stats::Capacity { clients, low, high, confidence, at_least, contradicted_by };
+        run.verdict.capacity = Some(capacity);
+        run
+    }
+
     #[test]
     fn undecided_searches_are_no_figure() {
-        let of = |low, high| {
-            let mut run = Run::default();
-            run.verdict.capacity = Some(stats::Capacity {
-                clients: 637,
-                low,
-                high,
-                confidence: 0.95,
-                at_least: false,
-                contradicted_by: None,
-            });
-            Figure::parse("capacity", Scenario::Broadcast).unwrap().read(&run)
-        };
+        let capacity = Figure::parse("capacity", Scenario::Broadcast).unwrap();
+        let of = |low, high| capacity.read(&searched(low, high, false));
         assert_eq!((of(600, 700), of(35, 1_189)), (Some(637.0), None));
+    }
+
+    #[test]
+    fn searches_without_a_broken_load_are_bounds() {
+        let capacity = Figure::parse("capacity", Scenario::Broadcast).unwrap();
+        let of = |at_least| capacity.is_at_least(&searched(637, 637, at_least));
+        assert_eq!((of(true), of(false)), (true, false));
+        let walked = |passed| {
+            let stop = Some(results::LimitOutcome { passed, ..Default::default() });
+            let steps = vec![Step { clients: 1_000, stop, ..Step::default() }];
+            capacity.is_at_least(&Run { steps, ..Run::default() })
+        };
+        assert_eq!((walked(true), walked(false)), (true, false));
+        let rtt = Figure::parse("rtt.p95", Scenario::Broadcast).unwrap();
+        assert!(!rtt.is_at_least(&searched(637, 637, true)), "a latency is what it is");
     }
 }

@@ -1,6 +1,6 @@
 //! Notes on a target beside its figure: what keeps it from having a rank, and what speaks against the figure.
 
-use results::format::{clients, count, counted};
+use results::format::{clients, count, counted, rate};
 use results::{Bottleneck, Run, Scenario as Verb, Step};
 
 use crate::figure::Figure;
@@ -20,7 +20,7 @@ pub(crate) struct TargetNotes {
     pub(crate) flaw: Option<String>,
     /// Its figure is that of a limit of the system, and so none of the server's: this one, if there is any.
     pub(crate) at_file_limit: Option<String>,
-    /// In a round the generator or the machine was the limit.
+    /// In a round the server was not the limit, but the generator, the machine, or the most that was tried.
     pub(crate) is_bound: bool,
     /// Caveats of its figure.
     doubts: Vec<String>,
@@ -35,9 +35,11 @@ impl TargetNotes {
             flaw: failed(&entries, StageFailure::is_of_target)
                 .or_else(|| wrong(scenario.verb, runs, is_of_target)),
             at_file_limit: at_file_limit(&scenario.figures[0], runs),
-            is_bound: runs
-                .iter()
-                .any(|run| is_bound(run, Bottleneck::Generator) || is_bound(run, Bottleneck::Machine)),
+            is_bound: runs.iter().any(|run| {
+                is_bound(run, Bottleneck::Generator)
+                    || is_bound(run, Bottleneck::Machine)
+                    || scenario.figures[0].is_at_least(run)
+            }),
             doubts: doubts(scenario, &entries, runs),
         }
     }
@@ -160,12 +162,14 @@ fn doubts(scenario: &Scenario, entries: &[&Entry], runs: &[Run]) -> Vec<String> 
     let noisy =
         |entry: &&&Entry| entry.noise_percent.last().is_some_and(|percent| *percent > noise::PERCENT_MAX);
     let is_capacity = scenario.figures[0].is_capacity();
+    let disturbed = format!("other programs had more than {}% of the CPU", noise::PERCENT_MAX);
     for (times, words) in [
         (rounds(&|run| !is_capacity && is_at_file_limit(run)), "limit of open files"),
         (rounds(&|run| first_full(run).is_some() && !is_at_file_limit(run)), "it took no more clients"),
+        (rounds(&|run| scenario.figures[0].is_at_least(run)), "it kept the limits at the highest load tried"),
         (rounds(&|run| is_bound(run, Bottleneck::Generator)), "limited by the generator"),
         (rounds(&|run| is_bound(run, Bottleneck::Machine)), "limited by the machine"),
-        (entries.iter().filter(noisy).count(), "other programs had more than 10% of the CPU"),
+        (entries.iter().filter(noisy).count(), &disturbed),
     ] {
         match times {
             0 => {}
@@ -185,7 +189,7 @@ fn untold(scenario: &Scenario, runs: &[Run]) -> String {
     let levels = runs.iter().flat_map(|run| &run.verdict.levels);
     let broken = levels.filter(|level| level.safe_per_s.is_none()).filter_map(|level| level.overload_per_s);
     match broken.reduce(f64::min) {
-        Some(rate) => format!("the first rate broke the limits already, {rate}/s"),
+        Some(per_s) => format!("the first rate broke the limits already, {}", rate(per_s, "")),
         None => format!("{} could not be told", scenario.figures[0].name),
     }
 }

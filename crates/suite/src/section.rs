@@ -238,8 +238,11 @@ pub(crate) fn bound(figure: &Figure, standing: &Standing) -> String {
 pub(crate) fn with_interval(figure: &Figure, mean: f64, Interval { low, high }: Interval) -> String {
     let (below, above) = (mean - low, high - mean);
     match low >= 0.0 && (above - below).abs() <= UNEVEN_MAX * mean.abs() {
-        true => format!("{} ±{}", figure.show(mean), figure.show(above)),
-        false => format!("{} ({} to {})", figure.show(mean), figure.show(low.max(0.0)), figure.show(high)),
+        true => format!("{} ±{}", figure.show(mean), figure.show_beside(above, mean)),
+        false => {
+            let [low, high] = [low.max(0.0), high].map(|end| figure.show_beside(end, mean));
+            format!("{} ({low} to {high})", figure.show(mean))
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Standing {
     pub interval: Option<Interval>,
     /// The mean as a multiple of the reference server's; `None` there, too.
     pub share: Option<f64>,
-    /// The generator or the machine was the limit: the server may be better, and how much is not known.
+    /// The server was not the limit: it may be better, and how much is not known.
     pub is_bound: bool,
     /// The reach of the figure: the interval, without an end where the server was not the limit.
     pub reach: Option<Interval>,
@@ -88,7 +88,7 @@ pub struct Entrant {
     pub reaches: Vec<f64>,
     /// True if it did what was asked: who loses messages, dies or answers with errors has no place, however fast it is.
     pub is_ranked: bool,
-    /// True if in a round the generator or the machine was the limit, and not the server.
+    /// True if in a round the server was not the limit, but the generator, the machine, or the most that was tried.
     pub is_bound: bool,
 }
 
@@ -102,7 +102,7 @@ impl Entrant {
 
 /// Orders targets by their means, best first; those that are not ranked come after, and those without a figure last. One is
 /// certainly ahead of another when its mean is better and their intervals have no value in common; without intervals, none
-/// is. Who was bound by the generator may be ahead of anybody, and is behind nobody. A figure that says nothing ([`Unplaced`])
+/// is. Who was not at its own limit may be ahead of anybody, and is behind nobody. A figure that says nothing ([`Unplaced`])
 /// has no place.
 pub fn standings(figure: &Figure, entrants: &[Entrant], reference: &str) -> Vec<Standing> {
     let of_reference = entrants
