@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::throng::{Outcome, Server, run, throng};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, throng};
+use crate::support::wait_until;
 
 const RUN_MAX: Duration = Duration::from_secs(30);
 
@@ -179,6 +181,32 @@ fn commands_take_turns_until_it_is_told() {
     let in_turns = [&a, &b, &b, &a, &a, &b, &b, &a].map(String::as_str);
     let newest_first: Vec<&str> = in_turns[..2 * rounds].iter().rev().copied().collect();
     assert_eq!(targets, newest_first, "neither is always first");
+}
+
+/// A server that dies in the second round: the first is compared, and the command fails.
+#[test]
+fn rounds_before_a_failure_are_compared() {
+    let servers = [Server::start(&[]), Server::start(&[])];
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let [a, b] = servers.each_ref().map(|server| {
+        let flags = "-c 2 --rate 100 -d 300ms --quiet --no-store --no-preflight --out";
+        format!("echo {} {flags} '{}'", server.url(), out.display())
+    });
+    let turns = ["compare", "--run-a", &a, "--run-b", &b, "--rounds", "20", "--format", "json"];
+    let process = Process::start(&mut throng(turns));
+    // The third file is of the second round.
+    let is_run = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    let runs = || {
+        std::fs::read_dir(&out).into_iter().flatten().filter(|file| is_run(&file.as_ref().unwrap().path()))
+    };
+    let has_begun = || runs().count() >= 3;
+    assert!(wait_until(RUN_MAX, has_begun), "no second round");
+    drop(servers);
+    let outcome = finish(process, RUN_MAX);
+    assert_eq!(outcome.code, Some(1), "{outcome}");
+    let figures = outcome.json()["figures"].as_array().cloned().unwrap_or_default();
+    assert!(!figures.is_empty() && outcome.stderr.contains("--run-"), "{outcome}");
 }
 
 #[test]

@@ -81,10 +81,16 @@ impl Compare {
             let runs: Vec<Vec<Run>> = references.map(|run| self.store.runs(run)).collect::<Result<_, _>>()?;
             Ok(runs.concat())
         };
-        let (mut a, mut b, is_interrupted) = match self.turns.take(&self.fail_if)? {
-            Some(Taken { a, b, is_interrupted }) => (a, b, is_interrupted),
-            None => (read(&self.first, &self.a)?, read(&self.second, &self.b)?, false),
+        let taken = match self.turns.take(&self.fail_if)? {
+            Some(taken) => taken,
+            None => Taken {
+                a: read(&self.first, &self.a)?,
+                b: read(&self.second, &self.b)?,
+                is_interrupted: false,
+                failure: None,
+            },
         };
+        let Taken { mut a, mut b, is_interrupted, failure } = taken;
         let scenario = a[0].scenario;
         if let Some(other) = a.iter().chain(&b).find(|run| run.scenario != scenario) {
             let problem = format!(
@@ -101,6 +107,9 @@ impl Compare {
         found.notes.extend(repeated);
         let text = report::comparison(&found, &a, &b, self.format.into());
         output::print(&text)?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         let exit = rules::check(&rules, &found);
         Ok(if is_interrupted { Exit::Interrupted } else { exit })
     }

@@ -42,10 +42,15 @@ pub(super) struct Taken {
     pub(super) b: Vec<Run>,
     /// The user had enough before it was decided.
     pub(super) is_interrupted: bool,
+    /// Why no further round could be run.
+    pub(super) failure: Option<Failure>,
 }
 
 impl TurnArgs {
     /// Runs both, in turns; the runs are kept as the commands say. `None`: no commands were given.
+    ///
+    /// # Errors
+    /// The commands are none to compare, or there is not even one round of both.
     pub(super) fn take(&self, rules: &[String]) -> Result<Option<Taken>, Failure> {
         let (Some(a), Some(b)) = (&self.run_a, &self.run_b) else { return Ok(None) };
         let [a, b] = [Turn::of("--run-a", a)?, Turn::of("--run-b", b)?];
@@ -58,7 +63,7 @@ impl TurnArgs {
         let tools = targets::tools(&is_interrupted)?;
         let budget = Duration::from_nanos(self.budget);
         stderr::line(format_args!("A and B take turns, {} rounds at the most", self.rounds));
-        let mut taken = Taken { a: Vec::new(), b: Vec::new(), is_interrupted: false };
+        let mut taken = Taken { a: Vec::new(), b: Vec::new(), is_interrupted: false, failure: None };
         let (start, mut longest) = (Instant::now(), Duration::ZERO);
         for round in 1..=self.rounds {
             if round > 1 && start.elapsed() + longest > budget {
@@ -68,11 +73,19 @@ impl TurnArgs {
             let began = Instant::now();
             // What warms up or wears out in the course of a round favours neither side.
             let in_order = if round % 2 == 1 { [&a, &b] } else { [&b, &a] };
-            let Some(runs) = run_both(in_order, &tools)? else {
-                taken.is_interrupted = true;
-                break;
+            let [first, second] = match run_both(in_order, &tools) {
+                Ok(Some(runs)) => runs,
+                Ok(None) => {
+                    taken.is_interrupted = true;
+                    break;
+                }
+                Err(failure) if taken.a.is_empty() => return Err(failure),
+                // What the rounds before it came to is told first.
+                Err(failure) => {
+                    taken.failure = Some(failure);
+                    break;
+                }
             };
-            let [first, second] = runs;
             let (of_a, of_b) = if round % 2 == 1 { (first, second) } else { (second, first) };
             taken.a.push(of_a);
             taken.b.push(of_b);
