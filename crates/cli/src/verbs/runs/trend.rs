@@ -111,7 +111,9 @@ const ASCII: Marks = Marks { passed: 'o', failed: 'x', unclear: '?', line: '-', 
 fn chart(entry: &Entry, most_ns: u64, marks: &Marks) -> String {
     let place = |ns: u64| (ns as f64 / most_ns as f64 * (CHART_WIDTH - 1) as f64).round() as usize;
     let mut drawn = vec![' '; CHART_WIDTH];
-    if let Some([low, high]) = entry.p95_interval_ns.map(|ends| ends.map(place)) {
+    // A store that something else has written may have them the wrong way round.
+    let interval = entry.p95_interval_ns.map(|ends| ends.map(place)).filter(|[low, high]| low <= high);
+    if let Some([low, high]) = interval {
         drawn[low..=high].fill(marks.line);
         [drawn[low], drawn[high]] = marks.ends;
     }
@@ -152,5 +154,11 @@ mod tests {
         let expected = ["o", "     |----x---------|", &(" ".repeat(30) + "|?")];
         assert_eq!(drawn, expected);
         assert_eq!(chart(&Entry::default(), most_ns(&[]), &UNICODE), "");
+    }
+
+    #[test]
+    fn reversed_intervals_are_not_drawn() {
+        let entry = entry(10, Some([20, 5]), Status::Passed);
+        assert_eq!(chart(&entry, 31 * MS, &ASCII), " ".repeat(10) + "o");
     }
 }
