@@ -292,6 +292,7 @@ fn a_mistake_in_a_manifest_is_underlined() {
     }
     let listed = targets(&folder, &["list"]);
     assert!(listed.stdout.contains("line 5: unknown field `suports`"), "{listed}");
+    assert!(listed.stdout.lines().all(|line| line.chars().count() <= 80), "{listed}");
 }
 
 /// One of each family of servers, none of which takes long to install; `make targets` is all of them.

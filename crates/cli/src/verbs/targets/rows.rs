@@ -11,10 +11,10 @@ use net::machine::Machine;
 use serde::Serialize;
 use suite::table::Table;
 use suite::{StageFailure, Target, TargetCatalog, Tools, check, setup};
+use textwrap::Options;
 
 use crate::exit::{Exit, Failure};
-use crate::output;
-use crate::stderr;
+use crate::{output, stderr, terminal};
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ pub(crate) enum Format {
     Json,
 }
 
+/// The space before what is remarked below a target.
+const INDENT: &str = "    ";
 /// Installations at once: they wait for networks as often as for a CPU.
 const PARALLEL: usize = 2;
 
@@ -242,7 +244,7 @@ impl Rows {
     /// Prints them. A target that fails is a failure, and so is one that cannot be had where each `is_wanted`.
     pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
-            Format::Text => self.table().text(),
+            Format::Text => self.text(),
             Format::Md => self.page(),
             Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
         };
@@ -253,6 +255,26 @@ impl Rows {
             Verdict::Passes | Verdict::Installed | Verdict::NotInstalled => false,
         };
         Ok(if self.0.iter().any(fails) { Exit::CouldNotRun } else { Exit::Fine })
+    }
+
+    /// A line for each target, and below it what is to be said of it. What it speaks and supports is in the other formats: with
+    /// that no line would fit a terminal.
+    fn text(&self) -> String {
+        let mut table = Table::new(&["target", "verdict", "language", "version"], 0..0);
+        for Row { name, verdict, language, version, .. } in &self.0 {
+            let version = version.clone().unwrap_or_default();
+            table.row(vec![name.clone(), verdict.name().to_owned(), language.clone(), version]);
+        }
+        let options = Options::new(terminal::columns()).initial_indent(INDENT).subsequent_indent(INDENT);
+        let remarks = [String::new()].into_iter().chain(self.0.iter().map(Row::remark));
+        let mut text = String::new();
+        for (line, remark) in table.text().lines().zip(remarks) {
+            text += &format!("{line}\n");
+            if !remark.is_empty() {
+                text += &format!("{}\n", textwrap::fill(&remark, &options));
+            }
+        }
+        text
     }
 
     fn table(&self) -> Table {
