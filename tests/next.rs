@@ -14,14 +14,14 @@ fn proposed(outcome: &Outcome) -> &str {
     command.unwrap_or_else(|| panic!("no command\n{outcome}"))
 }
 
-/// Runs a line, and then what it proposes; `bound` keeps a search short.
-fn follow(server: &Server, line: &str, bound: &str) -> (String, Outcome) {
+/// Runs a line, and then what it proposes; `bound` keeps a search short. The first outcome, the command and its outcome.
+fn follow(server: &Server, line: &str, bound: &str) -> (Outcome, String, Outcome) {
     let [ws, http] = [server.url(), format!("http://{}/", server.address)];
     let line = line.replace("WS", &ws).replace("HTTP", &http);
     let first = run(throng([]).args(line.split(' ')).args(["--no-store", "--no-report"]), RUN_MAX);
     let command = proposed(&first).to_owned();
     let second = run(Command::new("sh").args(["-c", &format!("exec {command} {bound}")]), RUN_MAX);
-    (command, second)
+    (first, command, second)
 }
 
 #[test]
@@ -34,8 +34,9 @@ fn proposed_commands_run_as_printed() {
         (&sound, "idle WS --clients 10 -d 1s", "", "--clients 100"),
         (&faulty, "echo WS --clients 10 --rate 100 -d 1s", "", "--search"),
     ] {
-        let (command, outcome) = follow(server, line, bound);
-        assert!(command.contains(adds), "{line}: {command}");
+        let (first, command, outcome) = follow(server, line, bound);
+        // On a busy machine the next step is another.
+        assert!(command.contains(adds) || first.stdout.contains("CPU contention"), "{line}: {command}\n{first}");
         // A rate may be missed on a busy machine; what is refused has another code.
         assert!([Some(0), Some(3)].contains(&outcome.code), "{command}\n{outcome}");
         assert!(outcome.stdout.contains("\nRESULT"), "{command}\n{outcome}");

@@ -176,7 +176,7 @@ fn a_shootouts_page_works_in_a_browser() {
     let manifest = std::fs::read_to_string(arena.path("targets/sh-copy/target.toml")).unwrap();
     std::fs::write(arena.path("targets/sh-copy/target.toml"), manifest.replace(r"(\d\S+)", "(.+)")).unwrap();
     let mut command = throng(["shootout", "tiny", "--out", "kept"]);
-    let outcome = run(command.current_dir(arena.folder()), RUN_MAX);
+    let outcome = run(command.current_dir(arena.folder()), RECORD_MAX);
     assert_eq!(outcome.code, Some(0), "{outcome}");
     let written = arena.path("kept/report.html");
     scripts.run("shootout.js", &[&chromium, written.to_str().unwrap(), "sh"]);

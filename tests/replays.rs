@@ -165,6 +165,7 @@ impl Chat {
 }
 
 /// Twenty clients in two rooms.
+const CLIENTS: u64 = 20;
 const MANY: &str = "--clients 20 --rooms 10";
 /// Four, who do not wait for long.
 const FEW: &str = "--clients 4 --rooms 2 --drain-timeout 3s --connect-timeout 2s";
@@ -224,12 +225,15 @@ fn wrong_offsets_lose_messages() {
         let (outcome, results, chat) = audit(replay, &format!("{MANY} --require at-least-once"));
         let (of, withheld) = (|name| sum_of(&results, name), chat.withheld.load(Ordering::Relaxed));
         assert!(withheld > 0, "{replay:?}: {outcome}");
+        let lost = of("lost_offline");
+        // A message whose sender was cut off before the server is known to have it is due to nobody, and may be withheld.
+        let undue = CLIENTS * errors_of(&results, "cut_off");
+        assert!((lost..=lost + undue).contains(&withheld), "{replay:?}: {withheld} withheld: {outcome}");
         assert_eq!(
-            (outcome.code, of("lost_offline"), of("missing"), of("duplicate")),
-            (Some(3), withheld, 0, 0),
+            (outcome.code, of("offline_due"), of("missing"), of("duplicate")),
+            (Some(3), of("recovered") + lost, 0, 0),
             "{replay:?}: {outcome}"
         );
-        assert_eq!(of("offline_due"), of("recovered") + withheld, "{replay:?}: {outcome}");
     }
 }
 
