@@ -108,13 +108,18 @@ fn section(scenario: &Scenario, record: &Record) -> Result<Section, RecordError>
     let last_round =
         |(name, runs): &(&str, Vec<Run>)| Some(((*name).to_owned(), msacc::table(runs.last()?)?));
     let at_file_limit = said.iter().filter(|said| said.at_file_limit.is_some()).count();
+    // The yardstick is no choice, and a server with a flaw has no place however many clients it has.
+    let may_lead = |name: &str, said: &TargetNotes| {
+        name != REFERENCE_NAME && said.flaw.is_none() && said.at_file_limit.is_some()
+    };
+    let beyond = names.iter().zip(&said).filter(|(name, said)| may_lead(name, said)).count();
     Ok(Section {
         name: scenario.name.clone(),
         command: of_all(&of_scenario.map(|entry| entry.command.as_slice()).collect::<Vec<_>>()),
         shortened: scenario.shortened.clone(),
         table: table(scenario, record, &runs, &standings, then.as_ref(), &remarks),
         columns: head(scenario, record, then.is_some(), Figure::words),
-        outcome: Outcome::of(&figure, &standings, at_file_limit),
+        outcome: Outcome::of(&figure, &standings, beyond),
         figure,
         standings,
         remarks,
@@ -265,7 +270,11 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
 
 /// A command line of those that measured the targets, with a word in place of the dialect where others speak another.
 fn of_all(commands: &[&[String]]) -> String {
-    let dialect = |command: &[String]| command.iter().position(|word| word == PROTOCOL_FLAG).map(|at| at + 1);
+    let dialect = |command: &[String]| {
+        let at = command.iter().position(|word| word == PROTOCOL_FLAG).map(|at| at + 1);
+        // A record may come from anywhere: the flag may be its last word.
+        at.filter(|at| *at < command.len())
+    };
     let first = commands.iter().find(|command| dialect(command).is_some()).or(commands.first());
     let mut command = first.map(|command| command.to_vec()).unwrap_or_default();
     if let Some(at) = dialect(&command) {
@@ -296,4 +305,17 @@ pub fn general(command: &[String]) -> String {
         }
     }
     results::command_line(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_off_command_lines_have_no_protocol() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (cut, whole) = (words("echo ws://h/ --protocol"), words("echo ws://h/ --protocol raw"));
+        assert_eq!(of_all(&[&cut]), "throng echo URL --protocol");
+        assert_eq!(of_all(&[&cut, &whole]), "throng echo URL --protocol PROTOCOL");
+    }
 }
