@@ -269,7 +269,7 @@ fn start(brief: &Brief, file: File, mounts: Option<OwnMounts>) -> io::Result<(Ch
     Ok((child, thread::spawn(move || keep(output, file))))
 }
 
-/// Says of an error at what it came.
+/// Adds what was being attempted to an I/O error.
 fn naming(what: impl fmt::Display) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }

@@ -138,7 +138,7 @@ fn is_at_file_limit(run: &Run) -> bool {
         let server = step.server.as_ref()?;
         // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
         let workers = server.processes?.saturating_sub(1).max(1);
-        Some(server.fds? as f64 >= FILES_SHARE_MIN * (run.environment.fd_limit? * workers) as f64)
+        Some(server.fds? as f64 >= FILES_SHARE_MIN * run.environment.fd_limit? as f64 * workers as f64)
     };
     of_generator || of_server().unwrap_or_default()
 }

@@ -172,7 +172,9 @@ impl Record {
         // A line that was cut off may end within a character.
         let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
         let lines = lines.split(|&byte| byte == b'\n');
-        let entries: Vec<Entry> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+        // A record may come from anywhere: packing removes the files that its lines name.
+        let entries: Vec<Entry> = entries.filter(Entry::is_within).collect();
         let path = folder.join(PACKED);
         let packed = Archive::read(&path).map_err(|error| io_error(&path, error))?;
         Ok(Record { folder: folder.to_owned(), packed, head, entries, lock: None })

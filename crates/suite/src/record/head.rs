@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use results::format::counted;
 use serde::{Deserialize, Serialize};
@@ -184,4 +184,12 @@ pub struct Entry {
     /// took the place of.
     #[serde(default)]
     pub noise_percent: Vec<f64>,
+}
+
+impl Entry {
+    /// Returns whether its files are in the shootout's own folder.
+    pub(super) fn is_within(&self) -> bool {
+        let is_name = |text: &str| Path::new(text).file_name().is_some_and(|name| name == text);
+        is_name(&self.scenario) && is_name(&self.target)
+    }
 }

@@ -42,6 +42,20 @@ fn faults_of_others_are_measured_again() {
 }
 
 #[test]
+fn lines_that_lead_elsewhere_are_no_measurements() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = record(folder.path());
+    let lines = [("..", "a"), ("/tmp", "a"), ("echo", "../a"), ("a/b", "c"), ("", "a"), ("echo", "a")];
+    let lines = lines.map(|(scenario, target)| {
+        line(&Entry { scenario: scenario.to_owned(), target: target.to_owned(), ..Entry::default() })
+    });
+    fs::write(folder.path().join(CELLS), lines.concat()).unwrap();
+    drop(kept);
+    let entries = Record::open(folder.path()).unwrap().entries;
+    assert_eq!(entries.iter().map(|entry| entry.target.as_str()).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
 fn a_folder_of_a_newer_throng_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
