@@ -8,6 +8,7 @@ mod shorten;
 #[cfg(test)]
 mod tests;
 
+pub use file::FILE_BYTES_MAX;
 pub use scenario::{CheckFlags, FlagMistake, Published, Scenario, Suite};
 pub use shorten::Shortened;
 

@@ -27,7 +27,7 @@ use suite::recap::Finished;
 use suite::record::{Claim, Head, PreparedTarget, SCHEMA};
 use suite::schedule;
 use suite::section::{self, Section};
-use suite::suite::QUICK;
+use suite::suite::{FILE_BYTES_MAX, QUICK};
 use suite::summary;
 use suite::{Record, Suite, Target, Tools};
 
@@ -93,10 +93,10 @@ pub(crate) struct Shootout {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "pin", "server_pin", "seed", "no_install", "out"])]
     resume: Option<PathBuf>,
     /// Measure nothing; print a summary of the newest shootout of each suite in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "targets_dir"])]
     recap: Option<PathBuf>,
     /// Measure nothing; put the results files of the shootout in this directory into one compressed file
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "scale", "targets", "only", "repeats", "budget", "pin", "server_pin", "seed", "no_install", "out", "resume", "recap", "targets_dir"])]
     pack: Option<PathBuf>,
     /// The folder with the targets [default: targets, here or further up, else the installed one]
     #[arg(long, value_name = "DIR")]
@@ -167,9 +167,11 @@ impl Shootout {
             stderr::line(format_args!("throng: report {}", page.display()));
         }
         if is_interrupted() {
+            let words = ["throng", "shootout", "--resume"].map(str::to_owned).into_iter();
+            let words: Vec<String> = words.chain([record.folder().display().to_string()]).collect();
             stderr::line(format_args!(
-                "Interrupted: throng shootout --resume {} goes on{}.",
-                record.folder().display(),
+                "Interrupted: {} goes on{}.",
+                results::command_line(&words),
                 conditions::besides(&record.head)
             ));
             return Ok(Exit::Interrupted);
@@ -346,7 +348,7 @@ impl Shootout {
                 trust::check("SUITE", &folder, |folder| format!("name the file: {folder}/{name}.toml"))?;
             kept::from_here(&folder.join(format!("{name}.toml")))
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| {
+        let text = net::files::read_text(&path, FILE_BYTES_MAX).map_err(|error| {
             Failure::usage("SUITE", format!("could not read {}: {error}", path.display()))
         })?;
         Ok((path, text))

@@ -18,7 +18,7 @@ use crate::mistake::{Mistake, Source};
 use crate::noise;
 
 /// A suite above this is refused.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+pub const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Suite {
     /// Reads a suite from its file, every time and number of its `shortened` flags multiplied by `scale`.

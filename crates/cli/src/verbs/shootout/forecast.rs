@@ -39,7 +39,10 @@ pub(super) fn tell(
         let (name, shortened) = (&scenario.name, shortened(&scenario.shortened));
         stderr::line(format_args!("{name}: {able} × {rounds} measurements, {} each{shortened}", about(each)));
     }
-    let at_most = |rounds: u32| format!("{} measurements: {}", in_round * rounds, about(round * rounds));
+    let at_most = |rounds: u32| {
+        let all = u64::from(in_round) * u64::from(rounds);
+        format!("{all} measurements: {}", about(round.saturating_mul(rounds)))
+    };
     stderr::line(format_args!("{}, after installing and checking", at_most(least)));
     if most > least {
         stderr::line(format_args!(

@@ -29,8 +29,9 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Text => recap::text(&finished),
         Format::Md => {
-            let written_by = format!("throng shootout --recap {} --format md", folder.display());
-            recap::markdown(&finished, &written_by)
+            let folder = folder.display().to_string();
+            let words = ["throng", "shootout", "--recap", &folder, "--format", "md"].map(str::to_owned);
+            recap::markdown(&finished, &results::command_line(&words))
         }
         Format::Json => {
             let all: Vec<_> = finished.iter().map(|one| as_json(&one.record, &one.sections)).collect();

@@ -1,5 +1,6 @@
 //! One measurement after the other, each kept before the next begins.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,12 +34,13 @@ pub(super) fn run_all(
     tools: &Tools<'_>,
 ) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().collect();
+    let forecasts_s = forecasts_s(suite);
     let bar = progress_bar();
     let in_round = schedule::round(suite, &targets, 1, record.head.seed).len();
     let (began, mut disturbed) = (Instant::now(), 0);
     for repeat in 1..=record.repeats_max() {
         let cells = rounds::due(suite, &targets, record, repeat).map_err(could_not_read)?;
-        if repeat > 1 && is_too_late(suite, record, &cells)? {
+        if repeat > 1 && is_too_late(&forecasts_s, record, &cells) {
             bar.suspend(|| stderr::line(format_args!("round {repeat} would end after --budget")));
             break;
         }
@@ -46,11 +48,11 @@ pub(super) fn run_all(
             let all = (in_round * record.head.repeats as usize).max(record.entries.len() + 1);
             let number = record.entries.len() + 1;
             let what = format!("[{number}/{all}] {}, {}, round {repeat}", cell.scenario, cell.target);
-            let times = |record: &Record, index: usize| -> Result<String, Failure> {
-                let left = left(suite, record, &cells, index, repeat)?;
-                Ok(format!("{} elapsed, about {} left", minutes(began.elapsed()), minutes(left)))
+            let times = |record: &Record, index: usize| -> String {
+                let left = left(&forecasts_s, record, &cells, index, repeat);
+                format!("{} elapsed, about {} left", minutes(began.elapsed()), minutes(left))
             };
-            bar.set_message(format!("{what} ({})", times(record, index)?));
+            bar.set_message(format!("{what} ({})", times(record, index)));
             let scenario = suite.scenario(&cell.scenario).expect("of this suite");
             let target = targets.iter().find(|target| target.name == cell.target).expect("of these targets");
             let secure = scenario.tls.then(|| target.over_tls().expect("it supports it"));
@@ -64,7 +66,7 @@ pub(super) fn run_all(
                 return Ok(()); // half a measurement is none
             }
             let result = told(&scenario.figures[0], &outcome.result);
-            let line = format!("{what}: {result} ({})", times(record, index + 1)?);
+            let line = format!("{what}: {result} ({})", times(record, index + 1));
             bar.suspend(|| stderr::line(line));
             if retries > 0 && outcome.noise_percent.iter().all(|percent| *percent > noise::PERCENT_MAX) {
                 disturbed += 1;
@@ -82,30 +84,34 @@ pub(super) fn run_all(
 const NEVER_QUIET: &str = "other programs keep this machine busy: from here on, each server is measured once a round; \
                            close them, or use another machine";
 
+/// How long a measurement of each scenario takes as its flags let expect, in seconds, by the scenario's name.
+type Forecasts<'a> = BTreeMap<&'a str, f64>;
+
+/// Reads the flags of all scenarios once: what is left is added up before and after each measurement.
+fn forecasts_s(suite: &Suite) -> Forecasts<'_> {
+    // What is wrong with a scenario's files is said where it is measured.
+    let of = |scenario: &Scenario| forecast::of_scenario(suite, scenario).unwrap_or_default().as_secs_f64();
+    suite.scenarios.iter().map(|scenario| (scenario.name.as_str(), of(scenario))).collect()
+}
+
 /// The time for what is left of a round from this index on, and for the rounds that every target has after it.
-fn left(
-    suite: &Suite,
-    record: &Record,
-    cells: &[Cell],
-    index: usize,
-    repeat: u32,
-) -> Result<Duration, Failure> {
-    let (rest_s, round_s) =
-        (expected_all_s(suite, record, &cells[index..])?, expected_all_s(suite, record, cells)?);
+fn left(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell], index: usize, repeat: u32) -> Duration {
+    let rest_s = expected_all_s(forecasts_s, record, &cells[index..]);
+    let round_s = expected_all_s(forecasts_s, record, cells);
     let rounds = record.head.repeats.saturating_sub(repeat);
-    Ok(Duration::from_secs_f64(rest_s + round_s * f64::from(rounds)))
+    // The times of a record that goes on are what its file says, be it no time.
+    Duration::try_from_secs_f64(rest_s + round_s * f64::from(rounds)).unwrap_or(Duration::MAX)
 }
 
 /// How long these measurements take.
-fn expected_all_s(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<f64, Failure> {
-    cells.iter().map(|cell| expected_s(suite, record, cell)).sum()
+fn expected_all_s(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell]) -> f64 {
+    cells.iter().map(|cell| expected_s(forecasts_s, record, cell)).sum()
 }
 
 /// How long a measurement takes: as long as in earlier rounds, or as its flags let expect.
-fn expected_s(suite: &Suite, record: &Record, cell: &Cell) -> Result<f64, Failure> {
+fn expected_s(forecasts_s: &Forecasts<'_>, record: &Record, cell: &Cell) -> f64 {
     let before = record.of(&cell.scenario, &cell.target).map(|entry| entry.took_s).reduce(f64::max);
-    let scenario = suite.scenario(&cell.scenario).expect("of this suite");
-    before.map_or_else(|| Ok(forecast::of_scenario(suite, scenario)?.as_secs_f64()), Ok)
+    before.unwrap_or_else(|| forecasts_s[cell.scenario.as_str()])
 }
 
 /// `1:05`
@@ -114,11 +120,10 @@ fn minutes(time: Duration) -> String {
 }
 
 /// Returns whether these measurements would end after the time that there is, going by how long they took in earlier rounds.
-fn is_too_late(suite: &Suite, record: &Record, cells: &[Cell]) -> Result<bool, Failure> {
-    let Some(budget_s) = record.head.budget_s else { return Ok(false) };
+fn is_too_late(forecasts_s: &Forecasts<'_>, record: &Record, cells: &[Cell]) -> bool {
+    let Some(budget_s) = record.head.budget_s else { return false };
     let spent_s: f64 = record.entries.iter().map(|entry| entry.took_s).sum();
-    let ahead_s: f64 = expected_all_s(suite, record, cells)?;
-    Ok(!cells.is_empty() && spent_s + ahead_s > budget_s)
+    !cells.is_empty() && spent_s + expected_all_s(forecasts_s, record, cells) > budget_s
 }
 
 /// The target measured.
