@@ -169,10 +169,10 @@ impl RunArchive {
             return Ok(true);
         };
         if let Some(beside) = self.put_beside(&path, run) {
-            let beside = beside.display();
-            stderr::line(format_args!(
-                "throng: the run is in {beside}; throng runs import {beside} keeps it"
-            ));
+            let beside = beside.display().to_string();
+            let words = ["throng", "runs", "import", &beside].map(str::to_owned);
+            let command = results::command_line(&words);
+            stderr::line(format_args!("throng: the run is in {beside}; {command} keeps it"));
         }
         if self.is_named {
             return Err(failure(error));

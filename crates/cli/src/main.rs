@@ -230,7 +230,8 @@ fn parse(words: &[OsString]) -> Cli {
 /// The mistakes that clap cannot know: `-q 50`, which is a rate to hey and oha, and an app file without a verb.
 fn mistaken(words: &[String]) -> Option<Failure> {
     if let Some(file) = words.get(1).filter(|word| word.ends_with(".toml")) {
-        return Some(Failure::usage(file, format!("an app file needs a verb; type throng run {file}")));
+        let command = results::command_line(&["throng".to_owned(), "run".to_owned(), file.clone()]);
+        return Some(Failure::usage(file, format!("an app file needs a verb; type {command}")));
     }
     let is_rate = |pair: &&[String]| pair[0] == "-q" && pair[1].parse::<f64>().is_ok();
     let rate = &words.windows(2).find(is_rate)?[1];

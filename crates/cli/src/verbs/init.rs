@@ -162,7 +162,7 @@ impl Protocol {
             Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
             Self::Sse => "http://127.0.0.1:3000/events",
             Self::Liveview => "ws://127.0.0.1:4000",
-            Self::Pusher => "'ws://127.0.0.1:8080/app/app-key?protocol=7'",
+            Self::Pusher => "ws://127.0.0.1:8080/app/app-key?protocol=7",
             Self::Signalr | Self::SignalrMsgpack => "ws://127.0.0.1:5000/chat",
             Self::Stomp => "ws://127.0.0.1:8080/ws",
             Self::Centrifugo => "ws://127.0.0.1:8000/connection/websocket",
@@ -190,17 +190,21 @@ impl Init {
             _ => return Err(Failure::usage("--from", "say one protocol, or one or two HARs")),
         };
         self.check.refuse()?;
-        let name = self.file.display();
-        let example = protocol.example_in(&name.to_string());
+        let name = self.file.display().to_string();
+        let command = |url: &[&str]| {
+            let words = ["throng", "run", &name].into_iter().chain(url.iter().copied());
+            results::command_line(&words.map(str::to_owned).collect::<Vec<_>>())
+        };
+        let example = protocol.example_in(&name);
         new_file::create(&self.file)?.write(format!("{example}\n{BESIDES}"))?;
         let at_once = if protocol.is_served() {
-            format!("It runs as it is, against throng's own server:\n\n  throng run {name}\n\n")
+            format!("It runs as it is, against throng's own server:\n\n  {}\n\n", command(&[]))
         } else {
             String::new()
         };
         output::print(&format!(
-            "{name} is written. {at_once}Make its words your app's, and name your server:\n\n  throng run {name} {}\n",
-            protocol.usual_url()
+            "{name} is written. {at_once}Make its words your app's, and name your server:\n\n  {}\n",
+            command(&[protocol.usual_url()])
         ))
     }
 }

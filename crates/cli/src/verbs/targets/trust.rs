@@ -21,12 +21,9 @@ struct Confirmed {
     owner: u32,
 }
 
-/// The folder that was found, with its real path, if it may be used; `remedy` says what to type if not.
-pub(crate) fn check(
-    flag: &str,
-    folder: &Path,
-    remedy: impl Fn(std::path::Display<'_>) -> String,
-) -> Result<PathBuf, Failure> {
+/// The folder that was found, with its real path, if it may be used; `remedy` says what to type if not, given the folder as a
+/// shell reads it.
+pub(crate) fn check(flag: &str, folder: &Path, remedy: impl Fn(&str) -> String) -> Result<PathBuf, Failure> {
     let cannot = |error| Failure::could_not("look_at", format!("look at {}", folder.display()), error);
     let folder = folder.canonicalize().map_err(cannot)?;
     let Some(found) = suite::trust::objection(&folder).map_err(cannot)? else { return Ok(folder) };
@@ -39,7 +36,7 @@ pub(crate) fn check(
         folder.display(),
         found.path.display(),
         found.why,
-        remedy(folder.display())
+        remedy(&results::command_line(&[folder.display().to_string()]))
     );
     Err(Failure::usage(flag, problem).because("untrusted"))
 }
