@@ -129,6 +129,9 @@ fn everything_is_measured_ranked_and_kept() {
     assert_eq!(from_pack.stdout, recap.stdout, "the same is read of it");
     let kept = run(throng(["report", "kept", "--md"]).current_dir(arena.folder()), RUN_MAX);
     assert_eq!((kept.code, &kept.stdout), (Some(0), &report), "{kept}");
+    let ruled = ["compare", "kept", "kept", "--fail-if", "p99 slower by 5%", "-f", "json"];
+    let ruled = run(throng(ruled).current_dir(arena.folder()), RUN_MAX);
+    ruled.assert_failed(2, "usage.fail_if", &["results files"]);
     let itself = run(throng(["compare", "kept", "kept", "-f", "csv"]).current_dir(arena.folder()), RUN_MAX);
     let rows: Vec<&str> = itself.stdout.lines().collect();
     assert_eq!(rows[0], "question,servers,tau,apart,reversed", "{itself}");

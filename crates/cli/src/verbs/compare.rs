@@ -73,6 +73,11 @@ impl Compare {
             // Two directories of shootouts are compared by their orders, and not run by run.
             && let (Some(a), Some(b)) = (Kept::open(Path::new(first))?, Kept::open(Path::new(second))?)
         {
+            // Refused rather than ignored: a build would pass whatever the orders are.
+            if !self.fail_if.is_empty() {
+                let problem = "is a rule on runs, and these are shootouts: name results files of both";
+                return Err(Failure::usage("--fail-if", problem));
+            }
             return output::print(&shootouts::table(&a, &b, self.format.into())?);
         }
         let read = |joined: &Option<String>, given: &[String]| -> Result<Vec<Run>, Failure> {

@@ -54,8 +54,17 @@ impl TurnArgs {
     pub(super) fn take(&self, rules: &[String]) -> Result<Option<Taken>, Failure> {
         let (Some(a), Some(b)) = (&self.run_a, &self.run_b) else { return Ok(None) };
         let [a, b] = [Turn::of("--run-a", a)?, Turn::of("--run-b", b)?];
+        // Before either has run for half an hour; only the file says what `throng run` measures.
+        let [of_a, of_b] = [&a, &b].map(|turn| turn.words[0].parse::<Scenario>().ok());
+        if let (Some(of_a), Some(of_b)) = (of_a, of_b)
+            && of_a != of_b
+        {
+            let problem =
+                format!("is of {of_b}, and --run-a of {of_a}: only runs of one scenario can be compared");
+            return Err(Failure::usage("--run-b", problem).because("scenario"));
+        }
         // A rule on a figure that there is not is said before anything is measured, where the verb tells its scenario.
-        if let Ok(scenario) = a.words[0].parse() {
+        if let Some(scenario) = of_a {
             rules::read(rules, scenario)?;
         }
         let interrupts = interrupts::install()?;
