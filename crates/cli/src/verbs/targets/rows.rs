@@ -206,21 +206,21 @@ fn checked(target: &Target, version: Result<String, StageFailure>, tools: &Tools
     }
 }
 
-/// Asks about the targets of each folder, which stand together, a few folders at once, until the user has had enough: what was
-/// being asked then has no answer. The answers, in the order of the targets.
+/// Asks about the targets of each folder together, a few folders at once, until the user has had enough: what was being asked
+/// then has no answer. The answers, in the order of the targets.
 fn each_folder<'a, T: Send>(
     targets: &[&'a Target],
     tools: &Tools<'_>,
     ask: impl Fn(&[&'a Target]) -> Vec<T> + Sync,
 ) -> Vec<T> {
-    let folders: Vec<&[&Target]> = targets.chunk_by(|a, b| a.folder == b.folder).collect();
+    let folders = by_folder(targets);
     let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
     // Whoever is done takes the next: folders differ in how long they take by a factor of a hundred.
     let next = AtomicUsize::new(0);
     let work = || {
         while !(tools.is_interrupted)() {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(variants) = folders.get(index) else { return };
+            let Some((_, variants)) = folders.get(index) else { return };
             let answer = ask(variants);
             if !(tools.is_interrupted)() {
                 *answers[index].lock().expect("nobody else takes it") = answer;
@@ -232,7 +232,29 @@ fn each_folder<'a, T: Send>(
             scope.spawn(work);
         }
     });
-    answers.into_iter().flat_map(|answers| answers.into_inner().expect("asking does not panic")).collect()
+    let mut placed: Vec<(usize, T)> = Vec::new();
+    for ((places, _), answers) in folders.iter().zip(answers) {
+        let answers = answers.into_inner().expect("asking does not panic");
+        placed.extend(places.iter().copied().zip(answers));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// The targets of each folder, with their places. In the order of their names, those of another folder may stand between them;
+/// two at work in one folder would disturb each other.
+fn by_folder<'a>(targets: &[&'a Target]) -> Vec<(Vec<usize>, Vec<&'a Target>)> {
+    let mut folders: Vec<(Vec<usize>, Vec<&Target>)> = Vec::new();
+    for (place, target) in targets.iter().copied().enumerate() {
+        match folders.iter_mut().find(|(_, variants)| variants[0].folder == target.folder) {
+            Some((places, variants)) => {
+                places.push(place);
+                variants.push(target);
+            }
+            None => folders.push((vec![place], vec![target])),
+        }
+    }
+    folders
 }
 
 /// A line of progress.
@@ -308,5 +330,23 @@ impl Rows {
             count(Verdict::Unavailable),
             self.table().markdown(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_stand_together_whatever_their_names() {
+        let target = |name: &str, folder: &str| {
+            let mut target = Target::reference();
+            (target.name, target.folder) = (name.to_owned(), folder.into());
+            target
+        };
+        let all = [target("go-a", "go"), target("go-b", "go-b"), target("go-c", "go")];
+        let folders = by_folder(&all.iter().collect::<Vec<_>>());
+        let places: Vec<&[usize]> = folders.iter().map(|(places, _)| &places[..]).collect();
+        assert_eq!(places, [&[0, 2][..], &[1]]);
     }
 }
