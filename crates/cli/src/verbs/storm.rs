@@ -65,14 +65,16 @@ impl Storm {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let args = &self.run;
         // What can be refused is refused before a server is started or reached.
-        self.course(false)?;
+        self.course(false, self.backoff())?;
         let dialect = self.dialect();
         let target = target::of(args, self.clients)?;
         let server_pid = request::server_pid(args, &target)?;
         let restarts = Restarts::new(self.restart_commands.clone(), self.lead);
         let plan = plan::plan(args, &target, Workload::Echo, dialect, Some(self.clients))?;
         let app = plan.client_spec.of_dialect.app.as_ref();
-        let only_receives = plan.client_spec.dialect.facts().only_receives;
+        // An app's file may have named another protocol than the flags.
+        let facts = plan.client_spec.dialect.facts();
+        let only_receives = facts.only_receives;
         let is_silent = only_receives || app.is_some_and(|app| app.echo.is_none());
         if is_silent && self.share < 1.0 {
             let why = if only_receives { "they only receive" } else { "the app's file has no [echo]" };
@@ -81,7 +83,7 @@ impl Storm {
         let request = Request {
             args,
             scenario: Scenario::Storm,
-            course: self.course(is_silent)?,
+            course: self.course(is_silent, facts.backoff)?,
             plan,
             shape: processes::shape(args, self.clients, server_pid.is_some())?,
             stop: Vec::new(),
@@ -97,20 +99,21 @@ impl Storm {
         self.run.dialect.as_deref().unwrap_or("raw")
     }
 
-    /// How the dialect's clients come back.
+    /// How the clients of the dialect that the flags name come back.
     fn backoff(&self) -> Backoff {
         DialectId::from_name(self.dialect()).map_or(Backoff::USUAL, |dialect| dialect.facts().backoff)
     }
 
     /// Long enough for all clients to come back.
-    fn duration_ns(&self) -> u64 {
-        let wait_ns = self.window.unwrap_or_else(|| self.backoff().first_wait_ns_max());
+    fn duration_ns(&self, backoff: Backoff) -> u64 {
+        let wait_ns = self.window.unwrap_or_else(|| backoff.first_wait_ns_max());
         self.duration.unwrap_or_else(|| DURATION_NS.max(wait_ns.saturating_mul(WAITS)))
     }
 
     /// The one step that it takes; those who stay may have nothing to say.
-    fn course(&self, is_silent: bool) -> Result<Course, Failure> {
-        steps::positive("--duration", self.duration_ns())?;
+    fn course(&self, is_silent: bool, backoff: Backoff) -> Result<Course, Failure> {
+        let duration_ns = self.duration_ns(backoff);
+        steps::positive("--duration", duration_ns)?;
         steps::positive("--interval", self.interval)?;
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Failure::usage("--share", "from 0% to 100%"));
@@ -130,7 +133,7 @@ impl Storm {
         let storm = load::Storm {
             rate_per_s: (!is_silent).then_some(stay * 1e9 / self.interval as f64),
             lead_ns: self.lead,
-            duration_ns: self.duration_ns(),
+            duration_ns,
             share,
             window_ns: self.window,
         };
@@ -139,7 +142,8 @@ impl Storm {
 
     /// Estimates the duration.
     pub(crate) fn estimate(&self) -> Result<Estimate, Failure> {
-        Ok(Estimate::new(self.course(false)?, Workload::Echo).connecting(self.run.connect_rate))
+        Ok(Estimate::new(self.course(false, self.backoff())?, Workload::Echo)
+            .connecting(self.run.connect_rate))
     }
 }
 
@@ -157,7 +161,8 @@ mod tests {
 
     fn duration_s(flags: &str) -> u64 {
         let words = ["storm", "ws://127.0.0.1:1/"].into_iter().chain(flags.split_whitespace());
-        Line::parse_from(words).storm.duration_ns() / 1_000_000_000
+        let storm = Line::parse_from(words).storm;
+        storm.duration_ns(storm.backoff()) / 1_000_000_000
     }
 
     #[test]
@@ -178,5 +183,8 @@ mod tests {
         ] {
             assert_eq!(duration_s(flags), expected_s, "{flags}");
         }
+        // An app's file may name the protocol.
+        let storm = Line::parse_from(["storm", "ws://127.0.0.1:1/", "--app", "chat.toml"]).storm;
+        assert_eq!(storm.duration_ns(DialectId::Actioncable.facts().backoff), 24_000_000_000);
     }
 }
