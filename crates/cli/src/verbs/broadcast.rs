@@ -95,7 +95,7 @@ impl Broadcast {
             shape: Shape {
                 clients,
                 // Of a link that fell silent, the old end stays beside the new one.
-                ..processes::shape(args, clients * flap.links(), server_pid.is_some())?
+                ..processes::shape(args, clients.saturating_mul(flap.links()), server_pid.is_some())?
             },
             course: self.course(interval)?,
             // No further step is left that this limit could spare.

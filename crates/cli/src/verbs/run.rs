@@ -158,7 +158,8 @@ impl Run {
             (steps.initial_clients.is_some(), "--initial-clients"),
             (steps.total_steps.is_some(), "--total-steps"),
         ];
-        let Some((_, flag)) = given.into_iter().find(|(is_given, _)| *is_given) else { return Ok(()) };
+        let given = given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
+        let Some(flag) = given.or(steps.step_limit()) else { return Ok(()) };
         let file = file.display();
         Err(Failure::usage(
             flag,

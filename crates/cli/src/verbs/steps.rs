@@ -101,6 +101,15 @@ impl StepArgs {
         self.rate.is_some() || self.concurrent.is_some() || self.sample_size.is_some()
     }
 
+    /// The flag that ends steps by a limit, if one was given.
+    pub(crate) fn step_limit(&self) -> Option<&'static str> {
+        let given = [
+            ("--limit-rtt", self.limit_rtt.is_some()),
+            ("--limit-percentile", self.limit_percentile.is_some()),
+        ];
+        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     /// The round-trip time that ends them.
     pub(crate) fn limit_rtt_ns(&self) -> u64 {
         self.limit_rtt.unwrap_or(LIMIT_RTT_NS)
@@ -162,7 +171,9 @@ impl Steps {
         let (first, by) = first_and_by(args);
         Ok(match self {
             Self::Single => Some(args.clients.unwrap_or(default)),
-            Self::Walk => args.total_steps.map(|steps| first + by * u64::from(steps - 1)),
+            Self::Walk => {
+                args.total_steps.map(|steps| first.saturating_add(by.saturating_mul(u64::from(steps - 1))))
+            }
             Self::Search => Some(search_max(args)?),
         })
     }
@@ -211,9 +222,7 @@ impl Steps {
 
 /// Refuses limits that end a walk: they have no effect on a single step.
 fn refuse_step_limits(args: &StepArgs) -> Result<(), Failure> {
-    let given =
-        [("--limit-rtt", args.limit_rtt.is_some()), ("--limit-percentile", args.limit_percentile.is_some())];
-    let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let Some(flag) = args.step_limit() else { return Ok(()) };
     let limit = stop(args);
     let problem =
         format!("ends steps, and this is a single one; use --limit 'rtt.{limit}', or --step-size for steps");
