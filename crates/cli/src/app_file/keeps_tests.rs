@@ -60,6 +60,12 @@ fn values_that_cannot_be_kept_are_refused() {
         assert_mistake_at(&format!("open = [{open}]\n{BROADCAST}"), place);
     }
     assert_mistake_at("[room.a]\nsize = 1\njoin = { send = 'x', keep = { a = 'json:/a' } }\n", "3:35");
+    let unasked = r#"protocol = 'socketio'
+[room.a]
+size = 1
+join = { event = 'in', send = '"x"', replied = false, keep = { a = 'json:/a' } }
+"#;
+    assert_mistake_at(unasked, "4:68");
 }
 
 #[test]
@@ -111,6 +117,7 @@ fn returning_clients_say_several_values() {
         (r#"{ offset = "/n", other = "/e" }"#, r#"{ offset = "0" }"#, "4:8"),
         (r#"{ offset = 1 }"#, r#""0""#, "4:8"),
         (keep, r#"{ other = "0" }"#, "5:9"),
+        (keep, r#"{ client = "0" }"#, "5:9"),
         (keep, r#"{ offset = "0\n" }"#, "5:9"),
         (keep, r#""0""#, "5:9"),
     ] {

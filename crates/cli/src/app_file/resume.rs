@@ -26,8 +26,9 @@ pub(super) fn keeps(
     }
     let firsts = firsts(source, resume)?;
     let mut keeps = Vec::new();
-    for (name, from) in places(source, resume)? {
-        for pointer in &from {
+    let places = places(source, resume)?;
+    for (name, from) in &places {
+        for pointer in from {
             let is_there = (pointer.clone(), JsonScalar::Bare("0".into()));
             let condition = Condition { json: vec![is_there], ..Condition::default() };
             wire::check_condition(&condition).map_err(|bad| source.error(resume.keep.span(), bad))?;
@@ -38,12 +39,12 @@ pub(super) fn keeps(
             );
             return Err(source.error(resume.keep.span(), problem));
         }
-        let value = keeper.number(source, &name, &resume.keep)?;
+        let value = keeper.number(source, name, &resume.keep)?;
         names.set(name.as_str(), Template::of_kept(value));
-        let first = firsts.get(&name).cloned().unwrap_or_default();
-        keeps.push(Resumed { value, from, first });
+        let first = firsts.get(name).cloned().unwrap_or_default();
+        keeps.push(Resumed { value, from: from.clone(), first });
     }
-    let stranger = firsts.keys().find(|name| !names.iter().any(|known| known == name.as_str()));
+    let stranger = firsts.keys().find(|name| !places.iter().any(|(kept, _)| kept == *name));
     match stranger {
         Some(name) => {
             let at = resume.first.as_ref().map_or(0..0, Spanned::span);

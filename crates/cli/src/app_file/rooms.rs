@@ -197,7 +197,8 @@ pub(super) fn joining(
         let Some(join) = &room.get_ref().join else { continue };
         let names = names_in(names, called);
         let file::Join { namespace, replied, expect, keep, .. } = join.get_ref();
-        keeps::check_waits(source, keep, expect.is_some() || replied.is_some())?;
+        let is_replied = replied.as_ref().is_some_and(|replied| *replied.get_ref());
+        keeps::check_waits(source, keep, expect.is_some() || is_replied)?;
         if let (Some(namespace), true) = (namespace, is_visited) {
             let problem = "a namespace is connected to for good: nobody can come and go there";
             return Err(source.error(namespace.span(), problem));
