@@ -62,12 +62,12 @@ fn suite(run: &Run, step: &Step) -> Suite {
     } else if limits().next().is_none() {
         cases = format!("{measured}/>\n");
     }
-    let errors = usize::from(dead.is_some());
+    let mut errors = usize::from(dead.is_some());
     let mut tests = (limits().count() + errors).max(1);
     // Of a load that never began, or never answered, no limit was kept.
     if let Some(why) = conclusion::untold(step).filter(|_| step.has_passed()) {
         cases = format!("{measured}><skipped message=\"{why}\"/></testcase>\n");
-        (tests, skipped) = (1, 1);
+        (tests, skipped, errors) = (1, 1, 0);
     }
     let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
     if !marks.is_empty() {

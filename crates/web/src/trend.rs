@@ -54,8 +54,9 @@ impl Trend {
         if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
             return None;
         }
-        let highest =
-            |(entry, p95_ns): &(&Entry, u64)| entry.p95_interval_ns.map_or(*p95_ns, |[_, high]| high);
+        let highest = |(entry, p95_ns): &(&Entry, u64)| {
+            entry.p95_interval_ns.map_or(*p95_ns, |[_, high]| high.max(*p95_ns))
+        };
         // Not 0, by which heights are divided.
         let most_ns = timed.iter().map(highest).max()?.max(1);
         let y = |ns: u64| HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * ns as f64 / most_ns as f64;
@@ -127,6 +128,13 @@ mod tests {
         assert_eq!(trend.runs.iter().map(drawn).collect::<Vec<_>>(), expected);
         let values: Vec<&str> = trend.grid.iter().map(|line| line.value.as_str()).collect();
         assert_eq!(values, ["0µs", "5.00ms", "10.0ms", "15.0ms", "20.0ms"]);
+    }
+
+    #[test]
+    fn values_beyond_their_interval_are_drawn_inside() {
+        let odd = Entry { p95_interval_ns: Some([MS, 5 * MS]), ..entry("odd", 10) };
+        let trend = Trend::of(&[entry("a", 1), entry("b", 2), odd]).unwrap();
+        assert_eq!(trend.runs[0].y, MARGIN);
     }
 
     #[test]

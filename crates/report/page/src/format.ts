@@ -1,4 +1,4 @@
-// Quantities for people, as crates/report/src/format.rs writes them.
+// Quantities for people, as crates/results/src/format.rs writes them.
 
 export type Format = (value: number) => string;
 

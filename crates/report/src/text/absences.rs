@@ -27,9 +27,9 @@ pub(super) fn lines(step: &Step) -> Vec<String> {
         match ways.last_mut() {
             // Rows of one way stand together.
             Some((way, all, lost)) if way == ended_by => {
-                (*all, *lost) = (*all + due, *lost + due - recovered)
+                (*all, *lost) = (*all + due, *lost + due.saturating_sub(*recovered))
             }
-            _ => ways.push((ended_by, *due, due - recovered)),
+            _ => ways.push((ended_by, *due, due.saturating_sub(*recovered))),
         }
     }
     if ways.len() > 1 {
