@@ -16,9 +16,11 @@ const STATISTICS: [&str; 11] = [
 /// The runs' steps as comma-separated values, with one header: what one of them has is a column of all.
 pub fn csv(runs: &[Run]) -> String {
     // From the same function as the rows, so that a column cannot stand under another's name.
-    let header = columns(runs, &Run::default(), &Step::default()).into_iter().map(|(name, _)| name).collect();
+    let present = Present::of(runs);
+    let columns = |run: &Run, step: &Step| columns(&present, run, step).into_iter();
+    let header = columns(&Run::default(), &Step::default()).map(|(name, _)| name).collect();
     let steps = runs.iter().flat_map(|run| run.steps.iter().map(move |step| (run, step)));
-    let rows = steps.map(|(run, step)| columns(runs, run, step).into_iter().map(|(_, cell)| cell).collect());
+    let rows = steps.map(|(run, step)| columns(run, step).map(|(_, cell)| cell).collect());
     text([header].into_iter().chain(rows))
 }
 
@@ -34,23 +36,46 @@ pub(crate) fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
 
 type Column = (String, String);
 
+/// What is a column only where one of the runs has it. A table has one header: the cells of runs without it are empty.
+struct Present<'a> {
+    /// Sizes of rooms, of which there are many.
+    rooms: Vec<Timed>,
+    says: BTreeSet<&'a str>,
+    roles: BTreeSet<&'a str>,
+}
+
+impl<'a> Present<'a> {
+    fn of(runs: &'a [Run]) -> Self {
+        let steps = || runs.iter().flat_map(|run| &run.steps);
+        let is_there = |figure: &Timed| steps().any(|step| !step.figures.get(*figure).is_empty());
+        let rooms = Timed::ALL.into_iter().filter(|figure| figure.facts().rooms.is_some());
+        Present {
+            rooms: rooms.filter(is_there).collect(),
+            says: steps().flat_map(|step| &step.says).map(|say| say.name.as_str()).collect(),
+            roles: steps().flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect(),
+        }
+    }
+
+    fn has(&self, figure: Timed) -> bool {
+        figure.facts().rooms.is_none() || self.rooms.contains(&figure)
+    }
+}
+
 /// Every column with its cell, in order: the header is that of an empty step.
-fn columns(all: &[Run], run: &Run, step: &Step) -> Vec<Column> {
+fn columns(present: &Present<'_>, run: &Run, step: &Step) -> Vec<Column> {
     let mut columns = whole_run(run);
     columns.extend(load(step));
-    let figures = step.figures.iter().filter(|(figure, _)| is_column(all, *figure));
+    let figures = step.figures.iter().filter(|(figure, _)| present.has(*figure));
     columns.extend(figures.flat_map(|(figure, histogram)| timed(figure, histogram)));
     columns.extend(counts(step));
-    columns.extend(says(all, step));
-    columns.extend(roles(all, step));
+    columns.extend(says(present, step));
+    columns.extend(roles(present, step));
     columns.extend(resources(step));
     columns
 }
 
 /// Each kind of messages that a run has: what was due, what came of it, and how long that took.
-fn says(all: &[Run], step: &Step) -> Vec<Column> {
-    // Of all runs: a table has one header, and the cells of those without are empty.
-    let names: BTreeSet<&str> = steps(all).flat_map(|step| &step.says).map(|say| say.name.as_str()).collect();
+fn says(present: &Present<'_>, step: &Step) -> Vec<Column> {
     let nothing = SayFigures::default();
     let of_one = |name: &str| {
         let found = step.says.iter().find(|say| say.name == name);
@@ -60,13 +85,11 @@ fn says(all: &[Run], step: &Step) -> Vec<Column> {
         let figures = [(Timed::Rtt, &say.rtt), (Timed::Delivery, &say.delivery)];
         part(&format!("say_{name}"), counts, figures)
     };
-    names.into_iter().flat_map(of_one).collect()
+    present.says.iter().copied().flat_map(of_one).collect()
 }
 
 /// Each role that a run has: its people, what they sent and were due, and how long that took.
-fn roles(all: &[Run], step: &Step) -> Vec<Column> {
-    let names: BTreeSet<&str> =
-        steps(all).flat_map(|step| &step.roles).map(|role| role.name.as_str()).collect();
+fn roles(present: &Present<'_>, step: &Step) -> Vec<Column> {
     let nothing = RoleFigures::default();
     let of_one = |name: &str| {
         let found = step.roles.iter().find(|role| role.name == name);
@@ -78,7 +101,7 @@ fn roles(all: &[Run], step: &Step) -> Vec<Column> {
             [(Timed::Handshake, &role.handshake), (Timed::Rtt, &role.rtt), (Timed::Delivery, &role.delivery)];
         part(&format!("role_{name}"), people.chain(counts), figures)
     };
-    names.into_iter().flat_map(of_one).collect()
+    present.roles.iter().copied().flat_map(of_one).collect()
 }
 
 /// A part of what a run has: these counts, whose cells are empty in a step without it, and these figures.
@@ -90,15 +113,6 @@ fn part<'a>(
     let counts = counts.map(|(count, n)| optional(count, n));
     let figures = figures.into_iter().flat_map(|(figure, histogram)| timed(figure, histogram));
     counts.chain(figures).map(|(column, cell)| (format!("{of}_{column}"), cell)).collect()
-}
-
-/// Sizes of rooms are columns where a run has such rooms: there are many.
-fn is_column(all: &[Run], figure: Timed) -> bool {
-    figure.facts().rooms.is_none() || steps(all).any(|step| !step.figures.get(figure).is_empty())
-}
-
-fn steps(all: &[Run]) -> impl Iterator<Item = &Step> {
-    all.iter().flat_map(|run| &run.steps)
 }
 
 fn column(name: &str, cell: impl ToString) -> Column {
