@@ -77,10 +77,13 @@ impl Events {
     fn print(&self, out: &mut impl Write, row: &EventRow) -> io::Result<()> {
         let cells = cells(row);
         match self.to {
-            // No kind and no detail has a comma or a quote in it.
             To::Csv => {
                 let text = |cell: Value| match cell {
                     Value::Null => String::new(),
+                    // None of throng's own has any; a log may come from anywhere.
+                    Value::String(text) if text.contains([',', '"']) => {
+                        format!("\"{}\"", text.replace('"', "\"\""))
+                    }
                     Value::String(text) => text,
                     other => other.to_string(),
                 };
@@ -113,4 +116,29 @@ fn cells(row: &EventRow) -> [Value; 9] {
 fn kind(text: &str) -> Result<Kind, String> {
     let known = Kind::ALL.map(Kind::name).join(", ");
     Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or(format!("expected one of {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_with_commas_and_quotes_are_quoted() {
+        let (kind, client) = (Vec::new(), Vec::new());
+        let events = Events { file: PathBuf::new(), to: To::Csv, kind, client, step: None };
+        let row = EventRow {
+            time_ns: 1,
+            kind: "a,b".into(),
+            step: None,
+            client: 2,
+            sender: None,
+            message: None,
+            latency_ns: None,
+            bytes: None,
+            detail: Some("\"c\"".into()),
+        };
+        let mut out = Vec::new();
+        events.print(&mut out, &row).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "1,\"a,b\",,2,,,,,\"\"\"c\"\"\"\n");
+    }
 }

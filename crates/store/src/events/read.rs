@@ -15,6 +15,9 @@ use super::columns;
 use super::write::{SCHEMA, SCHEMA_KEY};
 use crate::error::EventsError;
 
+/// The most rows of a group: throng writes a quarter of that. A small file can claim billions, all alike.
+const GROUP_ROWS_MAX: i64 = 1 << 20;
+
 /// One event as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
@@ -115,6 +118,12 @@ struct Group {
 
 impl Group {
     fn read(group: &dyn RowGroupReader) -> Result<Self> {
+        let rows = group.metadata().num_rows();
+        if rows > GROUP_ROWS_MAX {
+            return Err(ParquetError::General(format!(
+                "a group has {rows} rows, of {GROUP_ROWS_MAX} at most"
+            )));
+        }
         Ok(Group {
             time_ns: column::<Int64Type>(group, 0)?,
             kind: column::<ByteArrayType>(group, 1)?,
