@@ -76,6 +76,10 @@ impl Checked<'_> {
             let template = self.template(value, Quoting::Plain)?;
             match &mut content {
                 Some(content) if name.eq_ignore_ascii_case(CONTENT_TYPE) => {
+                    if template.sample() != value.get_ref().as_bytes() {
+                        let problem = "expected no placeholder: the type of the body is the same for all";
+                        return Err(self.wrong(value, problem));
+                    }
                     content.content_type = value.get_ref().clone();
                 }
                 _ => own.push((name.clone(), template)),

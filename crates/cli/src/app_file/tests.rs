@@ -136,6 +136,8 @@ fn mistakes_of_flags_name_their_line_too() {
     }
     assert_refused("[publish]\npost = \"/{seq}\"\nbody = \"{id}\"\n", "chat.toml:2:8", "{seq}: ");
     assert_refused("[publish]\npost = \"x\"\nbody = \"{id}\"\n", "chat.toml:2:8", "http://");
+    let login = "[[login]]\npost = '/in'\njson = '{}'\nheaders = { Content-Type = 'text/{person.id}' }\n";
+    assert_refused(login, "chat.toml:4:28", "same for all");
 }
 
 #[test]
