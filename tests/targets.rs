@@ -293,6 +293,10 @@ fn a_mistake_in_a_manifest_is_underlined() {
     let listed = targets(&folder, &["list"]);
     assert!(listed.stdout.contains("line 5: unknown field `suports`"), "{listed}");
     assert!(listed.stdout.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    let other = targets(&folder, &["list", "throng"]);
+    assert!(other.code == Some(0) && !other.stdout.contains("sh-none"), "nobody asked about it: {other}");
+    let all = targets(&folder, &["check", "--all"]);
+    assert_eq!(all.code, Some(1), "one cannot be checked: {all}");
 }
 
 /// One of each family of servers, none of which takes long to install; `make targets` is all of them.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use suite::{Readers, Server, Target, TargetCatalog, Tools};
+use suite::{Mistake, Readers, Server, Target, TargetCatalog, Tools};
 
 use crate::app_file;
 use crate::dialect_args;
@@ -83,18 +83,23 @@ impl Targets {
             return trust::add(&named.map_or_else(|| found(&here()?), Ok)?);
         }
         let catalog = catalog(self.targets_dir.as_deref())?;
-        let exit =
-            match &self.job {
-                Job::List(selection) => rows::list(&catalog, &selection.of(&catalog, true)?, &tools)
-                    .print(selection.format, false),
-                Job::Install(selection) => rows::install(&selection.of(&catalog, false)?, &tools)
-                    .print(selection.format, !selection.all),
-                Job::Check(selection) => rows::check(&selection.of(&catalog, false)?, &tools)
-                    .print(selection.format, !selection.all),
-                Job::Start { name } => start(&catalog, name, &tools),
-                Job::Trust { .. } => unreachable!("it needs no catalog"),
-            }?;
-        for (_, mistake) in &catalog.mistakes {
+        let (selection, rows, is_wanted) = match &self.job {
+            Job::List(selection) => (selection, rows::list(&selection.of(&catalog, true)?, &tools), false),
+            Job::Install(selection) => {
+                (selection, rows::install(&selection.of(&catalog, false)?, &tools), !selection.all)
+            }
+            Job::Check(selection) => {
+                (selection, rows::check(&selection.of(&catalog, false)?, &tools), !selection.all)
+            }
+            Job::Start { name } => {
+                let exit = start(&catalog, name, &tools)?;
+                return Ok(if is_interrupted() { Exit::Interrupted } else { exit });
+            }
+            Job::Trust { .. } => unreachable!("it needs no catalog"),
+        };
+        let mistakes = selection.mistakes(&catalog);
+        let exit = rows.with(mistakes).print(selection.format, is_wanted)?;
+        for (_, mistake) in mistakes {
             stderr::text(crate::exit::rendered(mistake));
         }
         // An interrupt leaves targets undone, whatever has become of the others.
@@ -103,6 +108,11 @@ impl Targets {
 }
 
 impl Selection {
+    /// The manifests with mistakes, where none was asked about by name: a name of one of these is refused.
+    fn mistakes<'a>(&self, catalog: &'a TargetCatalog) -> &'a [(String, Mistake)] {
+        if self.names.is_empty() { &catalog.mistakes } else { &[] }
+    }
+
     /// The targets that were named, each once and in the order of the catalog; nothing named means all of them only where that
     /// costs nothing.
     fn of<'a>(&self, catalog: &'a TargetCatalog, nothing_is_all: bool) -> Result<Vec<&'a Target>, Failure> {

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use net::machine::Machine;
 use serde::Serialize;
 use suite::table::Table;
-use suite::{StageFailure, Target, TargetCatalog, Tools, check, setup};
+use suite::{Mistake, StageFailure, Target, Tools, check, setup};
 use textwrap::Options;
 
 use crate::exit::{Exit, Failure};
@@ -109,7 +109,7 @@ impl Row {
 }
 
 /// The rows of a list of targets: which are installed, and why others cannot be.
-pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'_>) -> Rows {
+pub(super) fn list(targets: &[&Target], tools: &Tools<'_>) -> Rows {
     let row = |target: &Target| {
         if let Err(trouble) = setup::look_for_requirements(target, tools) {
             return Row::new(target, Verdict::Unavailable, None, Some(trouble.reason));
@@ -120,20 +120,7 @@ pub(super) fn list(catalog: &TargetCatalog, targets: &[&Target], tools: &Tools<'
             Err(_) => Row::new(target, Verdict::NotInstalled, None, None),
         }
     };
-    let mut rows =
-        each_folder(targets, tools, |variants| variants.iter().map(|target| row(target)).collect());
-    rows.extend(catalog.mistakes.iter().map(|(name, mistake)| Row {
-        name: name.clone(),
-        language: String::new(),
-        library: String::new(),
-        dialects: Vec::new(),
-        supports: Vec::new(),
-        verdict: Verdict::Fails,
-        version: None,
-        reason: Some(mistake.line()),
-        no_walls: None,
-    }));
-    Rows(rows)
+    Rows(each_folder(targets, tools, |variants| variants.iter().map(|target| row(target)).collect()))
 }
 
 /// Installs them, whatever is there already; variants share what is in their folder.
@@ -263,6 +250,22 @@ fn tell(target: &Target, what: &str) {
 }
 
 impl Rows {
+    /// The same, and the folders whose manifests have these mistakes.
+    pub(super) fn with(mut self, mistakes: &[(String, Mistake)]) -> Self {
+        self.0.extend(mistakes.iter().map(|(name, mistake)| Row {
+            name: name.clone(),
+            language: String::new(),
+            library: String::new(),
+            dialects: Vec::new(),
+            supports: Vec::new(),
+            verdict: Verdict::Fails,
+            version: None,
+            reason: Some(mistake.line()),
+            no_walls: None,
+        }));
+        self
+    }
+
     /// Prints them. A target that fails is a failure, and so is one that cannot be had where each `is_wanted`.
     pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
