@@ -317,7 +317,7 @@ fn stop_frees_everybody() {
     let process = Process::start(&mut load(&bus, &server, "echo", "--clients 10 --duration 60s"));
     assert!(support::wait_until(Duration::from_secs(10), || bus.list().contains("run ")));
     let stopped = run(&mut throng(["fleet", "stop", "--nats", &bus.url]), RUN_MAX);
-    assert_eq!(stopped.stdout, "1 of 1 agents are free\n", "{stopped}");
+    assert_eq!((stopped.code, &*stopped.stdout), (Some(0), "1 of 1 agents are free\n"), "{stopped}");
     let ended = finish(process, RUN_MAX);
     assert_eq!(ended.code, Some(6), "{ended}");
     assert!(ended.stderr.contains("it left: `throng fleet stop`"), "{ended}");

@@ -98,7 +98,7 @@ fn a_run_ends_by_its_key_alone() {
         assert!(ignored.stdout.contains(named), "{named}: {ignored}");
     }
     let ignored = stop(&bus, &Key::new().flags());
-    assert!(ignored.stdout.starts_with("0 of 1 "), "{ignored}");
+    assert!(ignored.stdout.starts_with("0 of 1 ") && ignored.code == Some(1), "{ignored}");
     let whole = finish(process, RUN_MAX);
     assert_eq!((whole.code, sum_of(&whole.json(), "received")), (Some(0), 400), "{whole}");
 

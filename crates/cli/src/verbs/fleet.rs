@@ -92,7 +92,13 @@ impl Fleet {
         };
         let text = match self.job {
             Job::List { at } => list(&fleet::agents(&at.nats()?).map_err(asked)?),
-            Job::Stop { at, key } => stopped(&fleet::stop(&at.nats()?, key.key()).map_err(asked)?),
+            Job::Stop { at, key } => {
+                let agents = fleet::stop(&at.nats()?, key.key()).map_err(asked)?;
+                let printed = output::print(&stopped(&agents))?;
+                // A script that goes on to use them must know.
+                let is_busy = agents.iter().any(|agent| agent.run.is_some());
+                return Ok(if is_busy { Exit::CouldNotRun } else { printed });
+            }
             Job::NewKey { file } => new_key(&file)?,
             Job::Manifest { agents, namespace, image, allow } => {
                 manifest(agents, &namespace, &image, &allow)?
