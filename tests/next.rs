@@ -36,7 +36,10 @@ fn proposed_commands_run_as_printed() {
     ] {
         let (first, command, outcome) = follow(server, line, bound);
         // On a busy machine the next step is another.
-        assert!(command.contains(adds) || first.stdout.contains("CPU contention"), "{line}: {command}\n{first}");
+        assert!(
+            command.contains(adds) || first.stdout.contains("CPU contention"),
+            "{line}: {command}\n{first}"
+        );
         // A rate may be missed on a busy machine; what is refused has another code.
         assert!([Some(0), Some(3)].contains(&outcome.code), "{command}\n{outcome}");
         assert!(outcome.stdout.contains("\nRESULT"), "{command}\n{outcome}");
