@@ -207,7 +207,7 @@ impl Booking<'_> {
                 }
             }
             (Workload::Broadcast, Role::Ack) => self.ack(stamp, number, bytes),
-            (Workload::Broadcast, Role::Copy) if stamp.worker < self.workers => {
+            (Workload::Broadcast, Role::Copy) if self.may_have_been_sent(stamp, number) => {
                 let kind = self.kind_of(stamp);
                 self.copy(stamp, number, kind, bytes);
                 // Where the server acknowledges nothing, the sender's own copy stands for the
@@ -218,6 +218,17 @@ impl Booking<'_> {
             }
             _ => self.unexpected(stamp, bytes),
         }
+    }
+
+    /// Returns whether a stamp can be that of a broadcast of the step. Of other workers' this one knows no more than
+    /// that there is such a worker.
+    #[inline]
+    fn may_have_been_sent(&self, stamp: Stamp, number: u32) -> bool {
+        if stamp.worker != self.worker {
+            return stamp.worker < self.workers;
+        }
+        let sent = self.ledger.step.sent.get(number as usize);
+        sent.is_some_and(|sent| sent.client == stamp.client)
     }
 
     fn is_own(&self, stamp: Stamp) -> bool {
@@ -372,6 +383,7 @@ impl Booking<'_> {
         let (copy, timed) = step.broadcasts.handle(origin, member, self.now_ns, timed);
         match copy {
             Copy::Duplicate => return self.duplicate(stamp, number, bytes),
+            Copy::Unexpected => return self.unexpected(stamp, bytes),
             Copy::Reordered => self.ledger.count(Count::Reordered, kind, self.client),
             Copy::InOrder => {}
         }

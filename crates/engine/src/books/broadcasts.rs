@@ -31,6 +31,8 @@ pub(crate) enum Copy {
     Reordered,
     /// This client had it already.
     Duplicate,
+    /// Its number is that of another sender's message, or of another kind's.
+    Unexpected,
 }
 
 /// Broadcasts whose order counts: a sender's of one kind, by its worker, its number there and the kind.
@@ -42,6 +44,7 @@ type Said = BTreeSet<(u64, u16, u32)>;
 #[derive(Debug)]
 struct Tally {
     client: u32,
+    kind: u16,
     /// Copies at clients that were here when it was sent, and at others.
     received: u32,
     besides: u32,
@@ -109,11 +112,18 @@ impl Broadcasts {
         now_ns: u64,
         timed: impl FnOnce() -> Timed,
     ) -> (Copy, Timed) {
-        let Origin { worker, number, due, is_away, .. } = origin;
+        let Origin { worker, client, kind, number, due, is_away, .. } = origin;
         let chain = origin.chain();
         debug_assert!(member.place < member.members && number < BROADCASTS_PER_WORKER_MAX);
         if self.tally(worker, number).is_none() {
             self.open(origin, member.members, timed());
+        }
+        // A server may make up senders, and two runs may share its rooms: another sender's room has other places,
+        // and its chain has none of these numbers.
+        if let Some(tally) = self.tally(worker, number)
+            && (tally.client, tally.kind) != (client, kind)
+        {
+            return (Copy::Unexpected, tally.timed);
         }
         // Asked before the bit is set, since for the copy in hand only others count.
         let reordered = self.saw_later(chain, number, member.place);
@@ -224,7 +234,7 @@ impl Broadcasts {
             of_worker.resize_with(number as usize + 1, || None);
         }
         of_worker[number as usize] =
-            Some(Tally { client, received: 0, besides: 0, last_ns: 0, timed, seen, next: after });
+            Some(Tally { client, kind, received: 0, besides: 0, last_ns: 0, timed, seen, next: after });
         if let Some(before) = before {
             of_worker[before as usize].as_mut().expect("a neighbour has a tally").next = Some(number);
         }
@@ -271,7 +281,14 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use load::Workload;
+    use stats::Reach;
+    use wire::{Acks, Event, Role, Stamp};
+
     use super::*;
+    use crate::books::booking::{Booking, LatencyRun};
+    use crate::books::closing::tests::ledger;
+    use crate::books::record::{Record, State};
 
     /// Broadcasts at clients of one room.
     struct Room(Broadcasts, u32);
@@ -380,6 +397,50 @@ mod tests {
         let received: Vec<u32> = b.0.finish().iter().map(|tally| tally.received).collect();
         assert_eq!(received, [3, 2, 3, 2]);
         assert_eq!(b.handle(0, 0, 3, 1, 9), Copy::Duplicate);
+    }
+
+    #[test]
+    fn numbers_of_other_senders_are_unexpected() {
+        let mut b = broadcasts(2);
+        for number in 0..100 {
+            assert_eq!(b.handle(0, 1, number, 0, 1), Copy::InOrder);
+        }
+        assert_eq!(b.handle(0, 2, 0, 1, 2), Copy::Unexpected);
+        let mut of_kind = |kind, place, members| {
+            let (sent_ns, due, is_away) = (0, members, false);
+            let origin = Origin { worker: 0, client: 1, kind, room: 0, number: 0, sent_ns, due, is_away };
+            b.0.handle(origin, LocalMember { place, members }, 3, || Timed::Delivery).0
+        };
+        assert_eq!(of_kind(1, 300, 400), Copy::Unexpected, "a place that the message's room does not have");
+        assert_eq!(of_kind(0, 1, 2), Copy::InOrder);
+        assert_eq!(b.0.finish()[0].received, 2);
+    }
+
+    #[test]
+    fn copies_of_unsent_broadcasts_are_unexpected() {
+        let mut ledger = ledger(2, None);
+        let mut sender = Record { state: State::Usable, ..Record::default() };
+        let (_, sent) = ledger.handle_sending(0, 0, &mut sender, Workload::Broadcast, 5_000, 5_000);
+        let mut booking = Booking {
+            now_ns: 20_000,
+            worker: 0,
+            workers: 1,
+            workload: Workload::Broadcast,
+            acks: Acks::all(true),
+            client: 1,
+            heard: b"",
+            record: &mut Record { state: State::Usable, ..Record::default() },
+            ledger: &mut ledger,
+            end: &mut None,
+            alike: LatencyRun::default(),
+            is_in_same_frame: false,
+            reach: Reach::default(),
+        };
+        for stamp in [sent, sent.after(1), Stamp { client: 1, ..sent }, Stamp { worker: 1, ..sent }] {
+            booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
+        }
+        let counts = ledger.meter.counts;
+        assert_eq!((counts.received, counts.unexpected, counts.duplicate), (1, 3, 0));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Ledger {
         let origin = Origin { worker, client, kind, room, number, sent_ns, due: member.members, is_away };
         let heard = self.step.announcements.heard.handle(origin, member, now_ns, || Timed::Delivery);
         // Who is there may be said again and again, and to who comes after them.
-        if heard.0 != Copy::Duplicate && !is_away {
+        if matches!(heard.0, Copy::InOrder | Copy::Reordered) && !is_away {
             self.meter.figures.presence.record_ns(now_ns.saturating_sub(stamp.intended_ns));
         }
         true
