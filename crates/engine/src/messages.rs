@@ -488,14 +488,15 @@ impl<H> Delta<H> {
         self.account.merge(&other.account);
         self.counts.merge(&other.counts);
         self.due = self.due.saturating_add(other.due);
-        self.received_bytes += other.received_bytes;
-        self.acks += other.acks;
+        self.received_bytes = self.received_bytes.saturating_add(other.received_bytes);
+        self.acks = self.acks.saturating_add(other.acks);
         self.tail.merge(&other.tail);
         self.held.merge(&other.held);
         self.abandoned.merge(&other.abandoned);
         self.errors.merge(&other.errors);
-        for (&status, answers) in &other.statuses {
-            *self.statuses.entry(status).or_default() += answers;
+        for (&status, &answers) in &other.statuses {
+            let sum = self.statuses.entry(status).or_default();
+            *sum = sum.saturating_add(answers);
         }
         self.usage.merge(&other.usage);
     }

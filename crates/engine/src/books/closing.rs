@@ -239,6 +239,16 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn withdrawn_unanswered_messages_free_no_slot() {
+        let (mut ledger, mut records) = (ledger(1, None).of_acks(Acks::all(false)), records(1));
+        ledger.local_rooms = load::LocalRooms::new(Arc::new(load::Rooms::default().to_others()), ALONE);
+        records[0].awaiting.push(MS, 1);
+        ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+        ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
+        assert_eq!(records[0].awaiting.iter().collect::<Vec<_>>(), [MS], "another message's");
+    }
+
+    #[test]
     fn acknowledgements_are_owed_to_present_clients() {
         let (mut ledger, mut records) = (ledger(3, None), records(3));
         for client in 0..3 {

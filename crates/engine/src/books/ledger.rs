@@ -323,17 +323,22 @@ impl Ledger {
         intended_ns: u64,
         now_ns: u64,
     ) {
+        let mut is_answered = true;
         match workload {
             Workload::Echo => record.echoes.take_back(),
             Workload::Broadcast => {
                 self.step.sent.pop();
                 let kind = self.kind_of(client, self.step.sent.len() as u32);
                 self.meter.due -= u64::from(self.local_rooms.hearers_of(self.segment.number(client), kind));
-                record.unacknowledged -= u32::from(self.is_answered(kind));
+                is_answered = self.is_answered(kind);
+                record.unacknowledged -= u32::from(is_answered);
             }
         }
-        record.awaiting.remove(intended_ns, 1);
-        self.meter.outstanding.remove(1, now_ns);
+        // As in `handle_sending`: another message, which is answered, may have been due at the same time.
+        if is_answered {
+            record.awaiting.remove(intended_ns, 1);
+            self.meter.outstanding.remove(1, now_ns);
+        }
         self.step.messages_sent -= 1;
         self.handle_unsent(client, now_ns);
     }
@@ -374,13 +379,16 @@ impl Ledger {
         }
         match outcome {
             RequestOutcome::Sent { bytes } => {
-                // Copies are due by when a message was really sent: a client may have come while it waited
-                // for its connection.
-                if let Some(sent) = self.step.sent.get_mut(low as usize) {
-                    sent.times.sent_ns = stamp.sent_ns();
-                }
-                let number = record.echoes.widen(low, NUMBER_MASK);
                 let sent_ns = stamp.sent_ns();
+                let number = match self.step.sent.get_mut(low as usize) {
+                    // Copies are due by when a message was really sent: a client may have come while it waited
+                    // for its connection. A broadcast's number has no more bits than its stamp holds.
+                    Some(sent) => {
+                        sent.times.sent_ns = sent_ns;
+                        low
+                    }
+                    None => record.echoes.widen(low, NUMBER_MASK),
+                };
                 let of_it = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
                 self.meter.account.waited_ns += sent_ns.saturating_sub(stamp.intended_ns);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.

@@ -31,7 +31,7 @@ impl Storm {
         begins
     }
 
-    /// When it will drop_in_storm.
+    /// When it will begin; `None` once it has.
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         (!self.has_begun).then_some(self.start_ns)
     }
