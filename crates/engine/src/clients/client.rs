@@ -426,6 +426,8 @@ impl LoadClient {
         shared: &mut Shared,
     ) -> Result<(), Unsent> {
         let (workload, sender) = (shared.workload, shared.number(index));
+        // What another client's connection ended with, should this write be the end of this one.
+        shared.silent_ns = None;
         // Figures get it once the write has succeeded: what the kernel refused is taken back, newest first,
         // and counts as unsent.
         let mut staged = std::mem::take(&mut shared.staged);

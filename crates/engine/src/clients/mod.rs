@@ -284,7 +284,7 @@ impl Clients {
         if client.attempt != attempt || !matches!(was, State::Opening | State::Usable) {
             return None;
         }
-        self.shared.now_ns = now_ns;
+        (self.shared.now_ns, self.shared.silent_ns) = (now_ns, None);
         let token = Token { client: index, stream: 0, attempt };
         let woken = client.handle_timeout(token, &mut self.shared, &mut self.ledger);
         // Never at this very moment again, which would be a loop without an end.
@@ -442,6 +442,8 @@ impl Clients {
         let client = &mut self.all[index as usize];
         // Asked first, since the session ends below.
         let reconnection = client.session.reconnection();
+        // Taken whoever is lost, or the next one's silence would be that of this one.
+        let silent_ns = self.shared.silent_ns.take();
         match client.record.state {
             State::Vacant => ClosedConnection::Nothing,
             State::Closing => {
@@ -456,7 +458,7 @@ impl Clients {
                 // Before `vacate`, which drops the session that this is taken from.
                 client.take_along(self.shared.resumes && self.ledger.step.is_flapping());
                 client.vacate();
-                if let Some(silent_ns) = self.shared.silent_ns.take().filter(|_| !client.record.is_slow) {
+                if let Some(silent_ns) = silent_ns.filter(|_| !client.record.is_slow) {
                     self.ledger.meter.figures.silence.record_ns(silent_ns);
                 }
                 let workload = self.shared.workload;
