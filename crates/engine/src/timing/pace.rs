@@ -49,6 +49,8 @@ pub(crate) struct Open {
     has_absences: bool,
     /// True if due messages wait while no client takes them.
     waits: bool,
+    /// The moment at which no client took a message.
+    untaken_ns: Option<u64>,
 }
 
 /// Clients that send a share of an open load, in turn.
@@ -189,9 +191,17 @@ impl Pace {
 
     /// A client that was gone is usable again.
     pub(crate) fn handle_return(&mut self, client: u32) {
-        if let Self::Closed(closed) = self {
-            let back = closed.absent.extract_if(.., |absent| *absent == client);
-            closed.idle.extend(back);
+        match self {
+            Self::Open(groups) => {
+                for open in groups {
+                    open.untaken_ns = None;
+                }
+            }
+            Self::Closed(closed) => {
+                let back = closed.absent.extract_if(.., |absent| *absent == client);
+                closed.idle.extend(back);
+            }
+            Self::Hold(_) => {}
         }
     }
 
@@ -244,6 +254,7 @@ impl Open {
             turn: None,
             has_absences: false,
             waits: false,
+            untaken_ns: None,
         }
     }
 
@@ -259,8 +270,13 @@ impl Open {
             None => (self.sent % self.clients.len() as u64) as usize,
             Some(turn) => {
                 let all = self.clients.len();
-                let in_turn = (0..all).map(|k| (*turn + k) % all);
-                let place = in_turn.into_iter().find(|&place| takes(self.clients[place], 1) > 0);
+                let mut in_turn = (0..all).map(|k| (*turn + k) % all);
+                // Once a moment: where all clients are gone, each message that is due would else ask all of them.
+                let place = match self.untaken_ns == Some(now_ns) {
+                    true => None,
+                    false => in_turn.find(|&place| takes(self.clients[place], 1) > 0),
+                };
+                self.untaken_ns = place.is_none().then_some(now_ns);
                 if place.is_none() && self.waits {
                     return Next::Wait;
                 }
@@ -468,6 +484,25 @@ mod tests {
         assert_eq!(pace.poll(0, 1, without_8), Next::Wait);
         pace.handle_return(8);
         assert_eq!(pace.poll(1, 1, always), one(8, 1));
+    }
+
+    #[test]
+    fn absent_clients_are_asked_once_a_moment() {
+        let order = order(Load::Open { schedule: Schedule::constant(1_000.0), duration_ns: 1_000_000_000 });
+        let mut pace = paced(&order, 0, &[7, 8, 9], 0);
+        pace.pass_over_absent();
+        let asked = std::cell::Cell::new(0);
+        let nobody = |_: u32, _: u32| {
+            asked.set(asked.get() + 1);
+            0
+        };
+        for _ in 0..100 {
+            assert!(matches!(pace.poll(500_000_000, 1, nobody), Next::Send { .. }));
+        }
+        assert_eq!(asked.get(), 3);
+        pace.handle_return(8);
+        let only_8 = |client, messages| if client == 8 { messages } else { 0 };
+        assert_eq!(pace.poll(500_000_000, 1, only_8), one(8, 100_000_000));
     }
 
     #[test]
