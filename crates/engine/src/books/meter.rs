@@ -316,7 +316,7 @@ impl Meter {
             figures,
             account: std::mem::take(&mut self.account),
             loop_lag: (&std::mem::take(&mut self.loop_lag)).into(),
-            counts: std::mem::take(&mut self.counts),
+            counts: std::mem::take(&mut self.counts).capped(),
             says,
             roles,
             due: std::mem::take(&mut self.due),

@@ -71,7 +71,11 @@ impl Pushes {
         }
         match (before.number, number) {
             (NO_NUMBER, _) | (_, NO_NUMBER) => {}
-            (before, number) if number > before => meter.counts.push_skipped += number - before - 1,
+            // Saturating: a server may say any numbers.
+            (before, number) if number > before => {
+                let skipped = &mut meter.counts.push_skipped;
+                *skipped = skipped.saturating_add(number - before - 1);
+            }
             // It goes on from the higher one, or all up to that would be skipped again.
             (before, _) => {
                 meter.counts.push_repeated += 1;
@@ -135,6 +139,17 @@ mod tests {
         let gap = &meter.figures.push_gap;
         assert_eq!((gap.count(), gap.min_ns(), gap.max_ns()), (4, 10 * MS, 200 * MS));
         assert_eq!((meter.figures.push_age.min_ns(), meter.figures.push_age.max_ns()), (3 * MS, 3 * MS));
+    }
+
+    #[test]
+    fn numbers_far_apart_are_reported_within_bounds() {
+        let far = u64::MAX - 1;
+        let mut meter = heard(&[(100, Some(1)), (200, Some(far))]);
+        let mut pushes = of(1, 0);
+        pushes.handle(0, numbered(0, Some(1)), true, &mut meter, MS);
+        pushes.handle(0, numbered(0, Some(far)), true, &mut meter, 2 * MS);
+        assert_eq!(meter.counts.push_skipped, u64::MAX);
+        assert!(meter.take(3 * MS, 1).counts.is_plausible(), "or its worker would be taken for a liar");
     }
 
     #[test]
