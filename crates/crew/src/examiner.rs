@@ -195,7 +195,7 @@ impl Examiner {
             return Err(Fault::ErrorKinds);
         }
         let is_plain = |kind: &ErrorKind| {
-            kind.example.len() <= EXAMPLE_BYTES_MAX && !kind.example.chars().any(char::is_control)
+            kind.example.len() <= EXAMPLE_BYTES_MAX && kind.example.chars().all(stats::is_shown)
         };
         // An example may come from the server under test, so that it is no lie of the worker's; it is only
         // made harmless for a terminal.

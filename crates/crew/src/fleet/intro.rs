@@ -128,7 +128,7 @@ impl Hello {
         self.labels.len() <= LABELS_MAX
             && words.chain(labels).all(|word| name(word).is_ok())
             && self.version.len() <= NAME_BYTES_MAX
-            && !self.version.contains(char::is_control)
+            && self.version.chars().all(stats::is_shown)
             // In a subject, a dot would make several tokens of it, and a wildcard stands for one.
             && !self.id.contains('.')
             && (1..=WORKERS_MAX).contains(&self.threads)

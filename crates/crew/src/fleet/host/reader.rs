@@ -86,7 +86,7 @@ async fn ask(
 
 /// Returns whether a look can be true: it came over a network. Names of threads and programs are shown.
 fn is_sound(look: &ServerReading) -> bool {
-    let is_plain = |name: &str| name.len() <= 64 && !name.chars().any(char::is_control);
+    let is_plain = |name: &str| name.len() <= 64 && name.chars().all(stats::is_shown);
     look.cores > 0.0
         && look.name.as_deref().is_none_or(is_plain)
         && look.whole.as_ref().is_none_or(|whole| {
