@@ -284,11 +284,7 @@ impl Span<'_, u64> {
     /// `3 of 300 clients`, `all 300 clients`, `the one client`.
     pub(super) fn part_of(&self, of: &Self, what: impl fmt::Display) -> String {
         match *of.high {
-            1 => {
-                let what = what.to_string();
-                let one = what.strip_suffix("ies").map(|stem| format!("{stem}y"));
-                format!("the one {}", one.unwrap_or_else(|| what.trim_end_matches('s').to_owned()))
-            }
+            1 => format!("the one {}", one_of(&what.to_string())),
             // The lowest is compared: a range that ends at all of them is not all.
             all if all == *self.low => format!("all {of} {what}"),
             _ => format!("{self} of {of} {what}"),
@@ -305,6 +301,17 @@ impl Span<'_, u64> {
     pub(super) fn times(&self) -> String {
         if *self.high == 1 { "once".into() } else { format!("{self} times") }
     }
+}
+
+/// One of several: `copy` of `copies`, `push` of `pushes`, `attempt to connect` of `attempts to connect`.
+fn one_of(several: &str) -> String {
+    let (noun, rest) = several.split_at(several.find(' ').unwrap_or(several.len()));
+    let one = match (noun.strip_suffix("ies"), noun.strip_suffix("hes")) {
+        (Some(stem), _) => format!("{stem}y"),
+        (None, Some(stem)) => format!("{stem}h"),
+        (None, None) => noun.trim_end_matches('s').to_owned(),
+    };
+    one + rest
 }
 
 impl<'a> Span<'a, String> {

@@ -56,6 +56,9 @@ fn one_of_anything_is_singular() {
     let missing = |what: &str| Loss::Missing { missing: 1, of: 1, what: what.into(), unpublished: None };
     assert!(missing("copies").to_string().starts_with("the one copy"));
     assert!(missing("answers").to_string().starts_with("the one answer"));
+    let attempt = Loss::Attempts { failed: 1, of: 1, errors: quantity::Kinds::default() };
+    assert!(attempt.to_string().starts_with("the one attempt to"));
+    assert!(Loss::Pushes { missing: 1, of: 1 }.to_string().starts_with("the one push "));
     let lost = |lost, what: &str| Loss::Connections { lost, of: 300, what: what.into(), first: None };
     assert!(lost(1, "clients").to_string().ends_with("its connection"));
     assert!(lost(2, "clients").to_string().ends_with("their connection"));
