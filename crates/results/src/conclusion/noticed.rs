@@ -19,11 +19,12 @@ pub(super) fn of(step: &Step) -> Option<String> {
     let paused_ns = step.figures.gap.max_ns();
     let stalls = step.counts.stalls.saturating_sub(step.counts.stalls_here);
     if stalls > 0 && paused_ns > SLOW_FOR_A_THIRD_NS {
-        return Some(format!(
-            "answers stalled {}, for up to {}",
-            counted(stalls, "time"),
-            duration(paused_ns)
-        ));
+        let stalled = format!("answers stalled {}", counted(stalls, "time"));
+        // The longest gap may be one of the generator's.
+        return Some(match step.counts.stalls_here {
+            0 => format!("{stalled}, for up to {}", duration(paused_ns)),
+            _ => stalled,
+        });
     }
     // The round trip of an answer that comes in pieces is as long as it is: its reader waits for the first.
     let told = [Timed::First, Timed::Rtt, Timed::Delivery];

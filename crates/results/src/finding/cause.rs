@@ -83,7 +83,7 @@ findings! {
         sent: PerS,
         /// Messages due.
         asked: PerS,
-    } => "it sent {sent:#} messages/s of {asked} with the server idle";
+    } => "it sent {sent:#} messages/s of {asked} with the server idle, as far as that is visible";
     /// Clients were ready, and the load passed without a message.
     GeneratorSentNothing "generator.sent_nothing" {
         /// The length of the load.
@@ -135,7 +135,7 @@ findings! {
     } => "it published none of the messages that it was asked to ({example})";
     /// No message was answered.
     ServerAnsweredNone "server.answered_none" {
-        /// Messages due.
+        /// Messages sent.
         messages: u64,
     } => "it answered none of {messages} messages";
     /// The server used up the CPU that it may use.
@@ -325,7 +325,7 @@ findings! {
         quantile: Quantile,
     } => "{}: up to {lag} of the {latency} {} {quantile} is CPU contention of the generator, and the server will have waited \
           as long", contention(&stolen, &programs), metric.words();
-    /// Other programs filled the machine, and the rate was not kept.
+    /// Other programs filled the machine, and the server did not keep the rate, or left clients waiting.
     MachineCrowded "machine.crowded" {
         /// CPU of other programs.
         others: Percent,
@@ -333,7 +333,7 @@ findings! {
         programs: Option<Programs>,
         /// Idle CPU.
         idle: Percent,
-    } => "other programs used {others} of it{}; {idle} was idle, and the rate was not kept", programs.behind(": ");
+    } => "other programs used {others} of it{}; {idle} was idle, and the server did not keep up", programs.behind(": ");
 
     /// A link was full.
     NetworkLink "network.link" {

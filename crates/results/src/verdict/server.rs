@@ -52,9 +52,14 @@ pub(super) fn gone(step: &Step) -> Option<Cause> {
     if 2 * counts.disconnects > step.clients.max(step.connections()) {
         return Some(lost_clients(step));
     }
+    // A broadcast has copies, and its sender may have been answered without any.
+    let has_answered = counts.expected > counts.sent && !step.figures.service.is_empty();
     (counts.expected > 0 && step.came() == 0 && counts.missing > 0).then(|| match step.unpublished() {
         Some(example) => Cause::ServerPublishedNone { example: example.to_owned() },
-        None => Cause::ServerAnsweredNone { messages: counts.expected },
+        None if has_answered => Cause::ServerLeftOut { missing: counts.missing, due: counts.due() },
+        None => Cause::ServerAnsweredNone {
+            messages: if counts.sent > 0 { counts.sent } else { counts.expected },
+        },
     })
 }
 

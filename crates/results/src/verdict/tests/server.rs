@@ -55,6 +55,16 @@ fn answers_that_are_missing_are_the_servers() {
     assert_eq!((who, &*why), (Bottleneck::Server, "server.left_out due=10000 missing=200"));
     let (who, why) = judged(|step| (step.counts.received, step.counts.missing) = (0, 10_000));
     assert_eq!((who, &*why), (Bottleneck::Server, "server.answered_none messages=10000"));
+    let without_copies = |step: &mut Step| {
+        (step.counts.expected, step.counts.received, step.counts.missing) = (50_000, 0, 50_000);
+    };
+    let (_, why) = judged(without_copies);
+    assert_eq!(why, "server.left_out due=50000 missing=50000", "senders were answered");
+    let (_, why) = judged(|step| {
+        without_copies(step);
+        step.figures.service.clear();
+    });
+    assert_eq!(why, "server.answered_none messages=10000");
 }
 
 #[test]
