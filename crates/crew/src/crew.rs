@@ -34,6 +34,7 @@ const LOADING: &str = "loading";
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
 const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
+
 /// How many processes and threads carry the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {

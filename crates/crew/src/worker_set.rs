@@ -28,7 +28,7 @@ const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or i
 const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
 /// The same for one that speaks but comes to no end.
-const IDLE: &str = "it comes to no end of what it was asked, and tells of nothing that happens";
+const IDLE: &str = "it comes to no end of its phase, and reports no progress; is its machine overloaded?";
 
 /// All workers of a run, wherever they are.
 pub(crate) struct WorkerSet {

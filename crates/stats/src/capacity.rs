@@ -17,6 +17,7 @@ use estimate::Level;
 
 /// How often the ends of the gap may be moved outwards.
 pub const MOVES_MAX: u32 = 4;
+
 /// The configuration of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchConfig {

@@ -247,7 +247,7 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
     }
 }
 
-/// Nothing, for ever, while there is no work.
+/// The next news; pends forever while there is no work.
 async fn next_news<W: Work>(work: &mut Option<W>) -> Option<W::News> {
     match work {
         Some(work) => work.next_news().await,

@@ -109,8 +109,10 @@ impl Agreement {
         let (first_ns, last_ns) = self.times_ns.unwrap_or((u64::MAX, 0));
         if at_ns < first_ns {
             let number = key.number;
-            self.example =
-                format!("client {client} had something else under number {number} than {others} others");
+            let plural = if others == 1 { "" } else { "s" };
+            self.example = format!(
+                "client {client} received other content under number {number} than {others} other{plural}"
+            );
         }
         self.times_ns = Some((first_ns.min(at_ns), last_ns.max(at_ns)));
     }

@@ -166,7 +166,11 @@ impl Remote {
                     return Err(StageFailure { stage: stage.to_owned(), reason: "interrupted".to_owned() });
                 }
                 Err(RecvTimeoutError::Timeout) if start.elapsed() > within => {
-                    let endless = format!("target agent {} does not come to an end of it", self.name);
+                    let minutes = within.as_secs() / 60;
+                    let endless = format!(
+                        "target agent {} did not end the stage {stage} within {minutes} minutes; see its output",
+                        self.name
+                    );
                     return Err(StageFailure::of_agent(endless));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -188,7 +192,7 @@ impl Drop for Remote {
     }
 }
 
-/// Until this is so.
+/// Waits until this is so.
 async fn until(is_so: &dyn Fn() -> bool) {
     while !is_so() {
         tokio::time::sleep(POLL).await;
