@@ -86,10 +86,10 @@ impl Source {
 }
 
 /// Connects to the first of a name's addresses at which somebody listens.
-fn connect(addresses: impl Iterator<Item = SocketAddr>, timeouts: Duration) -> Result<TcpStream, String> {
+fn connect(addresses: impl Iterator<Item = SocketAddr>, timeout: Duration) -> Result<TcpStream, String> {
     let mut why = "the name has no address".to_owned();
     for address in addresses {
-        match TcpStream::connect_timeout(&address, timeouts) {
+        match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => return Ok(stream),
             Err(error) => why = error.to_string(),
         }
@@ -104,18 +104,22 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>, timeouts: Duration) -> R
 /// The client went away, or did not send its request in time.
 pub fn serve(
     mut stream: TcpStream,
-    timeouts: Duration,
+    timeout: Duration,
     kind: &str,
     page: impl FnOnce(&str) -> Result<String, String>,
 ) -> io::Result<()> {
-    be_patient(&stream, timeouts)?;
-    let mut head = Vec::new();
+    be_patient(&stream, timeout)?;
+    let (start, mut head) = (Instant::now(), Vec::new());
     let mut chunk = [0; 1024];
     let path = loop {
         let received = stream.read(&mut chunk)?;
         head.extend_from_slice(&chunk[..received]);
         if received == 0 || head.len() > HEAD_BYTES_MAX {
             return Ok(());
+        }
+        // The socket's own timeout is for each read, and nobody else is served meanwhile.
+        if start.elapsed() > timeout {
+            return Err(io::ErrorKind::TimedOut.into());
         }
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);
@@ -136,13 +140,13 @@ pub fn serve(
     )
 }
 
-fn be_patient(stream: &TcpStream, timeouts: Duration) -> io::Result<()> {
-    stream.set_read_timeout(Some(timeouts))?;
-    stream.set_write_timeout(Some(timeouts))
+fn be_patient(stream: &TcpStream, timeout: Duration) -> io::Result<()> {
+    stream.set_read_timeout(Some(timeout))?;
+    stream.set_write_timeout(Some(timeout))
 }
 
 /// All there is of an answer, or what came until the connection ended.
-fn read(stream: &mut impl Read, timeouts: Duration) -> io::Result<Vec<u8>> {
+fn read(stream: &mut impl Read, timeout: Duration) -> io::Result<Vec<u8>> {
     let (start, mut answer) = (Instant::now(), Vec::new());
     let mut buffer = vec![0; READ_BYTES];
     while answer.len() < ANSWER_BYTES_MAX && !is_whole(&answer) {
@@ -150,7 +154,7 @@ fn read(stream: &mut impl Read, timeouts: Duration) -> io::Result<Vec<u8>> {
             0 => break,
             // The socket's own timeout is for each read: a server that drips a byte at a time would never
             // meet it.
-            _ if start.elapsed() > timeouts => return Err(io::ErrorKind::TimedOut.into()),
+            _ if start.elapsed() > timeout => return Err(io::ErrorKind::TimedOut.into()),
             bytes => answer.extend_from_slice(&buffer[..bytes]),
         }
     }

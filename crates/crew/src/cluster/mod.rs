@@ -236,7 +236,8 @@ async fn read(stream: Arc<UnixStream>, saying: Sender<Vec<u8>>) {
         while let Some((message, behind)) = split(rest) {
             // A bounded queue: while NATS is slow, reading stops, and the server's own limits on its socket
             // apply.
-            if message.len() <= MESSAGE_BYTES_MAX && saying.send(message.to_vec()).await.is_err() {
+            let is_one = (1..=MESSAGE_BYTES_MAX).contains(&message.len());
+            if is_one && saying.send(message.to_vec()).await.is_err() {
                 return;
             }
             rest = behind;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+/// The most characters of a line that an error quotes: an answer may be one line of megabytes.
+const QUOTED_CHARS_MAX: usize = 80;
+
 /// Metrics by name, with their labels as the endpoint writes them.
 pub type Metrics = BTreeMap<String, f64>;
 
@@ -22,7 +25,10 @@ pub(super) fn parse(body: &str) -> Result<Metrics, String> {
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut metrics = Metrics::new();
     for line in lines {
-        let (name, value) = sample(line).ok_or_else(|| format!("not a metric: {line:?}"))?;
+        let (name, value) = sample(line).ok_or_else(|| {
+            let quoted: String = line.chars().take(QUOTED_CHARS_MAX).collect();
+            format!("not a metric: {quoted:?}")
+        })?;
         if value.is_finite() {
             metrics.insert(name.to_owned(), value);
         }
