@@ -104,7 +104,7 @@ impl Booking<'_> {
             Event::Foreign { bytes } => {
                 self.ledger.meter.hear("unrecognised", self.client, self.heard);
                 self.ledger.meter.error("unrecognised", self.client, self.now_ns, || {
-                    format!("the server said what throng never did, in {bytes} bytes")
+                    format!("unexpected message from the server ({bytes} bytes)")
                 })
             }
             Event::Unmatched { near, bytes } => {

@@ -45,11 +45,9 @@ impl LoadClient {
                 "the server accepted the connection, but the app has not come through its opening: it was at step {step} \
                  of `open`, which the `join` of its rooms continues"
             ),
-            (_, None) => {
-                "the server accepted the connection, but has not answered what the dialect opens with; \
-                          is the channel, topic or namespace right?"
-                    .into()
-            }
+            (_, None) => "the server accepted the connection, but did not confirm that the client may send; \
+                 check the channel, topic or namespace"
+                .into(),
         }
     }
 }
