@@ -82,7 +82,7 @@ impl<'a> RunRecorder<'a> {
     pub(crate) fn keep(&mut self, step: Step) -> Result<(), Failure> {
         // A server that was there before may have been brought down by the load: that is a result.
         let was_reached = step.connections() > 0 || !self.run.steps.is_empty();
-        let was_interrupted = self.live.was_interrupted();
+        let was_interrupted = step.was_interrupted();
         // A step that the user has cut short is done again by --resume.
         if was_reached && !was_interrupted {
             self.run.resume_after = Some(self.run.steps.len() as u32 + 1);

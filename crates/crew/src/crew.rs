@@ -156,6 +156,8 @@ impl Crew {
         let mut merge = Merge::new(self.participants.clone(), order, self.epoch_ns, clock::monotonic_ns());
         merge.expect(self.worker_set.workers());
         let loaded = self.load(&mut merge, order, observer);
+        // Asked here: what the user ends while the books are closed was measured to its end.
+        let was_interrupted = observer.is_interrupted();
         let now_ns = clock::monotonic_ns();
         // Before the workers are told to settle: what closing the books costs is not of the step.
         let watch::Seen { server, machine, throttled_percent } = self.watch.finish(self.epoch_ns);
@@ -166,8 +168,10 @@ impl Crew {
         let settled = self.worker_set.gather_books(&mut merge, observer, silence_ns_max);
         let error = loaded.and(settled).err();
         let usable = merge.usable();
-        let mut step = merge.finish(now_ns, error.is_some() || observer.is_interrupted());
-        step.interrupted = observer.is_interrupted().then_some(match self.was_loaded {
+        // At a second interrupt books are left open.
+        let is_cut = was_interrupted || observer.is_hurried();
+        let mut step = merge.finish(now_ns, error.is_some() || is_cut);
+        step.interrupted = is_cut.then_some(match self.was_loaded {
             true => Interrupted::Loading,
             false => Interrupted::Connecting,
         });
