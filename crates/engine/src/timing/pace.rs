@@ -4,6 +4,7 @@
 //! of earlier ones; those who have a rate of their own have turns of their own. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
 //! next message, sent by a client chosen at random among those that may have another under way.
 
+use std::collections::HashMap;
 use std::iter;
 
 use fastrand::Rng;
@@ -68,8 +69,8 @@ pub(crate) struct Closed {
     rng: Rng,
     /// Clients with room for another message, as often as they have.
     idle: Vec<u32>,
-    /// The same, of those that were not usable when their turn came.
-    absent: Vec<u32>,
+    /// Clients that were not usable when their turn came, and the messages for which each has room.
+    absent: HashMap<u32, u32>,
     slots: u32,
     free_slots: u32,
     remaining: u64,
@@ -126,7 +127,7 @@ impl Pace {
                 Self::Closed(Closed {
                     rng,
                     idle,
-                    absent: Vec::new(),
+                    absent: HashMap::new(),
                     slots,
                     free_slots: slots,
                     remaining,
@@ -198,8 +199,8 @@ impl Pace {
                 }
             }
             Self::Closed(closed) => {
-                let back = closed.absent.extract_if(.., |absent| *absent == client);
-                closed.idle.extend(back);
+                let room = closed.absent.remove(&client).unwrap_or(0);
+                closed.idle.extend(iter::repeat_n(client, room as usize));
             }
             Self::Hold(_) => {}
         }
@@ -311,7 +312,9 @@ impl Closed {
             // Idle entries of a client that takes none leave the lot until it returns (`handle_return`); else
             // each round would draw them again.
             let messages = takes(client, room);
-            self.absent.extend(iter::repeat_n(client, (room - messages) as usize));
+            if messages < room {
+                *self.absent.entry(client).or_default() += room - messages;
+            }
             if messages > 0 {
                 self.free_slots -= messages;
                 self.remaining -= u64::from(messages);
