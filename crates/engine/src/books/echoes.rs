@@ -12,6 +12,8 @@
 //! Missing at the end are the gaps and everything from `high` to `next`. A server that keeps order costs
 //! two additions a message and no memory.
 
+use std::collections::BTreeSet;
+
 /// Kinds of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -30,9 +32,9 @@ pub(crate) enum Answer {
 pub(crate) struct Echoes {
     next: u32,
     high: u32,
-    /// Ascending; a box that exists only while there are gaps.
+    /// A set, as a server may close very many in any order; a box that exists only while there are gaps.
     #[allow(clippy::box_collection)] // 8 bytes in a connection, not 24
-    gaps: Option<Box<Vec<u32>>>,
+    gaps: Option<Box<BTreeSet<u32>>>,
 }
 
 impl Echoes {
@@ -70,8 +72,9 @@ impl Echoes {
             return Answer::InOrder;
         }
         let Some(gaps) = &mut self.gaps else { return Answer::Duplicate };
-        let Ok(at) = gaps.binary_search(&number) else { return Answer::Duplicate };
-        gaps.remove(at);
+        if !gaps.remove(&number) {
+            return Answer::Duplicate;
+        }
         if gaps.is_empty() {
             self.gaps = None;
         }
