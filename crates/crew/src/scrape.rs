@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use results::finding::Caveat;
@@ -25,7 +25,6 @@ const METRICS_MAX: usize = 200;
 /// Reads an endpoint until dropped.
 pub struct Scrape {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -69,9 +68,8 @@ impl Scrape {
                 seen.note(read());
             }
         };
-        let thread =
-            thread::Builder::new().name("scrape".into()).spawn(reading).map_err(|e| e.to_string())?;
-        Ok(Self { shared, thread: Some(thread) })
+        thread::Builder::new().name("scrape".into()).spawn(reading).map_err(|e| e.to_string())?;
+        Ok(Self { shared })
     }
 
     /// The latest metrics.
@@ -90,11 +88,8 @@ impl Scrape {
 
 impl Drop for Scrape {
     fn drop(&mut self) {
+        // The thread is not waited for: a look-up of its host's address has no time limit.
         self.shared.is_over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been printed.
-            let _ = thread.join();
-        }
     }
 }
 
