@@ -36,7 +36,7 @@ pub(crate) fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
 
 type Column = (String, String);
 
-/// What is a column only where one of the runs has it. A table has one header: the cells of runs without it are empty.
+/// Parts that are columns because one of the runs has them. A table has one header: the cells of the other runs are empty.
 struct Present<'a> {
     /// Sizes of rooms, of which there are many.
     rooms: Vec<Timed>,
