@@ -135,13 +135,6 @@ pub struct Resume {
     pub send: Option<Say>,
 }
 
-impl Resume {
-    /// Returns whether nothing can be said without having heard something.
-    pub(crate) fn needs_heard(&self) -> bool {
-        self.keeps.iter().all(|keep| keep.first.is_empty())
-    }
-}
-
 /// Something that says how far a client has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {

@@ -1,7 +1,6 @@
 //! Sessions and cookies that a client takes along from one connection to the next.
 
 use super::{Client, State};
-use crate::app_file::Resume;
 use crate::apps::{App, AppProgress, ClientValues};
 use crate::backoff::Reconnection;
 use crate::config::Config;
@@ -18,7 +17,7 @@ impl Client {
         Client { place: Some(Box::new(place)), ..Client::default() }
     }
 
-    /// Returns whether a resumed session would have nothing to go on from: it has heard nothing, and the app's file has no `first`.
+    /// Returns whether a resumed session would have nothing to go on from: it has heard nothing yet.
     pub fn lacks_place(&self, cfg: &Config) -> bool {
         let Client { state, place } = self.speaker();
         if let State::Requesting(protocol) = state
@@ -27,8 +26,8 @@ impl Client {
             return true;
         }
         let App::File(app) = &cfg.app else { return false };
-        let needs_one = app.written().resume.as_ref().is_some_and(Resume::needs_heard);
-        needs_one && place.as_ref().is_none_or(|place| place.script.heard().is_none())
+        // Also where the file has a `first`: that is where the client began, and by now it has missed more.
+        app.written().resume.is_some() && place.as_ref().is_none_or(|place| place.script.heard().is_none())
     }
 
     /// The resumption of this client's session over another connection, if its protocol has a way. Without `goes_on`, it has
