@@ -18,8 +18,7 @@ pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
 
 /// A word of a command as a shell takes it.
 pub(crate) fn quoted(word: &str) -> String {
-    // Of a NUL there is no word: no path has one.
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
+    results::command_line(&[word.to_owned()])
 }
 
 /// The outcome of writing all that a verb was asked for. A reader that is gone wanted no more.

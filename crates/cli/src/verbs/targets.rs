@@ -198,7 +198,7 @@ fn start(catalog: &TargetCatalog, name: &str, tools: &Tools<'_>) -> Result<Exit,
     let version = suite::setup::prepare(target, tools).map_err(failed)?;
     let mut server = Server::start(target, None, &[], tools).map_err(failed)?;
     let mut text = format!("{} ({version}), process {}\n", target.name, server.pid());
-    let app = target.app.as_ref().map(|app| results::command_line(&[app.display().to_string()]));
+    let app = target.app.as_ref().map(|app| output::quoted(&app.display().to_string()));
     let app = app.map_or(String::new(), |app| format!(" --app {app}"));
     for &dialect in &target.dialects {
         let url = server.place().url(target, dialect);

@@ -36,7 +36,7 @@ pub(crate) fn check(flag: &str, folder: &Path, remedy: impl Fn(&str) -> String) 
         folder.display(),
         found.path.display(),
         found.why,
-        remedy(&results::command_line(&[folder.display().to_string()]))
+        remedy(&output::quoted(&folder.display().to_string()))
     );
     Err(Failure::usage(flag, problem).because("untrusted"))
 }
