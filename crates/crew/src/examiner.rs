@@ -46,6 +46,8 @@ pub(crate) struct Examiner {
     /// Clients do, or others in their place.
     comes_back: bool,
     records_events: bool,
+    /// The workers are this process's own, or its children: what cannot be is the server's doing.
+    are_own: bool,
     epoch_ns: u64,
     order: Option<StepOrder>,
     /// Each worker's part of its load.
@@ -71,6 +73,7 @@ impl Examiner {
             // Only then may a worker begin more connections than it has clients.
             comes_back: plan.churn.is_some() || plan.flap.is_some() || plan.messages_per_connection.is_some(),
             records_events: plan.records_events,
+            are_own: false,
             epoch_ns: plan.epoch_ns,
             order: None,
             parts: Vec::new(),
@@ -81,6 +84,11 @@ impl Examiner {
             kinds: BTreeSet::new(),
             events_lost: 0,
         }
+    }
+
+    /// The same, of workers on this machine if `are_own`.
+    pub(crate) fn of_own(self, are_own: bool) -> Self {
+        Self { are_own, ..self }
     }
 
     /// A step is ordered at this moment.
@@ -414,7 +422,9 @@ impl Examiner {
             clients: self.clients_max.into(),
             connects: if comes_back { events } else { share },
             sent: self.sent_max(Some(worker), now_ns),
-            sent_by_all: self.sent_max(None, now_ns),
+            // A server may make up copies of broadcasts, of which each worker knows its own alone: with a worker on
+            // another machine that is a lie, with one here it must not end the run.
+            sent_by_all: if self.are_own { u64::MAX } else { self.sent_max(None, now_ns) },
             events,
             bytes: at_most(BYTES_PER_S_MAX, now_ns, self.began_ns),
             time_ns: now_ns.saturating_sub(self.epoch_ns) + AHEAD_NS_MAX,

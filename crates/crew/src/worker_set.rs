@@ -65,7 +65,7 @@ impl WorkerSet {
         reports: Receiver<Report>,
     ) -> Self {
         Self {
-            examiner: Examiner::new(plan, workers.len() as u16),
+            examiner: Examiner::new(plan, workers.len() as u16).of_own(!agents.are_elsewhere()),
             reports,
             agents,
             workers,

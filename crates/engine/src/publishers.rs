@@ -152,7 +152,7 @@ impl Publishers {
             && let Some(stamp) = self.waiting.pop_front()
         {
             // Stamped anew: its lag is that of the moment at which it really goes out.
-            let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns);
+            let stamp = stamp.sent_at(now_ns);
             self.of_each[index as usize].under_way.push_back(stamp);
             match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
                 Ok((Sending::Out, bytes)) => {

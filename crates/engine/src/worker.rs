@@ -104,6 +104,7 @@ impl Worker {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
         let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
+            .of_run(plan.run())
             .of_acks(shared.acks())
             .of_streams(shared.wire.stall_times())
             .of_pushes(Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)))
@@ -112,7 +113,8 @@ impl Worker {
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
             let shared = shared.of_publishers(&of_them)?;
             let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
-            let ledger = Ledger::new(meter, idle, segment, of_them.rooms.clone()).for_others();
+            let ledger = Ledger::new(meter, idle, segment, of_them.rooms.clone());
+            let ledger = ledger.of_run(of_them.run()).for_others();
             let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
             Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
         });

@@ -65,6 +65,13 @@ impl Plan {
         Senders::new(self.speakers, self.slow).of_roles(self.rooms.roles())
     }
 
+    /// The number that messages of this run carry, the same at all workers: of two runs at one server, each knows its own.
+    pub fn run(&self) -> u16 {
+        // The odd multiplier of SplitMix64 carries the lowest bits, which differ most, into the uppermost.
+        let mixed = (self.unix_epoch_ns ^ self.epoch_ns.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 48) as u16
+    }
+
     /// Returns whether the same clients come back in a step of this load, and go on with their TLS sessions.
     pub fn resumes_tls(&self, load: Load) -> bool {
         let comes_back =

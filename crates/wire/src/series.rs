@@ -83,7 +83,8 @@ impl Spot {
 mod tests {
     use super::*;
 
-    const STAMP: Stamp = Stamp { worker: 3, client: 7, seq: 254, intended_ns: 99, lag: stamp::Lag::NONE };
+    const STAMP: Stamp =
+        Stamp { run: 9, worker: 3, client: 7, seq: 254, intended_ns: 99, lag: stamp::Lag::NONE };
 
     fn message(is_text: bool, stamp: Stamp) -> Vec<u8> {
         let id = if is_text { stamp.to_text().to_vec() } else { stamp.to_binary().to_vec() };

@@ -8,8 +8,11 @@
 //! ```
 //!
 //! The text form is made of letters, digits and one '-', so it survives JSON in JSON, percent-encoding and
-//! anything else a dialect does to a string. A stamp is recognised by its magic and by its check independently:
-//! when only one of the two holds, the message was ours and has been damaged.
+//! anything else a dialect does to a string. A stamp is recognised by its magic and by its check: when only the magic
+//! holds, or the check behind the larger part of a magic, the message was ours and has been damaged.
+//!
+//! The check also says which run the message is of: all its bits are flipped by the run's 16 bits, twice over. A reader
+//! that knows no run gets it from the halves, which agree in a sound stamp; a flipped bit makes them differ.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -19,6 +22,8 @@ use memchr::memmem;
 /// The sender of a message, its number, and its intended send time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stamp {
+    /// The run that it was sent in: 0 where that is of no interest.
+    pub run: u16,
     /// The worker whose client sent it.
     pub worker: u16,
     /// The sender's index within its worker: 24 bits.
@@ -92,10 +97,22 @@ const FIELD_BYTES: usize = 24;
 const HEX_BYTES: usize = 2 * FIELD_BYTES;
 
 impl Stamp {
-    /// The mark of a message that was due at `intended_ns` and is sent at `sent_ns`.
+    /// The mark of a message that was due at `intended_ns` and is sent at `sent_ns`, in run 0.
     pub fn new(worker: u16, client: u32, seq: u32, intended_ns: u64, sent_ns: u64) -> Stamp {
         debug_assert!(client < 1 << CLIENT_BITS, "client {client}");
-        Stamp { worker, client, seq, intended_ns, lag: Lag::of_ns(sent_ns.saturating_sub(intended_ns)) }
+        Stamp { run: 0, worker, client, seq, intended_ns, lag: Lag::NONE }.sent_at(sent_ns)
+    }
+
+    /// The same, in this run.
+    #[inline]
+    pub fn of_run(self, run: u16) -> Stamp {
+        Stamp { run, ..self }
+    }
+
+    /// The same, sent at `sent_ns`.
+    #[inline]
+    pub fn sent_at(self, sent_ns: u64) -> Stamp {
+        Stamp { lag: Lag::of_ns(sent_ns.saturating_sub(self.intended_ns)), ..self }
     }
 
     /// The same, of one who is announced to the others in a room that they join, and not of a message. No run has so many workers
@@ -163,28 +180,30 @@ impl Stamp {
         let sender = u64::from(self.lag.0) << (u64::BITS - LAG_BITS)
             | u64::from(self.worker) << CLIENT_BITS
             | u64::from(self.client);
-        [sender, self.intended_ns, Numbers::of(sender, self.intended_ns).number(self.seq)]
+        [sender, self.intended_ns, Numbers::of(sender, self.intended_ns, self.run).number(self.seq)]
     }
 
     /// The numbers that tell the stamps of its series apart.
     #[inline]
     pub(crate) fn numbers(&self) -> Numbers {
         let [sender, intended_ns, _] = self.words();
-        Numbers::of(sender, intended_ns)
+        Numbers::of(sender, intended_ns, self.run)
     }
 
     /// The fields, and whether the check among them holds.
     #[inline(always)]
     fn from_words([sender, intended_ns, tail]: [u64; 3]) -> (Stamp, bool) {
         let seq = (tail >> 32) as u32;
+        let run_twice = (Numbers::of(sender, intended_ns, 0).number(seq) ^ tail) as u32;
         let stamp = Stamp {
+            run: run_twice as u16,
             lag: Lag((sender >> (u64::BITS - LAG_BITS)) as u32),
             worker: (sender >> CLIENT_BITS) as u16,
             client: sender as u32 & ((1 << CLIENT_BITS) - 1),
             seq,
             intended_ns,
         };
-        (stamp, Numbers::of(sender, intended_ns).number(seq) == tail)
+        (stamp, run_twice.rotate_left(u16::BITS) == run_twice)
     }
 }
 
@@ -192,20 +211,22 @@ impl Stamp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     mixed: u64,
+    run_twice: u32,
 }
 
 impl Numbers {
     #[inline(always)]
-    fn of(sender: u64, intended_ns: u64) -> Numbers {
+    fn of(sender: u64, intended_ns: u64, run: u16) -> Numbers {
         // 2^64 over the golden ratio, as in SplitMix64. `mix(0)` is 0: without it, 24 bytes of zeros (or 48
         // digits of them, which padding may hold) would be a sound body.
-        Numbers { mixed: mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender) }
+        let mixed = mix(mix(intended_ns ^ 0x9e37_79b9_7f4a_7c15) ^ sender);
+        Numbers { mixed, run_twice: u32::from(run) << u16::BITS | u32::from(run) }
     }
 
     /// The word of the message of this number.
     #[inline(always)]
     fn number(self, seq: u32) -> u64 {
-        u64::from(seq) << 32 | mix(self.mixed ^ u64::from(seq)) >> 32
+        u64::from(seq) << 32 | (mix(self.mixed ^ u64::from(seq)) >> 32 ^ u64::from(self.run_twice))
     }
 
     /// As it stands in the binary form.
@@ -224,7 +245,7 @@ impl Numbers {
 }
 
 /// A step of a mix in which every step is a bijection of the bits so far: no single damaged field goes unnoticed before the
-/// check is cut to 32 bits, and one in 2^32 after it.
+/// check is cut to 32 bits. After it, one in 2^32 passes for sound, and one in 2^16 for another run's.
 #[inline(always)]
 fn mix(x: u64) -> u64 {
     // degski's multiplier: odd, so that the product loses nothing, and each bit of `x` changes about half
@@ -319,6 +340,7 @@ pub fn read_binary(bytes: &[u8]) -> Found {
     let word = |at: usize| u64::from_be_bytes(*bytes[at..].first_chunk().expect("in range"));
     match (has_magic, Stamp::from_words([word(4), word(12), word(20)])) {
         (true, (stamp, true)) => Found::At { stamp, offset: 0 },
+        (false, (_, true)) if !is_mostly(&BINARY_MAGIC, bytes) => Found::None,
         (false, (_, false)) => Found::None,
         _ => Found::Corrupt,
     }
@@ -345,10 +367,22 @@ fn read_half(digits: &[u8]) -> Option<u32> {
     (hex_digits(value) == digits).then_some(value)
 }
 
-/// Returns whether a sound body stands somewhere without its magic. Off the fast path: only for messages with no magic.
+/// Returns whether the larger part of a magic stands in its place before a body: a check alone holds for one in 2^16 of any
+/// bytes, which may be some other run's.
+fn is_mostly(magic: &[u8], there: &[u8]) -> bool {
+    let same = magic.iter().zip(there).filter(|(byte, there)| byte == there).count();
+    2 * same > magic.len()
+}
+
+/// Returns whether a sound body stands somewhere behind a damaged magic. Off the fast path: only for messages with no magic.
 /// The last character of a damaged magic may itself look like a digit, hence the second try.
 fn has_bare_body(bytes: &[u8]) -> bool {
-    let sound = |at: usize| bytes[at..].first_chunk().and_then(read_hex).is_some();
+    let is_behind_magic = |at: usize| {
+        // The start of the magic may be cut off.
+        let magic = &TEXT_MAGIC[TEXT_MAGIC.len().saturating_sub(at)..];
+        is_mostly(magic, &bytes[at - magic.len()..])
+    };
+    let sound = |at: usize| bytes[at..].first_chunk().and_then(read_hex).is_some() && is_behind_magic(at);
     let mut at = 0;
     while at + HEX_BYTES <= bytes.len() {
         let run = bytes[at..].iter().take_while(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')).count();
@@ -403,6 +437,7 @@ mod tests {
     use super::*;
 
     const STAMP: Stamp = Stamp {
+        run: 0x5e1f,
         worker: 0xbeef,
         client: 0x23_4567,
         seq: 0x89ab_cdef,
@@ -467,6 +502,31 @@ mod tests {
             let mut damaged = STAMP.to_binary();
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read_binary(&damaged), Found::Corrupt, "binary bit {bit}");
+        }
+    }
+
+    #[test]
+    fn runs_are_told_apart_by_the_check_alone() {
+        let (text, of_none) = (STAMP.to_text(), STAMP.of_run(0).to_text());
+        assert_eq!(text[..47], of_none[..47], "the check alone says it");
+        for run in [0, 1, 0x5e1f, u16::MAX] {
+            let stamp = STAMP.of_run(run);
+            let found = Found::At { stamp, offset: 0 };
+            assert_eq!([find(&stamp.to_text()), read_binary(&stamp.to_binary())], [found; 2]);
+            assert_eq!(stamp.numbers().binary(stamp.seq), stamp.to_binary()[BINARY_NUMBER]);
+        }
+    }
+
+    #[test]
+    fn bodies_need_most_of_a_magic() {
+        let (text, binary) = (STAMP.to_text(), STAMP.to_binary());
+        for (before, found) in
+            [("throng_", Found::Corrupt), ("ong-", Found::Corrupt), ("other-", Found::None)]
+        {
+            assert_eq!(find(&[before.as_bytes(), &text[7..]].concat()), found, "{before}");
+        }
+        for (before, found) in [("thRx", Found::Corrupt), ("thxx", Found::None), ("xxxx", Found::None)] {
+            assert_eq!(read_binary(&[before.as_bytes(), &binary[4..]].concat()), found, "{before}");
         }
     }
 

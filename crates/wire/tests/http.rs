@@ -439,10 +439,7 @@ fn broadcasts_are_bodies_by_their_sender() {
     io.client = 0;
     let first = std::mem::take(&mut io.out);
     client.handle_input(&cfg, LATER_NS, 0, OK.as_bytes(), &mut io, &mut |event| events.push(event)).unwrap();
-    let written = |of, now_ns| {
-        let stamp = stamp(of);
-        Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, now_ns)
-    };
+    let written = |of, now_ns| stamp(of).sent_at(now_ns);
     for (of, request, stamp) in [(7, first, written(7, SENT_NS)), (12, io.out, written(12, LATER_NS))] {
         let id = String::from_utf8(stamp.to_text().to_vec()).unwrap();
         let body = format!(r#"{{"n":{of},"id":"{id}"}}"#);

@@ -235,6 +235,20 @@ fn small_implausible_reports_add_up() {
 }
 
 #[test]
+fn forged_copies_end_no_run_of_own_workers() {
+    let plan = plan_of(Workload::Broadcast);
+    let now_ns = clock::monotonic_ns();
+    let counts = Counts { connects: 2, connected: 2, received: 1_000_000, ..Counts::default() };
+    let delta = Delta { worker: 1, at_ns: now_ns, usable: 2, counts, ..Delta::default() };
+    let is_believed = |are_own| {
+        let mut examiner = Examiner::new(&plan, 2).of_own(are_own);
+        examiner.begin(order(), now_ns);
+        matches!(examiner.examine(Report::Delta(Box::new(delta.clone())), now_ns), Report::Delta(_))
+    };
+    assert_eq!([true, false].map(is_believed), [true, false]);
+}
+
+#[test]
 fn messages_of_workers_lose_control_characters() {
     let mut examiner = Examiner::new(&plan_of(Workload::Echo), 2);
     let now_ns = clock::monotonic_ns();

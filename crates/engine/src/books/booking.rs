@@ -125,7 +125,7 @@ impl Booking<'_> {
             }
             Event::Announced { stamp, bytes } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
-                if stamp.worker >= self.workers {
+                if stamp.worker >= self.workers || stamp.run != self.ledger.run {
                     self.unexpected(stamp, bytes);
                 } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
                     self.ledger.meter.counts.leaked += 1;
@@ -186,6 +186,13 @@ impl Booking<'_> {
     }
 
     fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {
+        // Another run's numbers mean nothing in these books.
+        if stamp.run != self.ledger.run {
+            if !self.ledger.step.is_settled {
+                self.unexpected(stamp, bytes);
+            }
+            return;
+        }
         let Some(number) = self.ledger.step.number(stamp.seq) else {
             // What is late beyond the end of its step has been counted there, as not having come.
             if !self.ledger.step.is_behind(stamp.seq) {
@@ -280,7 +287,9 @@ impl Booking<'_> {
     /// Books the answers of a series at once, if all of them are as they should be: whether they were.
     fn series(&mut self, role: Role, first: Stamp, messages: u32, bytes: u32) -> bool {
         let Some(low) = self.ledger.step.number(first.seq) else { return false };
-        let is_echo = (self.workload, role) == (Workload::Echo, Role::Echo) && self.is_own(first);
+        let is_of_run = first.run == self.ledger.run;
+        let is_echo =
+            (self.workload, role) == (Workload::Echo, Role::Echo) && is_of_run && self.is_own(first);
         // Across the wrap of the lower bits the numbers of a series would not be consecutive.
         if !is_echo || messages == 0 || messages - 1 > numbers_behind(low) {
             return false;
@@ -565,6 +574,14 @@ mod tests {
             let one_by_one = answers.iter().flat_map(|answer| answer.each());
             prop_assert_eq!(booked(one_by_one), booked(answers.iter().copied()));
         }
+    }
+
+    #[test]
+    fn echoes_of_another_run_are_unexpected() {
+        let first = Stamp::new(0, 0, 0, 5_000, 5_000).of_run(7);
+        let all = [Event::Series { role: Role::Echo, first, messages: 3, bytes: 33 }];
+        let foreign = booked(all);
+        assert!(foreign.contains("unexpected: 3") && foreign.contains("received: 0"), "{foreign}");
     }
 
     #[test]

@@ -436,11 +436,12 @@ mod tests {
             is_in_same_frame: false,
             reach: Reach::default(),
         };
-        for stamp in [sent, sent.after(1), Stamp { client: 1, ..sent }, Stamp { worker: 1, ..sent }] {
+        let others = [sent.after(1), Stamp { client: 1, ..sent }, Stamp { worker: 1, ..sent }];
+        for stamp in [sent, sent.of_run(7)].into_iter().chain(others) {
             booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
         }
         let counts = ledger.meter.counts;
-        assert_eq!((counts.received, counts.unexpected, counts.duplicate), (1, 3, 0));
+        assert_eq!((counts.received, counts.unexpected, counts.duplicate), (1, 4, 0));
     }
 
     #[test]

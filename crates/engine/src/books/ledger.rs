@@ -26,6 +26,8 @@ const UNHEEDED_NS: u64 = 5_000_000_000;
 
 /// Shared state of a worker's clients.
 pub(crate) struct Ledger {
+    /// The run's number in its stamps.
+    pub(crate) run: u16,
     pub(crate) segment: Segment,
     pub(crate) local_rooms: LocalRooms,
     pub(crate) step: Step,
@@ -64,6 +66,7 @@ impl Ledger {
         let (are_spoken_for, was_heeded, relayed, usable, slow) = (false, false, None, 0, 0);
         let acks = Acks::all(true);
         Self {
+            run: 0,
             segment,
             local_rooms,
             step,
@@ -80,6 +83,11 @@ impl Ledger {
             relayed,
             freed,
         }
+    }
+
+    /// The same, of a run with this number.
+    pub(crate) fn of_run(self, run: u16) -> Self {
+        Self { run, ..self }
     }
 
     /// The same, of clients that may lose their connections and come back.
@@ -244,7 +252,7 @@ impl Ledger {
             Workload::Broadcast => self.step.sent.len() as u32,
         };
         // Booked before the bytes are written: the answer may arrive in the same turn. `take_back` undoes it.
-        let stamp = Stamp::new(worker, client, self.step.seq(number), intended_ns, now_ns);
+        let stamp = Stamp::new(worker, client, self.step.seq(number), intended_ns, now_ns).of_run(self.run);
         let mut is_answered = true;
         if workload == Workload::Broadcast {
             let sender = self.segment.number(client);

@@ -460,8 +460,10 @@ impl<'a> Mark<'a> {
 }
 
 impl Mark<'_> {
-    pub(crate) const NONE: Mark<'static> =
-        Mark { stamp: &Stamp { worker: 0, client: 0, seq: 0, intended_ns: 0, lag: Lag::NONE }, unix_ns: 0 };
+    pub(crate) const NONE: Mark<'static> = Mark {
+        stamp: &Stamp { run: 0, worker: 0, client: 0, seq: 0, intended_ns: 0, lag: Lag::NONE },
+        unix_ns: 0,
+    };
 }
 
 #[cfg(test)]

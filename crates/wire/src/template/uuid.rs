@@ -26,7 +26,7 @@ pub(super) fn of_bits([high, low]: [u64; 2]) -> [u8; BYTES] {
 /// The UUID of a message, by its stamp and its number on the connection: the number is its end, and the rest follows from the stamp,
 /// so that it is the same for whoever has both.
 pub(crate) fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
-    let sender = u64::from(stamp.worker) << 32 | u64::from(stamp.client);
+    let sender = u64::from(stamp.run) << 48 | u64::from(stamp.worker) << 32 | u64::from(stamp.client);
     let seed = [sender, stamp.intended_ns, u64::from(stamp.seq)];
     of_bits([draw(seed, 1), draw(seed, 2) & !u64::from(u32::MAX) | u64::from(number)])
 }

@@ -52,7 +52,7 @@ impl Ledger {
             memberships.ask(client, kind, announcements::split(number).1.unwrap_or(UNCOUNTED), now_ns);
         }
         let stamp = || Stamp::new(self.segment.worker, client, self.step.seq(number), now_ns, now_ns);
-        is_announced.then(|| stamp().announcing())
+        is_announced.then(|| stamp().of_run(self.run).announcing())
     }
 
     /// A client hears of somebody who has come into a room. False: that is none that it is in.

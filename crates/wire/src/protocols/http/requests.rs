@@ -108,7 +108,7 @@ impl Requests {
         let may = self.connection == Connection::Open && self.under_way < most;
         let Asking { stamp, client, kind } = self.waiting.get_mut(self.under_way).filter(|_| may)?;
         // Sent now, but due when it was: the wait for its turn is part of its latency.
-        *stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
+        *stamp = stamp.sent_at(link.now_ns);
         let (stamp, identities) = (*stamp, &link.common.identities);
         let mark = Mark { stamp: &stamp, unix_ns: identities.unix_ns(stamp.sent_ns()) };
         let filling = Filling { mark, ..Filling::of(identities.context(*client, link.now_ns, link.kept)) };

@@ -127,7 +127,7 @@ impl Requests {
         }
         let UnansweredRequest { stamp, was_sent } = self.waiting.pop_front()?;
         // Sent now, but due when it was: the wait for a stream is part of its latency.
-        let stamp = Stamp::new(stamp.worker, stamp.client, stamp.seq, stamp.intended_ns, link.now_ns);
+        let stamp = stamp.sent_at(link.now_ns);
         let request = UnansweredRequest { stamp, was_sent: true };
         let (parts, filling) = (link.parts, Filling::of(link.context()));
         let own_body = parts.own_body(&filling);
