@@ -63,6 +63,8 @@ struct Job<'a> {
     /// Its workers' parts of the run, and the clients that they may have together.
     segments: Vec<Segment>,
     clients_max: u64,
+    /// Steps of the run may be storms.
+    may_storm: bool,
     /// By worker.
     deltas: BTreeMap<u16, Delta>,
     bundled_ns: u64,
@@ -85,6 +87,7 @@ impl<'a> Job<'a> {
             local,
             segments,
             clients_max,
+            may_storm: false,
             deltas,
             bundled_ns: 0,
             backlog,
@@ -129,6 +132,7 @@ impl<'a> Job<'a> {
         let capacity = Capacity::of(self.means.clients_per_process, self.means.threads);
         self.clients_max = capacity.clients_max(segments.len(), (*processes).into());
         self.segments.clone_from(segments);
+        self.may_storm = sense::may_storm(plan);
         Ok(())
     }
 
@@ -158,7 +162,7 @@ impl Work for Job<'_> {
             Down::Command(command) => {
                 // A coordinator may be anybody who reaches NATS: its orders are held against what this
                 // agent has.
-                if !sense::is_command(&command, &self.segments, self.clients_max) {
+                if !sense::is_command(&command, &self.segments, self.clients_max, self.may_storm) {
                     return Err(ClaimEnd::ProtocolViolation);
                 }
                 if let Some(local) = &mut self.local {

@@ -72,7 +72,26 @@ fn is_plan(plan: &Plan) -> bool {
         && churn.as_ref().is_none_or(|churn| is_rate(churn.share_per_s))
         && flap.as_ref().is_none_or(is_flap)
         && publishing.as_ref().is_none_or(|publishing| is_publishing(publishing))
+        && are_joined(plan)
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
+}
+
+/// Returns whether the clients come and go in one way at most: books that excuse a copy for two reasons would do it twice.
+fn are_joined(plan: &Plan) -> bool {
+    let Plan { rooms, churn, flap, messages_per_connection, .. } = plan;
+    let ways =
+        [!rooms.visits().is_empty(), churn.is_some(), flap.is_some(), messages_per_connection.is_some()];
+    ways.into_iter().filter(|is_one| *is_one).count() <= 1
+}
+
+/// Returns whether steps of the plan may be storms, whose books know no clients that come and go or read slowly besides.
+pub(super) fn may_storm(plan: &Plan) -> bool {
+    let Plan { rooms, slow, churn, flap, messages_per_connection, .. } = plan;
+    rooms.visits().is_empty()
+        && slow.is_none()
+        && churn.is_none()
+        && flap.is_none()
+        && messages_per_connection.is_none()
 }
 
 /// Returns whether they are those that the app's file numbers.
@@ -104,13 +123,15 @@ fn is_flap(flap: &Flap) -> bool {
     flap.is_sound() && flap.up_ns_max <= TIME_NS_MAX && flap.away_ns.unwrap_or(0) <= TIME_NS_MAX
 }
 
-/// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this.
-pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64) -> bool {
+/// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this;
+/// for a storm, only if the plan [may have one](may_storm).
+pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64, may_storm: bool) -> bool {
     match command {
         Command::Step(order) => {
             let share = |segment: &Segment| u64::from(segment.share(order.clients));
             let (most, all) = (segments.iter().map(share).max(), segments.iter().map(share).sum::<u64>());
-            all <= clients_max && is_load(&order.load, most.unwrap_or(0))
+            let is_possible = may_storm || !matches!(order.load, Load::Storm(_));
+            all <= clients_max && is_possible && is_load(&order.load, most.unwrap_or(0))
         }
         Command::Go { at_ns } => *at_ns <= CLOCK_NS_MAX,
         Command::Clock { offset_ns } => is_offset(*offset_ns),
@@ -153,7 +174,10 @@ fn is_offset(offset_ns: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use load::{Schedule, StepOrder, Until};
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
+
+    use load::{Churn, Cuts, Schedule, Slow, StepOrder, Until, Visit, VisitStep};
 
     use super::*;
     use crate::fleet::simulation::plan;
@@ -193,7 +217,7 @@ mod tests {
     fn steps_ask_for_no_more_than_there_is() {
         let is_step = |clients, load| {
             let order = StepOrder { index: 0, clients, load, warmup: false };
-            is_command(&Command::Step(order), &brief().segments, 4)
+            is_command(&Command::Step(order), &brief().segments, 4, true)
         };
         let hold = |duration_ns| Load::Hold { duration_ns };
         assert!(is_step(10, hold(1)) && !is_step(13, hold(1)), "two of five workers have their shares");
@@ -203,10 +227,46 @@ mod tests {
         let open = |rate| Load::Open { schedule: Schedule::constant(rate), duration_ns: 1 };
         assert!(is_step(10, open(1e6)) && !is_step(10, open(1e12)));
         let storm =
-            Storm { rate_per_s: Some(1.0), lead_ns: 1, duration_ns: 1, share: f64::NAN, window_ns: None };
-        assert!(!is_step(10, Load::Storm(storm)));
-        assert!(!is_command(&Command::Go { at_ns: u64::MAX }, &[], 0));
-        assert!(!is_command(&Command::Clock { offset_ns: i64::MIN }, &[], 0));
+            |share| Storm { rate_per_s: Some(1.0), lead_ns: 1, duration_ns: 1, share, window_ns: None };
+        assert!(is_step(10, Load::Storm(storm(1.0))) && !is_step(10, Load::Storm(storm(f64::NAN))));
+        let order = StepOrder { index: 0, clients: 10, load: Load::Storm(storm(1.0)), warmup: false };
+        assert!(!is_command(&Command::Step(order), &brief().segments, 4, false));
+        assert!(!is_command(&Command::Go { at_ns: u64::MAX }, &[], 0, true));
+        assert!(!is_command(&Command::Clock { offset_ns: i64::MIN }, &[], 0, true));
+    }
+
+    #[test]
+    fn ways_to_come_and_go_exclude_each_other() {
+        let visit = |plan: &mut Plan| {
+            let wait = VisitStep::Wait { ns_min: Visit::ROUND_NS_MIN, ns_max: Visit::ROUND_NS_MIN };
+            let steps = vec![VisitStep::Join(0), wait, VisitStep::Leave(0)];
+            let rooms = plan.rooms.as_ref().clone().with_visits(vec![Visit { steps, stays: 0 }]);
+            plan.rooms = Arc::new(rooms.expect("rooms with visits"));
+        };
+        let ways: [fn(&mut Plan); 4] = [
+            visit,
+            |plan| plan.churn = Some(Churn { share_per_s: 0.1 }),
+            |plan| {
+                let cuts = Cuts::RESET;
+                plan.flap = Some(Flap { up_ns_min: 1, up_ns_max: 1, away_ns: None, cuts, resumes: true });
+            },
+            |plan| plan.messages_per_connection = NonZeroU32::new(1),
+        ];
+        let slow = |plan: &mut Plan| plan.slow = Some(Slow { share: 0.5, bytes_per_s: 1 });
+        let of = |ways: &[fn(&mut Plan)]| {
+            let mut plan = plan();
+            for way in ways {
+                way(&mut plan);
+            }
+            (is_plan(&plan), may_storm(&plan))
+        };
+        assert_eq!((of(&[]), of(&[slow])), ((true, true), (true, false)));
+        for (k, one) in ways.into_iter().enumerate() {
+            assert_eq!(of(&[one, slow]), (true, false), "{k}");
+            for (n, other) in ways.into_iter().enumerate().filter(|(n, _)| *n != k) {
+                assert!(!of(&[one, other]).0, "{k} and {n}");
+            }
+        }
     }
 
     #[test]
