@@ -12,8 +12,77 @@ pub(crate) enum Awaiting {
     /// This many that were due at the same time.
     Together { messages: u32, due_ns: u64 },
     /// The same, of several times.
-    #[allow(clippy::box_collection)] // 16 bytes in a client, not 32
-    Many(Box<VecDeque<(u64, u32)>>),
+    Many(Box<DueTimes>), // 16 bytes in a client, not 48
+}
+
+/// Messages under way by when they were due. What is answered leaves an empty entry until the ends are reached or most are
+/// empty: an answer in any order takes a binary search and moves nothing.
+#[derive(Debug, Default)]
+pub(crate) struct DueTimes {
+    /// When messages were due, ascending, and how many are awaited: of the first and the last, some.
+    entries: VecDeque<(u64, u32)>,
+    /// Entries of which none is.
+    empty: usize,
+}
+
+/// Empty entries that are always kept: a sweep of fewer would not pay.
+const EMPTY_MIN: usize = 32;
+
+impl DueTimes {
+    fn push(&mut self, due_ns: u64, messages: u32) {
+        match self.entries.back_mut() {
+            Some((latest_ns, under_way)) if *latest_ns == due_ns => *under_way += messages,
+            // Sender groups have schedules of their own, so that one's message may go out behind a later one.
+            Some((latest_ns, _)) if *latest_ns > due_ns => match self.place(due_ns) {
+                Ok(at) => {
+                    let under_way = &mut self.entries[at].1;
+                    self.empty -= usize::from(*under_way == 0);
+                    *under_way += messages;
+                }
+                Err(at) => self.entries.insert(at, (due_ns, messages)),
+            },
+            _ => self.entries.push_back((due_ns, messages)),
+        }
+    }
+
+    fn remove(&mut self, due_ns: u64, messages: u32) -> u32 {
+        // Most answers come in order: the oldest is looked at before all others.
+        let at = match self.entries.front() {
+            Some(&(oldest_ns, _)) if oldest_ns == due_ns => 0,
+            _ => match self.place(due_ns) {
+                Ok(at) => at,
+                Err(_) => return 0,
+            },
+        };
+        let under_way = &mut self.entries[at].1;
+        let answered = messages.min(*under_way);
+        *under_way -= answered;
+        if *under_way == 0 && answered > 0 {
+            self.empty += 1;
+            self.trim();
+        }
+        answered
+    }
+
+    /// Drops empty entries: those at the ends, and all if they are most.
+    fn trim(&mut self) {
+        while self.entries.front().is_some_and(|(_, under_way)| *under_way == 0) {
+            self.entries.pop_front();
+            self.empty -= 1;
+        }
+        while self.entries.back().is_some_and(|(_, under_way)| *under_way == 0) {
+            self.entries.pop_back();
+            self.empty -= 1;
+        }
+        if self.empty > EMPTY_MIN.max(self.entries.len() / 2) {
+            self.entries.retain(|(_, under_way)| *under_way > 0);
+            self.empty = 0;
+        }
+    }
+
+    fn place(&self, due_ns: u64) -> Result<usize, usize> {
+        self.entries.binary_search_by_key(&due_ns, |&(ns, _)| ns)
+    }
 }
 
 impl Awaiting {
@@ -25,13 +94,14 @@ impl Awaiting {
                 *under_way += messages;
             }
             Self::Together { messages: under_way, due_ns: first_ns } => {
-                let both = [(*first_ns, *under_way), (due_ns, messages)];
-                *self = Self::Many(Box::new(VecDeque::from(both)));
+                // Two are the most that many clients ever have.
+                let mut all = DueTimes { entries: VecDeque::with_capacity(2), empty: 0 };
+                for (due_ns, messages) in [(*first_ns, *under_way), (due_ns, messages)] {
+                    all.push(due_ns, messages);
+                }
+                *self = Self::Many(Box::new(all));
             }
-            Self::Many(all) => match all.back_mut() {
-                Some((latest_ns, under_way)) if *latest_ns == due_ns => *under_way += messages,
-                _ => all.push_back((due_ns, messages)),
-            },
+            Self::Many(all) => all.push(due_ns, messages),
         }
     }
 
@@ -47,27 +117,13 @@ impl Awaiting {
                 answered
             }
             Self::Nothing | Self::Together { .. } => 0,
-            Self::Many(all) => {
-                // Most answers come in order: the oldest is looked at before all others.
-                let at = match all.front() {
-                    Some(&(oldest_ns, _)) if oldest_ns == due_ns => Some(0),
-                    _ => all.iter().position(|&(ns, _)| ns == due_ns),
-                };
-                let Some(at) = at else { return 0 };
-                let answered = messages.min(all[at].1);
-                all[at].1 -= answered;
-                if all[at].1 == 0 {
-                    all.remove(at);
-                }
-                answered
-            }
+            Self::Many(all) => all.remove(due_ns, messages),
         }
     }
 
     /// Gives up one message that was due before `before_ns`: when that was.
     pub(crate) fn give_up(&mut self, before_ns: u64) -> Option<u64> {
-        // Pushed in the order of sending, so the front is the oldest; a younger one cannot be overdue if this
-        // is not.
+        // The first is the oldest; a younger one cannot be overdue if this is not.
         let oldest_ns = self.iter().next().filter(|&due_ns| due_ns < before_ns)?;
         (self.remove(oldest_ns, 1) > 0).then_some(oldest_ns)
     }
@@ -77,7 +133,7 @@ impl Awaiting {
         let (together, many) = match self {
             Self::Nothing => (None, None),
             Self::Together { messages, due_ns } => (Some((*due_ns, *messages)), None),
-            Self::Many(all) => (None, Some(all)),
+            Self::Many(all) => (None, Some(&all.entries)),
         };
         let each = |(due_ns, messages): (u64, u32)| std::iter::repeat_n(due_ns, messages as usize);
         together.into_iter().chain(many.into_iter().flat_map(|all| all.iter().copied())).flat_map(each)
@@ -106,6 +162,31 @@ mod tests {
         assert_eq!(awaiting.remove(7, 1), 1);
         assert_eq!([8, 8, 8].map(|before_ns| awaiting.give_up(before_ns)), [Some(5), Some(7), None]);
         assert_eq!(awaiting.iter().collect::<Vec<_>>(), [9]);
+    }
+
+    #[test]
+    fn answers_in_any_order_free_their_entries() {
+        const MESSAGES: u64 = 4_096;
+        let mut rng = fastrand::Rng::with_seed(7);
+        let mut shuffled: Vec<u64> = (0..MESSAGES).collect();
+        rng.shuffle(&mut shuffled);
+        let orders = [(0..MESSAGES).collect(), (0..MESSAGES).rev().collect(), shuffled.clone()];
+        for sent in &orders {
+            for answered in &orders {
+                let mut all = DueTimes::default();
+                sent.iter().for_each(|&due_ns| all.push(due_ns, 1));
+                assert!(all.entries.iter().is_sorted());
+                for (left, &due_ns) in (0..MESSAGES as usize).rev().zip(answered) {
+                    assert_eq!([all.remove(due_ns, 2), all.remove(due_ns, 1)], [1, 0]);
+                    let under_way: u32 = all.entries.iter().map(|(_, messages)| messages).sum();
+                    assert_eq!(under_way as usize, left);
+                    assert_eq!(all.entries.len() - all.empty, left);
+                    assert!(all.empty <= EMPTY_MIN.max(all.entries.len() / 2));
+                    assert!(all.entries.front().is_none_or(|(_, messages)| *messages > 0));
+                }
+                assert!(all.entries.is_empty());
+            }
+        }
     }
 
     #[test]
