@@ -161,7 +161,7 @@ impl Booking<'_> {
         let Ledger { meter, streams, step, .. } = &mut **ledger;
         if let Progress::Begun { stamp } = progress {
             if step.number(request).is_some() {
-                streams.begin(*client, stamp);
+                streams.begin(*client, stamp, *now_ns);
             }
             return;
         }

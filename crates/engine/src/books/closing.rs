@@ -71,10 +71,11 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
     }
 }
 
-/// Counts the answers that are still coming in pieces. Of a client that is gone, its answer broke off.
+/// Counts the answers that are still coming in pieces. Of a client that is gone, or is back since, its answer broke off.
 fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
-    while let Some((client, request)) = ledger.streams.first() {
-        if clients[client as usize].as_mut().state == State::Usable {
+    while let Some((client, request, begun_ns)) = ledger.streams.first() {
+        let record = clients[client as usize].as_mut();
+        if record.state == State::Usable && record.since_ns <= begun_ns {
             ledger.streams.finish(client, request, &mut ledger.meter);
             ledger.meter.counts.unended += 1;
         } else {
@@ -246,6 +247,19 @@ pub(super) mod tests {
         ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
         assert_eq!(records[0].awaiting.iter().collect::<Vec<_>>(), [MS], "another message's");
+    }
+
+    #[test]
+    fn answers_of_an_earlier_connection_broke_off() {
+        let (mut ledger, mut records) = (ledger(3, None).of_streams(Some(3)), records(3));
+        for client in 0..3 {
+            let record = &mut records[client as usize];
+            let (_, stamp) = ledger.handle_sending(0, client, record, Workload::Echo, MS, MS);
+            ledger.streams.begin(client, stamp, 2 * MS);
+        }
+        (records[0].since_ns, records[1].since_ns, records[2].state) = (2 * MS, 3 * MS, State::Vacant);
+        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
+        assert_eq!((ledger.meter.counts.unended, ledger.meter.counts.broken_off), (1, 2));
     }
 
     #[test]

@@ -44,12 +44,13 @@ impl Streams {
         self.under_way.clear();
     }
 
-    /// Begins a client's answer to this request, of which only the head is in.
-    pub(crate) fn begin(&mut self, client: u32, asked: Stamp) {
+    /// Begins a client's answer to this request, of which only the head is in, at `now_ns`.
+    pub(crate) fn begin(&mut self, client: u32, asked: Stamp, now_ns: u64) {
         let gaps = self.rooms.pop().unwrap_or_default();
         let (intended_ns, sent_ns) = (asked.intended_ns, asked.sent_ns());
         let stall_times = self.stall_times;
-        let streamed = Streamed { intended_ns, sent_ns, stall_times, latest: None, has_token: false, gaps };
+        let (begun_ns, latest, has_token) = (now_ns, None, false);
+        let streamed = Streamed { intended_ns, sent_ns, begun_ns, stall_times, latest, has_token, gaps };
         self.under_way.insert((client, asked.seq), streamed);
     }
 
@@ -72,9 +73,10 @@ impl Streams {
         own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())
     }
 
-    /// The oldest answer under way of the first client that has one: client and request.
-    pub(crate) fn first(&self) -> Option<(u32, u32)> {
-        self.under_way.keys().next().copied()
+    /// The oldest answer under way of the first client that has one: client and request, and when it began.
+    pub(crate) fn first(&self) -> Option<(u32, u32, u64)> {
+        let (&(client, request), streamed) = self.under_way.first_key_value()?;
+        Some((client, request, streamed.begun_ns))
     }
 }
 
@@ -84,6 +86,8 @@ pub(crate) struct Streamed {
     /// Time at which its request was due.
     intended_ns: u64,
     sent_ns: u64,
+    /// Time at which its head was in.
+    begun_ns: u64,
     stall_times: u64,
     latest: Option<Arrival>,
     has_token: bool,
@@ -159,7 +163,7 @@ mod tests {
     fn counted(events: &[(u64, u64)]) -> (Meter, [u64; 3]) {
         let mut meter = Meter::new(0, Secrets::of_one(Vec::new()));
         let mut streams = Streams::new(10);
-        streams.begin(3, Stamp::new(0, 3, 7, MS, MS));
+        streams.begin(3, Stamp::new(0, 3, 7, MS, MS), MS);
         for &(at_ms, ago_ms) in events {
             let reach = Reach { received_ns: Some(ago_ms * MS), ..Reach::default() };
             streams.get_mut(3, 7).unwrap().handle_event(1, reach, &mut meter, at_ms * MS);
