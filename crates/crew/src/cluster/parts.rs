@@ -17,7 +17,7 @@ const LAST: u8 = 2;
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Bytes of unfinished messages of all senders.
 const UNFINISHED_BYTES_MAX: usize = 256 << 20;
-/// Senders that are heard; a cluster has fewer servers.
+/// Senders that are remembered; a cluster has fewer servers, but each that starts again is a new one.
 const SENDERS_MAX: usize = 4_096;
 
 /// The sender's end.
@@ -54,6 +54,8 @@ impl Splitter {
 #[derive(Default)]
 pub(super) struct Joiner {
     senders: HashMap<u64, Sender>,
+    /// Parts heard so far: the time on the senders' clock.
+    heard: u64,
     unfinished_bytes: usize,
     /// Parts that did not come, or were none.
     pub(super) lost: u64,
@@ -61,6 +63,8 @@ pub(super) struct Joiner {
 
 struct Sender {
     next: u64,
+    /// When it was last heard.
+    heard: u64,
     /// Empty between messages.
     message: Vec<u8>,
 }
@@ -73,11 +77,16 @@ impl Joiner {
             return None;
         };
         if !self.senders.contains_key(&sender) && self.senders.len() == SENDERS_MAX {
-            self.lost = self.lost.saturating_add(1);
-            return None;
+            self.forget_longest_silent();
         }
+        self.heard += 1;
         // The first part heard of a sender sets its count: what it published before we joined is not lost.
-        let sender = self.senders.entry(sender).or_insert(Sender { next: number, message: Vec::new() });
+        let sender = self.senders.entry(sender).or_insert_with(|| Sender {
+            next: number,
+            heard: 0,
+            message: Vec::new(),
+        });
+        sender.heard = self.heard;
         let is_torn = number != sender.next;
         self.lost = self.lost.saturating_add(number.saturating_sub(sender.next));
         sender.next = number.saturating_add(1);
@@ -105,6 +114,15 @@ impl Joiner {
         }
         self.unfinished_bytes -= sender.message.len();
         Some(std::mem::take(&mut sender.message))
+    }
+
+    /// Makes room for a new sender: whoever has been silent for longest has most likely ended.
+    fn forget_longest_silent(&mut self) {
+        let silent = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(&sender, _)| sender);
+        if let Some(sender) = silent.and_then(|sender| self.senders.remove(&sender)) {
+            self.unfinished_bytes -= sender.message.len();
+            self.lost = self.lost.saturating_add(u64::from(!sender.message.is_empty()));
+        }
     }
 }
 
@@ -157,6 +175,23 @@ mod tests {
         splitter.split(b"long ago", PAYLOAD);
         assert_eq!(all(&mut joiner, &splitter.split(b"now", PAYLOAD)), [b"now".to_vec()]);
         assert_eq!(joiner.lost, 0);
+    }
+
+    #[test]
+    fn new_senders_replace_the_longest_silent() {
+        let (mut first, mut joiner) = (Splitter::new(0), Joiner::default());
+        let torn = &Splitter::new(1).split(b"0123456789", PAYLOAD)[..1];
+        all(&mut joiner, &first.split(b"one", PAYLOAD));
+        all(&mut joiner, torn);
+        for sender in 2..SENDERS_MAX as u64 {
+            all(&mut joiner, &Splitter::new(sender).split(b"old", PAYLOAD));
+        }
+        all(&mut joiner, &first.split(b"two", PAYLOAD));
+        assert_eq!((joiner.senders.len(), joiner.lost, joiner.unfinished_bytes), (SENDERS_MAX, 0, 4));
+        let new = Splitter::new(u64::MAX).split(b"new", PAYLOAD);
+        assert_eq!(all(&mut joiner, &new), [b"new".to_vec()]);
+        assert_eq!((joiner.senders.len(), joiner.lost, joiner.unfinished_bytes), (SENDERS_MAX, 1, 0));
+        assert!(joiner.senders.contains_key(&0) && !joiner.senders.contains_key(&1));
     }
 
     #[test]
