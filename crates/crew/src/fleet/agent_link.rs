@@ -25,6 +25,8 @@ pub struct AgentState {
     pub workers: Range<u16>,
     /// Clients that its processes may have.
     pub clients_max: u64,
+    /// Its workers stand.
+    pub is_ready: bool,
     /// The offset it adds to its clock, and how wrong that may be by now.
     pub offset: Option<Offset>,
     /// Memory of its processes, if it can be read.

@@ -68,7 +68,7 @@ impl Fleet {
                     return Err(Error::Agents("interrupted before the agents were there".into()));
                 }
                 Err(RecvTimeoutError::Timeout) if began.elapsed() < deadlines => {}
-                Err(_) => return Err(Error::Agents("the agents did not get ready".into())),
+                Err(_) => return Err(Error::Agents(why_not_ready(&fleet.states(), deadlines))),
             }
         }
     }
@@ -89,6 +89,22 @@ impl Fleet {
     }
 }
 
+/// Why a run with these agents has not begun in time, and what to do.
+fn why_not_ready(states: &[AgentState], waited: Duration) -> String {
+    let late = states.iter().filter(|state| !state.is_ready).map(|state| state.name.as_str());
+    let late: Vec<&str> = late.collect();
+    let wait_s = waited.as_secs();
+    match late[..] {
+        [] => format!(
+            "no agent could be claimed within {wait_s} s: see what the agents print, and whether NATS answers"
+        ),
+        _ => format!(
+            "not ready after {wait_s} s: {}: see what `throng agent` prints there, and start it anew, or end it to do without",
+            late.join(", ")
+        ),
+    }
+}
+
 impl Drop for Fleet {
     /// Releases the agents.
     fn drop(&mut self) {
@@ -96,5 +112,20 @@ impl Drop for Fleet {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_that_are_late_are_named() {
+        let agent =
+            |name: &str, is_ready| AgentState { name: name.into(), is_ready, ..AgentState::default() };
+        let why =
+            why_not_ready(&[agent("one", true), agent("two", false), agent("three", false)], READY_TIMEOUT);
+        assert!(why.contains("two, three") && !why.contains("one,") && why.contains("throng agent"), "{why}");
+        assert!(!why_not_ready(&[], READY_TIMEOUT).contains("throng agent"));
     }
 }

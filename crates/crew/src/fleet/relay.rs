@@ -165,6 +165,7 @@ impl Relay {
             Ok(Incoming::Beat(content)) => self.handle_answer(index, &content, now_ns),
             Ok(Incoming::Message(Up::Ready)) => {
                 post.phase = Phase::Ready;
+                self.states.lock().expect("nobody panics with it")[index].is_ready = true;
                 if self.posts.iter().all(|post| post.phase == Phase::Ready) {
                     self.start(Ok(()));
                 }
