@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use results::finding::Caveat;
 
@@ -17,6 +17,8 @@ pub use exposition::Metrics;
 const INTERVAL: Duration = Duration::from_millis(500);
 /// An endpoint that takes longer is not worth asking every second.
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_millis(900), answer: Duration::from_secs(2) };
+/// How old metrics may be: a read that takes longer says nothing of now.
+const AGE_MAX: Duration = INTERVAL.saturating_add(PATIENCE.answer);
 /// How often the thread looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// The most metrics that are kept: a histogram alone has dozens.
@@ -27,15 +29,15 @@ pub struct Scrape {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
     is_over: AtomicBool,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     latest: Metrics,
+    /// When these were read.
+    read_at: Instant,
     reads: u64,
     failures: u64,
     last_failure: String,
@@ -60,8 +62,8 @@ impl Scrape {
             }
         };
         // The first read is the caller's, so that a wrong URL ends the run before it begins.
-        let state = Mutex::new(State { latest: read()?, reads: 1, ..State::default() });
-        let shared = Arc::new(Shared { is_over: AtomicBool::new(false), state });
+        let shared =
+            Arc::new(Shared { is_over: AtomicBool::new(false), state: Mutex::new(State::new(read()?)) });
         let seen = Arc::clone(&shared);
         let reading = move || {
             while seen.waits() {
@@ -72,9 +74,9 @@ impl Scrape {
         Ok(Self { shared })
     }
 
-    /// The latest metrics.
+    /// The latest metrics; none while an answer is overdue.
     pub fn latest(&self) -> Metrics {
-        self.shared.state().latest.clone()
+        self.shared.state().latest_at(Instant::now())
     }
 
     /// How often it could not be read, and why the last time.
@@ -93,6 +95,21 @@ impl Drop for Scrape {
     }
 }
 
+impl State {
+    /// The first read's.
+    fn new(latest: Metrics) -> Self {
+        Self { latest, read_at: Instant::now(), reads: 1, failures: 0, last_failure: String::new() }
+    }
+
+    /// The latest metrics, if they are not too old by then.
+    fn latest_at(&self, now: Instant) -> Metrics {
+        match now.saturating_duration_since(self.read_at) <= AGE_MAX {
+            true => self.latest.clone(),
+            false => Metrics::default(),
+        }
+    }
+}
+
 impl Shared {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -102,7 +119,7 @@ impl Shared {
         let mut state = self.state();
         state.reads += 1;
         match read {
-            Ok(metrics) => state.latest = metrics,
+            Ok(metrics) => (state.latest, state.read_at) = (metrics, Instant::now()),
             Err(failure) => {
                 state.failures += 1;
                 state.last_failure = failure;
@@ -150,6 +167,13 @@ mod tests {
         assert_eq!(of(200, b"up 1\n"), Ok("up 1\n".into()));
         assert_eq!(of(404, b"up 1\n"), Err("the answer is HTTP 404".into()));
         assert_eq!(of(200, b"\xff"), Err("the answer is not UTF-8".into()));
+    }
+
+    #[test]
+    fn overdue_metrics_are_not_repeated() {
+        let state = State::new(exposition::parse("up 1\n").unwrap());
+        let after = |age| state.latest_at(state.read_at + age).len();
+        assert_eq!([Duration::ZERO, AGE_MAX, AGE_MAX + LOOK_INTERVAL].map(after), [1, 1, 0]);
     }
 
     #[test]
