@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use engine::events::{BATCH_ENTRIES, Batch};
-use engine::{Delta, Report, Settled};
+use engine::{BROADCASTS_PER_WORKER_MAX, Delta, Report, Settled};
 use load::{Census, Load, Plan, Rooms, Segment, Senders, StepOrder, Until, Workload};
 use stats::Errors;
 use stats::errors::{EXAMPLE_BYTES_MAX, ErrorKind};
@@ -27,8 +27,6 @@ const EVENTS_PER_S_MAX: u64 = 100_000_000;
 const BYTES_PER_S_MAX: u64 = 100_000_000_000;
 /// No reading of a worker's clock is further ahead than this; what a worker did may lie so much before the step.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
-/// No worker sends more broadcasts in a step (`engine`'s `BROADCASTS_PER_WORKER_MAX`).
-const BROADCASTS_MAX: u32 = 1 << 22;
 /// Kinds of errors that a run may have, and words that a batch of events may use: there are fewer.
 const KINDS_MAX: usize = 256;
 /// The longest kind.
@@ -279,7 +277,7 @@ impl Examiner {
             (account.counts.cut + account.counts.disconnects, account.counts.recovered);
         let is_tally = |tally: &engine::BroadcastTally| {
             tally.worker < self.workers
-                && tally.number < BROADCASTS_MAX
+                && tally.number < BROADCASTS_PER_WORKER_MAX
                 && tally.received <= share
                 && tally.last_ns <= latest_ns
         };

@@ -15,7 +15,7 @@ mod reporter;
 mod timing;
 mod worker;
 
-pub use books::seq;
+pub use books::{BROADCASTS_PER_WORKER_MAX, seq};
 pub use contents::{CONTENTS_MAX, Content, PushKey};
 pub use messages::{
     AGES_NS, Abandoned, Absence, Announced, Attendance, BroadcastTally, Command, Delta, DeltaPermit,

@@ -180,7 +180,7 @@ fn lies() -> Vec<(Fault, Change)> {
     add(Fault::Attendance, attendance(&[(0, 0, -1), (3, 0, i32::MIN)]));
     add(Fault::Attendance, attendance(&[(0, 1, -1)]));
     add(Fault::Pace, Box::new(in_load(|delta| delta.due = u64::MAX)));
-    for (worker, number, received) in [(2, 0, 1), (0, BROADCASTS_MAX, 1), (0, 0, u32::MAX)] {
+    for (worker, number, received) in [(2, 0, 1), (0, BROADCASTS_PER_WORKER_MAX, 1), (0, 0, u32::MAX)] {
         let tally = BroadcastTally { worker, client: 0, number, received, last_ns: 0 };
         add(Fault::Copies, Box::new(in_books(move |settled| settled.tallies = vec![tally])));
         add(Fault::Copies, Box::new(in_books(move |settled| settled.heard = vec![tally])));

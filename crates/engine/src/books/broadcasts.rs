@@ -92,7 +92,7 @@ pub(crate) struct Broadcasts {
 const BEHIND_MAX: usize = 64;
 
 /// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate more.
-pub(crate) const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
+pub const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
     /// Broadcasts of a step; with `has_leavers`, clients may [leave](Broadcasts::excuse) in the midst of it.

@@ -26,7 +26,7 @@ mod step;
 mod streamed;
 
 pub(crate) use booking::{Booking, LatencyRun};
-pub(crate) use broadcasts::BROADCASTS_PER_WORKER_MAX;
+pub use broadcasts::BROADCASTS_PER_WORKER_MAX;
 pub(crate) use cause::Cause;
 pub(crate) use closing::close;
 pub(crate) use excerpt::excerpt;
