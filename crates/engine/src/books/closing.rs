@@ -151,7 +151,7 @@ fn charge_unanswered<C: AsMut<Record>>(
     for (number, sent) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {
         let due_ns = sent.times.intended_ns;
         let record = clients[sent.client as usize].as_mut();
-        let is_charged = awaits && record.awaiting.remove(due_ns, 1) == 0;
+        let is_charged = sent.is_given_up || awaits && record.awaiting.remove(due_ns, 1) == 0;
         charge(ledger, sent.client, number, (!is_charged).then_some(due_ns));
     }
     ledger.step.sent = sent;
@@ -173,7 +173,8 @@ fn charge_unanswered<C: AsMut<Record>>(
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use load::{Load, StepOrder, Workload};
+    use load::{Load, RoomKind, Rooms, SayKind, StepOrder, Workload};
+    use wire::people::Division;
 
     use super::*;
     use crate::books::broadcasts::Origin;
@@ -191,9 +192,13 @@ pub(super) mod tests {
     }
 
     pub(crate) fn ledger(clients: u32, storm_ns: Option<u64>) -> Ledger {
+        ledger_in(Rooms::default(), clients, storm_ns)
+    }
+
+    fn ledger_in(rooms: Rooms, clients: u32, storm_ns: Option<u64>) -> Ledger {
         let order = StepOrder { index: 0, clients, load: Load::Hold { duration_ns: 1 }, warmup: false };
         let mut ledger =
-            Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Arc::default());
+            Ledger::new(Meter::new(0, Secrets::of_one(Vec::new())), order, ALONE, Arc::new(rooms));
         ledger.start_step(order, clients);
         ledger.usable = clients;
         let terms = Terms {
@@ -247,6 +252,27 @@ pub(super) mod tests {
         ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
         ledger.take_back(0, &mut records[0], Workload::Broadcast, MS, MS);
         assert_eq!(records[0].awaiting.iter().collect::<Vec<_>>(), [MS], "another message's");
+    }
+
+    #[test]
+    fn messages_due_together_are_charged_by_kind() {
+        let say = |share| SayKind { name: String::new(), room: 0, to_others: false, share };
+        let kinds = vec![RoomKind { name: String::new(), division: Division::ONE }];
+        let rooms = Rooms::several(kinds, vec![say(1), say(3)], Vec::new()).expect("two kinds");
+        let (mut ledger, mut records) = (ledger_in(rooms, 1, None), records(1));
+        let mut of_kinds = [0; 2];
+        for _ in 0..8 {
+            let (number, _) = ledger.handle_sending(0, 0, &mut records[0], Workload::Broadcast, MS, MS);
+            of_kinds[ledger.kind_of(0, number)] += 1;
+        }
+        assert!(of_kinds.iter().all(|&messages| messages > 0), "{of_kinds:?}");
+        // Some are given up in the midst of the step, and the others charged at its end.
+        for _ in 0..3 {
+            let since_ns = records[0].awaiting.give_up(2 * MS).expect("it is awaited");
+            ledger.give_up(0, since_ns, 3 * MS);
+        }
+        close(&mut ledger, &mut records, ALONE, Acks::all(true), |_, _| None, 5 * MS);
+        assert_eq!([0, 1].map(|kind| ledger.meter.say(kind).expect("two kinds").rtt.count()), of_kinds);
     }
 
     #[test]

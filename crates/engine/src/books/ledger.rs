@@ -262,7 +262,8 @@ impl Ledger {
             let kind = self.local_rooms.kind_of(worker, client, stamp.seq);
             self.meter.due += u64::from(self.local_rooms.hearers_of(sender, kind));
             is_answered = self.is_answered(kind);
-            self.step.sent.push(Sent { client, acknowledged: !is_answered, is_excused: false, times });
+            let (acknowledged, is_excused, is_given_up) = (!is_answered, false, false);
+            self.step.sent.push(Sent { client, acknowledged, is_excused, is_given_up, times });
             record.unacknowledged += u32::from(is_answered);
         }
         if is_answered {
@@ -485,26 +486,31 @@ impl Ledger {
 
     /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
     /// still come.
-    fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
-        let kind = self.kind_of_awaited(client, since_ns);
+    pub(super) fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
+        let kind = self.give_up_sent(client, since_ns);
         let late_ns = now_ns.saturating_sub(since_ns);
         self.charge(client, kind, late_ns, now_ns, |entry| entry);
         self.meter.outstanding.remove(1, now_ns);
         self.freed.push((client, 1));
     }
 
-    /// The kind of the message that a client has awaited since then.
-    fn kind_of_awaited(&self, client: u32, since_ns: u64) -> usize {
+    /// Notes of a message that a client has awaited since then that it is given up, where there are several kinds: its kind.
+    fn give_up_sent(&mut self, client: u32, since_ns: u64) -> usize {
         if self.local_rooms.rooms().says().len() == 1 {
             return 0;
         }
         let sent = &self.step.sent;
-        let is_it = |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns;
+        // Several may have been due at the same time, each of a kind of its own.
+        let is_awaited = |sent: &Sent| !sent.acknowledged && !sent.is_given_up;
+        let is_it =
+            |sent: &Sent| sent.client == client && sent.times.intended_ns == since_ns && is_awaited(sent);
         // They are about in the order in which they were due: it is near here, on either side.
         let near = sent.partition_point(|sent| sent.times.intended_ns < since_ns);
         let around = (0..sent.len()).flat_map(|by| [Some(near + by), near.checked_sub(by + 1)]);
         let number = around.flatten().find(|&number| sent.get(number).is_some_and(is_it));
-        number.map_or(0, |number| self.kind_of(client, number as u32))
+        let Some(number) = number else { return 0 };
+        self.step.sent[number].is_given_up = true;
+        self.kind_of(client, number as u32)
     }
 
     /// A message without an answer counts as late as it is by now.

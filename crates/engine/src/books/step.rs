@@ -73,6 +73,8 @@ pub(crate) struct Sent {
     pub(crate) acknowledged: bool,
     /// Its sender has left and waits for no answer.
     pub(crate) is_excused: bool,
+    /// It was given up and charged; known where there are several kinds of messages.
+    pub(crate) is_given_up: bool,
     pub(crate) times: SentBroadcast,
 }
 
