@@ -17,7 +17,8 @@ fn echo(server: &Server, dir: &Path, name: &str) -> String {
         throng(["echo", "--protocol", "json", "--clients", "5", "--rate", "200", "--duration", "500ms"]);
     command.args(["--format", "json", "--quiet", "--no-store"]).arg(server.url());
     let outcome = run(&mut command, RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    // A busy machine may miss the rate.
+    assert!(matches!(outcome.code, Some(0 | 3)), "{outcome}");
     let path = dir.join(format!("{name}.json"));
     let mut found = outcome.json();
     found["verdict"]["trust"] = Value::Array(Vec::new());
@@ -190,7 +191,7 @@ fn rounds_before_a_failure_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let [a, b] = servers.each_ref().map(|server| {
-        let flags = "-c 2 --rate 100 -d 300ms --quiet --no-store --no-preflight --out";
+        let flags = "--clients 2 --rate 100 -d 300ms --quiet --no-store --no-preflight --out";
         format!("echo {} {flags} '{}'", server.url(), out.display())
     });
     let turns = ["compare", "--run-a", &a, "--run-b", &b, "--rounds", "20", "--format", "json"];

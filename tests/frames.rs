@@ -264,7 +264,9 @@ fn a_refusal_with_a_number_is_no_answer() {
     // Whoever is refused says no more, but for what was under way.
     let answered = app.counted("said") - app.counted("replayed");
     assert!(refused == 3 && app.counted("replayed") >= 3, "{outcome}");
-    assert_eq!(sum_of(&results, "received"), answered, "{outcome}");
+    // An answer may be under way to a client that is refused.
+    let received = sum_of(&results, "received");
+    assert!((received..=received + refused).contains(&answered), "{answered} answered: {outcome}");
 }
 
 #[test]

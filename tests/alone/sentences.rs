@@ -201,7 +201,7 @@ const OF_EVERYTHING: [(Host, Place, &str); 15] = [
 ];
 
 /// Fields that no short run on one machine has, by the beginning of their pointers, and where they come from.
-const ELSEWHERE: [(&str, &str); 41] = [
+const ELSEWHERE: [(&str, &str); 42] = [
     ("/$defs/counts/properties/after_end", "tests/streams.rs"),
     ("/$defs/counts/properties/batched", "tests/frames.rs"),
     ("/$defs/counts/properties/broken_off", "tests/streams.rs"),
@@ -248,6 +248,7 @@ const ELSEWHERE: [(&str, &str); 41] = [
     ("/$defs/verdict/properties/memory_per_client", "tests/crew.rs: idle clients by the thousand"),
     ("/$defs/step/properties/roles", "tests/roles.rs"),
     ("/$defs/step/properties/says", "tests/room_kinds.rs"),
+    ("/properties/inputs", "tests/resume_runs.rs: a run of an app's file"),
     ("/properties/resume_after", "tests/resume.rs"),
 ];
 

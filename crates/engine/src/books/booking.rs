@@ -123,15 +123,7 @@ impl Booking<'_> {
             Event::Broken(failure) => {
                 self.ledger.meter.error(failure.name(), self.client, self.now_ns, || failure.to_string());
             }
-            Event::Announced { stamp, bytes } => {
-                self.ledger.meter.received_bytes += u64::from(bytes);
-                if stamp.worker >= self.workers || stamp.run != self.ledger.run {
-                    self.unexpected(stamp, bytes);
-                } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
-                    self.ledger.meter.counts.leaked += 1;
-                    self.note(Kind::Leaked, stamp, None, bytes);
-                }
-            }
+            Event::Announced { stamp, bytes } => self.announced(stamp, bytes),
             Event::RoomChange { kind, passed } => {
                 self.ledger.handle_passed(self.client, kind, passed, self.now_ns);
             }
@@ -186,12 +178,8 @@ impl Booking<'_> {
     }
 
     fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {
-        // Another run's numbers mean nothing in these books.
         if stamp.run != self.ledger.run {
-            if !self.ledger.step.is_settled {
-                self.unexpected(stamp, bytes);
-            }
-            return;
+            return self.handle_other_run(stamp);
         }
         let Some(number) = self.ledger.step.number(stamp.seq) else {
             // What is late beyond the end of its step has been counted there, as not having come.
@@ -224,6 +212,31 @@ impl Booking<'_> {
                 }
             }
             _ => self.unexpected(stamp, bytes),
+        }
+    }
+
+    /// Books the news of a member who has come into a room.
+    fn announced(&mut self, stamp: Stamp, bytes: u32) {
+        self.ledger.meter.received_bytes += u64::from(bytes);
+        if stamp.run != self.ledger.run {
+            self.handle_other_run(stamp);
+        } else if stamp.worker >= self.workers {
+            self.unexpected(stamp, bytes);
+        } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
+            self.ledger.meter.counts.leaked += 1;
+            self.note(Kind::Leaked, stamp, None, bytes);
+        }
+    }
+
+    /// Another run's numbers mean nothing in these books, and that they come is no fault of the server's. What was said before
+    /// this client was there comes of a history.
+    #[cold]
+    fn handle_other_run(&mut self, stamp: Stamp) {
+        let is_of_now = self.record.state == State::Usable && stamp.sent_ns() >= self.record.since_ns;
+        if is_of_now && !self.ledger.step.is_settled {
+            self.ledger.meter.error("other_run", self.client, self.now_ns, || {
+                "message of another run of throng: do both load the same rooms?".into()
+            });
         }
     }
 
@@ -511,87 +524,4 @@ impl Booking<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::books::closing::tests::ledger;
-    use crate::books::meter::Meter;
-
-    /// When each message was due: two writes, of three messages and of five.
-    const DUE_NS: [u64; 8] = [5_000, 5_000, 5_000, 9_000, 9_000, 9_000, 9_000, 9_000];
-
-    /// The books of a client after such answers, whose first three messages were given up.
-    fn booked(answers: impl IntoIterator<Item = Event>) -> String {
-        let mut ledger = ledger(1, None);
-        let mut record = Record { state: State::Usable, ..Record::default() };
-        for due_ns in DUE_NS {
-            ledger.handle_sending(0, 0, &mut record, Workload::Echo, due_ns, due_ns);
-        }
-        ledger.give_up_overdue(0, &mut record, 6_000, 7_000);
-        ledger.freed.clear();
-        let mut booking = Booking {
-            now_ns: 20_000,
-            worker: 0,
-            workers: 1,
-            workload: Workload::Echo,
-            acks: Acks::all(false),
-            client: 0,
-            heard: b"",
-            record: &mut record,
-            ledger: &mut ledger,
-            end: &mut None,
-            alike: LatencyRun::default(),
-            is_in_same_frame: false,
-            reach: Reach::default(),
-        };
-        for answer in answers {
-            booking.handle(answer);
-        }
-        booking.finish();
-        let freed: u32 = ledger.freed.iter().map(|(_, messages)| messages).sum();
-        let times = [&ledger.meter.figures.rtt, &ledger.meter.figures.service];
-        let times = times.map(|times| times.recorded().collect::<Vec<_>>());
-        let missing: Vec<u32> = record.echoes.missing().collect();
-        let awaited: Vec<u64> = record.awaiting.iter().collect();
-        let Meter { counts, received_bytes, tail, last_arrival_ns, .. } = &ledger.meter;
-        let sums = format!("{counts:?} {received_bytes} {tail:?} {last_arrival_ns}");
-        format!("{sums} {freed} {times:?} {missing:?} {awaited:?}")
-    }
-
-    proptest! {
-        #[test]
-        fn series_are_booked_as_single_messages(
-            answers in prop::collection::vec((0u32..9, 1u32..6, 0u32..8), 0..8)
-        ) {
-            let series = |&(seq, messages, client): &(u32, u32, u32)| {
-                let intended_ns = *DUE_NS.get(seq as usize).unwrap_or(&9_000);
-                // One in eight is another client's.
-                let first = Stamp::new(0, client / 7, seq, intended_ns, intended_ns);
-                Event::Series { role: Role::Echo, first, messages, bytes: 33 }
-            };
-            let answers: Vec<Event> = answers.iter().map(series).collect();
-            let one_by_one = answers.iter().flat_map(|answer| answer.each());
-            prop_assert_eq!(booked(one_by_one), booked(answers.iter().copied()));
-        }
-    }
-
-    #[test]
-    fn echoes_of_another_run_are_unexpected() {
-        let first = Stamp::new(0, 0, 0, 5_000, 5_000).of_run(7);
-        let all = [Event::Series { role: Role::Echo, first, messages: 3, bytes: 33 }];
-        let foreign = booked(all);
-        assert!(foreign.contains("unexpected: 3") && foreign.contains("received: 0"), "{foreign}");
-    }
-
-    #[test]
-    fn a_series_in_order_is_in_all_books() {
-        let first = Stamp::new(0, 0, 3, 9_000, 9_000);
-        let message = Event::Message { role: Role::Echo, stamp: first.after(2), bytes: 33 };
-        let of = |first, messages| Event::Series { role: Role::Echo, first, messages, bytes: 33 };
-        let all = [of(Stamp::new(0, 0, 0, 5_000, 5_000), 3), of(first, 2), message, of(first.after(3), 2)];
-        let (rtt, service) = ("(2000, 3), (11000, 5)", "(11000, 5), (15000, 3)");
-        let booked = booked(all);
-        assert!(booked.ends_with(&format!(" 5 [[{rtt}], [{service}]] [] []")), "{booked}");
-    }
-}
+mod tests;

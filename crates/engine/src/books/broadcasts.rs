@@ -441,7 +441,8 @@ mod tests {
             booking.handle(Event::Message { role: Role::Copy, stamp, bytes: 33 });
         }
         let counts = ledger.meter.counts;
-        assert_eq!((counts.received, counts.unexpected, counts.duplicate), (1, 4, 0));
+        assert_eq!((counts.received, counts.unexpected, counts.duplicate), (1, 3, 0));
+        assert_eq!(ledger.meter.errors.get("other_run").map(|kind| kind.count), Some(1));
     }
 
     #[test]

@@ -260,12 +260,13 @@ fn first_loss(step: &Step) -> Option<Ns> {
 /// Returns whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
 fn is_of_clients(kind: &str) -> bool {
-    const OTHERS: [&str; 15] = [
+    const OTHERS: [&str; 16] = [
         "cut_off",
         "join_refused",
         "join_unanswered",
         "no_copies",
         "not_resent",
+        "other_run",
         "push_differs",
         "push_lacks",
         "push_uncompared",
