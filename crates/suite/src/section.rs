@@ -268,16 +268,21 @@ fn mean_of(figure: &Figure, values: &[f64]) -> String {
     figure.show(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// A command line of those that measured the targets, with a word in place of the dialect where others speak another.
+/// [`PROTOCOL_FLAG`] as older records have it.
+const FORMER_PROTOCOL_FLAG: &str = "--dialect";
+
+/// A command line of those that measured the targets, with a word in place of the protocol where others speak another.
 fn of_all(commands: &[&[String]]) -> String {
     let dialect = |command: &[String]| {
-        let at = command.iter().position(|word| word == PROTOCOL_FLAG).map(|at| at + 1);
+        let is_flag = |word: &String| [PROTOCOL_FLAG, FORMER_PROTOCOL_FLAG].contains(&word.as_str());
+        let at = command.iter().position(is_flag).map(|at| at + 1);
         // A record may come from anywhere: the flag may be its last word.
         at.filter(|at| *at < command.len())
     };
     let first = commands.iter().find(|command| dialect(command).is_some()).or(commands.first());
     let mut command = first.map(|command| command.to_vec()).unwrap_or_default();
     if let Some(at) = dialect(&command) {
+        command[at - 1] = PROTOCOL_FLAG.to_owned();
         let is_it = |other: &&[String]| dialect(other).is_some_and(|place| other[place] == command[at]);
         if !commands.iter().all(is_it) {
             command[at] = "PROTOCOL".to_owned();
@@ -317,5 +322,7 @@ mod tests {
         let (cut, whole) = (words("echo ws://h/ --protocol"), words("echo ws://h/ --protocol raw"));
         assert_eq!(of_all(&[&cut]), "throng echo URL --protocol");
         assert_eq!(of_all(&[&cut, &whole]), "throng echo URL --protocol PROTOCOL");
+        let older = words("echo ws://h/ --dialect json");
+        assert_eq!(of_all(&[&older, &whole]), "throng echo URL --protocol PROTOCOL");
     }
 }
