@@ -19,9 +19,9 @@ pub(crate) enum Awaiting {
 /// empty: an answer in any order takes a binary search and moves nothing.
 #[derive(Debug, Default)]
 pub(crate) struct DueTimes {
-    /// When messages were due, ascending, and how many are awaited: of the first and the last, some.
+    /// Due times, ascending, and how many messages of each are awaited: at least one of the first and of the last.
     entries: VecDeque<(u64, u32)>,
-    /// Entries of which none is.
+    /// Entries of which none is awaited.
     empty: usize,
 }
 
@@ -174,7 +174,9 @@ mod tests {
         for sent in &orders {
             for answered in &orders {
                 let mut all = DueTimes::default();
-                sent.iter().for_each(|&due_ns| all.push(due_ns, 1));
+                for &due_ns in sent {
+                    all.push(due_ns, 1);
+                }
                 assert!(all.entries.iter().is_sorted());
                 for (left, &due_ns) in (0..MESSAGES as usize).rev().zip(answered) {
                     assert_eq!([all.remove(due_ns, 2), all.remove(due_ns, 1)], [1, 0]);

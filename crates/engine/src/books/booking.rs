@@ -235,7 +235,7 @@ impl Booking<'_> {
         let is_of_now = self.record.state == State::Usable && stamp.sent_ns() >= self.record.since_ns;
         if is_of_now && !self.ledger.step.is_settled {
             self.ledger.meter.error("other_run", self.client, self.now_ns, || {
-                "message of another run of throng: do both load the same rooms?".into()
+                "message of another run of throng: give each run rooms of its own".into()
             });
         }
     }
