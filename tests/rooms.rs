@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::throng::{Outcome, Server, errors_of, run, sum_of, throng};
 
 /// A run of a second, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -221,6 +221,28 @@ fn sharing_senders_speak_and_others_listen() {
     let rows = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let senders: BTreeSet<u64> = rows.map(|row| row["client"].as_u64().unwrap()).collect();
     assert_eq!(senders, BTreeSet::from([0, 5, 10, 15]), "one of each room");
+}
+
+/// Each hears the other's messages, which are of another size, and blames nobody for them.
+#[test]
+fn runs_in_one_room_are_told_apart() {
+    let server = Server::start(&[]);
+    let say = |clients: &str, padding: &str| {
+        let mut command =
+            throng(["broadcast", &server.url(), "--clients", clients, "--rate", "20", "-d", "4s"]);
+        run(command.args(["--payload-padding", padding, "--format", "json", "--quiet"]), RUN_MAX)
+    };
+    let runs = std::thread::scope(|scope| {
+        let other = scope.spawn(|| say("3", "300"));
+        [say("4", "20"), other.join().unwrap()]
+    });
+    for (outcome, copies) in runs.iter().zip([320, 240]) {
+        let results = outcome.json();
+        assert_eq!(counts(&results), [copies, copies, 0, 0], "{outcome}");
+        assert_eq!(sum_of(&results, "corrupt"), 0, "{outcome}");
+        assert!(errors_of(&results, "other_run") > 0, "{outcome}");
+        assert!(outcome.stdout.contains("caveat.other_run"), "{outcome}");
+    }
 }
 
 #[test]

@@ -283,13 +283,19 @@ pub enum Event {
         /// Payload bytes of each on the wire.
         bytes: u32,
     },
-    /// A message of ours that was changed on its way.
+    /// A message of ours that was changed on its way, or of another run, whose messages are not like this one's.
     Corrupt {
+        /// The mark it carried, where that is sound.
+        stamp: Option<Stamp>,
         /// Payload bytes on the wire.
         bytes: u32,
     },
     /// A message with one of our marks that fits no condition of the user's own app.
     Unmatched {
+        /// The run that it was sent in. Every event has room for the largest, so this one does not hold the whole mark.
+        run: u16,
+        /// When it was sent.
+        sent_ns: u64,
         /// The condition that comes nearest, by its key in the app's file.
         near: &'static str,
         /// Payload bytes on the wire.

@@ -200,7 +200,7 @@ fn every_message_is_what_the_conditions_say() {
         (with_id("denied"), Some(denied), false),
         (with_id("ping"), None, true),
         (with_id("presence"), None, false),
-        (with_id("say").replace("throng-", "thring-"), Some(Event::Corrupt { bytes: 0 }), false),
+        (with_id("say").replace("throng-", "thring-"), Some(Event::Corrupt { stamp: None, bytes: 0 }), false),
         (r#"{"type":"denied"}"#.into(), Some(denied), false),
         (r#"{"type":"ping"}"#.into(), None, true),
         (r#"{"type":"presence"}"#.into(), None, false),
@@ -210,7 +210,8 @@ fn every_message_is_what_the_conditions_say() {
         let (mut client, mut io) = usable(&cfg);
         let mut events = events_of(&mut client, &cfg, 0, &mut io, &[&text]);
         for event in &mut events {
-            if let Event::Message { bytes, .. } | Event::Corrupt { bytes } | Event::Foreign { bytes } = event
+            if let Event::Message { bytes, .. } | Event::Corrupt { bytes, .. } | Event::Foreign { bytes } =
+                event
             {
                 assert_eq!(std::mem::take(bytes), text.len() as u32);
             }
@@ -285,9 +286,9 @@ fn records_end_with_the_separator() {
     let half = &record(3)[..40];
     for (frame, copies, others) in [
         (format!("{}\u{1e}{}\u{1e}", record(1), record(2)), vec![1, 2], vec![]),
-        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { bytes: 40 }]),
+        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
         (format!("\u{1e}{}\u{1e}\u{1e}", record(1)), vec![1], vec![]),
-        (half.into(), vec![], vec![Event::Corrupt { bytes: 40 }]),
+        (half.into(), vec![], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
         ("\u{1e}".into(), vec![], vec![]),
     ] {
         let (mut client, mut io) = opened(&cfg);

@@ -139,7 +139,10 @@ fn copies_and_replies_as_recorded_and_as_seeded() {
         let bytes = good.len() as u32;
         assert_eq!(
             events,
-            [Event::Message { role, stamp: stamp(7), bytes }, Event::Corrupt { bytes }],
+            [
+                Event::Message { role, stamp: stamp(7), bytes },
+                Event::Corrupt { stamp: Some(stamp(7)), bytes }
+            ],
             "{good}"
         );
     }
@@ -291,6 +294,6 @@ fn binary_pushes() {
     let input = [plain(0x82, &copy), plain(0x82, &reply), plain(0x82, &copy[..copy.len() - 1])].concat();
     client.handle_input(&cfg, 0, 0, &input, &mut io, &mut |e| events.push(e)).unwrap();
     let message = |role, bytes: &[u8]| Event::Message { role, stamp: stamp(3), bytes: bytes.len() as u32 };
-    let corrupt = Event::Corrupt { bytes: copy.len() as u32 - 1 };
+    let corrupt = Event::Corrupt { stamp: Some(stamp(3)), bytes: copy.len() as u32 - 1 };
     assert_eq!(events, [message(Role::Copy, &copy), message(Role::Ack, &reply), corrupt]);
 }

@@ -138,19 +138,20 @@ fn answers_are_known_by_event_and_by_acknowledgement() {
                 let bytes = message.len() as u32;
                 let event = match expected {
                     Some(role) => Event::Message { role, stamp: stamp(7), bytes },
-                    None => Event::Corrupt { bytes },
+                    None => Event::Corrupt { stamp: Some(stamp(7)), bytes },
                 };
                 assert_eq!(outcome.events, [Event::Usable, event], "{message}");
             }
         }
     }
-    for damaged in [
-        format!(r#"42["echo",{}]"#, body.replace("56789", "56 89")),
-        format!(r#"42["echo",{}]"#, body.replace("throng-", "thring-")),
-        format!(r#"42["other",{body}]"#),
+    for (damaged, stamp) in [
+        (format!(r#"42["echo",{}]"#, body.replace("56789", "56 89")), Some(stamp(7))),
+        (format!(r#"42["echo",{}]"#, body.replace("throng-", "thring-")), None),
+        (format!(r#"42["other",{body}]"#), Some(stamp(7))),
     ] {
         let outcome = receive_all(&cfg, "", &texts(&[OPEN, CONNECTED, &damaged]));
-        assert_eq!(outcome.events[1..], [Event::Corrupt { bytes: damaged.len() as u32 }], "{damaged}");
+        let bytes = damaged.len() as u32;
+        assert_eq!(outcome.events[1..], [Event::Corrupt { stamp, bytes }], "{damaged}");
     }
     let foreign = r#"42["echo",{}]"#;
     let outcome = receive_all(&cfg, "", &texts(&[OPEN, CONNECTED, foreign, r#"42["news",{}]"#]));
@@ -232,7 +233,7 @@ fn payloads_as_attachments() {
                 vec![&attachment, &damaged],
                 vec![Event::Message { role: Role::Copy, stamp: stamp(9), bytes }],
             ),
-            (text, vec![&damaged], vec![Event::Corrupt { bytes }]),
+            (text, vec![&damaged], vec![Event::Corrupt { stamp: Some(stamp(9)), bytes }]),
             (r#"451-["news",{"_placeholder":true,"num":0}]"#, vec![&damaged], vec![]),
         ] {
             let frames: Vec<u8> = attachments.iter().flat_map(|bytes| frame(bytes)).collect();

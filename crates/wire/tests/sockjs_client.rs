@@ -303,13 +303,13 @@ fn own_messages_are_known_after_rewriting() {
         let bytes = string.len() as u32;
         let expected = match expected {
             Some((role, stamp)) => Event::Message { role, stamp, bytes },
-            None => Event::Corrupt { bytes },
+            None => Event::Corrupt { stamp: Some(stamp(9)), bytes },
         };
         let (one, _) = over_websocket(&[text("o"), text(&format!("a[\"{string}\"]"))].concat());
         let with_frame = |event| match event {
             // Alone, a message is counted with its frame.
             Event::Message { role, stamp, .. } => Event::Message { role, stamp, bytes },
-            Event::Corrupt { .. } => Event::Corrupt { bytes },
+            Event::Corrupt { stamp, .. } => Event::Corrupt { stamp, bytes },
             other => other,
         };
         assert_eq!(one[2..].iter().copied().map(with_frame).collect::<Vec<_>>(), [expected], "{string}");

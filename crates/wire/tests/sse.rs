@@ -160,7 +160,7 @@ fn other_events_are_foreign_or_corrupt() {
     let mut user = User::new();
     user.hear(said.as_bytes(), said.len()).unwrap();
     let bytes = broken.len() as u32;
-    assert_eq!(user.events[2..], [Event::Foreign { bytes: 3 }, Event::Corrupt { bytes }]);
+    assert_eq!(user.events[2..], [Event::Foreign { bytes: 3 }, Event::Corrupt { stamp: None, bytes }]);
 }
 
 #[test]

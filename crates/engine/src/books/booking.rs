@@ -96,6 +96,15 @@ impl Booking<'_> {
                 self.record.since_ns = self.now_ns;
             }
             Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
+            // What another run says differs from what is held against it: its time, its size, its app's fields.
+            Event::Corrupt { stamp: Some(stamp), bytes } if stamp.run != self.ledger.run => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                self.handle_other_run(stamp.sent_ns());
+            }
+            Event::Unmatched { run, sent_ns, bytes, .. } if run != self.ledger.run => {
+                self.ledger.meter.received_bytes += u64::from(bytes);
+                self.handle_other_run(sent_ns);
+            }
             Event::Corrupt { .. } => {
                 self.ledger.meter.counts.corrupt += 1;
                 self.ledger.meter.note(|| Entry::new(Kind::Corrupt, self.now_ns, self.client));
@@ -107,7 +116,7 @@ impl Booking<'_> {
                     format!("unexpected message from the server ({bytes} bytes)")
                 })
             }
-            Event::Unmatched { near, bytes } => {
+            Event::Unmatched { near, bytes, .. } => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.ledger.meter.hear("unmatched", self.client, self.heard);
                 self.ledger.meter.error("unmatched", self.client, self.now_ns, || {
@@ -179,7 +188,7 @@ impl Booking<'_> {
 
     fn message(&mut self, role: Role, stamp: Stamp, bytes: u32) {
         if stamp.run != self.ledger.run {
-            return self.handle_other_run(stamp);
+            return self.handle_other_run(stamp.sent_ns());
         }
         let Some(number) = self.ledger.step.number(stamp.seq) else {
             // What is late beyond the end of its step has been counted there, as not having come.
@@ -219,7 +228,7 @@ impl Booking<'_> {
     fn announced(&mut self, stamp: Stamp, bytes: u32) {
         self.ledger.meter.received_bytes += u64::from(bytes);
         if stamp.run != self.ledger.run {
-            self.handle_other_run(stamp);
+            self.handle_other_run(stamp.sent_ns());
         } else if stamp.worker >= self.workers {
             self.unexpected(stamp, bytes);
         } else if !self.ledger.handle_news(self.client, stamp, self.now_ns) {
@@ -231,8 +240,8 @@ impl Booking<'_> {
     /// Another run's numbers mean nothing in these books, and that they come is no fault of the server's. What was said before
     /// this client was there comes of a history.
     #[cold]
-    fn handle_other_run(&mut self, stamp: Stamp) {
-        let is_of_now = self.record.state == State::Usable && stamp.sent_ns() >= self.record.since_ns;
+    fn handle_other_run(&mut self, sent_ns: u64) {
+        let is_of_now = self.record.state == State::Usable && sent_ns >= self.record.since_ns;
         if is_of_now && !self.ledger.step.is_settled {
             self.ledger.meter.error("other_run", self.client, self.now_ns, || {
                 "message of another run of throng: give each run rooms of its own".into()

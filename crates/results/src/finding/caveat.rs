@@ -86,6 +86,11 @@ findings! {
         /// The programs.
         programs: Option<Programs>,
     } => "other programs used {others} of the generator's machine{}", programs.within(" (", ")");
+    /// Messages of another run came from the server.
+    OtherRun "caveat.other_run" {
+        /// How many.
+        messages: u64,
+    } => "the server had another run's load as well, and {} of it came: give each run rooms of its own", messages.of("message");
     /// A percentile of few samples.
     Samples "caveat.samples" {
         /// The metric's quantile.

@@ -9,6 +9,8 @@ use crate::step::Step;
 
 /// A larger share of the median delivery that clocks may be apart is said.
 const CLOCK_SHARE_MAX: f64 = 0.1;
+/// The kind of error that counts messages of another run.
+const OTHER_RUN: &str = "other_run";
 /// The generator fell behind its schedule where that is more, and more than this share of the longest rtt.
 const BEHIND_NS_MIN: u64 = 1_000_000;
 const BEHIND_SHARE_MIN: f64 = 0.1;
@@ -34,6 +36,7 @@ pub fn marks(step: &Step, quantile: f64) -> Vec<Caveat> {
         fell_behind_ns(step).map(|worst_ns| Caveat::GeneratorBehind { by: Ns(worst_ns) }),
         others(step),
         proxy(step),
+        step.errors.get(OTHER_RUN).map(|error| Caveat::OtherRun { messages: error.count }),
         is_of_few.then(|| Caveat::Samples {
             quantile: Quantile(quantile),
             samples: rtt.count(),

@@ -172,9 +172,9 @@ impl Bench {
         Some(match found {
             Found::At { stamp, offset } => match self.role(arrival, stamp, offset) {
                 Some(role) => Event::Message { role, stamp, bytes },
-                None => Event::Corrupt { bytes },
+                None => Event::Corrupt { stamp: Some(stamp), bytes },
             },
-            Found::Corrupt => Event::Corrupt { bytes },
+            Found::Corrupt => Event::Corrupt { stamp: None, bytes },
             // What servers emit of their own accord is none of our business, unless they have taken our word for it.
             Found::None => match arrival.says {
                 MessageHint::NamedAmongOthers(name) => {

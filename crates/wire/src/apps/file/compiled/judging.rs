@@ -68,7 +68,7 @@ impl CompiledApp {
             answered = Some(stamp);
         }
         if found == Found::Corrupt {
-            return on(Event::Corrupt { bytes });
+            return on(Event::Corrupt { stamp: None, bytes });
         }
         let Some(opened) = (arrival.open)(arrival.text) else { return on(Event::Foreign { bytes }) };
         if let Some((role, stamp)) = self.answered(&opened, script) {
@@ -162,7 +162,10 @@ impl CompiledApp {
                             payload.besides = Some(PayloadKind::Nothing);
                             let near = self.roles[kind].nearest(&payload.opened);
                             return Some(match near {
-                                Some(near) => Event::Unmatched { near, bytes },
+                                Some(near) => {
+                                    let (run, sent_ns) = (stamp.run, stamp.sent_ns());
+                                    Event::Unmatched { run, sent_ns, near, bytes }
+                                }
                                 None => Event::Foreign { bytes },
                             });
                         }
