@@ -53,6 +53,25 @@ fn no_verb_lets_a_secret_out() {
 }
 
 #[test]
+fn urls_without_scheme_hide_their_secrets() {
+    let (marker, server) = ("marker-bare-3b90", Server::start(&["--threads", "1"]));
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("me:{marker}-pass@{}/ws?token={marker}-query&room=1", server.address);
+    for given in [url.as_str(), "env:THE_URL"] {
+        let mut command =
+            throng(["echo", given, "--clients", "2", "--interval", "50ms", "--duration", "200ms"]);
+        command.args(ANY_PACE).arg("--out").arg(folder.path().join("out")).args(["--format", "json"]);
+        command.env("THE_URL", &url).env("XDG_DATA_HOME", folder.path());
+        let outcome = run(&mut command, RUN_MAX);
+        outcome.assert_held();
+        assert_no_marker(&outcome, folder.path(), marker);
+        assert!(outcome.stdout.contains("room=1"), "what is no secret is recorded: {outcome}");
+        let probed = run(throng([given]).env("THE_URL", &url), RUN_MAX);
+        assert!(!probed.stdout.contains(marker) && !probed.stderr.contains(marker), "{probed}");
+    }
+}
+
+#[test]
 fn joining_messages_are_secret_too() {
     let server = Server::start(&["--threads", "1"]);
     for (dialect, path, flag) in [

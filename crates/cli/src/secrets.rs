@@ -31,8 +31,7 @@ pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Vec<String> {
     mask().command(words)
 }
 
-/// A URL without user and password, and without the values of the query that are secrets. (It has a scheme: nothing else
-/// is changed.)
+/// A URL without user and password, and without the values of the query that are secrets.
 pub(crate) fn url(text: &str) -> String {
     mask().url(text)
 }

@@ -160,6 +160,11 @@ mod tests {
                 "--fleet-key file:/run/fleet.seed --agent-key UAB",
             ),
             ("--scrape=http://h/m?token=5", "--scrape=http://h/m?token=***"),
+            ("me:pw@h:1/ws?token=5 --scrape=h/m?sig=5", "***@h:1/ws?token=*** --scrape=h/m?sig=***"),
+            (
+                "--publish-url /say?api_key=5 --note me@h.org",
+                "--publish-url /say?api_key=*** --note me@h.org",
+            ),
             ("-b password=5 -b room=5 -bpassword=5", "-b *** -b room=5 -b***"),
         ] {
             let words = given.split(' ').map(str::to_owned);

@@ -49,8 +49,7 @@ impl Mask {
         command::hide(&self.flags, words, &mut |secret| self.of(secret))
     }
 
-    /// A URL without user and password, and without the values of its query that are secrets. What has no scheme stays as
-    /// it is.
+    /// A URL without user and password, and without the values of its query that are secrets.
     pub fn url(&self, text: &str) -> String {
         place::hide_in_url(text, &mut |secret| self.of(secret))
     }

@@ -40,9 +40,9 @@ pub fn in_place(text: &str) -> Vec<Secret> {
     found
 }
 
-/// A URL, or several with commas between, as NATS takes them.
+/// A URL, with its scheme or without, or several with commas between, as NATS takes them; or a path.
 pub(crate) fn hide_in_url(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
-    if !text.contains("://") || Reference::of(text).is_some() {
+    if Reference::of(text).is_some() {
         return text.to_owned();
     }
     let mut urls: Vec<String> = Vec::new();
@@ -58,14 +58,40 @@ pub(crate) fn hide_in_url(text: &str, hide: &mut dyn FnMut(&str) -> String) -> S
 }
 
 fn hide_in_one(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let (authority, place) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    match text.split_once("://") {
+        // What stands before it may be the scheme, or a URL without one whose query has another URL in it.
+        Some((before, rest)) => {
+            format!(
+                "{}://{}",
+                hide_behind_scheme(before, hide, is_user),
+                hide_behind_scheme(rest, hide, |_, _, _| true)
+            )
+        }
+        None => hide_behind_scheme(text, hide, is_user),
+    }
+}
+
+/// The part of a URL after its scheme; `is_user` judges what stands before the @ by itself, the host and the path.
+fn hide_behind_scheme(
+    text: &str,
+    hide: &mut dyn FnMut(&str) -> String,
+    is_user: fn(&str, &str, &str) -> bool,
+) -> String {
+    let (authority, place) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
     // From the end: a password may have an @ in it that nobody has encoded.
     let (user, host) = match authority.rsplit_once('@') {
-        Some((user, host)) => (hide(user) + "@", host),
-        None => (String::new(), authority),
+        Some((user, host)) if is_user(user, host, place) => (hide(user) + "@", host),
+        _ => (String::new(), authority),
     };
-    format!("{scheme}://{user}{host}{}", hide_in_place(place, hide))
+    format!("{user}{host}{}", hide_in_place(place, hide))
+}
+
+/// Returns whether a word without a scheme is a URL with a user: neither a text nor an address of mail, which has no
+/// password, port or path.
+fn is_user(user: &str, host: &str, place: &str) -> bool {
+    let is_text =
+        |part: &str| part.is_empty() || part.contains(|c: char| c.is_whitespace() || "\"'`".contains(c));
+    !is_text(user) && !is_text(host) && (user.contains(':') || host.contains(':') || !place.is_empty())
 }
 
 /// A path with what follows it.
@@ -103,11 +129,31 @@ mod tests {
             ("ws://h/?token=a,b", "ws://h/?token=***"),
             ("ws://127.0.0.1:9000/", "ws://127.0.0.1:9000/"),
             ("127.0.0.1", "127.0.0.1"),
+            ("[::1]:80/#top", "[::1]:80/#top"),
             ("file:///a://b:c@d", "file:///a://b:c@d"),
         ] {
             assert_eq!(hide_in_url(given, &mut |_| "***".into()), shown);
         }
         assert_eq!(in_place("/ws?token=a%20b&room=1"), [Secret::from("a%20b")]);
+    }
+
+    #[test]
+    fn urls_without_scheme_hide_their_secrets() {
+        for (given, shown) in [
+            ("me:p@ss@127.0.0.1:9000/ws?token=T&room=1", "***@127.0.0.1:9000/ws?token=***&room=1"),
+            ("token@host/ws", "***@host/ws"),
+            ("{person.n}:pw@host", "***@host"),
+            ("host:80?jid=a,b", "host:80?jid=***"),
+            ("/say?api_key=K", "/say?api_key=***"),
+            ("me:pw@h/?next=http://x/?sig=1", "***@h/?next=http://x/?sig=***"),
+            ("nats://a:b@h:1,c:d@h:2", "nats://***@h:2"),
+            ("me@example.com", "me@example.com"),
+            ("@2", "@2"),
+            ("{\"say\":\"a:b@c\"}", "{\"say\":\"a:b@c\"}"),
+            ("mail me: a@b", "mail me: a@b"),
+        ] {
+            assert_eq!(hide_in_url(given, &mut |_| "***".into()), shown);
+        }
     }
 
     #[test]

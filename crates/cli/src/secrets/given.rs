@@ -35,7 +35,10 @@ pub(crate) fn http_url(text: &str) -> Result<String, String> {
 
 /// A URL as users write it: without a scheme, it has this one.
 fn with_scheme(text: &str, scheme: &str) -> String {
-    if text.contains("://") { text.to_owned() } else { format!("{scheme}://{text}") }
+    // Its query may have a whole URL in it.
+    let is_scheme = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let has_scheme = text.split_once("://").is_some_and(|(before, _)| is_scheme(before));
+    if has_scheme { text.to_owned() } else { format!("{scheme}://{text}") }
 }
 
 /// A URL that only one end may see, such as NATS': it may contain credentials.
@@ -94,6 +97,7 @@ mod tests {
     fn a_scheme_may_be_left_out() {
         assert_eq!(websocket_url("localhost:3000/ws").as_deref(), Ok("ws://localhost:3000/ws"));
         assert_eq!(http_url("[::1]:80").as_deref(), Ok("http://[::1]:80"));
+        assert_eq!(http_url("a/ws?to=http://b").as_deref(), Ok("http://a/ws?to=http://b"));
         assert_eq!(http_url("https://a/ws").as_deref(), Ok("https://a/ws"));
     }
 
