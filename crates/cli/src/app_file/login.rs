@@ -10,6 +10,7 @@ use wire::template::{Names, Purpose, Quoting, Template};
 use super::file::Login;
 use super::keeps::{self, KeptNames};
 use super::path::path;
+use super::people::header;
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -73,7 +74,8 @@ impl Checked<'_> {
         };
         let mut own = Vec::new();
         for (name, value) in headers {
-            let template = self.template(value, Quoting::Plain)?;
+            let secret = header(self.source, name, value)?;
+            let template = self.parse(value, secret.reveal(), Quoting::Plain)?;
             match &mut content {
                 Some(content) if name.eq_ignore_ascii_case(CONTENT_TYPE) => {
                     if template.sample() != value.get_ref().as_bytes() {

@@ -120,13 +120,9 @@ fn signed(source: &Source<'_>, at: &Spanned<Token>, jwt: &file::Jwt, names: &Nam
 
 /// A secret of this user's, which a file that is shared only names.
 fn secret(source: &Source<'_>, at: &Spanned<String>) -> Result<Secret, Failure> {
-    let text = at.get_ref();
-    let read = match Reference::of(text) {
+    let read = match Reference::of(at.get_ref()) {
         None => Err("expected env:NAME or file:PATH: a file is shared, and a secret is not".to_owned()),
-        Some(Reference::File(path)) => {
-            given::value(&format!("file:{}", source.folder().join(path).display()))
-        }
-        Some(Reference::Env(_)) => given::value(text),
+        Some(_) => given::value_in(source.folder(), at.get_ref()),
     };
     read.map_err(|problem| source.error(at.span(), problem))
 }
@@ -140,22 +136,30 @@ pub(super) fn connect(source: &Source<'_>, file: &File, names: &Names) -> Result
             return Err(source.error(path.span(), "expected a path, which starts with /"));
         }
     }
-    for (name, value) in &connect.headers {
-        template(source, value, names)?;
-        if !wire::is_sendable(name, value.get_ref().as_bytes()) {
+    let mut headers = Vec::with_capacity(connect.headers.len());
+    for (name, text) in &connect.headers {
+        template(source, text, names)?;
+        let value = header(source, name, text)?;
+        if !wire::is_sendable(name, value.reveal().as_bytes()) {
             let problem = format!("{name:?} with that value cannot be a header of clients' requests");
-            return Err(source.error(value.span(), problem));
+            return Err(source.error(text.span(), problem));
         }
+        headers.push((name.clone(), value));
     }
     if let Some(origin) = connect.origin.as_ref().filter(|origin| !is_origin(origin.get_ref())) {
         return Err(source.error(origin.span(), "expected an origin, such as https://chat.example.com"));
     }
-    let headers = connect.headers.iter();
     Ok(Connect {
         path: connect.path.as_ref().map(|path| path.get_ref().clone()),
         origin: connect.origin.as_ref().map(|origin| origin.get_ref().clone()),
-        headers: headers.map(|(name, value)| (name.clone(), value.get_ref().as_str().into())).collect(),
+        headers,
     })
+}
+
+/// The value of a header, which may name the place of a secret, as `-H` does.
+pub(super) fn header(source: &Source<'_>, name: &str, value: &Spanned<String>) -> Result<Secret, Failure> {
+    given::header_in(source.folder(), name, value.get_ref().trim())
+        .map_err(|problem| source.error(value.span(), problem))
 }
 
 /// Names what else stands in the requests of clients and publishers: times, UUIDs and functions, which mean nothing in a URL of

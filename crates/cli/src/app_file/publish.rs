@@ -7,6 +7,7 @@ use wire::template::{Names, Purpose, Quoting, Template};
 
 use super::file::{self, File, To};
 use super::path::path;
+use super::people::header;
 use super::source::Source;
 use crate::exit::Failure;
 use crate::people;
@@ -86,10 +87,8 @@ pub(super) fn publish(source: &Source<'_>, file: &File, names: &Names) -> Result
     if let Some(post) = &publish.post {
         check_place(post.get_ref()).map_err(|problem| source.error(post.span(), problem))?;
     }
-    let header = |(name, value): (&String, &toml::Spanned<String>)| {
-        given::header(&format!("{name}: {}", value.get_ref()))
-            .map_err(|problem| source.error(value.span(), problem))
-    };
+    let header =
+        |(name, value): (&String, &Spanned<String>)| Ok((name.clone(), header(source, name, value)?));
     if let Some(expect) = publish.expect.as_ref().filter(|expect| !(200..600).contains(expect.get_ref())) {
         return Err(source.error(expect.span(), "expected a status from 200 to 599"));
     }

@@ -275,3 +275,31 @@ fn mistakes_are_laid_to_the_flags() {
         assert!(failure.to_string().contains(named), "{named}: {failure}");
     }
 }
+
+#[test]
+fn numbers_in_conditions_stay_as_written() {
+    let file =
+        "[echo]\nsend = '{id}'\nreply = { json = { '/a' = 10.50, '/b' = 1e3, '/c' = 1_000, '/d' = -0 } }\n";
+    let echo = parsed(file).unwrap().app.echo.unwrap();
+    let bare: Vec<_> = echo.reply.unwrap().json.iter().map(|(_, value)| value.clone()).collect();
+    assert_eq!(bare, ["10.50", "1e3", "1000", "-0"].map(|number| JsonScalar::Bare(number.into())));
+}
+
+#[test]
+fn headers_of_a_file_read_their_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("key"), "open sesame\n").unwrap();
+    let file = "[connect]\nheaders = { Authorization = 'Bearer file:key', X-Place = 'file:key' }\n\
+                [[login]]\nget = '/'\nheaders = { X-Api-Key = 'file:key' }\n\
+                [publish]\npost = '/'\nbody = '{id}'\nheaders = { Cookie = 'file:key' }\n";
+    let read = |file: &str| {
+        parse(&folder.path().join("app.toml"), file, People::default(), ClientsMax::Known(1_000))
+    };
+    let described = read(file).unwrap();
+    let of_connect: Vec<&str> = described.connect.headers.iter().map(|(_, value)| value.reveal()).collect();
+    assert_eq!(of_connect, ["Bearer open sesame", "file:key"], "the name tells what a secret is");
+    assert_eq!(described.app.login[0].headers[0].1.sample(), b"open sesame");
+    assert_eq!(described.publish.unwrap().headers[0].1.reveal(), "open sesame");
+    let absent = read(&file.replace("X-Api-Key = 'file:key'", "X-Api-Key = 'file:none'")).err().unwrap();
+    assert!(absent.key() == "usage.file" && absent.flag().is_some_and(|at| at.contains(":5:")), "{absent}");
+}

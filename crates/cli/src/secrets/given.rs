@@ -8,17 +8,24 @@ use secret::{Reference, Secret};
 
 /// The most that is read of a file: a token of that size fits into no header.
 const SECRET_BYTES_MAX: u64 = 64 << 10;
+/// The folder in which the paths of flags begin.
+const HERE: &str = "";
 
 /// The value of a flag.
 pub(crate) fn value(text: &str) -> Result<Secret, String> {
+    value_in(HERE.as_ref(), text)
+}
+
+/// The same in a file, whose paths begin in its folder.
+pub(crate) fn value_in(folder: &Path, text: &str) -> Result<Secret, String> {
     let Some(reference) = Reference::of(text) else { return Ok(text.into()) };
-    read(reference).map(known)
+    read(folder, reference).map(known)
 }
 
 /// A URL: the whole of it may be somewhere else.
 pub(crate) fn url(text: &str) -> Result<String, String> {
     let Some(reference) = Reference::of(text) else { return Ok(text.to_owned()) };
-    let url = read(reference)?;
+    let url = read(HERE.as_ref(), reference)?;
     super::know(super::in_command([url.clone()]));
     Ok(url)
 }
@@ -49,13 +56,18 @@ pub(crate) fn whole_url(text: &str) -> Result<Secret, String> {
 /// `Name: value`; what lets a client in may be somewhere else, after its scheme.
 pub(crate) fn header(text: &str) -> Result<(String, Secret), String> {
     let (name, value) = text.split_once(':').ok_or("expected 'Name: value'")?;
-    let (name, value) = (name.trim().to_owned(), value.trim());
-    match Reference::of_header(value).filter(|_| secret::is_secret(&name)) {
-        None => Ok((name, value.into())),
+    let (name, value) = (name.trim(), value.trim());
+    Ok((name.to_owned(), header_in(HERE.as_ref(), name, value)?))
+}
+
+/// The value of a header in a file, whose paths begin in its folder.
+pub(crate) fn header_in(folder: &Path, name: &str, value: &str) -> Result<Secret, String> {
+    match Reference::of_header(value).filter(|_| secret::is_secret(name)) {
+        None => Ok(value.into()),
         Some((scheme, reference)) => {
-            let credentials = read(reference)?;
+            let credentials = read(folder, reference)?;
             super::know([Secret::from(credentials.as_str())]);
-            Ok((name, known(format!("{scheme}{credentials}"))))
+            Ok(known(format!("{scheme}{credentials}")))
         }
     }
 }
@@ -71,15 +83,16 @@ fn known(text: String) -> Secret {
     secret
 }
 
-fn read(reference: Reference<'_>) -> Result<String, String> {
+fn read(folder: &Path, reference: Reference<'_>) -> Result<String, String> {
     let text = match reference {
         Reference::Env(name) => env::var(name).map_err(|error| match error {
             VarError::NotPresent => format!("the environment has no {name}"),
             VarError::NotUnicode(_) => format!("{name} in the environment is not text"),
         })?,
         Reference::File(path) => {
-            let cannot = |error| format!("could not read {path}: {error}");
-            files::read_text(Path::new(path), SECRET_BYTES_MAX).map_err(cannot)?
+            let path = folder.join(path);
+            let cannot = |error| format!("could not read {}: {error}", path.display());
+            files::read_text(&path, SECRET_BYTES_MAX).map_err(cannot)?
         }
     };
     // Editors and `echo` end a file with a line break, which is no part of it.
