@@ -5,7 +5,7 @@ use wire::app_file::{Condition, JsonScalar, Key};
 use wire::template::{KeyForm, Names, Purpose, Quoting, Template};
 
 use super::file::When;
-use super::source::Source;
+use super::source::{Source, is_json};
 use crate::exit::Failure;
 
 /// Reads a condition. That of an answer may have the number of its message as one of its values.
@@ -45,9 +45,12 @@ pub(super) fn read(
 }
 
 fn bare(source: &Source<'_>, value: &Value, at: &Spanned<Value>) -> Result<JsonScalar, Failure> {
+    // A server may write 10.50, and its messages are not parsed. TOML has numbers that JSON lacks, such as 1_000.
+    let written = source.text.get(at.span()).filter(|text| is_json::<f64>(text.as_bytes()));
+    let as_written = |number: String| written.map_or(number, str::to_owned);
     Ok(JsonScalar::Bare(match value {
-        Value::Integer(number) => number.to_string(),
-        Value::Float(number) if number.is_finite() => number.to_string(),
+        Value::Integer(number) => as_written(number.to_string()),
+        Value::Float(number) if number.is_finite() => as_written(number.to_string()),
         Value::Boolean(word) => word.to_string(),
         _ => return Err(source.error(at.span(), "expected a string, a number, true or false")),
     }))
