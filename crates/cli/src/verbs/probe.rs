@@ -124,6 +124,7 @@ impl Probe {
             is_short: self.short,
             requests: prober.requests,
             has_headers: !prober.args.access.headers.is_empty(),
+            has_user: prober.target.userinfo.is_some(),
             found: &found,
             trial: trial.as_ref(),
         };
@@ -155,9 +156,7 @@ impl Probe {
     /// Measures what the data sheet of this service has.
     fn sheet(&self, prober: &Prober, best: Option<&Found>, trial: Option<&Trial>) -> Result<Sheet, Failure> {
         let place = match best.and_then(|found| Some((found, found.service.dialect()?))) {
-            Some((found, dialect)) => {
-                Place { path: found.path.clone(), asked: RequestKind::Join(dialect), may_be_plain: false }
-            }
+            Some((found, dialect)) => Place::at(&found.path, RequestKind::Join(dialect)),
             None => Place::itself(&prober.target.path),
         };
         let plan = prober.plan(&place, best.and_then(|found| found.origin.as_deref()), FIRST_TIMEOUT)?;
@@ -213,7 +212,7 @@ impl Prober {
         let page = Place::get(&self.target.path);
         let mut found = Vec::from_iter(service::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
-        let usual = places::usual().into_iter().filter(|place| place.base() != itself.base());
+        let usual = places::usual().into_iter().filter(|place| place.bare() != itself.bare());
         for place in iter::once(itself.clone()).chain(usual) {
             // A server that takes one path unseen may take any.
             let is_known = place.is_plain() && found.iter().any(Found::is_plain);
@@ -253,7 +252,7 @@ impl Prober {
             true => RequestKind::Join(dialect),
             false => RequestKind::Echo(dialect),
         };
-        let place = Place { path: found.path.clone(), asked, may_be_plain: false };
+        let place = Place::at(&found.path, asked);
         let reply = self.ask(&place, found.origin.as_deref(), TIMEOUT)?;
         Ok(Some(match &reply.failure {
             None if reply.is_answered => Trial::Echoes,
@@ -286,12 +285,14 @@ impl Prober {
         // The user's own origin comes first.
         args.access.origin = args.access.origin.or(origin.map(str::to_owned));
         args.subprotocols = place.subprotocols();
-        let target = self.target.at_path(&place.path);
+        let target = self.target.at_path(&place.asked_path());
         plan::plan(&args, &target, Workload::Echo, place.dialect().name(), Some(1))
     }
 
     fn reply(&self, place: &Place, met: ProbeResult, is_plain: bool) -> Reply {
-        let answer = Answer::read(&met.said);
+        let mut answer = Answer::read(&met.said);
+        // A redirect may repeat the query of the request.
+        answer.location = answer.location.map(|location| secrets::url(&location));
         let text = if place.is_get() { answer.body.clone().unwrap_or_default() } else { met.excerpt() };
         let url = self.place_url(place);
         Reply {
@@ -309,7 +310,7 @@ impl Prober {
     fn place_url(&self, place: &Place) -> String {
         let is_secure = self.target.tls_name.is_some();
         // A run takes the URL of the WebSocket, also where the probe asked for the session by a plain request.
-        let is_page = place.is_get() && place.base() == place.path;
+        let is_page = place.is_get() && place.bare() == place.path;
         let scheme = match (is_page, is_secure) {
             (true, false) => "http",
             (true, true) => "https",

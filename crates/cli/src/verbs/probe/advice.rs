@@ -1,6 +1,7 @@
 //! The report of a probe: a line for each place, what is in the way, and the commands to type next.
 
 use proxy::Upstream;
+use secret::HIDDEN;
 use url::Url;
 
 use crate::access::{self, WAYS_TO_LOG_IN};
@@ -46,6 +47,8 @@ pub(super) struct View<'a> {
     pub(super) requests: usize,
     /// True if they had headers of the user's.
     pub(super) has_headers: bool,
+    /// True if the URL has a user.
+    pub(super) has_user: bool,
     pub(super) found: &'a [Found],
     /// The trial at the best of them.
     pub(super) trial: Option<&'a Trial>,
@@ -54,7 +57,7 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// The lines that are printed.
     pub(super) fn text(&self) -> String {
-        let View { url, requests, has_headers, found, trial, .. } = self;
+        let View { url, requests, found, trial, .. } = self;
         let mut text = format!("{url}: {requests} requests\n\n");
         let width = found.iter().map(|found| found.url.chars().count()).max().unwrap_or_default();
         for place in *found {
@@ -68,15 +71,26 @@ impl View<'_> {
         }
         let commands = commands(found, *trial);
         if !commands.is_empty() {
-            text.push_str(if *has_headers { "\nNext, with the same -H:\n" } else { "\nNext:\n" });
+            text.push_str(&format!("\nNext{}:\n", self.left_out()));
         }
         for Command { words, purpose } in commands {
             text.push_str(&format!("  {words}\n      {purpose}\n"));
         }
         if self.is_short && found.iter().any(Found::is_websocket) {
-            text.push_str(&format!("\nIts limits and timeouts: throng probe {}\n", quoted(url)));
+            text.push_str(&format!("\nIts limits and timeouts: throng probe {}\n", typed(url)));
         }
         text
+    }
+
+    /// Parts of the user's command that the proposals lack.
+    fn left_out(&self) -> &'static str {
+        let has_secret = self.has_user || without_secrets(&self.url) != self.url;
+        match (self.has_headers, has_secret) {
+            (false, false) => "",
+            (true, false) => ", with the same -H",
+            (false, true) => ", with the URL's credentials, which are left out",
+            (true, true) => ", with the same -H and the URL's credentials, which are left out",
+        }
     }
 }
 
@@ -112,11 +126,11 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
     let mut commands = Vec::new();
     match &best.barrier {
         Some(Barrier::Redirect(location)) if best.service == Service::Http => {
-            return vec![Command { words: format!("throng {}", quoted(location)), purpose: "look there" }];
+            return vec![Command { words: format!("throng {}", typed(location)), purpose: "look there" }];
         }
         Some(Barrier::Login(_)) => commands.extend([
             Command {
-                words: format!("throng {} -H 'Cookie: NAME=VALUE'", quoted(&best.url)),
+                words: format!("throng {} -H 'Cookie: NAME=VALUE'", typed(&best.url)),
                 purpose: "look again, logged in",
             },
             Command {
@@ -130,7 +144,7 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
         commands.push(Command {
             words: format!(
                 "throng broadcast {} --protocol sse --publish-url /PATH --clients 100{}",
-                quoted(&best.url),
+                typed(&best.url),
                 origin(best)
             ),
             purpose: "measure delivery: POST /PATH has your application tell them each message",
@@ -145,13 +159,13 @@ fn commands(found: &[Found], trial: Option<&Trial>) -> Vec<Command> {
             },
         });
         commands.push(Command {
-            words: format!("throng run app.toml {} --clients 50{}", quoted(&best.url), origin(best)),
+            words: format!("throng run app.toml {} --clients 50{}", typed(&best.url), origin(best)),
             purpose: "load your app",
         });
     }
     let page = found.iter().find(|found| found.service == Service::Http && found.is_good);
     commands.extend(page.map(|page| Command {
-        words: format!("throng http {} -c 50 -d 10s", quoted(&page.url)),
+        words: format!("throng http {} -c 50 -d 10s", typed(&page.url)),
         purpose: "load the page: requests per second",
     }));
     commands
@@ -168,8 +182,18 @@ fn load(best: &Found, trial: Option<&Trial>) -> Option<Command> {
         Trial::Connects => ("idle", "open connections and hold them"),
         Trial::Fails(_) => return None,
     };
-    let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{}", quoted(&best.url), origin(best));
+    let words = format!("throng {verb} {}{dialect} --clients 100 -d 10s{}", typed(&best.url), origin(best));
     Some(Command { words, purpose })
+}
+
+/// A URL as a word of a command. What is hidden in the one that is shown would be sent as it is.
+fn typed(shown: &str) -> String {
+    quoted(&without_secrets(shown))
+}
+
+fn without_secrets(shown: &str) -> String {
+    let parts = shown.split_inclusive(['?', '&']).filter(|part| !part.contains(HIDDEN));
+    parts.collect::<String>().trim_end_matches(['?', '&']).to_owned()
 }
 
 fn origin(found: &Found) -> String {
@@ -264,6 +288,22 @@ mod tests {
     }
 
     #[test]
+    fn next_commands_carry_no_masks() {
+        let url = "ws://h:1/cable?token=***ab12&room=1&sig=***cd34";
+        let found = [at(Service::ActionCable, url)];
+        let (has_headers, has_user) = (false, false);
+        let view = |url: &str| {
+            let (url, trial) = (url.to_owned(), Some(&Trial::Connects));
+            View { url, is_short: true, requests: 3, has_headers, has_user, found: &found, trial }.text()
+        };
+        let text = view(url);
+        let (shown, next) = text.split_once("Next").unwrap();
+        assert!(shown.contains(url) && next.starts_with(", with"), "{text}");
+        assert!(next.contains("throng idle 'ws://h:1/cable?room=1' ") && !next.contains(HIDDEN), "{next}");
+        assert!(view("ws://h:1/cable?room=1").contains("Next:"));
+    }
+
+    #[test]
     fn a_refusal_names_the_ways_to_log_in() {
         let found = [at(Service::ActionCable, "ws://h:1/cable")];
         let trial = Trial::Fails("disconnect_unauthorized: unauthorized".to_owned());
@@ -272,6 +312,7 @@ mod tests {
             is_short: true,
             requests: 3,
             has_headers: true,
+            has_user: false,
             found: &found,
             trial: Some(&trial),
         };

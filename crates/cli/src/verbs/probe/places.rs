@@ -18,8 +18,10 @@ pub(super) enum RequestKind {
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Path and query.
+    /// Path, and the query that the service is asked with.
     pub(super) path: String,
+    /// The query of the user's URL, with its sign.
+    query: String,
     pub(super) asked: RequestKind,
     /// True if a WebSocket that says nothing is worth a line: one at the URL itself, or where plain ones usually are.
     pub(super) may_be_plain: bool,
@@ -29,6 +31,8 @@ pub(super) struct Place {
 const PLAIN: [&str; 3] = ["/", "/ws", "/websocket"];
 /// The answer to Socket.IO's polling tells its version, and is there without a WebSocket.
 const POLLING: &str = "/?EIO=4&transport=polling";
+/// The parameters of Engine.IO, which each client has its own of; URLs copied from a browser have the browser's.
+const ENGINE_IO: [&str; 4] = ["EIO", "transport", "sid", "t"];
 const INFO: &str = "/info";
 /// The path of Phoenix LiveView's sockets.
 pub(super) const LIVE: &str = "/live/websocket";
@@ -36,7 +40,7 @@ pub(super) const LIVE: &str = "/live/websocket";
 /// The usual places, by what is found most.
 pub(super) fn usual() -> Vec<Place> {
     let at = |dialect: DialectId| dialect.facts().paths.first().copied().unwrap_or_default();
-    let place = |path: String, asked| Place { path, asked, may_be_plain: false };
+    let place = |path: String, asked| Place { path, query: String::new(), asked, may_be_plain: false };
     let cable = DialectId::Actioncable;
     let mut places = vec![
         place(at(cable).to_owned(), RequestKind::Upgrade(cable)),
@@ -51,20 +55,36 @@ pub(super) fn usual() -> Vec<Place> {
 }
 
 impl Place {
+    /// Asks there in this way; the path may have a query behind it.
+    pub(super) fn at(path: &str, asked: RequestKind) -> Place {
+        let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+        Place { path: path.to_owned(), query: query.to_owned(), asked, may_be_plain: false }
+    }
+
     /// A plain request.
     pub(super) fn get(path: &str) -> Place {
-        Place { path: path.to_owned(), asked: RequestKind::Get, may_be_plain: false }
+        Place::at(path, RequestKind::Get)
     }
 
     fn plain(path: &str) -> Place {
-        Place { path: path.to_owned(), asked: RequestKind::Upgrade(DialectId::Raw), may_be_plain: true }
+        Place { may_be_plain: true, ..Place::at(path, RequestKind::Upgrade(DialectId::Raw)) }
     }
 
     /// The URL itself: as its protocol is asked for, if the path is a usual one.
     pub(super) fn itself(path: &str) -> Place {
-        let trimmed = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-        let usual = usual().into_iter().find(|place| !trimmed.is_empty() && place.base() == trimmed);
-        usual.map_or_else(|| Place::plain(path), |place| Place { may_be_plain: true, ..place })
+        let itself = Place::plain(path);
+        let trimmed = itself.path.trim_end_matches('/');
+        let usual = usual().into_iter().find(|place| !trimmed.is_empty() && place.bare() == trimmed);
+        match usual {
+            Some(usual) => {
+                let query = match usual.path.ends_with(POLLING) {
+                    true => without_engine_io(&itself.query),
+                    false => itself.query,
+                };
+                Place { path: usual.path, query, asked: usual.asked, may_be_plain: true }
+            }
+            None => itself,
+        }
     }
 
     /// The dialect spoken there.
@@ -112,11 +132,32 @@ impl Place {
         }
     }
 
-    /// The path that a run's URL has: without what only the probe asks for.
-    pub(super) fn base(&self) -> &str {
+    /// The path without what only the probe asks for, and without a query.
+    pub(super) fn bare(&self) -> &str {
         let path = self.path.strip_suffix(POLLING).unwrap_or(&self.path);
         path.strip_suffix(INFO).unwrap_or(path)
     }
+
+    /// Path and query of a run's URL: without what only the probe asks for.
+    pub(super) fn base(&self) -> String {
+        format!("{}{}", self.bare(), self.query)
+    }
+
+    /// Path and query of the probe's own request.
+    pub(super) fn asked_path(&self) -> String {
+        match self.query.strip_prefix('?') {
+            Some(query) if self.path.contains('?') => format!("{}&{query}", self.path),
+            _ => format!("{}{}", self.path, self.query),
+        }
+    }
+}
+
+/// A query, with its sign, without those parameters.
+fn without_engine_io(query: &str) -> String {
+    let pairs = query.trim_start_matches('?').split('&').filter(|pair| !pair.is_empty());
+    let is_own = |pair: &&str| !ENGINE_IO.contains(&pair.split('=').next().unwrap_or_default());
+    let kept: Vec<&str> = pairs.filter(is_own).collect();
+    if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) }
 }
 
 #[cfg(test)]
@@ -135,6 +176,26 @@ mod tests {
             ("/graphql", RequestKind::Join(DialectId::Graphql)),
         ] {
             assert_eq!(Place::itself(path).asked, asked, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_usual_path_keeps_its_query() {
+        for (path, asked_path, base) in [
+            ("/cable/?token=a", "/cable?token=a", "/cable?token=a"),
+            ("/socket/websocket?token=a", "/socket/websocket?token=a", "/socket/websocket?token=a"),
+            ("/socket.io/?token=a", "/socket.io/?EIO=4&transport=polling&token=a", "/socket.io?token=a"),
+            (
+                "/socket.io/?EIO=3&transport=websocket&sid=a",
+                "/socket.io/?EIO=4&transport=polling",
+                "/socket.io",
+            ),
+            ("/sockjs?token=a", "/sockjs/info?token=a", "/sockjs?token=a"),
+            ("/chat?token=a", "/chat?token=a", "/chat?token=a"),
+            ("/cable", "/cable", "/cable"),
+        ] {
+            let place = Place::itself(path);
+            assert_eq!((place.asked_path().as_str(), place.base().as_str()), (asked_path, base), "{path}");
         }
     }
 }

@@ -171,10 +171,10 @@ pub(super) fn found(place: &Place, reply: &Reply, usual_status: Option<u16>) -> 
         None if barrier.is_some() && !place.is_get() && reply.status != usual_status => behind(place),
         None => return None,
     };
-    let path = if service == Service::LiveView { "/" } else { place.base() };
+    let path = if service == Service::LiveView { "/".to_owned() } else { place.base() };
     Some(Found {
         url: reply.url.clone(),
-        path: path.to_owned(),
+        path,
         is_good: reply.status.is_some_and(|status| (200..300).contains(&status)),
         details: details(service, reply),
         service,
@@ -209,7 +209,7 @@ fn service(place: &Place, reply: &Reply) -> Option<Service> {
 
 fn of_get(place: &Place, reply: &Reply) -> Option<Service> {
     let body = reply.text.as_str();
-    if place.base() != place.path {
+    if place.bare() != place.path {
         return if body.starts_with("0{\"sid\"") {
             Some(Service::SocketIo(Some(4)))
         } else if body.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(":0{\"sid\"") {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn at(path: &str) -> Place {
-        let usual = places::usual().into_iter().find(|place| place.base() == path);
+        let usual = places::usual().into_iter().find(|place| place.bare() == path);
         usual.unwrap_or_else(|| Place::itself(path))
     }
 
