@@ -15,6 +15,7 @@ use crate::doctor::{self, Cost, Facts, Place, RequiredLoad, Row, Sources, Verdic
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::plan;
+use crate::secrets::given;
 use crate::stderr;
 use crate::target::{self, Target};
 
@@ -29,6 +30,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 #[derive(Args)]
 pub(crate) struct Doctor {
     /// The server [default: throng's own]
+    #[arg(value_parser = given::websocket_url)]
     url: Option<String>,
     /// Clients at once
     #[arg(long, value_name = "N", default_value = "10000", value_parser = units::count)]
@@ -153,4 +155,19 @@ fn fix(rows: &[Row]) -> bool {
         }
     }
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn the_doctor_takes_urls_without_scheme() {
+        let command = Doctor::augment_args(Command::new("throng"));
+        let doctor =
+            Doctor::from_arg_matches(&command.get_matches_from(["throng", "127.0.0.1:9/ws"])).unwrap();
+        assert!(doctor.required().is_ok());
+    }
 }

@@ -12,9 +12,11 @@ use crate::crowd::TalkArgs;
 use crate::exit::{Exit, Failure};
 use crate::flap::FlapArgs;
 use crate::rates::{self, Rates};
+use crate::secrets::given;
 use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;
 use crate::verbs::idle::Idle;
+use crate::verbs::probe;
 use crate::verbs::steps::StepArgs;
 use crate::{app_file, people};
 
@@ -120,20 +122,22 @@ impl Run {
 
     /// The app's file. `None`: flags say what it would; then the one argument is the URL.
     fn take_file(&mut self) -> Result<Option<PathBuf>, Failure> {
-        let is_url = |file: &PathBuf| file.to_str().is_some_and(|file| file.contains("://"));
-        match self.file.take() {
-            Some(file) if self.tells.is_given() && self.run.url.is_none() && is_url(&file) => {
-                self.run.url = file.to_str().map(str::to_owned);
+        let url = self.file.as_deref().and_then(url_of);
+        match (self.file.take(), url) {
+            (Some(_), Some(url)) if self.tells.is_given() && self.run.url.is_none() => {
+                let url = given::websocket_url(&url);
+                self.run.url = Some(url.map_err(|problem| Failure::usage("URL", problem))?);
                 Ok(None)
             }
-            Some(_) if self.tells.is_given() => {
+            (Some(_), _) if self.tells.is_given() => {
                 let problem = "an app's file says that already; leave out the file, or --event and --body";
                 Err(Failure::usage("--event", problem))
             }
-            Some(file) if is_url(&file) => {
+            // Without a colon, it may be a file that is not there.
+            (Some(_), Some(url)) if url.contains(':') => {
                 Err(Failure::usage("FILE", "the app's file comes first, as in throng run app.toml URL"))
             }
-            file => Ok(file),
+            (file, _) => Ok(file),
         }
     }
 
@@ -168,6 +172,11 @@ impl Run {
     }
 }
 
+/// The URL that stands where a file may: by its form, and because no file has that name.
+fn url_of(file: &Path) -> Option<String> {
+    file.to_str().filter(|text| probe::is_url(text) && !file.exists()).map(str::to_owned)
+}
+
 /// The flags, and where they say nothing, what the file says, or what is usual.
 fn stepped(mut steps: StepArgs, defaults: RunDefaults, rate: Option<Rates>) -> StepArgs {
     if !steps.go_on() {
@@ -181,4 +190,40 @@ fn stepped(mut steps: StepArgs, defaults: RunDefaults, rate: Option<Rates>) -> S
         steps.duration = steps.duration.or(defaults.duration_ns.filter(|_| !is_timed));
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches};
+
+    use super::*;
+
+    /// The file and the URL of a command line.
+    fn taken(words: &str) -> Result<(Option<PathBuf>, Option<String>), Failure> {
+        let words = ["throng"].into_iter().chain(words.split(' '));
+        let matches = Run::augment_args(Command::new("throng")).get_matches_from(words);
+        let mut run = Run::from_arg_matches(&matches).unwrap();
+        run.take_file().map(|file| (file, run.run.url))
+    }
+
+    #[test]
+    fn a_url_without_scheme_is_no_file() {
+        for (words, file, url) in [
+            ("--event x localhost:3000/cable", None, Some("ws://localhost:3000/cable")),
+            ("--event x example.org/cable", None, Some("ws://example.org/cable")),
+            ("chat/app.conf", Some("chat/app.conf"), None),
+            ("app.toml localhost:3000", Some("app.toml"), Some("ws://localhost:3000")),
+        ] {
+            let expected = (file.map(PathBuf::from), url.map(str::to_owned));
+            assert_eq!(taken(words).unwrap(), expected, "{words}");
+        }
+        for (words, key) in [
+            ("localhost:3000/cable", "usage.file"),
+            ("env:URL", "usage.file"),
+            ("--event x env:THRONG_NO_SUCH_VARIABLE", "usage.url"),
+            ("--event x app.toml", "usage.event"),
+        ] {
+            assert_eq!(taken(words).unwrap_err().key(), key, "{words}");
+        }
+    }
 }
