@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use crew::OnLoss;
 use crew::fleet::{AgentSelection, FleetKey, Nats, label, name};
 use results::units;
@@ -62,8 +62,12 @@ impl NatsArgs {
     }
 }
 
+/// The flags of which one says that something is on other machines.
+const ELSEWHERE: &str = "elsewhere";
+
 /// Load from other machines.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args(for_elsewhere), group(ArgGroup::new(ELSEWHERE).args(["fleet", "target_agent"]).multiple(true)))]
 pub(crate) struct FleetArgs {
     /// Let the agents at this NATS make the load, e.g. nats://10.0.0.1:4222; see throng agent
     #[arg(long, value_name = "URL", value_parser = given::whole_url, help_heading = "Fleet")]
@@ -75,10 +79,10 @@ pub(crate) struct FleetArgs {
     #[arg(long = "where", value_name = "KEY=VALUE", requires = "fleet", value_parser = label, help_heading = "Fleet")]
     pub(crate) labels: Vec<(String, String)>,
     /// Wait this long for agents
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::time_ns, help_heading = "Fleet")]
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = ELSEWHERE, value_parser = units::time_ns, help_heading = "Fleet")]
     fleet_wait: u64,
     /// What happens to the run if an agent is lost
-    #[arg(long, value_enum, default_value_t = Loss::Abort, help_heading = "Fleet")]
+    #[arg(long, value_enum, default_value_t = Loss::Abort, requires = "fleet", help_heading = "Fleet")]
     on_agent_loss: Loss,
     /// The server runs under this target agent, which reports what it uses (throng docs fleet)
     #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Fleet")]
@@ -90,6 +94,16 @@ pub(crate) struct FleetArgs {
     key: KeyArgs,
     #[command(flatten)]
     access: NatsArgs,
+}
+
+/// Refuses keys and credentials that nothing would read. Other verbs have the same flags, and no such group.
+fn for_elsewhere(arg: clap::Arg) -> clap::Arg {
+    let id = arg.get_id().as_str();
+    if ["creds", "nkey", "nats_ca", "nats_cert", "fleet_key"].contains(&id) {
+        arg.requires(ELSEWHERE)
+    } else {
+        arg
+    }
 }
 
 /// The coordinator's key.
@@ -189,5 +203,35 @@ impl FleetArgs {
             Loss::Abort => OnLoss::Abort,
             Loss::Continue => OnLoss::Continue,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn fleet_flags_need_a_fleet() {
+        let read = |flags: &str| {
+            let words = ["throng"].into_iter().chain(flags.split_whitespace());
+            FleetArgs::augment_args(Command::new("throng"))
+                .try_get_matches_from(words)
+                .map_err(|error| error.kind())
+        };
+        for flags in ["--fleet-wait 1m", "--creds a", "--nkey a", "--nats-ca a", "--nats-cert a --nats-key b"]
+        {
+            assert_eq!(read(flags).err(), Some(ErrorKind::MissingRequiredArgument), "{flags}");
+            for elsewhere in
+                ["--fleet nats://h", "--target-agent a --nats nats://h", "--fleet nats://h --target-agent a"]
+            {
+                assert_eq!(read(&format!("{flags} {elsewhere}")).err(), None, "{flags} {elsewhere}");
+            }
+        }
+        let loss = "--on-agent-loss continue --target-agent a --nats nats://h";
+        assert_eq!(read(loss).err(), Some(ErrorKind::MissingRequiredArgument));
+        assert_eq!(read("").err(), None);
     }
 }
