@@ -165,3 +165,9 @@ fn closed_loops_wait_without_lag() {
     let results = fine(&root_of(&server), "-c 2 --amount 200 --no-keep-alive");
     assert_eq!(results["steps"][0]["send_lag"]["p50_ms"], 0.0, "{results:#}");
 }
+
+#[test]
+fn an_endless_input_is_refused() {
+    let flags = ["http", "http://127.0.0.1:1/", "--input", "/dev/zero", "--no-preflight", "--format", "json"];
+    run(&mut throng(flags), RUN_MAX).assert_failed(2, "usage.input", &["/dev/zero"]);
+}

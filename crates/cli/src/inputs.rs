@@ -25,8 +25,7 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Notes a file that was read otherwise.
-pub(crate) fn note(path: &Path, bytes: &[u8]) {
+fn note(path: &Path, bytes: &[u8]) {
     let digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     READ.lock().expect("nothing panics while it is held").insert(path.display().to_string(), digest);
 }

@@ -1,6 +1,5 @@
 //! Requests and what a run of them has in common, whether their answers come whole or in pieces.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -29,6 +28,8 @@ use crate::verbs::steps;
 const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
 const PERCENTILE: f64 = 99.0;
+/// The largest body: each process of a run has it in its memory.
+const BODY_BYTES_MAX: u64 = 16 << 20;
 /// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
 const STREAMS_MAX: i64 = 1024;
 
@@ -180,9 +181,7 @@ impl RequestArgs {
         };
         let unreadable =
             |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
-        let body = fs::read(path).map_err(unreadable)?;
-        inputs::note(path, &body);
-        Ok(Some(body))
+        inputs::read(path, BODY_BYTES_MAX).map(Some).map_err(unreadable)
     }
 
     /// The one step that it takes, with so many requests under way on each connection.
