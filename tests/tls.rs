@@ -1,5 +1,7 @@
 //! Certificates that a client must not accept, and those that it must; sessions that go on.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -230,6 +232,34 @@ fn given_authorities_are_trusted() {
     let mut command = throng(["echo", &elsewhere, "--clients", "2", "--duration", "1s", "--format", "json"]);
     let refused = run(command.arg("--no-preflight").arg("--ca").arg(&server.identity.certificate), RUN_MAX);
     refused.assert_no_server("tls_wrong_host", 2);
+}
+
+#[test]
+fn a_bad_key_is_told_as_key() {
+    let (own, folder) = (Identity::of("client", 2099), tempfile::tempdir().unwrap());
+    let key = folder.path().join("key.pem");
+    // A text that is no PEM, and one that is, with something else in it.
+    for text in ["no key", "-----BEGIN PRIVATE KEY-----\nbm8ga2V5\n-----END PRIVATE KEY-----\n"] {
+        std::fs::write(&key, text).unwrap();
+        let mut command = throng(["echo", "wss://127.0.0.1:1/", "--no-preflight", "--format", "json"]);
+        command.arg("--cert").arg(&own.certificate).arg("--key").arg(&key);
+        run(&mut command, RUN_MAX).assert_failed(2, "usage.key", &["key.pem"]);
+    }
+}
+
+#[test]
+fn children_get_the_path_as_it_is() {
+    let (own, folder) = (Identity::of("127.0.0.1", 2099), tempfile::tempdir().unwrap());
+    let certificate = folder.path().join(OsStr::from_bytes(b"caf\xe9.pem"));
+    std::fs::copy(&own.certificate, &certificate).unwrap();
+    let server = Server::start_as(&["--processes", "2", "--threads", "1"], |mut serve| {
+        serve.arg("--cert").arg(&certificate).arg("--key").arg(&own.key);
+        serve
+    });
+    let url = format!("wss://{}/", server.address);
+    let mut command = throng(["echo", &url, "--clients", "8", "--interval", "100ms", "--duration", "500ms"]);
+    command.args(["--format", "json", "--no-preflight", "--ca"]).arg(&own.certificate);
+    run(&mut command, RUN_MAX).assert_held();
 }
 
 #[test]

@@ -57,7 +57,10 @@ fn identity_in(cert: &Path, key: &Path) -> Result<TlsIdentity, Failure> {
     };
     let read = |path: &Path| net::files::read_text(path, AUTHORITIES_BYTES_MAX);
     let chain = read(cert).map_err(|error| cannot("--cert", cert, error))?;
-    let key = Secret::from(read(key).map_err(|error| cannot("--key", key, error))?);
+    let unusable = |error| cannot("--key", key, error);
+    let key = Secret::from(read(key).map_err(unusable)?);
+    // By itself first, so that what is left is the certificate's fault, or that the two do not belong together.
+    net::tls::check_key(&key).map_err(unusable)?;
     net::tls::check_identity(&chain, &key).map_err(|error| cannot("--cert", cert, error))?;
     Ok(TlsIdentity { chain, key })
 }

@@ -8,7 +8,9 @@ mod error;
 mod expiry;
 mod sessions;
 
-pub use config::{ClientTls, ServerTls, TlsOptions, TlsVersion, check_authorities, check_identity};
+pub use config::{
+    ClientTls, ServerTls, TlsOptions, TlsVersion, check_authorities, check_identity, check_key,
+};
 pub use error::TlsError;
 
 use std::sync::Arc;

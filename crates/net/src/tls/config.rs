@@ -179,6 +179,15 @@ pub fn check_authorities(text: &str) -> io::Result<()> {
     roots(Some(text)).map(drop)
 }
 
+/// Returns whether this text of a PEM file is a private key.
+///
+/// # Errors
+/// It cannot be used, and why.
+pub fn check_key(key: &Secret) -> io::Result<()> {
+    let provider = rustls::crypto::ring::default_provider().key_provider;
+    provider.load_private_key(private_key(key)?).map(drop).map_err(|error| unusable(error.to_string()))
+}
+
 /// Returns whether a client can say with these texts of PEM files who it is.
 ///
 /// # Errors
@@ -193,8 +202,12 @@ pub fn check_identity(chain: &str, key: &Secret) -> io::Result<()> {
 }
 
 fn identity(chain: &str, key: &Secret) -> io::Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let key = PrivateKeyDer::from_pem_slice(key.reveal().as_bytes());
-    Ok((certificates_in(chain)?, key.map_err(|error| unusable(format!("the key: {error}")))?))
+    Ok((certificates_in(chain)?, private_key(key)?))
+}
+
+fn private_key(key: &Secret) -> io::Result<PrivateKeyDer<'static>> {
+    PrivateKeyDer::from_pem_slice(key.reveal().as_bytes())
+        .map_err(|error| unusable(format!("the key: {error}")))
 }
 
 fn certificates_in(text: &str) -> io::Result<Vec<CertificateDer<'static>>> {
