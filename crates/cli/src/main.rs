@@ -177,7 +177,7 @@ fn command_line() -> Result<Cli, Failure> {
         words = hidden::read_words()?;
         cli = parse(&words);
     }
-    secrets::begin(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
+    secrets::begin(words);
     Ok(cli)
 }
 

@@ -5,25 +5,39 @@ pub(crate) mod given;
 mod key;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use secret::{Flags, Mask, Secret};
 
 use crate::protocol_flags;
 
-static WORDS: OnceLock<Vec<String>> = OnceLock::new();
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 static FLAGS: OnceLock<Flags> = OnceLock::new();
 static MASK: OnceLock<Mask> = OnceLock::new();
 static KNOWN: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
 /// The process does what these words ask for, the program's name first: its own arguments, or what came over a pipe.
-pub(crate) fn begin(words: Vec<String>) {
+pub(crate) fn begin(words: Vec<OsString>) {
     WORDS.set(words).expect("a process has one command line");
 }
 
 /// The command line of this process, fit to be recorded.
 pub(crate) fn own_command() -> Vec<String> {
-    command(WORDS.get().into_iter().flatten().cloned())
+    command(own_words().map(|word| word.to_string_lossy().into_owned()))
+}
+
+/// The command line of this process for another one, whose arguments everybody may read: a path is no text, and stays the
+/// same bytes.
+pub(crate) fn own_command_to_run() -> Vec<OsString> {
+    let shown = |(word, shown): (&OsString, String)| {
+        if *word.to_string_lossy() == *shown { word.clone() } else { shown.into() }
+    };
+    own_words().zip(own_command()).map(shown).collect()
+}
+
+fn own_words() -> impl Iterator<Item = &'static OsString> {
+    WORDS.get().into_iter().flatten()
 }
 
 /// A command line, fit to be recorded: what was asked for, without what lets a client in.

@@ -1,6 +1,7 @@
 //! `throng serve`: the reference server.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -256,11 +257,12 @@ impl Serve {
         let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         let mut command = Command::new(program);
         let (name, place) = JWT_SECRET;
-        let mut before = None;
-        for word in secrets::own_command().into_iter().skip(1) {
-            let is_value = before.as_deref() == Some(name);
+        let mut before: Option<OsString> = None;
+        for word in secrets::own_command_to_run().into_iter().skip(1) {
+            let is_value = before.is_some_and(|before| before == name);
             // Both spellings, `--flag value` and `--flag=value`, carry the secret.
-            let is_with_value = word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+            let value = word.to_str().and_then(|word| word.strip_prefix(name));
+            let is_with_value = value.is_some_and(|rest| rest.starts_with('='));
             match (is_value, is_with_value) {
                 (true, _) => command.arg(format!("env:{place}")),
                 (false, true) => command.arg(format!("{name}=env:{place}")),
