@@ -11,7 +11,7 @@ use suite::{Tools, measure};
 use super::rules;
 use crate::exit::Failure;
 use crate::verbs::targets;
-use crate::{interrupts, secrets, stderr};
+use crate::{interrupts, secrets, stand_in, stderr};
 
 /// The commands that take turns, and for how long.
 #[derive(Args)]
@@ -130,9 +130,8 @@ impl Turn {
         if !words.first().is_some_and(loads) {
             return Err(Failure::usage(flag, expected).because("no_load"));
         }
-        let own = ["--format", "-f"].iter().find(|own| words.iter().any(|word| word == *own));
-        if let Some(own) = own {
-            let problem = format!("leave {own} to the comparison, which has one of its own");
+        if !stand_in::formats(words.iter().map(String::as_str)).is_empty() {
+            let problem = "leave --format to the comparison, which has one of its own";
             return Err(Failure::usage(flag, problem).because("format"));
         }
         secrets::know(secrets::in_command(words.iter().cloned()));
