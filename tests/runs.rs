@@ -112,6 +112,26 @@ fn runs_are_kept_tagged_moved_and_deleted() {
 }
 
 #[test]
+fn removing_no_tags_is_refused() {
+    let refused = Kept::new().runs(&["tag", "last", "--remove"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+}
+
+#[test]
+fn an_ascii_locale_sees_only_ascii() {
+    let (server, kept) = (Server::start(&[]), Kept::new());
+    kept.echo(&server);
+    let store = kept.path("runs.db").display().to_string();
+    for words in [&["runs", "show"][..], &["runs", "list"], &["report", "last"]] {
+        let shown =
+            |locale| run(throng([]).args(words).args(["--store", &store]).env("LC_ALL", locale), RUN_MAX);
+        let (ascii, unicode) = (shown("C"), shown("C.UTF-8"));
+        assert!(ascii.code == Some(0) && ascii.stdout.is_ascii(), "{words:?}: {ascii}");
+        assert!(words[1] == "list" || !unicode.stdout.is_ascii(), "{words:?}: {unicode}");
+    }
+}
+
+#[test]
 fn deleted_runs_take_their_report_along() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     let pages = kept.path("throng/reports");

@@ -89,7 +89,7 @@ struct Tag {
     /// Tags to add; without any, print the run's tags
     tags: Vec<String>,
     /// Remove these tags instead
-    #[arg(long)]
+    #[arg(long, requires = "tags")]
     remove: bool,
 }
 
