@@ -16,7 +16,8 @@ pub(crate) fn is_ascii() -> bool {
 
 fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
     let is_unicode = |locale: &str| {
-        let locale = locale.to_ascii_lowercase();
+        // language_TERRITORY.charset@modifier (POSIX, "Internationalization Variables").
+        let locale = locale.split('@').next().unwrap_or_default().to_ascii_lowercase();
         locale.ends_with("utf-8") || locale.ends_with("utf8")
     };
     // The console of Linux draws no box whatever the locale says.
@@ -26,6 +27,12 @@ fn has_ascii_alone(locale: Option<&str>, terminal: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modifiers_do_not_hide_utf8() {
+        assert!(!has_ascii_alone(Some("ca_ES.UTF-8@valencia"), None));
+        assert!(has_ascii_alone(Some("de_DE@euro"), None));
+    }
 
     #[test]
     fn locale_and_terminal_decide() {

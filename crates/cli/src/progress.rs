@@ -12,9 +12,11 @@ use results::{Run, Step};
 use crate::exit::Failure;
 use crate::exports::Exports;
 use crate::interrupts;
+use crate::locale;
 use crate::restarts::Restarts;
 use crate::screen::Screen;
 use crate::stderr;
+use crate::terminal;
 
 /// How often a resting run looks whether it is interrupted.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -35,12 +37,7 @@ impl Live {
     /// are told through `exports`.
     pub(crate) fn new(quiet: bool, exports: Exports, screen: Option<Screen>) -> Result<Self, Failure> {
         let interrupts = interrupts::install()?;
-        let line = if quiet || screen.is_some() || !stderr::is_live() {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::no_length()
-        };
-        line.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
+        let line = if quiet || screen.is_some() { ProgressBar::hidden() } else { live_line() };
         Ok(Self { line, interrupts, stop: false, restarts: Restarts::default(), exports, screen })
     }
 
@@ -128,7 +125,7 @@ impl Observer for Live {
         if self.line.is_finished() {
             self.line.reset();
         }
-        self.line.set_message(describe(progress));
+        self.line.set_message(terminal::style().in_letters(describe(progress)));
         self.line.tick();
     }
 
@@ -139,6 +136,17 @@ impl Observer for Live {
     fn is_hurried(&self) -> bool {
         self.interrupts.count() > 1
     }
+}
+
+/// A line with a spinner on a terminal; nothing elsewhere.
+pub(crate) fn live_line() -> ProgressBar {
+    if !stderr::is_live() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant");
+    // The last is shown at the end.
+    let style = if locale::is_ascii() { style.tick_chars("|/-\\ ") } else { style };
+    ProgressBar::no_length().with_style(style)
 }
 
 fn describe(progress: &Progress) -> String {

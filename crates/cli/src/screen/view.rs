@@ -66,7 +66,6 @@ impl View {
         let target = run.target.name.as_ref().unwrap_or(&run.target.url);
         let title = format!("throng {} · {} · {target}", run.scenario, run.dialect);
         let title = printable(&title);
-        let title = if is_ascii { title.replace('·', "-") } else { title };
         let step = run.steps.len() + 1;
         let (seconds, cells) = (VecDeque::new(), BTreeMap::new());
         Self { title, has_colour, is_ascii, step, steps, now: Progress::default(), seconds, cells }
@@ -121,6 +120,13 @@ impl View {
             self.time(frame, beside(time)[0]);
         }
         self.line(frame, keys, vec![KEYS.into()], Modifier::DIM);
+        // Last, so that no sign is forgotten: names and units have some, too.
+        let letters = report::Style { ascii: self.is_ascii, ..report::Style::PLAIN };
+        for cell in &mut frame.buffer_mut().content {
+            if self.is_ascii && !cell.symbol().is_ascii() {
+                cell.set_symbol(&letters.in_letters(cell.symbol().to_owned()));
+            }
+        }
     }
 
     fn style(&self, colour: Color) -> Style {
@@ -373,10 +379,12 @@ mod tests {
     #[test]
     fn terminals_without_unicode_get_ascii() {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| view(false, true).render(frame, ELAPSED)).unwrap();
+        let mut view = view(false, true);
+        view.now.second.as_mut().unwrap().p50_ns = Some(42_000);
+        terminal.draw(|frame| view.render(frame, ELAPSED)).unwrap();
         let text = terminal.backend().to_string();
         assert!(text.is_ascii(), "{text}");
-        for shown in ["o p50  + p95  x p99", "#", "Ctrl-C"] {
+        for shown in ["p50 42us", "o p50  + p95  x p99", "#", "Ctrl-C"] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
     }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use net::files::Readers;
-use report::Style;
 use results::Run;
 
 use crate::archive::StoreArg;
@@ -12,6 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
 use crate::stderr;
+use crate::terminal;
 use crate::verbs::shootout::Kept;
 use crate::verbs::targets;
 
@@ -111,7 +111,7 @@ impl ReportFormat {
 
     fn text(&self, runs: &[Run]) -> String {
         let render = |format| -> Vec<String> {
-            runs.iter().map(|run| report::render(run, format, &Style::PLAIN)).collect()
+            runs.iter().map(|run| report::render(run, format, &terminal::style())).collect()
         };
         if self.md {
             render(report::Format::Markdown).join("\n")

@@ -143,7 +143,9 @@ impl List {
             table.add(row(entry));
         }
         output::print(&match self.format {
-            TableFormat::Text => table.text_within(terminal::columns(), &OPTIONAL),
+            TableFormat::Text => {
+                terminal::style().in_letters(table.text_within(terminal::columns(), &OPTIONAL))
+            }
             format => table.render(format.into()),
         })
     }
@@ -152,8 +154,9 @@ impl List {
 impl Show {
     fn run(self, store: &StoreArg) -> Result<Exit, Failure> {
         let run = store.run(&self.run)?;
-        let words = self.format.words(LIMIT_PERCENTILE).unwrap_or(Style::PLAIN.words);
-        output::print(&report::render(&run, self.format.into(), &Style { words, ..Style::PLAIN }))
+        let style = terminal::style();
+        let words = self.format.words(LIMIT_PERCENTILE).unwrap_or(style.words);
+        output::print(&report::render(&run, self.format.into(), &Style { words, ..style }))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use net::affinity;
 use results::Run;
 use suite::record::Outcome;
@@ -16,6 +16,7 @@ use super::host::{Host, Running};
 use super::kept::{could_not_keep, could_not_read, from_here};
 use super::{flags, forecast};
 use crate::exit::Failure;
+use crate::progress::live_line;
 use crate::{secrets, stderr};
 
 /// After this many measurements that were disturbed to the last, nothing is measured again for being disturbed: the machine
@@ -35,7 +36,8 @@ pub(super) fn run_all(
 ) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().collect();
     let forecasts_s = forecasts_s(suite);
-    let bar = progress_bar();
+    let bar = live_line();
+    bar.enable_steady_tick(TICK);
     let in_round = schedule::round(suite, &targets, 1, record.head.seed).len();
     let (began, mut disturbed) = (Instant::now(), 0);
     for repeat in 1..=record.repeats_max() {
@@ -256,15 +258,4 @@ fn pause(time: Duration, tools: &Tools<'_>) {
     while start.elapsed() < time && !(tools.is_interrupted)() {
         thread::sleep(TICK.min(time.saturating_sub(start.elapsed())));
     }
-}
-
-/// A live line on a terminal; nothing elsewhere.
-fn progress_bar() -> ProgressBar {
-    if !stderr::is_live() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::no_length();
-    bar.set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a constant"));
-    bar.enable_steady_tick(TICK);
-    bar
 }
