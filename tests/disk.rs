@@ -149,3 +149,17 @@ fn torture_kills_lose_no_earlier_run() {
     let after = run(&mut disk.load(), RUN_MAX);
     assert!(is_done(&after) && disk.runs() == before + 1, "{after}");
 }
+
+#[test]
+fn a_full_disk_leaves_no_half_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.toml");
+    let init = |limit: &str| {
+        let mut command = throng(["init", "--from", "plain"]);
+        run(&mut under("prlimit", &[limit, "--"], command.arg(&file)), RUN_MAX)
+    };
+    let full = init("--fsize=64");
+    assert!(full.code == Some(1) && !file.exists(), "{full}");
+    let again = init("--fsize=1000000");
+    assert!(again.code == Some(0) && file.exists(), "{again}");
+}

@@ -1,6 +1,6 @@
 //! Files that `init` writes: what somebody wrote is not written over.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -45,8 +45,12 @@ fn could_not_write(path: &Path, error: io::Error) -> Failure {
 }
 
 impl NewFile<'_> {
-    /// Writes all of it.
+    /// Writes all of it, or leaves no file.
     pub(in crate::verbs) fn write(mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
-        self.file.write_all(text.as_ref()).map_err(|error| could_not_write(self.path, error))
+        self.file.write_all(text.as_ref()).map_err(|error| {
+            // The next attempt would be refused for a file that nobody has written.
+            let _ = fs::remove_file(self.path);
+            could_not_write(self.path, error)
+        })
     }
 }
