@@ -14,7 +14,7 @@ const LEAVE: &str = "\u{1b}[?1049l";
 fn on_terminal(server: &Server, columns: u32, rows: u32, settings: &str) -> Outcome {
     let echo = throng([]);
     let line = format!(
-        "stty cols {columns} rows {rows}; {settings} exec '{}' echo {} --protocol json --clients 5 --interval 20ms \
+        "stty cols {columns} rows {rows}; {settings} '{}' echo {} --protocol json --clients 5 --interval 20ms \
          --duration 3s --limit 'rate>=1%' --no-store --no-report --tui",
         echo.get_program().to_str().unwrap(),
         server.url()
@@ -64,4 +64,19 @@ fn without_a_terminal_there_is_no_screen() {
     let outcome = run(throng(["echo", "ws://127.0.0.1:1/", "--tui"]).arg("--no-store"), RUN_MAX);
     assert_eq!(outcome.code, Some(2), "{outcome}");
     assert!(outcome.stderr.contains("--tui"), "{outcome}");
+}
+
+/// Without a terminal of its own and without tput, the size of the one on standard error is not told.
+#[test]
+fn a_screen_that_fails_is_given_back() {
+    for program in ["script", "setsid"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            return skip("--tui", &format!("{program}(1) is not here"));
+        }
+    }
+    let server = Server::start(&[]);
+    let outcome = on_terminal(&server, 80, 24, "exec >/dev/null; PATH=/none /usr/bin/setsid --wait");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let count = |sequence: &str| outcome.stdout.matches(sequence).count();
+    assert_eq!(count(ENTER), count(LEAVE), "{outcome}");
 }

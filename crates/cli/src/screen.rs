@@ -71,18 +71,19 @@ impl Screen {
 
     /// Gives the terminal back until there is more to show.
     pub(crate) fn clear(&mut self) {
-        if self.terminal.take().is_some() {
-            give_back();
-        }
+        self.terminal = None;
+        give_back();
         // The next progress is drawn at once, over the lines that were printed.
         self.drawn = None;
     }
 
     fn draw(&mut self) -> io::Result<()> {
         if self.terminal.is_none() {
+            // Before the screen is taken, because it fails where the terminal does not tell its size.
+            let terminal = Terminal::new(CrosstermBackend::new(io::stderr()))?;
             IS_TAKEN.store(true, Ordering::Relaxed);
             execute!(io::stderr(), EnterAlternateScreen, Hide)?;
-            self.terminal = Some(Terminal::new(CrosstermBackend::new(io::stderr()))?);
+            self.terminal = Some(terminal);
         }
         let Some(terminal) = &mut self.terminal else { return Ok(()) };
         let elapsed = self.began.elapsed();
