@@ -80,8 +80,8 @@ impl Events {
             To::Csv => {
                 let text = |cell: Value| match cell {
                     Value::Null => String::new(),
-                    // None of throng's own has any; a log may come from anywhere.
-                    Value::String(text) if text.contains([',', '"']) => {
+                    // RFC 4180, section 2: the text of an error may be anything.
+                    Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
                         format!("\"{}\"", text.replace('"', "\"\""))
                     }
                     Value::String(text) => text,
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_with_commas_and_quotes_are_quoted() {
+    fn line_breaks_stay_in_their_cell() {
         let (kind, client) = (Vec::new(), Vec::new());
         let events = Events { file: PathBuf::new(), to: To::Csv, kind, client, step: None };
         let row = EventRow {
@@ -135,10 +135,10 @@ mod tests {
             message: None,
             latency_ns: None,
             bytes: None,
-            detail: Some("\"c\"".into()),
+            detail: Some("\"c\"\r\nd".into()),
         };
         let mut out = Vec::new();
         events.print(&mut out, &row).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "1,\"a,b\",,2,,,,,\"\"\"c\"\"\"\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "1,\"a,b\",,2,,,,,\"\"\"c\"\"\r\nd\"\n");
     }
 }
