@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use har::{Draft, Recording};
+use net::files;
 use results::Step;
 
 use super::new_file::{create, create_private};
@@ -16,6 +17,8 @@ use crate::verbs::targets::this_program;
 
 /// A session of one user, or of two.
 pub(super) const SESSIONS_MAX: usize = 2;
+/// The largest recording: with the bodies of a long session, browsers write some hundreds of MiB.
+const RECORDING_BYTES_MAX: u64 = 1 << 30;
 /// The file of the users' data, beside the app's.
 pub(in crate::verbs) const USERS: &str = "users.csv";
 /// Clients of a proposed run.
@@ -113,7 +116,8 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failu
 
 fn read(path: &Path) -> Result<Recording, Failure> {
     let shown = path.display();
-    let bytes = fs::read(path).map_err(|error| Failure::could_not("read", format!("read {shown}"), error))?;
+    let bytes = files::read(path, RECORDING_BYTES_MAX)
+        .map_err(|error| Failure::could_not("read", format!("read {shown}"), error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Recording::read(&name, bytes).map_err(|error| Failure::usage(&shown.to_string(), error).in_file())
 }
