@@ -121,8 +121,9 @@ fn removing_no_tags_is_refused() {
 fn an_ascii_locale_sees_only_ascii() {
     let (server, kept) = (Server::start(&[]), Kept::new());
     kept.echo(&server);
+    kept.echo(&server);
     let store = kept.path("runs.db").display().to_string();
-    for words in [&["runs", "show"][..], &["runs", "list"], &["report", "last"]] {
+    for words in [&["runs", "show"][..], &["runs", "list"], &["report", "last"], &["compare", "@2", "@1"]] {
         let shown =
             |locale| run(throng([]).args(words).args(["--store", &store]).env("LC_ALL", locale), RUN_MAX);
         let (ascii, unicode) = (shown("C"), shown("C.UTF-8"));

@@ -18,6 +18,7 @@ use crate::payload::{self, Sizes};
 use crate::people::PeopleArgs;
 use crate::scrape;
 use crate::secrets::given;
+use crate::terminal;
 
 /// The target, the dialect, the messages and the output. The names that websocket-bench, autocannon and wrk made common
 /// keep their meaning.
@@ -302,6 +303,13 @@ pub(crate) enum TableFormat {
     Csv,
     /// A Markdown table
     Md,
+}
+
+impl TableFormat {
+    /// A table in letters that the terminal has, if it is for people.
+    pub(crate) fn in_letters(self, text: String) -> String {
+        if self == TableFormat::Text { terminal::in_letters(text) } else { text }
+    }
 }
 
 impl From<TableFormat> for report::TableFormat {

@@ -125,7 +125,7 @@ impl Observer for Live {
         if self.line.is_finished() {
             self.line.reset();
         }
-        self.line.set_message(terminal::style().in_letters(describe(progress)));
+        self.line.set_message(terminal::in_letters(describe(progress)));
         self.line.tick();
     }
 

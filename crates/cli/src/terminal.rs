@@ -22,6 +22,11 @@ pub(crate) fn style() -> Style {
     Style { ansi, columns: known_columns(), ascii: locale::is_ascii(), ..Style::PLAIN }
 }
 
+/// Text in letters that it has.
+pub(crate) fn in_letters(text: String) -> String {
+    style().in_letters(text)
+}
+
 fn known_columns() -> Option<usize> {
     io::stdout().is_terminal().then(terminal::size).and_then(Result::ok).map(|(columns, _)| columns.into())
 }

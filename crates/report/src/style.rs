@@ -75,14 +75,16 @@ impl Style {
 }
 
 /// The substitute of each sign that is not ASCII, as wide as it: tables stay aligned.
-const IN_ASCII: [(char, char); 12] = [
+const IN_ASCII: [(char, char); 14] = [
     ('✓', '+'),
     ('✗', 'x'),
     ('µ', 'u'),
     ('σ', 's'),
+    ('τ', 't'),
     ('≥', '>'),
     ('≤', '<'),
     ('–', '-'),
+    ('−', '-'),
     ('·', '-'),
     ('→', '>'),
     ('×', 'x'),

@@ -78,7 +78,7 @@ impl Compare {
                 let problem = "is a rule on runs, and these are shootouts: name results files of both";
                 return Err(Failure::usage("--fail-if", problem));
             }
-            return output::print(&shootouts::table(&a, &b, self.format.into())?);
+            return output::print(&self.format.in_letters(shootouts::table(&a, &b, self.format.into())?));
         }
         let read = |joined: &Option<String>, given: &[String]| -> Result<Vec<Run>, Failure> {
             let references = joined.iter().flat_map(|joined| joined.split(','));
@@ -111,7 +111,7 @@ impl Compare {
         let mut found = compare::compare(&a, &b);
         found.notes.extend(repeated);
         let text = report::comparison(&found, &a, &b, self.format.into());
-        output::print(&text)?;
+        output::print(&self.format.in_letters(text))?;
         if let Some(failure) = failure {
             return Err(failure);
         }

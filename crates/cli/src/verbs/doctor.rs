@@ -18,6 +18,7 @@ use crate::plan;
 use crate::secrets::given;
 use crate::stderr;
 use crate::target::{self, Target};
+use crate::terminal;
 
 /// A listener on this machine answers at once, unless its queue is full.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -77,7 +78,7 @@ impl Doctor {
             rows = doctor::rows(&facts, &required);
         }
         let text = match self.format {
-            Form::Text => doctor::text(&facts, &required, &rows),
+            Form::Text => terminal::in_letters(doctor::text(&facts, &required, &rows)),
             Form::Json => format!("{:#}\n", doctor::json(&facts, &required, &rows)),
         };
         output::print(&text)?;

@@ -129,7 +129,7 @@ impl Probe {
             trial: trial.as_ref(),
         };
         if self.format == Form::Text {
-            output::print(&view.text())?;
+            output::print(&terminal::in_letters(view.text()))?;
         }
         if self.short {
             return Ok(Exit::Fine);
@@ -146,7 +146,7 @@ impl Probe {
         };
         let sheet = self.sheet(&prober, best, trial.as_ref())?;
         let text = match self.format {
-            Form::Text => terminal::style().in_letters(format!("\n{}", sheet.text())),
+            Form::Text => terminal::in_letters(format!("\n{}", sheet.text())),
             Form::Json => format!("{:#}\n", sheet.json(&secrets::url(&prober.target.url))),
         };
         output::print(&text)?;

@@ -142,12 +142,11 @@ impl List {
         for entry in entries {
             table.add(row(entry));
         }
-        output::print(&match self.format {
-            TableFormat::Text => {
-                terminal::style().in_letters(table.text_within(terminal::columns(), &OPTIONAL))
-            }
+        let text = match self.format {
+            TableFormat::Text => table.text_within(terminal::columns(), &OPTIONAL),
             format => table.render(format.into()),
-        })
+        };
+        output::print(&self.format.in_letters(text))
     }
 }
 

@@ -38,6 +38,7 @@ use crate::interrupts;
 use crate::output;
 use crate::processes;
 use crate::stderr;
+use crate::terminal;
 use crate::verbs::shootout::host::Host;
 use crate::verbs::shootout::kept::{as_json, could_not_keep, could_not_read, kept_suite, read_suite};
 use crate::verbs::targets::rows::Format;
@@ -384,7 +385,7 @@ impl Kept {
     pub(crate) fn tables(&self, format: Format) -> String {
         let Finished { suite, record, sections } = &self.0;
         match format {
-            Format::Text => summary::text(suite, record, sections),
+            Format::Text => terminal::in_letters(summary::text(suite, record, sections)),
             Format::Md => summary::markdown(suite, record, sections),
             Format::Json => {
                 serde_json::to_string_pretty(&as_json(record, sections)).expect("plain data") + "\n"

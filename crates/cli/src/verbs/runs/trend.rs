@@ -48,14 +48,15 @@ impl Trend {
                 n => format!("\n{n} of other scenarios than {scenario} left out"),
             };
             let scale = format!("chart: 0 to {}; the line is the 95% interval", report::duration(most_ns));
-            output::print(&format!("{}\n{scale}{others}\n\n", results::format::printable(&head)))?;
+            let head = format!("{}\n{scale}{others}\n\n", results::format::printable(&head));
+            output::print(&self.format.in_letters(head))?;
         }
         let marks = if locale::is_ascii() { &ASCII } else { &UNICODE };
         let mut table = Table::new(COLUMNS);
         for entry in entries {
             table.add(row(entry, most_ns, marks));
         }
-        output::print(&table.render(self.format.into()))
+        output::print(&self.format.in_letters(table.render(self.format.into())))
     }
 }
 

@@ -10,6 +10,7 @@ use suite::{Record, section};
 use super::kept::{as_json, could_not_read, kept_suite};
 use crate::exit::Failure;
 use crate::stderr;
+use crate::terminal;
 use crate::verbs::targets::rows::Format;
 
 /// The newest shootout of each suite in a folder, in the order of the suites' names.
@@ -27,7 +28,7 @@ pub(super) fn tables(folder: &Path, format: Format) -> Result<String, Failure> {
         return Err(refused_empty(folder));
     }
     Ok(match format {
-        Format::Text => recap::text(&finished),
+        Format::Text => terminal::in_letters(recap::text(&finished)),
         Format::Md => {
             let folder = folder.display().to_string();
             let words = ["throng", "shootout", "--recap", &folder, "--format", "md"].map(str::to_owned);

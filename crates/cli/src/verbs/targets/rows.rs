@@ -269,7 +269,7 @@ impl Rows {
     /// Prints them. A target that fails is a failure, and so is one that cannot be had where each `is_wanted`.
     pub(super) fn print(self, format: Format, is_wanted: bool) -> Result<Exit, Failure> {
         let text = match format {
-            Format::Text => self.text(),
+            Format::Text => terminal::in_letters(self.text()),
             Format::Md => self.page(),
             Format::Json => serde_json::to_string_pretty(&self.0).expect("rows are plain data") + "\n",
         };
