@@ -17,6 +17,8 @@ pub(crate) struct Churn {
     begun: u64,
     /// The client that leaves next, if usable.
     next: u32,
+    /// No client was usable when one was to leave last, nor has become so since.
+    is_deserted: bool,
 }
 
 impl Churn {
@@ -33,20 +35,30 @@ impl Churn {
         // together are evenly spaced.
         let rate = Schedule::constant(churn.share_per_s * f64::from(clients_of_all.max(1)));
         let pacer = Pacer::new(rate, u32::from(segment.worker), u32::from(segment.workers));
-        Self { pacer, start_ns, end_ns, clients, begun: 0, next: 0 }
+        Self { pacer, start_ns, end_ns, clients, begun: 0, next: 0, is_deserted: false }
     }
 
     /// The client that leaves now.
     pub(crate) fn poll(&mut self, now_ns: u64, is_usable: impl Fn(u32) -> bool) -> Option<u32> {
         while self.poll_timeout().is_some_and(|at_ns| at_ns <= now_ns) {
             self.begun += 1;
+            // Not looked for at each moment: a server that is gone leaves many of both, clients and moments.
+            if self.is_deserted {
+                continue;
+            }
             let mut in_turn = (0..self.clients).map(|k| (self.next + k) % self.clients);
             if let Some(client) = in_turn.find(|&client| is_usable(client)) {
                 self.next = client + 1;
                 return Some(client);
             }
+            self.is_deserted = true;
         }
         None
+    }
+
+    /// A client is usable.
+    pub(crate) fn handle_back(&mut self) {
+        self.is_deserted = false;
     }
 
     /// All is sent.
@@ -63,6 +75,8 @@ impl Churn {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     const ALONE: Segment = Segment { worker: 0, workers: 1 };
@@ -83,7 +97,25 @@ mod tests {
         assert_eq!(churn.poll(2 * S, |client| client != 1), Some(2));
         assert_eq!(churn.poll(3 * S, |_| true), Some(0), "round again");
         assert_eq!(churn.poll(4 * S, |_| false), None, "its moment has passed");
+        churn.handle_back();
         assert_eq!((churn.poll(9 * S, |_| true), churn.poll_timeout()), (None, None), "the window is over");
+    }
+
+    #[test]
+    fn nobody_usable_is_looked_for_once() {
+        let (mut churn, looks) = (churn(), Cell::new(0));
+        let is_usable = |client: u32| {
+            looks.set(looks.get() + 1);
+            client == 2 && looks.get() > 3
+        };
+        assert_eq!(
+            (churn.poll(2 * S, is_usable), looks.get()),
+            (None, 3),
+            "three clients, at the first of two moments"
+        );
+        assert_eq!((churn.poll(3 * S, is_usable), looks.get()), (None, 3), "nobody is back");
+        churn.handle_back();
+        assert_eq!(churn.poll(4 * S, is_usable), Some(2));
     }
 
     #[test]

@@ -225,7 +225,8 @@ impl Disruptions {
         match &mut self.kind {
             Kind::Flap(flap) => flap.handle_back(client, now_ns),
             Kind::Renewal(renewal) => renewal.handle_back(client),
-            Kind::Storm(_) | Kind::Churn(_) => {}
+            Kind::Churn(churn) => churn.handle_back(),
+            Kind::Storm(_) => {}
         }
     }
 }
