@@ -50,13 +50,21 @@ pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Rea
     let contents = contents.as_ref();
     match (readers, fs::canonicalize(path)) {
         (Readers::Owner, _) => replace_name(path, contents, readers),
-        // What stands behind a descriptor, such as /dev/stdout, is somebody's open file.
-        _ if path.starts_with("/dev") => OpenOptions::new().append(true).open(path)?.write_all(contents),
+        _ if is_descriptor(path) => OpenOptions::new().append(true).open(path)?.write_all(contents),
         (Readers::AsUsual, Ok(real)) if real.is_file() => replace_name(&real, contents, readers),
         // Nothing has that name yet, or a link leads to nothing.
         (Readers::AsUsual, Err(_)) if !path.is_symlink() => replace_name(path, contents, readers),
         (Readers::AsUsual, _) => File::create(path)?.write_all(contents),
     }
+}
+
+/// Returns whether a path stands for a file that is open already, which is nobody's to replace (proc_pid_fd(5)).
+fn is_descriptor(path: &Path) -> bool {
+    let is_of_process =
+        || path.starts_with("/proc") && path.parent().is_some_and(|folder| folder.ends_with("fd"));
+    ["/dev/stdout", "/dev/stderr"].map(Path::new).contains(&path)
+        || path.starts_with("/dev/fd")
+        || is_of_process()
 }
 
 /// Puts `contents` in the place of all that stands from `at` on in a file that is `length` bytes long, and on the disk. Of one
@@ -86,7 +94,7 @@ pub fn replace_end(path: &Path, at: u64, length: u64, contents: &[u8]) -> io::Re
 
 fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
     let beside = beside(path);
-    let written = write_through(&beside, contents, readers).and_then(|()| fs::rename(&beside, path));
+    let written = write_through(&beside, contents, path, readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // Half a file is of no use to anybody; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
@@ -102,11 +110,16 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write_through(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()> {
+/// Writes a file that is to take the place of `old`. Those that others may read keep the mode that the user has given them.
+fn write_through(path: &Path, contents: &[u8], old: &Path, readers: Readers) -> io::Result<()> {
     let mut file = match readers {
         Readers::Owner => private::create(path)?,
         Readers::AsUsual => File::create(path)?,
     };
+    // Before anything is in it that others might not be meant to read.
+    if let (Readers::AsUsual, Ok(old)) = (readers, fs::metadata(old)) {
+        file.set_permissions(old.permissions())?;
+    }
     file.write_all(contents)?;
     file.sync_all()
 }
@@ -122,7 +135,8 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
     use std::thread;
 
     use rustix::fs::{CWD, Mode, mkfifoat};
@@ -160,6 +174,37 @@ mod tests {
         fs::create_dir_all(occupied.join("full")).unwrap();
         replace(&occupied, "four", Readers::Owner).unwrap_err();
         assert!(!beside(&occupied).exists(), "half a file is left");
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        for mode in [0o600, 0o640] {
+            replace(&path, "old", Readers::AsUsual).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            replace(&path, "new", Readers::AsUsual).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+        }
+        replace(&path, "own", Readers::Owner).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn files_in_dev_shm_are_replaced() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            return println!("skipped: no /dev/shm here");
+        };
+        let path = folder.path().join("report.html");
+        for contents in ["a page", "page"] {
+            replace(&path, contents, Readers::AsUsual).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), contents);
+        }
+        let open = File::create(&path).unwrap();
+        for folder in ["/dev/fd", "/proc/self/fd"] {
+            replace(&Path::new(folder).join(open.as_raw_fd().to_string()), "x", Readers::AsUsual).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "xx", "an open file is written to");
     }
 
     #[test]
