@@ -28,7 +28,7 @@ pub fn pids_listening_on(addr: &Addr) -> io::Result<Vec<u32>> {
             }
             listeners.into_iter().map(|(_, inode)| inode).collect()
         }
-        Addr::Unix(path) => unix_inodes(&fs::read_to_string("/proc/net/unix")?, path),
+        Addr::Unix(path) => unix_inodes(&String::from_utf8_lossy(&fs::read("/proc/net/unix")?), path),
     };
     if inodes.is_empty() {
         return Ok(Vec::new());

@@ -44,9 +44,7 @@ pub(super) fn tree_of(root: u32) -> io::Result<Vec<u32>> {
 pub fn program_of(pid: u32) -> Option<String> {
     let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
     let program = program.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    let named =
-        || fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned());
-    program.or_else(named)
+    program.or_else(|| Reader::new().name(pid, pid))
 }
 
 /// Returns whether a process is there, and has not ended without anybody having waited for it. One that cannot be looked at is.

@@ -1,5 +1,6 @@
 //! One read each, into one buffer: the small files of `/proc/<pid>`.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 
@@ -31,27 +32,27 @@ impl Reader {
 
     /// A process that has ended, or a zombie, has none.
     pub(super) fn stat(&mut self, pid: u32) -> io::Result<Option<Stat>> {
-        Ok(self.text(&format!("/proc/{pid}/stat"))?.and_then(parse_stat))
+        Ok(self.text(&format!("/proc/{pid}/stat"))?.and_then(|text| parse_stat(&text)))
     }
 
     /// A process, its name as the kernel has it (15 bytes at most), and whether it is the kernel's own.
     pub(super) fn program(&mut self, pid: u32) -> Option<(String, bool, Stat)> {
         let text = self.text(&format!("/proc/{pid}/stat")).ok()??;
-        Some((parse_name(text)?.to_owned(), is_kernel(text)?, parse_stat(text)?))
+        Some((parse_name(&text)?.to_owned(), is_kernel(&text)?, parse_stat(&text)?))
     }
 
     pub(super) fn thread_stat(&mut self, pid: u32, tid: u32) -> Option<Stat> {
-        parse_stat(self.text(&format!("/proc/{pid}/task/{tid}/stat")).ok()??)
+        parse_stat(&self.text(&format!("/proc/{pid}/task/{tid}/stat")).ok()??)
     }
 
     /// Time on a CPU and time waiting for one, nanoseconds.
     pub(super) fn schedstat(&mut self, pid: u32, tid: u32) -> io::Result<Option<(u64, u64)>> {
-        Ok(self.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?.and_then(first_two))
+        Ok(self.text(&format!("/proc/{pid}/task/{tid}/schedstat"))?.and_then(|text| first_two(&text)))
     }
 
     /// Voluntary and involuntary context switches.
     pub(super) fn switches(&mut self, pid: u32, tid: u32) -> io::Result<Option<(u64, u64)>> {
-        Ok(self.text(&format!("/proc/{pid}/task/{tid}/status"))?.and_then(parse_switches))
+        Ok(self.text(&format!("/proc/{pid}/task/{tid}/status"))?.and_then(|text| parse_switches(&text)))
     }
 
     pub(super) fn name(&mut self, pid: u32, tid: u32) -> Option<String> {
@@ -60,7 +61,7 @@ impl Reader {
 
     /// The most resident memory there has been, bytes, and the size of the table of descriptors, which never shrinks.
     pub(super) fn past(&mut self, pid: u32) -> Option<(u64, u64)> {
-        parse_past(self.text(&format!("/proc/{pid}/status")).ok()??)
+        parse_past(&self.text(&format!("/proc/{pid}/status")).ok()??)
     }
 
     /// Resident pages, and those of them that are a file's or shared (proc_pid_statm(5)). What `stat` says of the first lags
@@ -80,9 +81,10 @@ impl Reader {
     }
 
     /// `None`: there is no such process, or nobody else may read that of it.
-    fn text(&mut self, path: &str) -> io::Result<Option<&str>> {
+    fn text(&mut self, path: &str) -> io::Result<Option<Cow<'_, str>>> {
         match File::open(path).and_then(|mut file| file.read(&mut self.buffer[..])) {
-            Ok(read) => Ok(std::str::from_utf8(&self.buffer[..read]).ok()),
+            // The kernel cuts a name after 15 bytes, be it in the midst of a letter.
+            Ok(read) => Ok(Some(String::from_utf8_lossy(&self.buffer[..read]))),
             Err(error) if is_of_process(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -172,6 +174,15 @@ mod tests {
         let mut reader = Reader::new();
         assert_eq!(reader.text("/proc/self/no_such_file").unwrap(), None);
         assert!(reader.text("/proc/self").is_err(), "what cannot be read for a reason of its own");
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_read() {
+        // Twenty bytes, of which the fifteenth is the first of a letter's two.
+        let named = std::thread::Builder::new().name("серверчата".into());
+        let read = || Reader::new().text("/proc/thread-self/stat").unwrap().map(Cow::into_owned);
+        let text = named.spawn(read).unwrap().join().unwrap().expect("it has one");
+        assert_eq!((parse_name(&text), parse_stat(&text).is_some()), (Some("серверч\u{fffd}"), true));
     }
 
     #[test]
