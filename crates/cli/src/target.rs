@@ -1,12 +1,13 @@
 //! A URL of the command line, resolved: addresses, Host, path, TLS.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use load::Endpoint;
+use net::socket::Addr;
 use secret::Secret;
 use url::{Host, Url};
 
@@ -89,7 +90,7 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
     loop {
         let found = find();
         let closed = match &found {
-            Ok(target) => target.endpoints.iter().find(|endpoint| !is_open(endpoint)),
+            Ok(target) => target.endpoints.iter().find(|endpoint| !is_open(endpoint, ATTEMPT_MAX)),
             // Waiting does not mend a URL.
             Err(failure) if failure.is_usage() => return found,
             // A name that is not there yet may come with its server.
@@ -113,10 +114,13 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
     }
 }
 
-fn is_open(endpoint: &Endpoint) -> bool {
+/// Returns whether somebody listens there, which is found out within this time.
+pub(crate) fn is_open(endpoint: &Endpoint, within: Duration) -> bool {
     match endpoint {
-        Endpoint::Inet(address) => TcpStream::connect_timeout(address, ATTEMPT_MAX).is_ok(),
-        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
+        Endpoint::Inet(address) => TcpStream::connect_timeout(address, within).is_ok(),
+        // A unix socket answers at once; where its queue is full, a server is there that does not accept now.
+        Endpoint::Unix(path) => net::socket::connect(&Addr::Unix(path.clone()), None)
+            .map_or_else(|error| error.kind() == io::ErrorKind::WouldBlock, |_| true),
     }
 }
 
@@ -205,10 +209,10 @@ fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
 
 impl Target {
     /// The addresses by which the server's process is found on this machine.
-    pub(crate) fn addrs(&self) -> impl Iterator<Item = net::socket::Addr> + '_ {
+    pub(crate) fn addrs(&self) -> impl Iterator<Item = Addr> + '_ {
         self.endpoints.iter().map(|endpoint| match endpoint {
-            Endpoint::Inet(address) => net::socket::Addr::Inet(*address),
-            Endpoint::Unix(path) => net::socket::Addr::Unix(path.clone()),
+            Endpoint::Inet(address) => Addr::Inet(*address),
+            Endpoint::Unix(path) => Addr::Unix(path.clone()),
         })
     }
 
@@ -280,5 +284,16 @@ mod tests {
         for bad in ["ftp://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://127.0.0.1:0/"] {
             assert!(resolve(bad, None).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_full_queue_is_open_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        assert!(!is_open(&Endpoint::Unix(path.clone()), ATTEMPT_MAX), "nobody is there");
+        let addr = Addr::Unix(path.clone());
+        let _listener = net::socket::listen(&addr, 1, false).unwrap();
+        let waiting: Vec<_> = std::iter::from_fn(|| net::socket::connect(&addr, None).ok()).collect();
+        assert!(is_open(&Endpoint::Unix(path), ATTEMPT_MAX), "{} wait", waiting.len());
     }
 }

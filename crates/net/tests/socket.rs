@@ -249,3 +249,26 @@ fn open_sockets_are_inherited_once() {
     child.send(b"hello").unwrap();
     assert_eq!(recv(&server), b"hello");
 }
+
+#[test]
+fn a_full_backlog_does_not_hang() {
+    let dir = tempfile::tempdir().unwrap();
+    let addr = Addr::Unix(dir.path().join("s"));
+    let listener = listen(&addr, 1, false).unwrap();
+    let mut waiting = Vec::new();
+    // As of a server that is stopped: it accepts nobody.
+    let full = loop {
+        match connect(&addr, None) {
+            Ok(client) => waiting.push(client),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(ErrorKind::of(&full), ErrorKind::WouldBlock);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let again = addr.clone();
+    thread::spawn(move || sender.send(listen(&again, 1, false)));
+    let second =
+        receiver.recv_timeout(std::time::Duration::from_secs(5)).expect("an answer, without waiting");
+    assert_eq!(ErrorKind::of(&second.unwrap_err()), ErrorKind::AddrInUse);
+    drop(listener);
+}

@@ -1,7 +1,6 @@
 //! `throng doctor`: will this machine hold this many clients?
 
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -103,8 +102,12 @@ impl Doctor {
         let pid = Service::listening_on(target.addrs()).ok().flatten().map(|server| server.head());
         // Another user's server shows no process, but its address is of this machine.
         let here = pid.is_some() || target.endpoints.iter().all(is_of_this_machine);
+        let is_open = |target: &Target| {
+            target.endpoints.iter().any(|endpoint| target::is_open(endpoint, ANSWER_WITHIN))
+        };
         let place = match here {
-            true if pid.is_some() || target.endpoints.iter().any(is_listening) => Place::Here,
+            // Its process may be hidden from this user.
+            true if pid.is_some() || is_open(&target) => Place::Here,
             true => Place::HereNotYet,
             false => Place::Elsewhere,
         };
@@ -127,14 +130,6 @@ fn is_of_this_machine(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Inet(addr) => can_bind(&SocketAddr::new(addr.ip(), 0)).is_ok(),
         Endpoint::Unix(_) => true,
-    }
-}
-
-/// Returns whether somebody listens there, whose process may be hidden from this user.
-fn is_listening(endpoint: &Endpoint) -> bool {
-    match endpoint {
-        Endpoint::Inet(addr) => TcpStream::connect_timeout(addr, ANSWER_WITHIN).is_ok(),
-        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
     }
 }
 

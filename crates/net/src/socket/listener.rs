@@ -4,13 +4,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, bind, sockopt};
 
 use super::addr::Addr;
-use super::stream::Socket;
+use super::stream::{Socket, connect};
 
 /// A socket that accepts connections. Dropping a unix one removes its file.
 #[derive(Debug)]
@@ -103,7 +102,8 @@ fn bind_unix(path: &Path) -> io::Result<Socket> {
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    is_socket && UnixStream::connect(path).is_err_and(refused)
+    // Without waiting: a server that is stopped, and whose queue is full, would be waited for without end.
+    is_socket && connect(&Addr::Unix(path.into()), None).is_err_and(refused)
 }
 
 impl Listener {
