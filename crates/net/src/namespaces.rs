@@ -75,7 +75,7 @@ impl OwnMounts {
         }
         // A process of another namespace has the number 0 here, before its end and after: one that ended before this call is
         // not noticed. Its own parent's pipe tells of that.
-        signals::die_with_parent(Signal::KILL)?;
+        signals::die_with_parent(Signal::KILL, None)?;
         sys::mount_proc().map_err(refused)
     }
 }

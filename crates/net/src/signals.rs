@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
 };
 
 use crate::poll::Waker;
@@ -95,20 +95,26 @@ extern "C" fn on_signal(_: libc::c_int) {
 /// Makes the process that `command` will start get SIGTERM when the *thread* that spawns it ends, so that no
 /// server outlives the run that started it. Spawn from a thread that lives as long as the server should.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
-    sys::before_exec(command, || die_with_parent(Signal::TERM))
+    signal_with_parent(command, Signal::TERM)
 }
 
 /// The same with SIGKILL: for processes that have nothing to finish without their parent. However busy they are, and
 /// whatever they do about signals, they do not outlive it, even where it is killed.
 pub fn kill_with_parent(command: &mut Command) -> &mut Command {
-    sys::before_exec(command, || die_with_parent(Signal::KILL))
+    signal_with_parent(command, Signal::KILL)
 }
 
-/// Asks the kernel for this signal when the thread that started this process ends. To be called first thing.
-pub(crate) fn die_with_parent(signal: Signal) -> io::Result<()> {
-    let parent = getppid();
+fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
+    // Read before the fork: the child of a parent that has ended meanwhile would take another process for it.
+    let parent = getpid();
+    sys::before_exec(command, move || die_with_parent(signal, Some(parent)))
+}
+
+/// Asks the kernel for this signal when the thread that started this process ends. To be called first thing. The parent is
+/// `None` if it is of another PID namespace, which shows no number of it.
+pub(crate) fn die_with_parent(signal: Signal, parent: Option<Pid>) -> io::Result<()> {
     set_parent_process_death_signal(Some(signal))?;
-    // The parent may have ended between the two calls, and then no signal would ever come.
+    // The parent may have ended before that, and then no signal would ever come.
     if getppid() == parent { Ok(()) } else { Err(io::Error::other("the parent process has ended")) }
 }
 
@@ -197,4 +203,20 @@ pub fn kill_group(pid: u32) -> io::Result<()> {
 fn child(pid: u32) -> io::Result<Pid> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no process id"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_of_an_ended_parent_do_not_start() {
+        let start = |parent| {
+            let mut command = Command::new("true");
+            sys::before_exec(&mut command, move || die_with_parent(Signal::TERM, parent)).status()
+        };
+        assert!(start(Some(getpid())).unwrap().success());
+        // Whoever takes in orphans is another process than this.
+        start(getppid()).unwrap_err();
+    }
 }

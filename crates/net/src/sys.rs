@@ -198,7 +198,10 @@ pub(crate) fn is_ignored(signal: libc::c_int) -> io::Result<bool> {
 }
 
 /// Calls `prepare` in the child between fork and exec. It must do only what is async-signal-safe.
-pub(crate) fn before_exec(command: &mut Command, prepare: fn() -> io::Result<()>) -> &mut Command {
+pub(crate) fn before_exec(
+    command: &mut Command,
+    prepare: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+) -> &mut Command {
     // SAFETY: the `prepare` of all callers makes system calls and takes no lock. (Its one allocation is for an
     // error that ends the child.)
     unsafe { command.pre_exec(prepare) }
