@@ -144,6 +144,11 @@ pub fn told(error: &io::Error) -> String {
     }
 }
 
+/// The error as [`told`], behind the place where it happened.
+pub fn told_at(place: &impl fmt::Display, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{place}: {}", told(error)))
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -197,6 +202,9 @@ mod tests {
         let full = told(&io::Error::from_raw_os_error(libc::EMFILE));
         assert!(full.starts_with("Too many open files") && full.contains("; raise"), "{full}");
         assert_eq!(told(&io::Error::other("x")), "x");
+        let at = told_at(&"here", &io::Error::from_raw_os_error(libc::EADDRINUSE));
+        assert_eq!(at.kind(), io::ErrorKind::AddrInUse);
+        assert!(at.to_string().starts_with("here: Address") && at.to_string().contains("; stop"), "{at}");
     }
 
     #[test]

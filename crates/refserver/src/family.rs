@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use net::clock::monotonic_ns;
+use net::errors::told_at;
 use net::poll::{Event, Events, Interest, Poller, Waker};
 use net::signals::{kill_with_parent, terminate};
 use net::socket::{Addr, Listener, Reservation, Socket, listen, pair, reserve};
@@ -211,14 +212,12 @@ impl Member {
 /// Keeps a TCP port for those who will share it.
 fn reserve_inet(addr: &Addr) -> io::Result<Option<Reservation>> {
     let Addr::Inet(inet) = addr else { return Ok(None) };
-    let kept = reserve(inet);
-    kept.map(Some).map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}")))
+    reserve(inet).map(Some).map_err(|error| told_at(addr, &error))
 }
 
 fn listen_unix(options: &Options) -> io::Result<Vec<Arc<Listener>>> {
-    let listen = |addr: &Addr| match listen(addr, options.backlog, false) {
-        Ok(listener) => Ok(Arc::new(listener)),
-        Err(error) => Err(io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))),
+    let listen = |addr: &Addr| {
+        listen(addr, options.backlog, false).map(Arc::new).map_err(|error| told_at(addr, &error))
     };
     options.listen.iter().filter(|addr| matches!(addr, Addr::Unix(_))).map(listen).collect()
 }

@@ -8,6 +8,7 @@ use std::thread;
 
 use net::affinity::pin_current_thread;
 use net::clock::{monotonic_ns, realtime_ns};
+use net::errors::told_at;
 use net::socket::{Addr, Listener, Socket, listen, reserve};
 
 use crate::board::SharedStats;
@@ -122,10 +123,8 @@ fn bind_all(
     bind: fn(&Addr, u32, usize) -> io::Result<Bound>,
 ) -> io::Result<Vec<Bound>> {
     assert!(options.threads > 0, "a server needs a thread");
-    let in_words = |addr: &Addr, error: io::Error| {
-        io::Error::new(error.kind(), format!("cannot listen on {addr}: {error}"))
-    };
-    let bind = |addr| bind(addr, options.backlog, options.threads).map_err(|error| in_words(addr, error));
+    assert_ne!(options.ping_interval_ns, Some(0), "pings have an interval");
+    let bind = |addr| bind(addr, options.backlog, options.threads).map_err(|error| told_at(addr, &error));
     addrs.iter().map(bind).collect()
 }
 

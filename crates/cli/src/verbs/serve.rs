@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fmt::Arguments;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -24,6 +24,7 @@ use crate::exit::{Exit, Failure};
 use crate::fault;
 use crate::fleet_args::NatsArgs;
 use crate::history;
+use crate::processes;
 use crate::secrets::{self, given};
 use crate::stderr;
 
@@ -47,9 +48,9 @@ pub(crate) struct Serve {
     /// The port at --host
     #[arg(short, long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,
-    /// The address for --port
-    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
-    host: IpAddr,
+    /// The address for --port [default: 127.0.0.1]
+    #[arg(long, value_name = "IP", conflicts_with = "listen")]
+    host: Option<IpAddr>,
     /// Also listen on a unix socket
     #[arg(short = 'S', long, value_name = "PATH")]
     socket: Vec<PathBuf>,
@@ -99,7 +100,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::time_ns)]
     idle_timeout: u64,
     /// Ping every client this often [default: never]
-    #[arg(long, value_name = "TIME", value_parser = units::time_ns)]
+    #[arg(long, value_name = "TIME", value_parser = interval_ns)]
     ping_interval: Option<u64>,
     /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back and ask for what
     /// they missed: Socket.IO's connection state recovery, and Action Cable's extended protocol. With it, the server has one
@@ -146,18 +147,18 @@ impl Serve {
         if let Some(sibling) =
             Sibling::from_env().map_err(|e| Failure::could_not("join_processes", "join the others", e))?
         {
-            let server = Server::join(options, sibling).map_err(|error| self.cannot_listen(error))?;
+            let server = Server::join(options, sibling).map_err(cannot_listen)?;
             server.run(&stop).map_err(going_on)?;
             return Ok(Exit::Fine);
         }
         let (cluster, outside) = self.join_cluster()?;
         let stats = if self.processes > 1 {
             let family = Family::start(&options, self.processes.into(), outside, || self.again());
-            let family = family.map_err(|error| self.cannot_listen(error))?;
+            let family = family.map_err(cannot_listen)?;
             self.announce(family.local_addrs());
             family.run(&stop).map_err(going_on)?
         } else {
-            let mut server = Server::bind(options).map_err(|error| self.cannot_listen(error))?;
+            let mut server = Server::bind(options).map_err(cannot_listen)?;
             for peer in outside {
                 server.share_broadcasts(peer);
             }
@@ -183,11 +184,6 @@ impl Serve {
         Ok((Some(cluster), sockets))
     }
 
-    fn cannot_listen(&self, error: io::Error) -> Failure {
-        let at: Vec<String> = self.listen_addrs().iter().map(ToString::to_string).collect();
-        Failure::could_not("listen", format!("listen on {}", at.join(", ")), error)
-    }
-
     fn announce(&self, addrs: &[Addr]) {
         if !self.quiet {
             for addr in addrs {
@@ -207,7 +203,7 @@ impl Serve {
             return Err(Failure::usage("--fault", problem));
         }
         let cpus = match &self.pin {
-            Some(list) => affinity::parse_cpus(list).map_err(|error| Failure::usage("--pin", error))?,
+            Some(list) => processes::cpus_of_here("--pin", list)?,
             None => Vec::new(),
         };
         // The CPUs that this process may use: taskset and containers leave fewer than the machine has.
@@ -277,11 +273,13 @@ impl Serve {
     }
 
     fn listen_addrs(&self) -> Vec<Addr> {
+        const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
         const PORT: u16 = 9000;
         let mut addrs: Vec<Addr> = self.listen.iter().copied().map(Addr::Inet).collect();
         // Who asks for a socket alone wants no port beside it.
-        if addrs.is_empty() && (self.port.is_some() || self.socket.is_empty()) {
-            addrs.push(Addr::Inet(SocketAddr::new(self.host, self.port.unwrap_or(PORT))));
+        if addrs.is_empty() && (self.port.is_some() || self.host.is_some() || self.socket.is_empty()) {
+            let (host, port) = (self.host.unwrap_or(HOST), self.port.unwrap_or(PORT));
+            addrs.push(Addr::Inet(SocketAddr::new(host, port)));
         }
         addrs.extend(self.socket.iter().cloned().map(Addr::Unix));
         addrs
@@ -300,6 +298,19 @@ impl Serve {
             Addr::Inet(addr) => format!("ws{secure}://{addr}/ws and http{secure}://{addr}/"),
             Addr::Unix(path) => format!("the unix socket {}", path.display()),
         }
+    }
+}
+
+/// The server says where, and what to do about it.
+fn cannot_listen(error: io::Error) -> Failure {
+    Failure::could_not("listen", "listen", error)
+}
+
+/// A time between two moments: 0 would leave the server no time for anything else.
+fn interval_ns(text: &str) -> Result<u64, String> {
+    match units::time_ns(text) {
+        Ok(0) => Err("must be longer than 0".into()),
+        interval => interval.map_err(|error| error.to_string()),
     }
 }
 
@@ -344,4 +355,26 @@ fn report(stats: &Stats, lost: &Lost) {
 /// Prints a line; a reader that is gone does not end the server.
 fn say(line: Arguments<'_>) {
     let _ = writeln!(io::stdout(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn a_host_asks_for_a_port() {
+        let addrs = |flags: &str| {
+            let words = ["serve"].into_iter().chain(flags.split_whitespace());
+            let matches = Serve::augment_args(Command::new("serve")).get_matches_from(words);
+            let addrs = Serve::from_arg_matches(&matches).unwrap().listen_addrs();
+            addrs.iter().map(ToString::to_string).collect::<Vec<String>>().join(" ")
+        };
+        assert_eq!(addrs(""), "127.0.0.1:9000");
+        assert_eq!(addrs("-S /run/x"), "unix:/run/x");
+        assert_eq!(addrs("-S /run/x --host 0.0.0.0"), "0.0.0.0:9000 unix:/run/x");
+        assert_eq!(addrs("-S /run/x --port 80"), "127.0.0.1:80 unix:/run/x");
+        assert_eq!(addrs("--listen [::1]:80 -S /run/x"), "[::1]:80 unix:/run/x");
+    }
 }
