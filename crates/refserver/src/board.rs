@@ -53,6 +53,12 @@ impl SharedStats {
         *self.lock(worker) = figures;
     }
 
+    /// Returns whether these are a worker's figures as it has shown them last.
+    pub(crate) fn shows(&self, worker: usize, stats: &Stats, open: usize) -> bool {
+        let shown = self.lock(worker);
+        shown.open == open && shown.stats == *stats
+    }
+
     /// Says it, unless it has just been said.
     pub(crate) fn say(&self, notice: Notice, now_ns: u64) {
         let said_ns = &self.said_ns[notice as usize];

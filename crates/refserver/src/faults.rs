@@ -12,5 +12,6 @@ mod picks;
 mod spec;
 mod worker_faults;
 
+pub(crate) use frames::whole;
 pub use spec::{CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave};
-pub(crate) use worker_faults::{ClientFaults, DeferredFault, Shared, WorkerFaults};
+pub(crate) use worker_faults::{ClientFaults, DeferredFault, EVERYTHING, Shared, WorkerFaults};

@@ -113,19 +113,6 @@ impl Groups {
     /// Adds `messages` encoded frames to the room's batch.
     pub(crate) fn push(&mut self, room: Room, messages: u32, frames: &[u8]) {
         let group = self.find_or_add(room);
-        self.push_to(group, messages, frames);
-    }
-
-    /// Adds a frame to the batch of every group of connections; it does not count as a message.
-    pub(crate) fn push_to_all(&mut self, frame: &[u8]) {
-        let groups: Vec<usize> =
-            self.list.iter().filter(|(_, group)| !group.room.is_of_sessions()).map(|(key, _)| key).collect();
-        for group in groups {
-            self.push_to(group, 0, frame);
-        }
-    }
-
-    fn push_to(&mut self, group: usize, messages: u32, frames: &[u8]) {
         let Group { batch, messages: of_batch, .. } = &mut self.list[group];
         // The first of this turn: a group that is pending is noted once.
         if batch.is_empty() {
@@ -253,11 +240,11 @@ mod tests {
     fn left_rooms_are_kept_until_delivery() {
         let mut groups = Groups::default();
         let place = groups.join(room(1), 5);
-        groups.push_to_all(b"x");
+        groups.push(room(1), 1, b"x");
         groups.leave(place);
         let group = groups.poll_pending().expect("the broadcast is still due");
         let Delivery { messages, members, .. } = groups.begin_delivery(group);
-        assert_eq!((messages, members.len()), (0, 0));
+        assert_eq!((messages, members.len()), (1, 0));
         groups.end_delivery(group, Vec::new(), members);
         assert!(groups.list.is_empty() && groups.poll_pending().is_none());
     }

@@ -58,7 +58,7 @@ pub struct Options {
     pub handshake_timeout_ns: u64,
     /// How long a connection is kept alive without another request.
     pub idle_timeout_ns: u64,
-    /// Send every member a WebSocket ping this often. Off by default: idle costs nothing and never times out.
+    /// Send every client a WebSocket ping this often, which is more than 0. Off by default: idle costs nothing and never times out.
     pub ping_interval_ns: Option<u64>,
     /// How long a graceful stop may take.
     pub grace_ns: u64,

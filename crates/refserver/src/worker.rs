@@ -222,9 +222,10 @@ impl Worker {
         // Sessions may broadcast, and so come before broadcasts are exchanged.
         self.serve_sessions();
         self.exchange_broadcasts();
-        self.ping_members();
+        self.ping_clients();
         self.work_faults();
-        if self.publish_at_ns.is_none() && !events.is_empty() {
+        // Timers alone change the figures, too; an idle worker does not publish again and again.
+        if self.publish_at_ns.is_none() && (!events.is_empty() || !self.is_published()) {
             self.publish_at_ns = Some(self.now_ns + PUBLISH_AFTER_NS);
         }
         Ok(())
@@ -235,6 +236,11 @@ impl Worker {
         self.publish_at_ns = None;
         self.count_faults();
         self.board.publish(self.number, Figures { stats: self.stats.clone(), open: self.connections.len() });
+    }
+
+    /// Returns whether the board has the newest figures.
+    fn is_published(&self) -> bool {
+        self.board.shows(self.number, &self.stats, self.connections.len())
     }
 
     /// How long a wait may last.

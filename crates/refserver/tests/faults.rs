@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::*;
-use refserver::faults::{CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time};
+use refserver::faults::{
+    CloseMethod, Delay, Ending, Faults, MessageSelector, Selector, SlowAccept, Time, Wave,
+};
 
 fn serve(faults: Faults) -> Running {
     Running::with(|options| options.faults = Some(faults))
@@ -55,6 +57,27 @@ fn stray_copies_reach_strangers_and_are_counted() {
     assert_eq!(answer(&mut own), b'a');
     assert_eq!(answer(&mut stranger), b'a');
     assert_eq!(server.finish().faults["stray"], 1);
+}
+
+#[test]
+fn strays_without_strangers_are_not_counted() {
+    let server = serve(Faults { stray: which(Selector::All), ..Faults::default() });
+    let mut own = server.open();
+    ask(&mut own, b'a');
+    assert_eq!(answer(&mut own), b'a');
+    assert_eq!(server.finish().faults.get("stray"), None);
+}
+
+#[test]
+fn acks_beside_echoes_are_left_alone() {
+    let server = serve(Faults { drop: which(Selector::All), ..Faults::default() });
+    let mut client = server.open();
+    let broadcast = frame(TEXT, broadcast_text(7).as_bytes());
+    // In one segment: the answers to all of it are one output.
+    client.write_all(&[&question(b'a')[..], &broadcast, &question(b'b'), &broadcast].concat()).unwrap();
+    assert_eq!(read_texts(&mut client, 2), [result_text(7), result_text(7)]);
+    assert_silent(&mut client);
+    assert_eq!(server.finish().faults["drop"], 4, "two echoes, and its copies of the broadcasts");
 }
 
 /// A client in the room of that name.
@@ -122,4 +145,17 @@ fn a_connection_may_be_refused_or_kept_waiting() {
     server.open();
     let faults = server.finish().faults;
     assert_eq!((faults["refuse"], faults["accept"]), (1, 1));
+}
+
+#[test]
+fn a_stalled_server_can_be_stopped() {
+    const S: u64 = 1_000_000_000;
+    let stall = Some(Wave { length_ns: 60 * S - 1, period_ns: 60 * S });
+    let server = serve(Faults { stall, ..Faults::default() });
+    let mut client = server.connect();
+    client.write_all(upgrade_request().as_bytes()).unwrap();
+    assert_silent(&mut client);
+    let start = Instant::now();
+    server.finish();
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 }

@@ -165,3 +165,20 @@ fn members_are_pinged_when_asked_for() {
     }
     assert!(start.elapsed().as_millis() >= 60, "one worker pings a member, not each");
 }
+
+#[test]
+fn clients_get_one_ping_whatever_their_rooms() {
+    let server = Running::with(|options| options.ping_interval_ns = Some(1_000_000_000));
+    let mut client = server.connect();
+    let request = upgrade_request().replacen("/ws ", "/socket/websocket?vsn=2.0.0 ", 1);
+    client.write_all(request.as_bytes()).unwrap();
+    assert!(read_head(&mut client).starts_with("HTTP/1.1 101 "));
+    assert_eq!(read_frame(&mut client), (PING, vec![]), "in no room");
+    for room in ["a", "b"] {
+        let join = format!(r#"["1","1","room:{room}","phx_join",{{}}]"#);
+        client.write_all(&frame(TEXT, join.as_bytes())).unwrap();
+        assert_eq!(read_frame(&mut client).0, TEXT);
+    }
+    assert_eq!(read_frame(&mut client), (PING, vec![]), "in two");
+    assert_silent(&mut client);
+}

@@ -29,7 +29,8 @@ fn main() {
     a_child_that_dies_ends_the_family();
     children_that_do_not_come_up_are_an_error();
     out_of_descriptors_the_server_waits_and_recovers();
-    println!("5 tests of processes passed");
+    a_stopping_server_is_idle();
+    println!("6 tests of processes passed");
 }
 
 fn serve_as(sibling: Sibling) {
@@ -49,7 +50,7 @@ fn options(socket: &str) -> Options {
     let mut options =
         Options::new(vec![Addr::Inet("127.0.0.1:0".parse().unwrap()), Addr::Unix(socket.into())]);
     options.threads = 2;
-    options.grace_ns = 300_000_000;
+    options.grace_ns = 1_000_000_000;
     options
 }
 
@@ -141,6 +142,31 @@ fn children_that_do_not_come_up_are_an_error() {
     let error =
         Family::start(&options(&socket), 2, Vec::new(), &mut failing).err().expect("they cannot come up");
     assert!(error.to_string().contains("exit status: 101"), "{error}");
+}
+
+fn a_stopping_server_is_idle() {
+    let mut own = ProcessTree::new(std::process::id());
+    let mut cpu_ns = || {
+        let usage = own.sample().unwrap();
+        usage.user_ns + usage.system_ns
+    };
+    let (before_ns, stop) = (cpu_ns(), StopFlag::new());
+    let mut late = None;
+    let stats = with_family(&stop, |addr, socket| {
+        let (mut held, socket) = (open(addr), socket.to_owned());
+        late = Some(std::thread::spawn(move || {
+            assert_eq!(read_frame(&mut held).0, CLOSE);
+            // The parent has this socket open as long as the children wait for the answer to their close.
+            std::thread::sleep(Duration::from_millis(100));
+            let late: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+            (held, late)
+        }));
+        stop.stop();
+    });
+    assert_eq!(stats.unwrap().upgrades, 1);
+    drop(late.expect("started").join().unwrap());
+    let cpu_ns = cpu_ns() - before_ns;
+    assert!(cpu_ns < 300_000_000, "spins: {cpu_ns} ns of CPU while it waits for one client");
 }
 
 /// A process that ends with the test, also a failed one.

@@ -3,6 +3,9 @@
 /// First bytes of a server's frames of text or binary: whole, and perhaps compressed (RFC 6455 §5.2, RFC 7692 §6).
 const MESSAGES: [u8; 4] = [0x81, 0x82, 0xc1, 0xc2];
 
+/// The bit of a frame that is the last, or the only one, of its message (RFC 6455 §5.2).
+const FIN: u8 = 0x80;
+
 /// A part of the output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
@@ -12,26 +15,39 @@ pub(super) enum Piece<'a> {
     Other(&'a [u8]),
 }
 
-/// The first piece of output, which must not be empty, and what is behind it.
+/// The first piece of output, which must not be empty, and what is behind it. Bytes that are no frame are one piece to the end.
 pub(super) fn cut(output: &[u8]) -> (Piece<'_>, &[u8]) {
     // No frame starts with an H: that would be a continued opcode 8.
     if output[0] == b'H' {
         let end = output.windows(4).position(|bytes| bytes == b"\r\n\r\n").map_or(output.len(), |at| at + 4);
         return (Piece::Other(&output[..end]), &output[end..]);
     }
-    let (start, length) = header(output);
-    let (frame, behind) = output.split_at(start + length);
+    let Some((start, end)) = header(output).filter(|(_, end)| *end <= output.len()) else {
+        return (Piece::Other(output), &[]);
+    };
+    let (frame, behind) = output.split_at(end);
     let piece = if MESSAGES.contains(&frame[0]) { Piece::Message(frame, start) } else { Piece::Other(frame) };
     (piece, behind)
 }
 
-/// The start of an unmasked frame's payload, and its length.
-fn header(frame: &[u8]) -> (usize, usize) {
-    match frame[1] {
-        126 => (4, usize::from(u16::from_be_bytes([frame[2], frame[3]]))),
-        127 => (10, u64::from_be_bytes(frame[2..10].try_into().expect("8 bytes")) as usize),
-        short => (2, usize::from(short)),
+/// The end of the whole frames from `from` on. Behind them is nothing, or a frame that is being written: its header, with
+/// the FIN bit, comes last.
+pub(crate) fn whole(output: &[u8], from: usize) -> usize {
+    let mut rest = output.get(from..).unwrap_or_default();
+    while rest.first().is_some_and(|&first| first & FIN != 0 || first == b'H') {
+        (_, rest) = cut(rest);
     }
+    output.len() - rest.len()
+}
+
+/// The start of an unmasked frame's payload, and its end.
+fn header(frame: &[u8]) -> Option<(usize, usize)> {
+    let (start, length) = match *frame.get(1)? {
+        126 => (4, u16::from_be_bytes(*frame.get(2..)?.first_chunk()?).into()),
+        127 => (10, u64::from_be_bytes(*frame.get(2..)?.first_chunk()?)),
+        short => (2, short.into()),
+    };
+    Some((start, start.checked_add(length.try_into().ok()?)?))
 }
 
 /// Turns a bit of the payload over: at three quarters, past what only says what kind of message this is. ASCII stays

@@ -5,6 +5,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,6 +17,9 @@ use super::spec::{CloseMethod, Faults};
 
 /// Bytes that may wait to be sent later. What comes beyond is lost, and counted.
 const LATER_BYTES_MAX: usize = 256 << 20;
+
+/// The messages of an output that holds nothing else.
+pub(crate) const EVERYTHING: &[Range<usize>] = slice::from_ref(&(0..usize::MAX));
 
 /// Shared state of a server's workers: the numbers of messages and clients, and the one that serves.
 #[derive(Debug)]
@@ -133,25 +138,32 @@ impl WorkerFaults {
         lingers
     }
 
-    /// The part of `output`, messages for the client of `token`, that goes out now. The rest waits here.
+    /// The part of `output`, which is for the client of `token`, that goes out now. The rest waits here. `messages` are the
+    /// bytes that hold messages, in order: what lies between is left alone.
     pub(crate) fn handle_messages(
         &mut self,
         client: &mut ClientFaults,
         token: u64,
         output: &[u8],
+        messages: &[Range<usize>],
         now_ns: u64,
     ) -> &[u8] {
+        let mut messages = messages.iter().peekable();
         self.now.clear();
         let mut rest = output;
         // A message in here may end the connection, and what is behind it is not sent.
         while !rest.is_empty() && !client.silent {
+            let at = output.len() - rest.len();
+            while messages.next_if(|range| range.end <= at).is_some() {}
             let (piece, behind) = frames::cut(rest);
             rest = behind;
             match piece {
-                Piece::Other(bytes) => self.now.extend_from_slice(bytes),
-                Piece::Message(frame, payload_at) => {
+                Piece::Message(frame, payload_at)
+                    if messages.peek().is_some_and(|range| range.contains(&at)) =>
+                {
                     self.handle_message(client, token, frame, payload_at, now_ns);
                 }
+                Piece::Message(bytes, _) | Piece::Other(bytes) => self.now.extend_from_slice(bytes),
             }
         }
         &self.now
@@ -173,7 +185,6 @@ impl WorkerFaults {
         if let Some(how) = shared.faults.ending(client.number, own) {
             // Nothing behind this message comes out, though it may be in the same write.
             client.silent = true;
-            self.count(how.name());
             return self.tricks.push_back(DeferredFault::End(token, how));
         }
         let outcome = shared.faults.outcome(k, own);
@@ -182,11 +193,9 @@ impl WorkerFaults {
         }
         let mut bytes = frame.to_vec();
         if outcome.stray {
-            self.count("stray");
             self.tricks.push_back(DeferredFault::Stray(token, bytes.clone()));
         }
         if outcome.leak {
-            self.count("leak");
             self.tricks.push_back(DeferredFault::Leak(token, bytes.clone()));
         }
         // After the copies for others, which are sound.
@@ -305,13 +314,14 @@ impl WorkerFaults {
         &self.counts
     }
 
-    fn count(&mut self, kind: &'static str) {
+    /// Counts a fault that was done.
+    pub(crate) fn count(&mut self, kind: &'static str) {
         *self.counts.entry(kind).or_default() += 1;
     }
 }
 
 impl CloseMethod {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             CloseMethod::Close => "close",
             CloseMethod::Reset => "kill",

@@ -22,7 +22,11 @@ pub(super) const GOING_AWAY: u16 = 1001;
 impl Worker {
     /// Accepts what waits at a listener.
     pub(super) fn accept(&mut self, listener: usize) -> io::Result<()> {
-        for _ in 0..ACCEPTS_PER_TURN {
+        self.accept_at_most(listener, ACCEPTS_PER_TURN)
+    }
+
+    fn accept_at_most(&mut self, listener: usize, connections: usize) -> io::Result<()> {
+        for _ in 0..connections {
             // A connection of this very turn may have found descriptors gone.
             if self.accept_again_ns.is_some() {
                 return Ok(());
@@ -48,6 +52,10 @@ impl Worker {
     fn pause_accepting(&mut self) -> io::Result<()> {
         self.accept_again_ns = Some(self.now_ns + ACCEPT_PAUSE_NS);
         // Watched by level, they would wake the worker at once and again.
+        self.unwatch_listeners()
+    }
+
+    fn unwatch_listeners(&self) -> io::Result<()> {
         self.listeners.iter().try_for_each(|listener| self.poller.remove(&**listener))
     }
 
@@ -74,11 +82,15 @@ impl Worker {
 
     /// Closes the listeners, and says goodbye to everyone.
     pub(super) fn begin_stop(&mut self) -> io::Result<()> {
-        // Who waits to be accepted would otherwise be reset.
-        (0..self.listeners.len()).try_for_each(|listener| self.accept(listener))?;
+        // Clients that wait to be accepted would otherwise be reset. Those that come meanwhile must not keep it from ending.
+        let waiting = self.options.backlog as usize + 1;
+        (0..self.listeners.len()).try_for_each(|listener| self.accept_at_most(listener, waiting))?;
+        // Closing is not enough: a unix socket stays open with other workers and the parent, and in this epoll (epoll(7)).
+        if self.accept_again_ns.take().is_none() {
+            self.unwatch_listeners()?;
+        }
         // The whole of it, and not from the beginning of the turn in which the stop is noticed.
         self.stop_at_ns = Some(monotonic_ns() + self.options.grace_ns);
-        self.accept_again_ns = None;
         // Who is told to go need not say that it is there.
         self.next_ping_ns = None;
         self.listeners.clear();

@@ -1,6 +1,7 @@
 //! A worker's faults. Without faults, each of these is one branch.
 
 use std::io;
+use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
@@ -13,29 +14,38 @@ use super::input::Call;
 use crate::connection::{Connection, Phase};
 use crate::faults::{CloseMethod, DeferredFault, WorkerFaults};
 
-/// Sends what the faults let out now of messages for one client.
+/// How often a server that stalls looks whether it is to stop.
+const STALL_POLL: Duration = Duration::from_millis(50);
+
+/// Sends what the faults let out now of an output for one client, of which `messages` are messages.
 pub(super) fn send(
     line: &mut WorkerFaults,
     connection: &mut Connection,
-    messages: &[u8],
+    output: &[u8],
+    messages: &[Range<usize>],
     token: u64,
     send: impl FnOnce(&mut Connection, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     // Members of rooms are upgraded, all but those that poll over HTTP, which are left alone.
-    let Some(mut client) = connection.faults.take() else { return send(connection, messages) };
+    let Some(mut client) = connection.faults.take() else { return send(connection, output) };
     // Not the time of the turn: no message may seem to have come earlier than it did.
-    let now = line.handle_messages(&mut client, token, messages, monotonic_ns());
+    let now = line.handle_messages(&mut client, token, output, messages, monotonic_ns());
     connection.faults = Some(client);
     if now.is_empty() { Ok(()) } else { send(connection, now) }
 }
 
 impl Worker {
-    /// Sleeps as long as nothing at all is to be done.
+    /// Sleeps as long as nothing at all is to be done. A server that is to stop does not stall.
     pub(super) fn stall(&self) {
         let Some(line) = &self.faults else { return };
-        let now_ns = monotonic_ns();
-        if let Some(until_ns) = line.stalled_until_ns(now_ns) {
-            thread::sleep(Duration::from_nanos(until_ns - now_ns));
+        let until_ns = line.stalled_until_ns(monotonic_ns()).unwrap_or_default();
+        while self.stop.level() == 0 {
+            let rest = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
+            if rest.is_zero() {
+                return;
+            }
+            // In slices: no signal wakes a sleep of the standard library's.
+            thread::sleep(rest.min(STALL_POLL));
         }
     }
 
@@ -90,24 +100,32 @@ impl Worker {
     fn play(&mut self, trick: DeferredFault) {
         match trick {
             DeferredFault::Stray(token, bytes) => {
-                if let Some(stranger) = self.stranger_to(token, |_| true) {
-                    self.send_output(stranger, &bytes);
-                }
+                let stranger = self.stranger_to(token, |_| true);
+                self.send_copy(stranger, &bytes, "stray");
             }
             DeferredFault::Leak(token, bytes) => {
+                // Gone since, and its rooms with it: nobody can be told to be in another.
+                let Some(own) = self.find(token) else { return };
                 let groups = |key: usize| self.connections[key].memberships.groups();
-                // Somebody who is in none of the rooms of the one that the message was for.
-                let is_in = |group: u32| groups(token as u32 as usize).any(|own| own == group);
-                let outsider = self.stranger_to(token, |key| !groups(key).any(is_in));
-                if let Some(outsider) = outsider {
-                    self.send_output(outsider, &bytes);
-                }
+                let rooms: Vec<u32> = groups(own).collect();
+                let outsider =
+                    self.stranger_to(token, |key| !groups(key).any(|group| rooms.contains(&group)));
+                self.send_copy(outsider, &bytes, "leak");
             }
             DeferredFault::End(token, how) => {
                 if let Some(key) = self.find(token) {
+                    self.line().count(how.name());
                     self.end(key, how);
                 }
             }
+        }
+    }
+
+    /// Sends a client a message that is not for it, and counts that; without such a client, neither.
+    fn send_copy(&mut self, client: Option<usize>, bytes: &[u8], fault: &'static str) {
+        if let Some(key) = client {
+            self.send_output(key, bytes);
+            self.line().count(fault);
         }
     }
 

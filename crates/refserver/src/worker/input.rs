@@ -1,6 +1,8 @@
 //! Input: bytes, ends of streams, and the sessions' answers.
 
+use std::cell::Cell;
 use std::io;
+use std::ops::Range;
 
 use net::errors::ErrorKind;
 use net::poll::Event;
@@ -10,6 +12,7 @@ use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
 
 use super::{Buffers, READ_BYTES, Worker};
 use crate::connection::Phase;
+use crate::faults::whole;
 
 /// Reads of one connection per turn: a flood waits for the others.
 pub(super) const READS_PER_TURN: usize = 8;
@@ -19,12 +22,23 @@ pub(super) const READS_PER_TURN: usize = 8;
 struct Verdict {
     /// The first answer is written: the handshake's deadline is met.
     answered: bool,
-    /// The output holds echoes.
-    echoed: bool,
+    /// The parts of the output that hold echoes, for the faults.
+    echoes: Vec<Range<usize>>,
     /// The connection ends when the output is sent.
     ends: bool,
     /// A request for a session is whole.
     asked: bool,
+}
+
+impl Verdict {
+    /// Notes an event of the session, for which it writes from `at` on: echoes go on up to the next event of another kind.
+    fn note_echo(&mut self, is_echo: bool, at: usize) {
+        match self.echoes.last_mut().filter(|last| last.end == usize::MAX) {
+            None if is_echo => self.echoes.push(at..usize::MAX),
+            Some(last) if !is_echo => last.end = at,
+            _ => {}
+        }
+    }
 }
 
 /// The session's side of a connection.
@@ -32,10 +46,15 @@ struct SessionIo<'a> {
     output: &'a mut Vec<u8>,
     rng: &'a mut fastrand::Rng,
     closes: bool,
+    /// The end of the frames that were whole when the session last wrote; only for the faults.
+    whole: Option<&'a Cell<usize>>,
 }
 
 impl Io for SessionIo<'_> {
     fn out(&mut self, _stream: StreamId) -> &mut Vec<u8> {
+        if let Some(end) = self.whole {
+            end.set(whole(self.output, end.get()));
+        }
         self.output
     }
 
@@ -217,43 +236,48 @@ impl Worker {
     pub(super) fn call(&mut self, key: usize, call: Call<'_>) {
         let connection = &mut self.connections[key];
         let mut output = std::mem::take(&mut self.buffers.output);
-        let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false };
+        let written = Cell::new(0);
+        let is_faulty = self.faults.is_some();
+        let whole = is_faulty.then_some(&written);
+        let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false, whole };
         let mut verdict = Verdict::default();
         let (groups, stats, is_upgraded) = (&mut self.groups, &mut self.stats, &mut connection.is_upgraded);
         let (faults, client_faults) = (&mut self.faults, &mut connection.faults);
         let memberships = &mut connection.memberships;
         // Told after the call: the connections are borrowed until then.
         let mut moved = Vec::new();
-        let mut on = |event: ServerEvent<'_>| match event {
-            ServerEvent::Upgraded => {
-                stats.upgrades += 1;
-                verdict.answered = true;
-                *is_upgraded = true;
-                *client_faults = faults.as_ref().map(|line| line.client());
+        let mut on = |event: ServerEvent<'_>| {
+            if is_faulty {
+                verdict.note_echo(matches!(event, ServerEvent::Echoed { .. }), written.get());
             }
-            ServerEvent::Joined { room } => memberships.join(groups, room, key as u32),
-            ServerEvent::Left { .. } if faults.as_mut().is_some_and(|line| line.lingers()) => {}
-            // A server that stops has removed all clients from all rooms: then there is nothing to leave.
-            ServerEvent::Left { room } => moved.extend(memberships.leave(groups, room)),
-            ServerEvent::Echoed { .. } => {
-                stats.echoes += 1;
-                verdict.echoed = true;
+            match event {
+                ServerEvent::Upgraded => {
+                    stats.upgrades += 1;
+                    verdict.answered = true;
+                    *is_upgraded = true;
+                    *client_faults = faults.as_ref().map(|line| line.client());
+                }
+                ServerEvent::Joined { room } => memberships.join(groups, room, key as u32),
+                ServerEvent::Left { .. } if faults.as_mut().is_some_and(|line| line.lingers()) => {}
+                // A server that stops has removed all clients from all rooms: then there is nothing to leave.
+                ServerEvent::Left { room } => moved.extend(memberships.leave(groups, room)),
+                ServerEvent::Echoed { .. } => stats.echoes += 1,
+                ServerEvent::Broadcast { room, frame } => {
+                    stats.broadcasts += 1;
+                    groups.push(room, 1, frame);
+                }
+                ServerEvent::Rebroadcast { room, frame } => groups.push(room, 1, frame),
+                ServerEvent::Requested { keep_alive } => {
+                    stats.requests += 1;
+                    verdict.answered = true;
+                    verdict.ends |= !keep_alive;
+                }
+                ServerEvent::Asked => {
+                    verdict.answered = true;
+                    verdict.asked = true;
+                }
+                ServerEvent::Closed { .. } => verdict.ends = true,
             }
-            ServerEvent::Broadcast { room, frame } => {
-                stats.broadcasts += 1;
-                groups.push(room, 1, frame);
-            }
-            ServerEvent::Rebroadcast { room, frame } => groups.push(room, 1, frame),
-            ServerEvent::Requested { keep_alive } => {
-                stats.requests += 1;
-                verdict.answered = true;
-                verdict.ends |= !keep_alive;
-            }
-            ServerEvent::Asked => {
-                verdict.answered = true;
-                verdict.asked = true;
-            }
-            ServerEvent::Closed { .. } => verdict.ends = true,
         };
         let result = call.on(&mut connection.session, &self.options.protocol, self.now_ns, &mut io, &mut on);
         verdict.ends |= io.closes || result.is_err();
@@ -272,10 +296,10 @@ impl Worker {
             self.handle_moved(other);
         }
         // Only echoes are messages to the faults; answers to requests and to pings are not.
-        if verdict.echoed {
-            self.send_echoes(key, &output);
-        } else {
+        if verdict.echoes.is_empty() {
             self.send_output(key, &output);
+        } else {
+            self.send_echoes(key, &output, &verdict.echoes);
         }
         self.buffers.output = Buffers::reuse(output);
         self.handle_called(key, verdict.ends);

@@ -1,11 +1,14 @@
 //! Output: replies, broadcasts, last words.
 
+use std::ops::Range;
+
 use net::errors::ErrorKind;
 
 use super::{Buffers, Worker, faulty, token};
 use crate::backlog::Batch;
 use crate::board::Notice;
-use crate::connection::Phase;
+use crate::connection::{Connection, Phase};
+use crate::faults::EVERYTHING;
 use crate::group::{Delivery, RoomBatch};
 use crate::link::Way;
 use crate::options::SlowPolicy;
@@ -52,17 +55,15 @@ impl Worker {
         self.handle_sent(key, sent);
     }
 
-    /// Sends echoes: what the faults, if there are any, leave of them.
-    pub(super) fn send_echoes(&mut self, key: usize, output: &[u8]) {
+    /// Sends an output that holds echoes: what the faults leave of these, and all the rest.
+    pub(super) fn send_echoes(&mut self, key: usize, output: &[u8], echoes: &[Range<usize>]) {
         let connection = &mut self.connections[key];
         let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
         let cipher = &mut self.buffers.cipher;
-        let sent = match &mut self.faults {
-            None => connection.send_messages(output, way, cipher),
-            Some(line) => faulty::send(line, connection, output, way.token, |connection, left| {
-                connection.send_messages(left, way, cipher)
-            }),
-        };
+        let line = self.faults.as_mut().expect("echoes are noted for the faults");
+        let sent = faulty::send(line, connection, output, echoes, way.token, |connection, left| {
+            connection.send_messages(left, way, cipher)
+        });
         self.handle_sent(key, sent);
     }
 
@@ -236,9 +237,12 @@ impl Worker {
         let cipher = &mut self.buffers.cipher;
         match &mut self.faults {
             None => connection.send_copies(batch, way, cipher),
-            Some(line) => faulty::send(line, connection, batch.bytes(), way.token, |connection, left| {
-                connection.send_copies(&mut Batch::new(left), way, cipher)
-            }),
+            Some(line) => {
+                let send = |connection: &mut Connection, left: &[u8]| {
+                    connection.send_copies(&mut Batch::new(left), way, cipher)
+                };
+                faulty::send(line, connection, batch.bytes(), EVERYTHING, way.token, send)
+            }
         }
     }
 
@@ -278,13 +282,24 @@ impl Worker {
         }
     }
 
-    /// Pings every member, if it is time. Batches are empty now, and pings are not handed over.
-    pub(super) fn ping_members(&mut self) {
-        let Some(at_ns) = self.next_ping_ns.filter(|&at_ns| at_ns <= self.now_ns) else { return };
-        // From when it was due, so that late turns do not add up.
-        self.next_ping_ns = self.options.ping_interval_ns.map(|interval_ns| at_ns + interval_ns);
-        self.groups.push_to_all(&PING);
-        self.deliver_all();
+    /// Pings every client, if it is time.
+    pub(super) fn ping_clients(&mut self) {
+        let (Some(at_ns), Some(interval_ns)) = (self.next_ping_ns, self.options.ping_interval_ns) else {
+            return;
+        };
+        let Some(late_ns) = self.now_ns.checked_sub(at_ns) else { return };
+        // From when it was due, so that late turns do not add up. Moments that a process missed while it was stopped
+        // are left out: pings back to back ask nothing more.
+        self.next_ping_ns = Some(at_ns + (late_ns / interval_ns + 1) * interval_ns);
+        let is_client = |connection: &Connection| connection.is_upgraded && connection.phase == Phase::Open;
+        let clients = self.connections.iter().filter(|(_, connection)| is_client(connection));
+        for key in clients.map(|(key, _)| key).collect::<Vec<usize>>() {
+            // A client that is too far behind has more than a ping to answer.
+            if self.why_not(key, PING.len()).is_none() {
+                let sent = self.send_batch(key, &mut Batch::new(&PING));
+                self.handle_sent(key, sent);
+            }
+        }
     }
 
     /// Nothing more will be said: the connection ends when what was said is sent.

@@ -9,6 +9,7 @@ use net::socket::{Addr, listen};
 
 use super::input::READS_PER_TURN;
 use super::*;
+use crate::faults::{Faults, MessageSelector, Selector};
 use crate::mailbox::mailbox;
 
 /// As much as a connection may have read in this many turns.
@@ -118,4 +119,45 @@ fn floods_have_bounded_reads_in_a_turn() {
         }
         assert!(turns >= FLOOD_TURNS, "{turns} turns for what takes {FLOOD_TURNS}");
     });
+}
+
+#[test]
+fn leaks_of_gone_clients_are_dropped() {
+    let [(mut worker, _)] = workers::<1>();
+    let leak = Some(MessageSelector { selector: Selector::All, of_each_client: false });
+    let mut line = WorkerFaults::new(Arc::new(faults::Shared::new(Faults { leak, ..Faults::default() }, 0)));
+    let mut client = line.client();
+    line.handle_messages(&mut client, token(3, 1), b"\x81\x01a", faults::EVERYTHING, 0);
+    worker.faults = Some(Box::new(line));
+    settle(&mut worker);
+    worker.count_faults();
+    assert_eq!(worker.stats.faults.get("leak"), None);
+}
+
+#[test]
+fn timers_show_in_the_metrics() {
+    let [(mut worker, addr)] = workers::<1>();
+    // Later than the figures of the turn that accepts are shown.
+    Arc::get_mut(&mut worker.options).expect("the only one").handshake_timeout_ns = 3 * PUBLISH_AFTER_NS;
+    let _idle = TcpStream::connect(addr).unwrap();
+    let start = Instant::now();
+    for open in [1, 0] {
+        let line = format!("throng_serve_open_connections {open}");
+        while !worker.board.metrics().lines().any(|shown| shown == line) {
+            assert!(start.elapsed() < Duration::from_secs(30), "never {line}");
+            settle(&mut worker);
+        }
+    }
+}
+
+#[test]
+fn missed_pings_are_left_out() {
+    const S: u64 = 1_000_000_000;
+    let [(mut worker, _)] = workers::<1>();
+    Arc::get_mut(&mut worker.options).expect("the only one").ping_interval_ns = Some(2 * S);
+    (worker.now_ns, worker.next_ping_ns) = (3_600 * S, Some(5 * S));
+    worker.ping_clients();
+    assert_eq!(worker.next_ping_ns, Some(3_601 * S));
+    worker.ping_clients();
+    assert_eq!(worker.next_ping_ns, Some(3_601 * S), "not due yet");
 }
