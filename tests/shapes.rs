@@ -3,10 +3,13 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
+use rustix::process::{Signal, kill_process_group};
 use serde_json::Value;
 
 use crate::support;
-use crate::support::throng::{Outcome, Server, run, sum_of, throng};
+use crate::support::process::Process;
+use crate::support::throng::{Outcome, Server, finish, run, sum_of, throng};
+use crate::support::wait_until;
 
 /// A run of a few seconds, on a busy machine.
 const RUN_MAX: Duration = Duration::from_secs(60);
@@ -232,6 +235,22 @@ fn restarted_servers_get_everybody_back() {
     assert!(recovery["min_ms"].as_f64() > Some(500.0), "nobody was back before the server was\n{outcome}");
     let caveats = results["verdict"]["caveats"].to_string();
     assert!(!caveats.contains("restart"), "{outcome}");
+}
+
+#[test]
+fn restart_commands_survive_interrupts() {
+    let (server, folder) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let [begun, ended] = ["begun", "ended"].map(|name| folder.path().join(name));
+    let restart = format!("touch '{}'; sleep 1; touch '{}'", begun.display(), ended.display());
+    let mut command =
+        throng(["storm", &server.url(), "--clients", "5", "--lead", "300ms", "--duration", "20s"]);
+    let storm = Process::start(command.args(["--no-store", "--quiet", "--restart-command", &restart]));
+    assert!(wait_until(RUN_MAX, || begun.exists()));
+    // As a terminal does on Ctrl-C.
+    kill_process_group(storm.pid(), Signal::INT).unwrap();
+    let outcome = finish(storm, RUN_MAX);
+    assert!(wait_until(RUN_MAX, || ended.exists()), "{outcome}");
+    assert_eq!(outcome.code, Some(130), "{outcome}");
 }
 
 /// The only message is due at the beginning, and the storm comes after it.

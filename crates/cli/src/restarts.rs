@@ -1,5 +1,6 @@
 //! Commands that restart servers in the midst of a run, one after another.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,8 +64,12 @@ impl Restarts {
 /// Runs a command to its end. What it leaves in the background lives on; standard output is ours to keep clean.
 fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
     let command_text = || command.to_owned();
-    let child = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    let mut child = child
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
+    // Not in the terminal's process group: Ctrl-C between a stop and a start would leave the user's server stopped.
+    let mut child = shell
+        .process_group(0)
+        .spawn()
         .map_err(|error| Caveat::RestartUnstarted { command: command_text(), error: error.to_string() })?;
     loop {
         match ended(&mut child) {
