@@ -14,6 +14,8 @@ use crate::stderr;
 
 /// How long a client may take to send its request, and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// When descriptors have run out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The page's path.
 const PATH: &str = "/metrics";
 
@@ -34,7 +36,11 @@ impl Metrics {
         let page = Arc::new(Mutex::new(String::new()));
         let shared = Arc::clone(&page);
         let serve = move || {
-            for stream in listener.incoming().flatten() {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else {
+                    thread::sleep(ACCEPT_PAUSE);
+                    continue;
+                };
                 let page = |path: &str| match path {
                     PATH => Ok(shared.lock().unwrap_or_else(PoisonError::into_inner).clone()),
                     _ => Err(format!("the metrics are at {PATH}\n")),
