@@ -119,8 +119,7 @@ impl Agent {
             policy: Policy { allowed: self.allow.clone() },
             child: &hidden::child,
         };
-        let log = self.log();
-        fleet::serve(&self.options(is_interrupted, &log)?, &means).map_err(could_not_join)?;
+        fleet::serve(&self.options(is_interrupted, &self.say())?, &means).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
@@ -142,13 +141,12 @@ impl Agent {
             None => route_to(&self.access.at("--nats", &self.nats)?)?,
         };
         let throng = targets::this_program()?;
-        let may_install = self.allow_install;
+        let (may_install, say) = (self.allow_install, self.say());
         let servers = |is_over| -> Box<dyn host::Host> {
-            Box::new(Servers::new(Arc::clone(&catalog), throng.clone(), address, may_install, is_over))
+            Box::new(Servers::new(Arc::clone(&catalog), throng.clone(), address, may_install, say, is_over))
         };
-        let log = self.log();
         let hello = HostHello { address, machine: machine() };
-        host::serve(&self.options(is_interrupted, &log)?, hello, &servers).map_err(could_not_join)?;
+        host::serve(&self.options(is_interrupted, &say)?, hello, &servers).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
@@ -167,13 +165,8 @@ impl Agent {
         })
     }
 
-    fn log(&self) -> impl Fn(&str) + use<> {
-        let quiet = self.quiet;
-        move |line| {
-            if !quiet {
-                stderr::line(format_args!("throng: {line}"));
-            }
-        }
+    fn say(&self) -> fn(&str) {
+        if self.quiet { |_| {} } else { stderr::note }
     }
 }
 

@@ -9,7 +9,6 @@ use crew::fleet::host::{Host, Running, StageFailure};
 use suite::{Server, Stage, Target, TargetCatalog, Tools, check, setup};
 
 use crate::hidden;
-use crate::stderr;
 
 /// Runs one server at a time.
 pub(super) struct Servers {
@@ -18,6 +17,8 @@ pub(super) struct Servers {
     address: Ipv4Addr,
     /// True if installing is allowed here, whatever a coordinator says.
     may_install: bool,
+    /// The output for the agent's user.
+    say: fn(&str),
     /// Set once nobody waits for the work any more.
     is_over: Arc<AtomicBool>,
     running: Option<Server>,
@@ -29,9 +30,10 @@ impl Servers {
         throng: PathBuf,
         address: Ipv4Addr,
         may_install: bool,
+        say: fn(&str),
         is_over: Arc<AtomicBool>,
     ) -> Self {
-        Self { catalog, throng, address, may_install, is_over, running: None }
+        Self { catalog, throng, address, may_install, say, is_over, running: None }
     }
 
     /// Does something with a target of the catalog.
@@ -48,7 +50,7 @@ impl Servers {
             guard_verb: hidden::GUARD,
             host: self.address,
             is_interrupted: &is_over,
-            say: &stderr::note,
+            say: &self.say,
         };
         let target = self.catalog.targets.iter().find(|target| target.name == name);
         let unknown = || suite::StageFailure::new(Stage::Requires, format!("the agent has no target {name}"));
