@@ -9,7 +9,8 @@
 //!
 //! The text form is made of letters, digits and one '-', so it survives JSON in JSON, percent-encoding and
 //! anything else a dialect does to a string. A stamp is recognised by its magic and by its check: when only the magic
-//! holds, or the check behind the larger part of a magic, the message was ours and has been damaged.
+//! holds, and digits are behind it, or the check behind the larger part of a magic, the message was ours and has been
+//! damaged.
 //!
 //! The check also says which run the message is of: all its bits are flipped by the run's 16 bits, twice over. A reader
 //! that knows no run gets it from the halves, which agree in a sound stamp; a flipped bit makes them differ.
@@ -95,6 +96,8 @@ pub(crate) const TEXT_NUMBER: Range<usize> = TEXT_BYTES - 2 * NUMBER_BYTES..TEXT
 const NUMBER_BYTES: usize = size_of::<u64>();
 const FIELD_BYTES: usize = 24;
 const HEX_BYTES: usize = 2 * FIELD_BYTES;
+/// Digits of one of its three words: of two, damage in one place leaves one whole.
+const WORD_BYTES: usize = HEX_BYTES / 3;
 
 impl Stamp {
     /// The mark of a message that was due at `intended_ns` and is sent at `sent_ns`, in run 0.
@@ -291,10 +294,17 @@ pub fn find(bytes: &[u8]) -> Found {
             return Found::At { stamp, offset };
         }
         // A damaged stamp does not hide a sound one behind it.
-        damaged = true;
         from = offset + TEXT_MAGIC.len();
+        damaged |= is_of_stamp(&bytes[from..]);
     }
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
+}
+
+/// Returns whether what follows a magic was a stamp's body: a word of it is whole. Rooms and people may have such names, too.
+#[cold]
+fn is_of_stamp(behind: &[u8]) -> bool {
+    let body = &behind[..behind.len().min(HEX_BYTES)];
+    body.split(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'f')).any(|digits| digits.len() >= WORD_BYTES)
 }
 
 /// Returns whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.
@@ -454,6 +464,15 @@ mod tests {
         let hex: String = binary[4..].iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex.as_bytes(), &text[7..]);
         const { assert!(BINARY_BYTES <= 33, "wsdemo's message must hold it") };
+    }
+
+    #[test]
+    fn magic_alone_is_no_damage() {
+        for name in ["throng-1", "throng-test", "throng-550e8400-e29b-41d4-a716-446655440000", "throng-"] {
+            assert_eq!(find(name.as_bytes()), Found::None, "{name}");
+            let [before, text] = [name.as_bytes(), &STAMP.to_text()];
+            assert!(matches!(find(&[before, b" ", text].concat()), Found::At { stamp: STAMP, .. }), "{name}");
+        }
     }
 
     #[test]

@@ -43,6 +43,17 @@ fn room() -> Room {
     Room::of(DialectId::Actioncable, 0, br#"{"channel":"BenchmarkChannel","id":"1"}"#)
 }
 
+/// Rooms of the tool's own name are no damaged messages of its own.
+#[test]
+fn rooms_may_be_called_throng() {
+    let params = r#"{"room":"throng-1"}"#;
+    let cfg = Config::new(of(Settings::default().with("channel-params", params).into())).unwrap();
+    let identifier = r#"{\"channel\":\"BenchmarkChannel\",\"room\":\"throng-1\"}"#;
+    let confirm = format!(r#"{{"identifier":"{identifier}","type":"confirm_subscription"}}"#);
+    let outcome = receive_all(&cfg, "", &texts(&[WELCOME, &confirm]));
+    assert_eq!(outcome.events, [Event::Usable], "{:?}", said(&outcome.out));
+}
+
 #[test]
 fn the_client_speaks_as_the_recorded_one() {
     let cfg = recorded();
