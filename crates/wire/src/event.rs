@@ -296,8 +296,8 @@ pub enum Event {
         run: u16,
         /// When it was sent.
         sent_ns: u64,
-        /// The condition that comes nearest, by its key in the app's file.
-        near: &'static str,
+        /// The condition that comes nearest, by its key in the app's file; `None`: the file has none for such messages.
+        near: Option<&'static str>,
         /// Payload bytes on the wire.
         bytes: u32,
     },

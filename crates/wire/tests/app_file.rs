@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wire::app_file::*;
-use wire::template::{Purpose, Quoting, Table, Template};
+use wire::template::{KeyForm, Purpose, Quoting, Table, Template};
 use wire::{
     BadOption, Client, Config, DialectId, DialectOptions, Event, Kind, Options, Payload, People, Role,
 };
@@ -283,12 +283,12 @@ fn frames_may_hold_several_lines() {
 fn records_end_with_the_separator() {
     let record = |seq: u32| format!(r#"{{"type":"say","id":"{}"}}"#, text_of(seq));
     let cfg = config_of(AppFile { frames: Frames::Records("\u{1e}".into()), open: vec![], ..chat() });
-    let half = &record(3)[..40];
+    let half = &record(3)[..44];
     for (frame, copies, others) in [
         (format!("{}\u{1e}{}\u{1e}", record(1), record(2)), vec![1, 2], vec![]),
-        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
+        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { stamp: None, bytes: 44 }]),
         (format!("\u{1e}{}\u{1e}\u{1e}", record(1)), vec![1], vec![]),
-        (half.into(), vec![], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
+        (half.into(), vec![], vec![Event::Corrupt { stamp: None, bytes: 44 }]),
         ("\u{1e}".into(), vec![], vec![]),
     ] {
         let (mut client, mut io) = opened(&cfg);
@@ -297,6 +297,24 @@ fn records_end_with_the_separator() {
         assert_eq!(copies_in(&events), copies, "{frame:?}");
         assert_eq!(events.iter().filter(is_other).copied().collect::<Vec<_>>(), others, "{frame:?}");
     }
+}
+
+/// A server's own calls may have the numbers of messages that wait for an answer (OCPP, JSON-RPC both ways).
+#[test]
+fn server_calls_do_not_consume_answers() {
+    let json = vec![("/0".to_owned(), JsonScalar::Bare("3".to_owned()))];
+    let key = Some(Key { at: "/1".into(), form: KeyForm::Seq });
+    let reply = Some(Condition { json, key, ..Condition::default() });
+    let send = say(r#"[2,{seq},"Heartbeat",{}]"#, Purpose::Numbered);
+    let echo = Some(Exchange { send, reply, is_replied: false });
+    let cfg = config_of(AppFile { open: vec![], broadcasts: vec![], echo, ..chat() });
+    let (mut client, mut io) = opened(&cfg);
+    client.send(&cfg, 0, 7, Kind::Echo, stamp(1), &mut io);
+    assert_eq!(said(&io.out), [r#"[2,1,"Heartbeat",{}]"#]);
+    let events = events_of(&mut client, &cfg, 0, &mut io, &[r#"[2,1,"Reset",{}]"#, "[3,1,{}]", "[3,1,{}]"]);
+    let answered: Vec<&Event> = events.iter().filter(|e| matches!(e, Event::Message { .. })).collect();
+    let bytes = "[3,1,{}]".len() as u32;
+    assert_eq!(answered, [&Event::Message { role: Role::Echo, stamp: stamp(1), bytes }], "{events:?}");
 }
 
 fn text_of(seq: u32) -> String {

@@ -120,7 +120,8 @@ impl Booking<'_> {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.ledger.meter.hear("unmatched", self.client, self.heard);
                 self.ledger.meter.error("unmatched", self.client, self.now_ns, || {
-                    format!("a message with throng's id fits no condition of the app's file; `{near}` comes nearest")
+                    let near = near.map(|near| format!("; `{near}` comes nearest")).unwrap_or_default();
+                    format!("a message with throng's id fits no condition of the app's file{near}")
                 });
             }
             Event::Pushed(pushed) => self.pushed(pushed),

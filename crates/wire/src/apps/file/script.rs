@@ -149,13 +149,13 @@ impl Script {
         numbered.push(number.into(), kind, stamp);
     }
 
-    /// The measured message that has this number, or this UUID, once.
-    pub(super) fn take_numbered(&mut self, key: &str) -> Option<Stamp> {
+    /// The measured message that has this number, or this UUID, once, if it is meant.
+    pub(super) fn take_numbered(&mut self, key: &str, is_meant: impl Fn(&Stamp) -> bool) -> Option<Stamp> {
         let numbered = &mut self.extras.as_mut()?.numbered;
         match uuid::number(key) {
-            None => numbered.take(key.parse().ok()?),
+            None => numbered.take_if(key.parse().ok()?, is_meant),
             Some(number) => numbered.take_if(number.into(), |stamp| {
-                key.as_bytes().eq_ignore_ascii_case(&uuid::of_message(stamp, number))
+                key.as_bytes().eq_ignore_ascii_case(&uuid::of_message(stamp, number)) && is_meant(stamp)
             }),
         }
         .map(|(_, stamp)| stamp)

@@ -95,9 +95,14 @@ impl CompiledApp {
             return None;
         }
         self.keys.iter().find_map(|key| {
-            let stamp = script.take_numbered(&key.value(&opened.body)?)?;
-            let keyed = &self.roles[self.kind_of(stamp)].keyed;
-            keyed.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| (role, stamp))
+            let role_of = |stamp: &Stamp| {
+                let keyed = &self.roles[self.kind_of(*stamp)].keyed;
+                keyed.iter().find(|(matcher, _)| matcher.matches(opened)).map(|&(_, role)| role)
+            };
+            // A call of the server's own may have the number of one of ours, and is no answer to it.
+            let value = key.value(&opened.body)?;
+            let stamp = script.take_numbered(&value, |stamp| role_of(stamp).is_some())?;
+            Some((role_of(&stamp)?, stamp))
         })
     }
 
@@ -161,13 +166,8 @@ impl CompiledApp {
                         None => {
                             payload.besides = Some(PayloadKind::Nothing);
                             let near = self.roles[kind].nearest(&payload.opened);
-                            return Some(match near {
-                                Some(near) => {
-                                    let (run, sent_ns) = (stamp.run, stamp.sent_ns());
-                                    Event::Unmatched { run, sent_ns, near, bytes }
-                                }
-                                None => Event::Foreign { bytes },
-                            });
+                            let (run, sent_ns) = (stamp.run, stamp.sent_ns());
+                            return Some(Event::Unmatched { run, sent_ns, near, bytes });
                         }
                     },
                 },
