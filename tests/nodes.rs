@@ -52,7 +52,10 @@ fn socketio_clients_stay_at_their_node() {
         assert_whole(&echo(&sticky, "/socket.io/", &flags), transport);
         let (code, step) = echo(&loose, "/socket.io/", &flags);
         assert_ne!(code, Some(0), "{transport}: {step}");
-        assert!(step["counts"]["errors"]["session_lost"]["count"].as_u64() > Some(0), "{transport}: {step}");
+        // A poll or the WebSocket may be the first to ask another node.
+        let errors = &step["counts"]["errors"];
+        let is_lost = |kind: &str| errors[kind]["count"].as_u64() > Some(0);
+        assert!(is_lost("session_lost") || is_lost("session_upgrade"), "{transport}: {step}");
     }
 }
 

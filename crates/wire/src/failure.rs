@@ -72,6 +72,8 @@ pub enum Failure {
     /// The server does not know the session of plain requests that it has opened: it has ended it, or several nodes share the
     /// load, and another was asked.
     SessionLost,
+    /// The WebSocket of a session of plain requests was refused with this status.
+    SessionUpgrade(u16),
     /// The server offers no WebSocket for a session of plain requests.
     NoUpgrade,
     /// The server speaks HTTP/2, and has no WebSockets over it (RFC 8441 §3).
@@ -201,6 +203,7 @@ impl Failure {
             Failure::BadAccept => "bad_accept",
             Failure::BadUpgrade => "bad_upgrade",
             Failure::SessionLost => "session_lost",
+            Failure::SessionUpgrade(_) => "session_upgrade",
             Failure::NoUpgrade => "no_upgrade",
             Failure::NoTunnel => "no_http2_websocket",
             Failure::NoStreams => "http2_no_streams",
@@ -229,8 +232,8 @@ impl fmt::Display for Failure {
             Failure::BadHttp2(reason) => write!(f, "bad HTTP/2: {}", reason.text()),
             Failure::Reset(code) => write!(f, "the peer ended a request's stream with {code}"),
             Failure::GoAway(code) => write!(f, "the peer ended the connection with {code}"),
-            Failure::HeadTooLarge => f.write_str("an HTTP head above the limit"),
-            Failure::BodyTooLarge => f.write_str("an HTTP body above the limit"),
+            Failure::HeadTooLarge => f.write_str("an HTTP head above 16 KiB, or of more than 100 fields"),
+            Failure::BodyTooLarge => f.write_str("an HTTP body above 1 MiB"),
             Failure::LoginRefused { status, .. } => write!(f, "the login was answered with HTTP {status}"),
             Failure::LoginNoMatch { .. } => {
                 f.write_str("a value that is to be kept is not in the login's answer")
@@ -242,7 +245,10 @@ impl fmt::Display for Failure {
                 coding
             ),
             Failure::LoginRedirects { .. } => {
-                f.write_str("the login is redirected over and over, or to another server")
+                f.write_str(
+                    "the login is redirected over and over, or to another server; if that is the same one over \
+                     TLS, give the URL with https:// or wss://",
+                )
             }
             Failure::LoginTooLarge { .. } => f.write_str("an answer to the login above the limit"),
             Failure::Refused(status) => write!(f, "the upgrade was refused with HTTP {status}"),
@@ -251,6 +257,11 @@ impl fmt::Display for Failure {
             Failure::SessionLost => f.write_str(
                 "the server does not know the session that it had opened: it ended it, or another node was asked \
                  (with several, the balancer has to keep each client at one: sticky sessions)",
+            ),
+            Failure::SessionUpgrade(status) => write!(
+                f,
+                "the session's upgrade was answered with HTTP {status}: what stands in between has to forward \
+                 Upgrade and Connection, and to keep each client at one node (sticky sessions)"
             ),
             Failure::NoUpgrade => f.write_str("the server offers no upgrade to a WebSocket"),
             Failure::NoTunnel => f.write_str("the server has no WebSockets over HTTP/2"),
@@ -263,7 +274,7 @@ impl fmt::Display for Failure {
             Failure::UnaskedProtocol => f.write_str("the server chose a subprotocol nobody offered"),
             Failure::UnaskedExtension => f.write_str("the server chose an extension nobody offered"),
             Failure::Protocol(reason) => write!(f, "bad WebSocket: {}", reason.text()),
-            Failure::MessageTooLarge => f.write_str("a message above the limit"),
+            Failure::MessageTooLarge => f.write_str("a message above the limit (--max-message)"),
             Failure::EventStream(reason) => reason.fmt(f),
             Failure::Deflate => f.write_str("a compressed message that does not inflate"),
             Failure::BadMessage => f.write_str("a message that breaks the rules of the protocol"),

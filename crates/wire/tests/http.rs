@@ -388,6 +388,11 @@ fn only_idempotent_requests_are_sent_again() {
 fn nobody_asked_for_it() {
     let mut world = World::new(HttpOptions::default());
     assert_eq!(world.receive(OK), Err(Failure::NotHttp));
+    let mut world = World::new(HttpOptions::default());
+    world.send([0]);
+    world.receive(OK).unwrap();
+    world.receive("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n").unwrap();
+    assert_eq!(world.receive(OK), Ok(()), "the connection is over");
 }
 
 #[test]

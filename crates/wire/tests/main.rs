@@ -20,6 +20,7 @@ mod phoenix_client;
 mod phoenix_server;
 mod properties;
 mod recorded;
+mod requesting;
 mod server_frames;
 mod server_http;
 mod server_http2;

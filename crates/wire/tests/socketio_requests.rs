@@ -308,7 +308,7 @@ fn websockets_that_do_not_take_over() {
     let mut refused = user(options_of("upgrade"));
     refused.answered(MAIN, OPEN).unwrap();
     refused.open(MAIN);
-    assert_eq!(refused.handle(MAIN, b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::SessionLost));
+    assert_eq!(refused.handle(MAIN, b"HTTP/1.1 400 Bad Request\r\n\r\n"), Err(Failure::SessionUpgrade(400)));
     let mut gone = user(options_of("upgrade"));
     gone.answered(MAIN, OPEN).unwrap();
     gone.open(MAIN);

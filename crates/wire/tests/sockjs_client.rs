@@ -166,6 +166,46 @@ fn closed_connections_reopen_between_answers() {
     assert_eq!(user.eof(1), Err(Failure::EofBeforeAnswer), "unanswered");
 }
 
+/// Servers close connections that idle: one may do so while a request is on its way there.
+#[test]
+fn idle_close_under_a_request_resends_once() {
+    let mut user = User::of("xhr-polling");
+    user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    user.send(1);
+    user.open(1);
+    user.handle(1, NO_CONTENT.as_bytes()).unwrap();
+    user.said(1);
+    user.send(2);
+    let request = user.said(1);
+    user.eof(1).unwrap();
+    user.send(3);
+    assert_eq!((user.said(1), &user.io.opened[..]), (String::new(), &[1, 1][..]), "another connection first");
+    user.open(1);
+    assert_eq!(user.said(1), request, "the same once more");
+    assert_eq!(user.eof(1), Err(Failure::EofBeforeAnswer), "and no third time");
+
+    let mut user = User::of("xhr-polling");
+    user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    let poll = user.said(0);
+    let poll = poll.rsplit_once("POST ").unwrap().1;
+    user.eof(0).unwrap();
+    user.open(0);
+    assert_eq!(user.said(0).strip_prefix("POST "), Some(poll));
+}
+
+#[test]
+fn notices_of_timeouts_close_idle_connections() {
+    let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let mut user = User::of("xhr-polling");
+    user.handle(0, recorded("xhr-polling").0.as_bytes()).unwrap();
+    user.send(1);
+    user.open(1);
+    user.handle(1, NO_CONTENT.as_bytes()).unwrap();
+    user.handle(1, notice).unwrap();
+    user.send(2);
+    assert_eq!((&user.io.closed[..], &user.io.opened[..]), (&[1][..], &[1, 1][..]));
+}
+
 #[test]
 fn ends_and_losses_are_events() {
     let frames = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());

@@ -54,7 +54,7 @@ impl Question {
     pub(super) fn handle_eof(&mut self, io: &mut impl Io) -> Result<(), Failure> {
         // An answer without a length ends here; elsewhere the question has been answered, and another
         // connection is on its way.
-        if self.exchange.handle_eof()? {
+        if self.exchange.handle_eof(io)? {
             io.open_stream(0);
         }
         Ok(())

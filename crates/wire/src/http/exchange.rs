@@ -5,9 +5,14 @@
 //! closed --request--> connecting: the stream is asked for, the request waits
 //! connecting --handle_open--> idle, or busy with what waited
 //! idle --request--> busy --the answer is whole--> idle, or closed if the server does not keep the connection
-//! idle --eof--> closed
-//! busy --eof that ends the answer--> closed; any other eof is a failure
+//! idle --eof, or the notice of a timeout--> closed
+//! busy --eof that ends the answer--> closed
+//! busy --eof before any of the answer, where an answer came before--> connecting: the request is sent again
+//! busy --any other eof--> a failure
 //! ```
+//!
+//! A server may close a connection that idles just when a request is on its way (RFC 9112 §9.5): as browsers do, whatever the
+//! method, that request is sent again over another.
 
 use super::cookies::Cookies;
 use super::response::{ResponseEvent, Responses};
@@ -24,6 +29,10 @@ pub(crate) struct Exchange {
     responses: Responses,
     /// The request that waits for the connection.
     waiting: Vec<u8>,
+    /// The connection has carried an answer.
+    is_proven: bool,
+    /// The request under way over such a one, until something of its answer is in.
+    again: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +52,8 @@ impl Exchange {
             keep_alive: false,
             responses: Responses::default(),
             waiting: Vec::new(),
+            is_proven: false,
+            again: Vec::new(),
         }
     }
 
@@ -69,7 +80,12 @@ impl Exchange {
         assert!(!self.is_busy(), "one request at a time");
         match self.state {
             State::Idle => {
-                write(io.out(self.stream));
+                let out = io.out(self.stream);
+                let start = out.len();
+                write(out);
+                if self.is_proven {
+                    self.again.extend_from_slice(&out[start..]);
+                }
                 self.state = State::Busy;
             }
             State::Connecting => write(&mut self.waiting),
@@ -85,6 +101,7 @@ impl Exchange {
     pub(crate) fn handle_open(&mut self, io: &mut impl Io) {
         // What the last connection left half read is no part of what this one says.
         self.responses = Responses::default();
+        self.is_proven = false;
         self.state = State::Idle;
         if !self.waiting.is_empty() {
             io.out(self.stream).append(&mut self.waiting);
@@ -103,7 +120,12 @@ impl Exchange {
         io: &mut impl Io,
     ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.state {
-            State::Busy => {}
+            State::Busy if input.is_empty() => {}
+            State::Busy => self.again = Vec::new(),
+            State::Idle if self.is_proven && is_timeout_notice(input) => {
+                self.close(io);
+                return Ok(None);
+            }
             // Nothing was asked, so nothing may be answered: it could only be taken for the next request's
             // answer.
             State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
@@ -115,7 +137,7 @@ impl Exchange {
         let got = self.responses.next_with(&limits, false, input, |fields| cookies.handle_all(fields))?;
         match got {
             Some(ResponseEvent::Head { keep_alive, .. }) => self.keep_alive = keep_alive,
-            Some(ResponseEvent::End) if self.keep_alive => self.state = State::Idle,
+            Some(ResponseEvent::End) if self.keep_alive => (self.state, self.is_proven) = (State::Idle, true),
             Some(ResponseEvent::End) => self.close(io),
             _ => {}
         }
@@ -123,9 +145,15 @@ impl Exchange {
     }
 
     /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the middle of one.
-    pub(crate) fn handle_eof(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn handle_eof(&mut self, io: &mut impl Io) -> Result<bool, Failure> {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;
+        if was_busy && !self.again.is_empty() {
+            self.waiting = std::mem::take(&mut self.again);
+            io.open_stream(self.stream);
+            self.state = State::Connecting;
+            return Ok(false);
+        }
         match self.responses.handle_eof()? {
             // Between answers for the reader of answers, but not for us: one was owed.
             false if was_busy => Err(Failure::EofBeforeAnswer),
@@ -141,5 +169,11 @@ impl Exchange {
         }
         self.responses = Responses::default();
         self.waiting = Vec::new();
+        self.again = Vec::new();
     }
+}
+
+/// Returns whether this says that nothing was asked for too long: some balancers say so before they close.
+pub(crate) fn is_timeout_notice(input: &[u8]) -> bool {
+    input.starts_with(b"HTTP/1.1 408 ") || input.starts_with(b"HTTP/1.0 408 ")
 }

@@ -16,7 +16,7 @@ pub mod request;
 pub mod response;
 
 pub use body::{Body, Framing, Piece};
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, is_timeout_notice};
 pub use head::HeadReader;
 pub use request::Request;
 pub use response::{Response, ResponseEvent, Responses};

@@ -22,6 +22,7 @@ use crate::carried::{MessageTemplate, ProtocolEvent, ProtocolHandler};
 use crate::contract::HttpClientProtocol;
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::http::is_timeout_notice;
 use crate::http::response::{ResponseEvent, Responses};
 use crate::io::{Io, RequestOutcome, Sending, StreamId};
 use crate::link::HttpLink;
@@ -267,6 +268,11 @@ impl HttpClientProtocol for Requests {
         bytes: &[u8],
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
+        if self.under_way == 0 && self.has_answered && is_timeout_notice(bytes) {
+            link.io.close_stream(STREAM);
+            self.handle_gone(link);
+            return Ok(());
+        }
         let mut input = bytes;
         while matches!(self.connection, Connection::Open | Connection::Last) {
             let handled = match self.next(link, &mut input) {

@@ -33,6 +33,8 @@ const MAIN: StreamId = 0;
 const SENDING: StreamId = 1;
 /// Polls beside a WebSocket.
 const POLLING: StreamId = 2;
+/// The answer to a poll may be so large, however small messages are to be: what a message may be otherwise.
+const POLL_BYTES_MAX: usize = 16 << 20;
 
 /// One session's side.
 #[derive(Debug)]
@@ -143,8 +145,11 @@ impl Client {
                     }
                 }
                 ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
-                // The body is kept until it is whole, so that a server must not send one without end.
-                ResponseEvent::Data(bytes) if self.body.len() + bytes.len() > limits.message_bytes_max => {
+                // The body is kept until it is whole, so that a server must not send one without end; it may hold
+                // many messages.
+                ResponseEvent::Data(bytes)
+                    if self.body.len() + bytes.len() > limits.message_bytes_max.max(POLL_BYTES_MAX) =>
+                {
                     return Err(Failure::MessageTooLarge);
                 }
                 ResponseEvent::Data(bytes) => self.body.extend_from_slice(bytes),
@@ -199,6 +204,9 @@ impl Client {
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
         let text = match unit {
+            Unit::Text(text) if text.len() > link.common.options().limits.message_bytes_max => {
+                return Err(Failure::MessageTooLarge);
+            }
             Unit::Text(text) => text,
             Unit::Attachment(bytes) => {
                 return self.talk.handle_attachment(&bytes, bytes.len() as u32, on);
@@ -318,7 +326,7 @@ impl HttpClientProtocol for Client {
                 let on = &mut |event| on.handle(ProtocolEvent::Event(event));
                 takeover
                     .handle_input(link.common, &mut self.cookies, bytes, link.io, on)
-                    .map_err(of_session)?;
+                    .map_err(of_upgrade)?;
             }
             (SENDING, _) => self.handle_sending(link, bytes)?,
             _ => self.handle_receiving(link, bytes, on)?,
@@ -338,11 +346,11 @@ impl HttpClientProtocol for Client {
             (MAIN, Some(_)) => return Err(Failure::EofBeforeAnswer),
             (SENDING, _) => {
                 // Between two requests a server may close, and what is queued opens another connection.
-                self.sending.handle_eof()?;
+                self.sending.handle_eof(link.io)?;
                 self.flush(link);
             }
             _ => {
-                if self.receiving.handle_eof()? {
+                if self.receiving.handle_eof(link.io)? {
                     self.handle_polled(link, on)?;
                 }
             }
@@ -402,6 +410,15 @@ impl HttpClientProtocol for Client {
             self.flush(link);
         }
         Ok(())
+    }
+}
+
+/// Renames the refusal of a session's upgrade: a node may not have the session, or a proxy in between have taken the upgrade
+/// for a plain request.
+fn of_upgrade(failure: Failure) -> Failure {
+    match failure {
+        Failure::HttpStatus(status @ (400 | 404)) => Failure::SessionUpgrade(status),
+        other => other,
     }
 }
 

@@ -317,6 +317,9 @@ fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]
     stamp::find(text).or(numbered.map(|(_, stamp)| stamp))
 }
 
+/// The number of messages that are not measured: behind all that measured ones may have.
+const UNMEASURED: u64 = 1 << 33;
+
 /// The number of a message that has one: that of a measured one says which it is.
 #[inline]
 pub(crate) fn number(
@@ -324,7 +327,9 @@ pub(crate) fn number(
     message_template: &MessageTemplate,
     filling: &Filling<'_>,
 ) -> u64 {
-    let Some(kind) = message_template.kind.filter(|_| message_template.is_numbered) else { return 0 };
+    let Some(kind) = message_template.kind.filter(|_| message_template.is_numbered) else {
+        return UNMEASURED;
+    };
     let &stamp = filling.mark.stamp;
     // The last bit is the kind: an acknowledgement has nothing but the number to tell it by.
     let number = u64::from(stamp.seq) << 1 | u64::from(kind == Kind::Broadcast);

@@ -205,11 +205,13 @@ impl HttpClientProtocol for Client {
     ) -> Result<(), Failure> {
         match stream {
             RECEIVING => {
-                self.receiving.handle_eof()?;
-                self.receive(link);
+                self.receiving.handle_eof(link.io)?;
+                if !self.receiving.is_busy() {
+                    self.receive(link);
+                }
             }
             _ => {
-                self.sending.handle_eof()?;
+                self.sending.handle_eof(link.io)?;
                 self.flush(link);
             }
         }
