@@ -98,6 +98,18 @@ fn refused_upgrades_are_told_in_a_line() {
     );
 }
 
+/// Balancers without a server behind them accept, and close at once.
+#[test]
+fn ends_in_the_tls_handshake_are_told() {
+    let server = HostileServer::start(|p| {
+        p.fin();
+        p.hold();
+    });
+    for (verb, scheme) in [("echo", "wss"), ("http", "https")] {
+        assert_stopped(verb, &format!("{scheme}://{}/", server.address), "", "tls_eof", &[]);
+    }
+}
+
 #[test]
 fn endless_openings_are_told_with_their_step() {
     let server = Server::start(&[]);

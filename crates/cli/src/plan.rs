@@ -276,6 +276,7 @@ fn of_flags(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Client
     Ok(ClientSpec {
         dialect: spoken,
         carrier: carrier(args, target, spoken)?,
+        is_secure: target.tls_name.is_some(),
         host: target.host.clone(),
         path: target.path.as_str().into(),
         origin: args.access.origin.clone(),
@@ -305,7 +306,7 @@ fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier
         let why = "throng's own server has no WebSockets or event streams over HTTP/2: give the URL of one that has";
         return Err(Failure::usage("--http2", why));
     }
-    Ok(Carrier::Http2 { is_secure: target.tls_name.is_some() })
+    Ok(Carrier::Http2)
 }
 
 /// The path that is opened, by what the app's file and the URL say of it: the URL's, if it has one. Whoever copies the whole URL of a

@@ -43,6 +43,7 @@ pub(crate) fn publishing(
         client_spec: ClientSpec {
             dialect: DialectId::Http,
             carrier: Carrier::Http1,
+            is_secure: to.tls_name.is_some(),
             host: to.host.clone(),
             path: there.as_ref().map_or(url, |there| there.path.clone()).into(),
             // A server that publishes is no browser's page, and offers no subprotocols.

@@ -257,6 +257,7 @@ mod tests {
             client_spec: ClientSpec {
                 dialect: wire::DialectId::Raw,
                 carrier: Carrier::Http1,
+                is_secure: false,
                 host: "localhost".into(),
                 path: "/".into(),
                 origin: None,

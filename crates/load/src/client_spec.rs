@@ -59,6 +59,8 @@ pub struct ClientSpec {
     pub dialect: wire::DialectId,
     /// The carrier of its WebSocket.
     pub carrier: wire::Carrier,
+    /// True if its connections are over TLS.
+    pub is_secure: bool,
     /// The Host header.
     pub host: String,
     /// Path and query. In the query there may be a token.
@@ -96,7 +98,7 @@ impl ClientSpec {
         let app = self.of_dialect.app.as_ref().map(|app| app.name.as_str());
         let facts = self.dialect.facts();
         let dialect = (!(facts.needs_app && app.is_some())).then_some(facts.name);
-        let carrier = matches!(self.carrier, wire::Carrier::Http2 { .. }).then_some("http2");
+        let carrier = matches!(self.carrier, wire::Carrier::Http2).then_some("http2");
         let parts = app.into_iter().chain(dialect).chain(self.of_dialect.settings.transport()).chain(carrier);
         parts.collect::<Vec<_>>().join("/")
     }
@@ -105,7 +107,7 @@ impl ClientSpec {
     pub fn alpn(&self) -> Option<&'static str> {
         match self.carrier {
             wire::Carrier::Http1 => self.dialect.facts().alpn,
-            wire::Carrier::Http2 { .. } => Some("h2"),
+            wire::Carrier::Http2 => Some("h2"),
         }
     }
 
@@ -124,6 +126,7 @@ impl ClientSpec {
         let options = wire::Options {
             dialect: self.dialect,
             carrier: self.carrier,
+            is_secure: self.is_secure,
             host: self.host.clone(),
             path: self.path.clone(),
             headers: self.headers.clone(),

@@ -259,6 +259,7 @@ fn config(url: &Url, route: &Route<'_>) -> Result<Config, String> {
     let options = Options {
         dialect: route.dialect,
         carrier: Carrier::Http1,
+        is_secure: matches!(url.scheme(), "https" | "wss"),
         // As browsers send it: without the scheme's own port.
         host: url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")),
         path: format!("{}{query}", url.path()).into(),

@@ -83,7 +83,7 @@ impl Client {
 
     /// The transport of `stream` is connected: writes the request.
     pub fn handle_open(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) {
-        if let (State::Idle, Carrier::Http2 { .. }) = (&self.state, cfg.options().carrier) {
+        if let (State::Idle, Carrier::Http2) = (&self.state, cfg.options().carrier) {
             // The whole client moves inside, with what it has kept, and notices no difference.
             let inside = std::mem::take(self);
             self.state = State::Tunnelled(Box::new(Tunnelled { tunnel: Tunnel::open(cfg, io), inside }));
@@ -248,7 +248,7 @@ impl Client {
         }
     }
 
-    /// The peer closed `stream`. Fine after a completed close and between requests, [`Failure::EofBeforeAnswer`] in a
+    /// The peer closed `stream`, which was open: one that never was is lost ([`handle_lost`](Client::handle_lost)). Fine after a completed close and between requests, [`Failure::EofBeforeAnswer`] in a
     /// request, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,

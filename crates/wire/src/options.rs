@@ -24,6 +24,8 @@ pub struct Options {
     pub dialect: DialectId,
     /// The carrier of its WebSocket or event stream.
     pub carrier: Carrier,
+    /// True if the connections are over TLS.
+    pub is_secure: bool,
     /// The `Host` field: host name, and port unless it is the scheme's own.
     pub host: String,
     /// Path and query, in origin form. In the query there may be a token.
@@ -55,10 +57,7 @@ pub enum Carrier {
     #[default]
     Http1,
     /// A stream of HTTP/2, one on each connection: of a WebSocket by RFC 8441.
-    Http2 {
-        /// The connection is over TLS.
-        is_secure: bool,
-    },
+    Http2,
 }
 
 /// The size and form of the messages sent.
@@ -114,6 +113,11 @@ impl BadOption {
 }
 
 impl Options {
+    /// The scheme of requests.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.is_secure { "https" } else { "http" }
+    }
+
     /// The path, and the query with its question mark, if there is one.
     pub(crate) fn target(&self) -> Result<[Template; 2], BadOption> {
         let path = self.path.reveal();

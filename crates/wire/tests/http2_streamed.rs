@@ -139,7 +139,7 @@ fn windows_of_long_answers_are_opened_again() {
 /// A client of an event stream, whose connection stands and is greeted.
 fn listening(client: Client) -> User {
     let mut all = options(DialectId::Sse);
-    all.carrier = Carrier::Http2 { is_secure: false };
+    all.carrier = Carrier::Http2;
     all.path = "/events?room=1".into();
     let mut user = User::of(Config::new(all).unwrap(), client);
     user.io.out.clear();

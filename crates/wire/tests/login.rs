@@ -157,6 +157,8 @@ fn redirects_are_followed_where_that_is_asked_for() {
         (301, "?d", "GET /a/b?d "),
         (307, "http://127.0.0.1:9000/moved", "POST /moved "),
         (308, "//127.0.0.1:9000", "POST / "),
+        // As browsers do: what a request line has no room for is encoded.
+        (302, "/a\u{e9}", "GET /a%C3%A9 "),
     ] {
         let mut visitor = Visitor::new(config(vec![follow(None)]), 9);
         visitor.said();
@@ -165,7 +167,9 @@ fn redirects_are_followed_where_that_is_asked_for() {
         assert!(said.starts_with(asked), "{to}: {said}");
         assert_eq!(visitor.hears(&led(404, "")), Err(Failure::LoginRefused { request: 0, status: 404 }));
     }
-    for elsewhere in ["http://127.0.0.1:90001/", "http://example.com/", "//evil/", "/a\u{e9}", ""] {
+    for elsewhere in
+        ["http://127.0.0.1:90001/", "http://example.com/", "//evil/", "https://127.0.0.1:9000/", ""]
+    {
         let mut visitor = Visitor::new(config(vec![follow(Some(200))]), 9);
         let result = visitor.hears(&led(302, elsewhere).replace("Location: \r\n", ""));
         assert_eq!(result, Err(Failure::LoginRedirects { request: 0 }), "{elsewhere}");

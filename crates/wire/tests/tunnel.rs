@@ -22,7 +22,7 @@ struct World {
 
 fn over_http2(change: impl FnOnce(&mut Options)) -> Options {
     let mut all = options(DialectId::Raw);
-    all.carrier = Carrier::Http2 { is_secure: true };
+    (all.carrier, all.is_secure) = (Carrier::Http2, true);
     all.path = "/a?b=c".into();
     change(&mut all);
     all

@@ -77,6 +77,7 @@ pub fn options(dialect: DialectId, path: &str) -> Options {
         of_dialect: DialectOptions::default(),
         people: Arc::default(),
         carrier: Carrier::default(),
+        is_secure: false,
     }
 }
 

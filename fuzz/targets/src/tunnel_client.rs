@@ -18,7 +18,8 @@ fn config(dialect: DialectId) -> Result<Config, BadOption> {
         false => DialectOptions::default(),
     };
     Config::new(Options {
-        carrier: Carrier::Http2 { is_secure: true },
+        carrier: Carrier::Http2,
+        is_secure: true,
         deflate: Some(DeflateOptions::default()),
         payload: Payload::default(),
         of_dialect,

@@ -45,7 +45,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for all of them.
 const TIME_MAX: Duration = Duration::from_secs(15);
 /// Kinds of errors with which a server that is there may end a plain request.
-const ENDS: [&str; 3] = ["eof", "reset", "not_http"];
+const ENDS: [&str; 4] = ["eof", "tls_eof", "reset", "not_http"];
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);
 
@@ -266,8 +266,7 @@ impl Prober {
         self.requests += 1;
         let mut plan = self.plan(place, origin, timeout)?;
         if place.is_get() {
-            let is_secure = plan.tls.is_some();
-            let http = HttpOptions { is_secure, expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
+            let http = HttpOptions { expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
             plan.client_spec.of_dialect.settings = http.into();
         }
         let met = engine::probe(&plan, place.sends(), &|| self.interrupts.count() > 0)

@@ -160,7 +160,6 @@ impl RequestArgs {
             is_template: text.is_some_and(|text| people::names_one(text, names)),
             body,
             keep_alive: !self.no_keep_alive,
-            is_secure: plan.tls.is_some(),
             expect_status: self.expect_status.clone(),
             ..options
         };

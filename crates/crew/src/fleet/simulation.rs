@@ -273,6 +273,7 @@ pub(crate) fn plan() -> Plan {
     let client_spec = ClientSpec {
         dialect: wire::DialectId::Raw,
         carrier: wire::Carrier::Http1,
+        is_secure: false,
         host: "server".into(),
         path: "/".into(),
         origin: None,

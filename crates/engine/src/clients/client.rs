@@ -4,7 +4,7 @@ use load::Workload;
 use net::clock;
 use net::errors::ErrorKind;
 use net::poll::Event;
-use net::tls::Tls;
+use net::tls::{Tls, TlsError};
 use wire::{Passage, Sending, Stamp, StreamId};
 
 use crate::books::{self, Booking, Cause, LatencyRun, Ledger, Meter, Record, State};
@@ -243,6 +243,10 @@ impl LoadClient {
             shared.lag_ns = lag_ns;
             if let Some(lag_ns) = lag_ns {
                 ledger.meter.loop_lag.record_ns(lag_ns);
+            }
+            if received == 0 && link.tls.as_ref().is_some_and(Tls::is_handshaking) {
+                // The session, which has not heard of this connection, would take it for the end of the one before.
+                return Err(Cause::Tls(TlsError::Eof));
             }
             if received == 0 {
                 // Gone before the session hears of it: it may live on without this stream, or ask for it anew.

@@ -22,6 +22,8 @@ pub enum TlsError {
     BadCertificate,
     /// The peer refused with this alert (RFC 8446 section 6).
     Alert(u8),
+    /// The peer closed the connection in the handshake.
+    Eof,
     /// The peer does not speak TLS at all.
     NotTls,
     /// The server does not carry what was asked for (RFC 7301).
@@ -47,6 +49,7 @@ impl TlsError {
             TlsError::SelfSigned => "tls_self_signed",
             TlsError::BadCertificate => "tls_bad_certificate",
             TlsError::Alert(_) => "tls_alert",
+            TlsError::Eof => "tls_eof",
             TlsError::NotTls => "tls_not_tls",
             TlsError::NoProtocol => "tls_no_protocol",
             TlsError::Incompatible => "tls_incompatible",
@@ -131,6 +134,7 @@ impl fmt::Display for TlsError {
             TlsError::Alert(code) => {
                 return write!(f, "the peer refused with alert {code} ({:?})", AlertDescription::from(*code));
             }
+            TlsError::Eof => "the peer closed the connection in the TLS handshake",
             TlsError::NotTls => "the peer does not speak TLS on this port",
             TlsError::NoProtocol => "the peer does not carry what was asked for",
             TlsError::Incompatible => "the peer has no version or cipher of TLS in common with us",

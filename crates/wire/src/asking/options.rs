@@ -17,8 +17,6 @@ pub struct HttpOptions {
     pub keep_alive: bool,
     /// Most requests under way on one connection: one behind the other, or on streams of their own.
     pub pipelining: u32,
-    /// They go over TLS.
-    pub is_secure: bool,
     /// The good status codes, as ranges with both ends included.
     pub expect_status: Vec<(u16, u16)>,
     /// The one good body; `None`: any.
@@ -44,7 +42,6 @@ pub(crate) const NO_KEEP_ALIVE: &str = "no-keep-alive";
 pub(crate) const PIPELINING: &str = "pipelining";
 const EXPECT_STATUS: &str = "expect-status";
 const EXPECT_BODY: &str = "expect-body";
-const IS_SECURE: &str = "https";
 const IS_TEMPLATE: &str = "body-template";
 
 impl Default for HttpOptions {
@@ -54,7 +51,6 @@ impl Default for HttpOptions {
             body: None,
             keep_alive: true,
             pipelining: 1,
-            is_secure: false,
             expect_status: vec![(200, 299)],
             expect_body: None,
             is_template: false,
@@ -65,7 +61,7 @@ impl Default for HttpOptions {
 
 impl From<HttpOptions> for Settings {
     fn from(options: HttpOptions) -> Settings {
-        let HttpOptions { method, body, keep_alive, pipelining, is_secure, expect_status, .. } = options;
+        let HttpOptions { method, body, keep_alive, pipelining, expect_status, .. } = options;
         let HttpOptions { expect_body, is_template, stream, .. } = options;
         let ranges: Vec<String> =
             expect_status.iter().map(|(first, last)| format!("{first}-{last}")).collect();
@@ -78,7 +74,7 @@ impl From<HttpOptions> for Settings {
                 settings = settings.with(name, bytes);
             }
         }
-        let switches = [(NO_KEEP_ALIVE, !keep_alive), (IS_SECURE, is_secure), (IS_TEMPLATE, is_template)];
+        let switches = [(NO_KEEP_ALIVE, !keep_alive), (IS_TEMPLATE, is_template)];
         for (name, _) in switches.into_iter().filter(|(_, is_on)| *is_on) {
             settings = settings.with(name, Value::On);
         }
@@ -103,7 +99,6 @@ impl From<&Settings> for HttpOptions {
             body: settings.bytes(BODY).map(<[u8]>::to_vec),
             keep_alive: !settings.is_on(NO_KEEP_ALIVE),
             pipelining: pipelining.unwrap_or(usual.pipelining),
-            is_secure: settings.is_on(IS_SECURE),
             expect_status: settings.text(EXPECT_STATUS).map_or(usual.expect_status, ranges),
             expect_body: settings.bytes(EXPECT_BODY).map(<[u8]>::to_vec),
             is_template: settings.is_on(IS_TEMPLATE),
@@ -168,7 +163,6 @@ mod tests {
             body: Some(vec![0, 255]),
             keep_alive: false,
             pipelining: 7,
-            is_secure: true,
             expect_status: vec![(200, 299), (404, 404)],
             expect_body: Some(Vec::new()),
             is_template: true,

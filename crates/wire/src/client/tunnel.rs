@@ -27,7 +27,6 @@ use crate::http2::frame::{self, Frame, FrameReader, flag, kind};
 use crate::http2::{head, hpack};
 use crate::io::{Io, RequestOutcome, StreamId};
 use crate::limits::Limits;
-use crate::options::Carrier;
 use crate::outgoing::Outgoing;
 use crate::stamp::Stamp;
 use crate::ws::upgrade::{self, Key};
@@ -343,7 +342,7 @@ impl Tunnel {
             // There is no key in a CONNECT, and no answer to one (RFC 8441 §5): the client inside is told the
             // one it waits for.
             let is_agreed = name.starts_with(b"sec-websocket-") && name != b"sec-websocket-accept";
-            if is_agreed || key.is_none() {
+            if is_agreed || name == b"set-cookie" || key.is_none() {
                 fields.extend([name, b": ", value, b"\r\n"].concat());
             }
         })?;
@@ -382,14 +381,9 @@ impl Tunnel {
 /// Appends the block of a request: for what an upgrade asks for, that of a CONNECT (RFC 8441 §4, §5).
 fn write_request(cfg: &Config, request: &Request<'_>, only_asks: bool, out: &mut Vec<u8>) {
     let options = cfg.options();
-    let is_secure = matches!(options.carrier, Carrier::Http2 { is_secure: true });
     let upgrade = [(":method", "CONNECT"), (":protocol", "websocket")];
     let method = if only_asks { &[(":method", request.method)][..] } else { &upgrade };
-    let place = [
-        (":scheme", if is_secure { "https" } else { "http" }),
-        (":authority", &options.host),
-        (":path", request.target),
-    ];
+    let place = [(":scheme", options.scheme()), (":authority", &options.host), (":path", request.target)];
     // Names in upper case are malformed in HTTP/2 (RFC 9113 §8.2.1).
     let lower: Vec<(String, &[u8])> =
         request.fields.list.iter().map(|field| (field.name.to_ascii_lowercase(), field.value)).collect();

@@ -1,5 +1,5 @@
-//! The cookies that a server has set, as a client sends them back (RFC 6265): all of them with every request, because a
-//! client here speaks to one server.
+//! The cookies that servers have set, as a client sends them back (RFC 6265): all of them with every request, because a
+//! client here speaks to one server, or to those that it logs in at for that one.
 
 use std::fmt;
 
@@ -32,6 +32,13 @@ impl Cookies {
         self.pairs().next().is_none()
     }
 
+    /// These, and those of another server that have other names.
+    pub(crate) fn and(&self, others: &Cookies) -> Cookies {
+        let added = others.pairs().filter(|pair| self.get(name_of(pair)).is_none());
+        let all: Vec<&str> = self.pairs().chain(added).collect();
+        Cookies((!all.is_empty()).then(|| all.join(BETWEEN).into()))
+    }
+
     /// Takes in what an answer sets. [`Failure::HeadTooLarge`] if no request has room for it.
     pub(crate) fn handle_all(&mut self, fields: &Fields<'_>) -> Result<(), Failure> {
         let fits = fields.all("set-cookie").all(|set| self.handle(set));
@@ -51,7 +58,7 @@ impl Cookies {
         // A newer one takes the place of one of its name (§5.3, step 11); path and domain are not told apart.
         let others: Vec<&str> = self.pairs().filter(|pair| name_of(pair) != name).collect();
         let mut kept = others.join(BETWEEN);
-        if !parts.any(ends) {
+        if !is_over(parts) {
             kept += if kept.is_empty() { "" } else { BETWEEN };
             kept.extend([name, "=", value]);
         }
@@ -99,15 +106,26 @@ fn name_of(pair: &str) -> &str {
     pair.split_once('=').map_or(pair, |(name, _)| name)
 }
 
-/// Returns whether this attribute takes a cookie away: of those that are in the past, servers use the start of Unix time.
-fn ends(attribute: &str) -> bool {
-    let Some((name, value)) = attribute.split_once('=') else { return false };
-    match name.trim() {
-        name if name.eq_ignore_ascii_case("max-age") => {
-            value.trim().parse().is_ok_and(|seconds: i64| seconds <= 0)
+/// The year in which Set-Cookie was described (RFC 2109): no server gives a cookie until then, but to take it away.
+const EXPIRED_UNTIL_YEAR: i16 = 2000;
+
+/// Returns whether attributes take a cookie away: by its age, or else by a date of long ago (RFC 6265 §5.3, step 3).
+fn is_over<'a>(attributes: impl Iterator<Item = &'a str>) -> bool {
+    let (mut age, mut date) = (None, None);
+    for (name, value) in attributes.filter_map(|attribute| attribute.split_once('=')) {
+        match name.trim() {
+            name if name.eq_ignore_ascii_case("max-age") => age = value.trim().parse::<i64>().ok().or(age),
+            name if name.eq_ignore_ascii_case("expires") => date = Some(value),
+            _ => {}
         }
-        name if name.eq_ignore_ascii_case("expires") => value.contains("1970"),
-        _ => false,
+    }
+    let year = |date: &str| {
+        let parts = date.split([' ', '-']).filter(|part| part.len() == 4);
+        parts.filter_map(|part| part.parse::<i16>().ok()).next()
+    };
+    match age {
+        Some(seconds) => seconds <= 0,
+        None => date.and_then(year).is_some_and(|year| year < EXPIRED_UNTIL_YEAR),
     }
 }
 
@@ -136,6 +154,22 @@ mod tests {
         assert_eq!((jar.get("sid"), jar.get("si"), jar.get("theme")), (Some("2"), None, Some("dark")));
         assert_eq!(written(&jar, &["sid".into(), "theme".into()], false), "");
         assert_eq!(format!("{jar:?}"), "2 cookies");
+    }
+
+    #[test]
+    fn own_cookies_go_before_others() {
+        let both = cookies(&["sid=A"]).and(&cookies(&["sid=B", "theme=dark"]));
+        assert_eq!(both, cookies(&["sid=A", "theme=dark"]));
+        assert_eq!(Cookies::NONE.and(&Cookies::NONE), Cookies::NONE);
+    }
+
+    #[test]
+    fn age_goes_before_date() {
+        let jar = cookies(&["a=1", "b=2", "a=3; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=60"]);
+        assert_eq!(written(&jar, &[], false), "Cookie: b=2; a=3\r\n");
+        let past =
+            cookies(&["a=1", "a=; expires=Tue, 12-Oct-1999 07:00:00 GMT", "b=; Expires=Fri, 31 Dec 2199"]);
+        assert_eq!(written(&past, &[], false), "Cookie: b=\r\n");
     }
 
     #[test]

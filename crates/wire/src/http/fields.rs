@@ -53,7 +53,7 @@ pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 pub type Param<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// Reads `*( OWS ";" OWS token [ "=" ( token / quoted token ) ] )`: the parameters of an extension (RFC 6455
-/// §9.1) and of a chunk (RFC 9112 §7.1.1). `None` when the bytes are anything else.
+/// §9.1). `None` when the bytes are anything else.
 pub fn params(bytes: &[u8]) -> Option<Vec<Param<'_>>> {
     let bytes = trim(bytes);
     if bytes.is_empty() {

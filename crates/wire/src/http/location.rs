@@ -1,25 +1,46 @@
 //! Redirects: where a `Location` leads a client that has a connection to one server (RFC 9110 §10.2.2).
 
-/// Path and query that a location leads to from `asked`, at the server with this `Host`; `None`: it leads elsewhere.
-pub(crate) fn target(location: &str, host: &str, asked: impl FnOnce() -> String) -> Option<String> {
-    let location = location.split('#').next().unwrap_or_default();
-    let here = location.strip_prefix("http://").or_else(|| location.strip_prefix("https://"));
-    let target = match here.or_else(|| location.strip_prefix("//")) {
-        Some(place) => {
-            let target = place.strip_prefix(host)?;
-            if target.is_empty() { "/".to_owned() } else { target.to_owned() }
+use url::Url;
+
+/// Path and query that a location leads to from `asked`, at the server of this scheme and `Host`; `None`: it leads elsewhere.
+pub(crate) fn target(
+    location: &str,
+    scheme: &str,
+    host: &str,
+    asked: impl FnOnce() -> String,
+) -> Option<String> {
+    let asked = Url::parse(&format!("{scheme}://{host}{}", asked())).ok()?;
+    let led = asked.join(location).ok()?;
+    let query = led.query().map(|query| format!("?{query}")).unwrap_or_default();
+    // One of a `Url` is encoded: nothing in it may end our request line.
+    (led.origin() == asked.origin()).then(|| format!("{}{query}", led.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_lead_on_at_their_server_alone() {
+        let led = |location| target(location, "http", "example.com", || "/a/b?c=d".to_owned());
+        for (location, expected) in [
+            ("/x?y=1#z", "/x?y=1"),
+            ("x", "/a/x"),
+            ("../x", "/x"),
+            ("../../../x", "/x"),
+            ("?y", "/a/b?y"),
+            ("http://example.com", "/"),
+            ("http://Example.COM:80/x", "/x"),
+            ("HTTP://example.com?y", "/?y"),
+            ("//example.com/x", "/x"),
+            ("/x y\r\nz", "/x%20yz"),
+        ] {
+            assert_eq!(led(location).as_deref(), Some(expected), "{location}");
         }
-        None if location.starts_with('/') => location.to_owned(),
-        None => {
-            let asked = asked();
-            let path = asked.split('?').next().unwrap_or_default();
-            if location.starts_with('?') {
-                format!("{path}{location}")
-            } else {
-                format!("{}{location}", &path[..path.rfind('/').map_or(0, |slash| slash + 1)])
-            }
+        let elsewhere =
+            ["https://example.com/x", "http://example.com:81/", "//other/", "http://", "mailto:x"];
+        for location in elsewhere {
+            assert_eq!(led(location), None, "{location}");
         }
-    };
-    // A server's words go into our request line: nothing in them may end it.
-    (target.starts_with('/') && target.bytes().all(|b| b.is_ascii_graphic())).then_some(target)
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn keep_alive(fields: &Fields<'_>, minor: u8) -> bool {
     !fields.has_member("connection", "close") && (minor >= 1 || fields.has_member("connection", "keep-alive"))
 }
 
-/// Frames received.
+/// Parts of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResponseEvent<'a> {
     /// A final response's head; interim ones (RFC 9110 §15.2) are skipped.

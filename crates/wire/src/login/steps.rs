@@ -11,8 +11,8 @@ use crate::template::{Filling, Template};
 /// The requests of a login, in their order, with everything encoded that can be encoded once.
 pub(crate) struct Steps {
     steps: Vec<Step>,
-    /// The `Host` field, by server.
-    hosts: Vec<String>,
+    /// Scheme and `Host` field, by server.
+    origins: Vec<(String, String)>,
     /// The field lines that all requests to the clients' own server share: other servers are not told what lets them in there.
     shared: Template,
 }
@@ -38,17 +38,19 @@ impl Steps {
         if too_many {
             return Err(bad("fewer requests to log in with, and fewer values to keep"));
         }
-        let host = |origin: &String| Some(origin.split_once("://")?.1.to_owned());
-        let own = Some(options.host.clone());
-        let hosts: Option<Vec<String>> =
-            [own].into_iter().chain(app.login_servers.iter().map(host)).collect();
-        let hosts = hosts.filter(|hosts| {
-            hosts.iter().all(|host| request::is_sendable("X-Host", host.as_bytes()))
-                && app.login.iter().all(|request| usize::from(request.server) < hosts.len())
+        let origin = |origin: &String| {
+            let (scheme, host) = origin.split_once("://")?;
+            Some((scheme.to_owned(), host.to_owned()))
+        };
+        let own = Some((options.scheme().to_owned(), options.host.clone()));
+        let origins: Option<Vec<_>> = [own].into_iter().chain(app.login_servers.iter().map(origin)).collect();
+        let origins = origins.filter(|origins| {
+            origins.iter().all(|(_, host)| request::is_sendable("X-Host", host.as_bytes()))
+                && app.login.iter().all(|request| usize::from(request.server) < origins.len())
         });
-        let hosts = hosts.ok_or_else(|| bad("servers to log in at"))?;
+        let origins = origins.ok_or_else(|| bad("servers to log in at"))?;
         let steps = app.login.iter().map(Step::new).collect::<Result<_, _>>()?;
-        Ok(Some(Steps { steps, hosts, shared: options.encode_shared() }))
+        Ok(Some(Steps { steps, origins, shared: options.encode_shared() }))
     }
 
     /// The server that the request of this number is for, and behind the last one the clients' own.
@@ -56,9 +58,10 @@ impl Steps {
         self.get(at).map_or(0, |step| step.request.server)
     }
 
-    /// The name of a server in requests.
-    pub(super) fn host(&self, server: u16) -> &str {
-        &self.hosts[usize::from(server)]
+    /// Scheme and name of a server in requests.
+    pub(super) fn origin(&self, server: u16) -> (&str, &str) {
+        let (scheme, host) = &self.origins[usize::from(server)];
+        (scheme, host)
     }
 
     /// A request by its number.
@@ -107,7 +110,7 @@ impl Steps {
             Some(led) => out.extend_from_slice(led.target.as_bytes()),
             None => target.write(out, filling, 0),
         }
-        for part in [" HTTP/1.1\r\nHost: ", self.host(*server), "\r\n"] {
+        for part in [" HTTP/1.1\r\nHost: ", self.origin(*server).1, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
         // Credentials of the clients' own server are not sent to another.

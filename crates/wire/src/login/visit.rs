@@ -3,11 +3,13 @@
 use super::answer::{Answer, Reader};
 use super::steps::{Redirect, Step, Steps};
 use crate::failure::{Coding, Failure};
+use crate::http::cookies::Cookies;
+use crate::http::fields::Fields;
 use crate::http::location;
 use crate::identities::Identities;
 use crate::io::Io;
 use crate::limits::Limits;
-use crate::template::{Filling, Kept};
+use crate::template::{ClientContext, Filling, Kept};
 
 /// Most redirects of one request. Go's client follows ten, and no login that people use has as many.
 const REDIRECTS_MAX: u8 = 5;
@@ -23,6 +25,8 @@ pub(crate) struct Visit {
     is_connected: bool,
     reader: Reader,
     kept: Kept,
+    /// The cookies of each server by its number, as far as any has set some.
+    jars: Vec<Cookies>,
 }
 
 /// The progress of a login after input.
@@ -46,6 +50,7 @@ impl Visit {
             is_connected: false,
             reader: Reader::default(),
             kept: Kept::default(),
+            jars: Vec::new(),
         }
     }
 
@@ -116,7 +121,24 @@ impl Visit {
 
     /// Takes the kept values, once the login is done.
     pub(crate) fn take(&mut self) -> Kept {
-        std::mem::take(&mut self.kept)
+        let cookies = self.cookies_for(0);
+        Kept { cookies, ..std::mem::take(&mut self.kept) }
+    }
+
+    /// Takes in the cookies that a server sets.
+    fn handle_cookies(&mut self, server: u16, fields: &Fields<'_>) -> Result<(), Failure> {
+        let at = usize::from(server);
+        if self.jars.len() <= at {
+            self.jars.resize(at + 1, Cookies::NONE);
+        }
+        self.jars[at].handle_all(fields)
+    }
+
+    /// The cookies that go to a server: its own, and those of the others that have other names, since servers of one site share
+    /// their sessions.
+    fn cookies_for(&self, server: u16) -> Cookies {
+        let own = self.jars.get(usize::from(server)).unwrap_or(&Cookies::NONE);
+        self.jars.iter().fold(own.clone(), |all, others| all.and(others))
     }
 
     /// An answer is whole: takes out of it what is to be kept, and goes on.
@@ -131,7 +153,8 @@ impl Visit {
     ) -> Result<LoginProgress, Failure> {
         let request = self.at as u8;
         let response = answer.response()?;
-        self.kept.cookies.handle_all(&response.fields).map_err(|_| Failure::LoginTooLarge { request })?;
+        let set = self.handle_cookies(step.request.server, &response.fields);
+        set.map_err(|_| Failure::LoginTooLarge { request })?;
         let status = response.status;
         // 300 and 304 to 306 lead nowhere by themselves (RFC 9110 §15.4).
         let leads = matches!(status, 301..=303 | 307 | 308);
@@ -153,8 +176,9 @@ impl Visit {
             if !is_expected {
                 return Err(Failure::LoginRefused { request, status });
             }
+            let cookies = self.cookies_for(step.request.server);
             for (n, (value, find)) in step.finds.iter().enumerate() {
-                let found = find.find(answer, &response, &self.kept.cookies);
+                let found = find.find(answer, &response, &cookies);
                 let coding = response.fields.members("content-encoding").find_map(Coding::named);
                 let found = found.ok_or(match coding.filter(|_| find.is_in_body()) {
                     Some(coding) => Failure::LoginEncoded { request, coding },
@@ -182,7 +206,9 @@ impl Visit {
     /// Writes the request whose turn it is. True: there is none.
     fn ask(&self, steps: &Steps, identities: &Identities, now_ns: u64, io: &mut impl Io) -> bool {
         let Some(step) = steps.get(self.at) else { return true };
-        let filling = &Filling::of(identities.context(io.client(), now_ns, &self.kept));
+        let context = identities.context(io.client(), now_ns, &self.kept);
+        let cookies = &self.cookies_for(step.request.server);
+        let filling = &Filling::of(ClientContext { cookies, ..context });
         steps.write(io.out(0), step, self.led.as_ref(), filling);
         false
     }
@@ -204,6 +230,7 @@ impl Visit {
                 step.request.target.filled_text(filling)
             }
         };
-        location::target(location, steps.host(step.request.server), asked)
+        let (scheme, host) = steps.origin(step.request.server);
+        location::target(location, scheme, host, asked)
     }
 }

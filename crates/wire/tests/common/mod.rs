@@ -68,6 +68,7 @@ pub(crate) fn options(dialect: DialectId) -> Options {
     Options {
         dialect,
         carrier: Carrier::Http1,
+        is_secure: false,
         host: "127.0.0.1:9000".into(),
         path: dialect.facts().paths.first().copied().unwrap_or("/ws").into(),
         headers: vec![],

@@ -25,8 +25,8 @@ pub(crate) const RESULT: u8 = b'r';
 /// The padding after the stamp.
 pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     let min = stamp::BINARY_BYTES as u32;
-    let max =
-        u32::try_from(options.limits.message_bytes_max - STAMP_AT).unwrap_or(u32::MAX - STAMP_AT as u32);
+    let max = options.limits.message_bytes_max.saturating_sub(STAMP_AT);
+    let max = u32::try_from(max).unwrap_or(u32::MAX - STAMP_AT as u32);
     // The stamp stands in the padding, which so cannot be smaller.
     let size = options.payload.padding.unwrap_or(0).max(min);
     if size > max {

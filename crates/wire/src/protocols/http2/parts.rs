@@ -58,7 +58,7 @@ fn fields(options: &Options, http: &HttpOptions) -> Result<Vec<Field>, BadOption
     };
     let mut all = vec![
         literal(":method", &http.method, Indexing::Entry),
-        literal(":scheme", if http.is_secure { "https" } else { "http" }, Indexing::Entry),
+        literal(":scheme", options.scheme(), Indexing::Entry),
         literal(":authority", &options.host, Indexing::Entry),
         // It may have the client in it: as an entry, it would push out those that all requests share.
         Field { name: ":path".to_owned(), value: path.then(&query), worth: Indexing::Nothing },

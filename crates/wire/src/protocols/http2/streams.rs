@@ -43,7 +43,7 @@ pub(super) struct Stream {
     pub(super) receiving: Receiving,
     /// The request's body, where it is not that of all requests.
     own_body: Option<Box<[u8]>>,
-    /// Bytes of the body that are out, and how many more may go.
+    /// Bytes of the body that are out.
     sent: usize,
     /// True if the rest of the body waits for room in the server's windows.
     is_held: bool,

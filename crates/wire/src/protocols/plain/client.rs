@@ -76,7 +76,7 @@ fn packed(message_template: &MessageTemplate, filling: &Filling<'_>, reading: &R
     Some(record)
 }
 
-/// Frames received.
+/// A frame received.
 struct Frame<'a> {
     bytes: &'a [u8],
     is_text: bool,

@@ -188,7 +188,8 @@ impl Redirected {
             Some(target) => target.to_string(),
             None => link.parts.target(&Filling::of(link.context())),
         };
-        let target = location::target(location, &link.common.options().host, asked)?;
+        let options = link.common.options();
+        let target = location::target(location, options.scheme(), &options.host, asked)?;
         (self.times < REDIRECTS_MAX)
             .then(|| Redirected { target: Some(target.into()), times: self.times + 1 })
     }
