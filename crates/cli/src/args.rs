@@ -152,8 +152,8 @@ pub(crate) struct RunArgs {
     pub(crate) limits: Vec<String>,
     /// Allow this share of the answers to be missing or wrong, and of the clients to be lost, e.g. 1% [default: none; a
     /// --limit such as 'missing<1%' replaces the one on its metric]
-    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Output")]
-    pub(crate) allow_loss: Option<f64>,
+    #[arg(long = "allow-loss", value_name = "SHARE", value_parser = units::percent, help_heading = "Output")]
+    pub(crate) allowed_percent: Option<f64>,
     /// Fail with exit code 4 if the generator, or a machine without idle CPU, may have limited the result
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,

@@ -25,7 +25,7 @@ pub(crate) struct Judge {
 impl Judge {
     /// A judge of what was requested, by its limits.
     pub(crate) fn new(request: &Request<'_>, limits: Limits) -> Self {
-        let allowed_percent = 100.0 * request.args.allow_loss.unwrap_or(0.0);
+        let allowed_percent = request.args.allowed_percent.unwrap_or(0.0);
         Self {
             standing: standing::limits(request.scenario, &limits.asked, allowed_percent),
             limits,

@@ -33,7 +33,7 @@ pub(crate) fn quantile_of_part(histogram: &Histogram, open: u64, q: f64) -> Stri
 
 /// A mean or a standard deviation, which one open sample decides.
 pub(crate) fn moment(step: &Step, timed: Timed, of: fn(&Histogram) -> f64) -> String {
-    read(step, timed, step.open_samples(timed) > 0, |histogram| of(histogram).round() as u64)
+    read(step, timed, step.has_open(timed), |histogram| of(histogram).round() as u64)
 }
 
 const NOTHING: &str = "–";

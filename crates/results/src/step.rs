@@ -108,11 +108,15 @@ const SECONDS_OF_QUIET: usize = 2;
 const CUT_OFF_WAIT_NS_MIN: u64 = 2_500_000_000;
 
 impl Step {
-    /// The figure that a step is judged by: the first event of a streamed answer, or the rtt; where nobody is answered, what comes to others or is said by the server itself; or
-    /// the handshake, where nothing is said.
+    /// The figures by which steps are judged, the first that a step has: the first event of a streamed answer, or the rtt; where
+    /// nobody is answered, what comes to others or is said by the server itself; or the handshake, where nothing is said.
+    pub const MAIN: [Timed; 6] =
+        [Timed::First, Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap, Timed::Handshake];
+
+    /// The one of [`MAIN`](Self::MAIN) that this step has.
     pub fn main_timed(&self) -> Timed {
-        let said = [Timed::First, Timed::Rtt, Timed::Delivery, Timed::PushAge, Timed::PushGap];
-        said.into_iter().find(|timed| !self.figures.get(*timed).is_empty()).unwrap_or(Timed::Handshake)
+        let is_timed = |timed: &Timed| !self.figures.get(*timed).is_empty();
+        Step::MAIN.into_iter().find(is_timed).unwrap_or(Timed::Handshake)
     }
 
     /// Its values.
@@ -390,10 +394,28 @@ impl Step {
         }
     }
 
-    /// Returns whether the quantile `q` of a figure lies among its [open samples](Self::open_samples): it is then that or more.
+    /// How many samples a figure lacks, which would be the longest: requests whose streamed answers never began.
+    fn lacking_samples(&self, timed: Timed) -> u64 {
+        match timed {
+            Timed::First | Timed::FirstToken => {
+                let begun = self.figures.get(timed).count();
+                // Of an answer that came whole and had no event there is no sample either, and nothing open.
+                self.counts.expected.saturating_sub(begun).min(self.counts.missing)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Returns whether something never came that a figure is of: its mean and its maximum are then that or more.
+    pub fn has_open(&self, timed: Timed) -> bool {
+        self.is_open(timed, 1.0)
+    }
+
+    /// Returns whether what never came decides the quantile `q` of a figure, as an [open sample](Self::open_samples) or as one that
+    /// is lacking: it is then that or more.
     pub fn is_open(&self, timed: Timed, q: f64) -> bool {
-        let (count, open) = (self.figures.get(timed).count(), self.open_samples(timed));
-        open > 0 && stats::rank(count, q) > count - open
+        let (count, lacking) = (self.figures.get(timed).count(), self.lacking_samples(timed));
+        count > 0 && stats::rank(count + lacking, q) > count - self.open_samples(timed)
     }
 
     /// Returns whether anything was answered, or nothing was asked: without an answer there is no latency.
@@ -404,6 +426,11 @@ impl Step {
         } else {
             rtt.count() > self.open_samples(Timed::Rtt)
         }
+    }
+
+    /// Returns whether a figure is a latency: what was given up unanswered says how long that was waited for, and nothing more.
+    pub fn is_latency(&self, timed: Timed) -> bool {
+        timed != Timed::Rtt || self.has_answers()
     }
 
     /// The histogram behind the percentiles of its series: the deliveries of broadcasts, or else the answers.

@@ -115,7 +115,15 @@ pub fn rate_per_s(text: &str) -> Result<f64, UnitError> {
 /// # Errors
 /// No number, or no percent sign.
 pub fn share(text: &str) -> Result<f64, UnitError> {
-    let number = text.trim().strip_suffix('%').and_then(|number| single(number, &[("", 0.01)]));
+    percent(text).map(|percent| percent / 100.0)
+}
+
+/// A share in percent: `29%` is 29, which a hundred times its [`share`] is not in binary.
+///
+/// # Errors
+/// No number, or no percent sign.
+pub fn percent(text: &str) -> Result<f64, UnitError> {
+    let number = text.trim().strip_suffix('%').and_then(|number| single(number, &[("", 1.0)]));
     number.ok_or_else(|| wrong(text, "a share, such as 1%"))
 }
 
@@ -215,5 +223,13 @@ mod tests {
         assert!(rate_per_s("5/m").is_err());
         assert_eq!(share("1%"), Ok(0.01));
         assert!(share("1").is_err() && share("%").is_err());
+    }
+
+    #[test]
+    fn percentages_are_the_numbers_typed() {
+        for tenths in 0..=1_000 {
+            let number = f64::from(tenths) / 10.0;
+            assert_eq!(percent(&format!("{number}%")), Ok(number));
+        }
     }
 }

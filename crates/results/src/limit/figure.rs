@@ -185,11 +185,13 @@ impl Figure {
     /// Returns whether what never came decides the value, a client that was not back or an answer: it is then that or more.
     pub(crate) fn is_open(self, step: &Step) -> bool {
         let Figure::Timed(timed, statistic) = self else { return false };
-        let open = step.open_samples(timed);
         match statistic {
-            Statistic::Min => open > 0 && open == step.figures.get(timed).count(),
+            Statistic::Min => {
+                let open = step.open_samples(timed);
+                open > 0 && open == step.figures.get(timed).count()
+            }
             Statistic::Quantile(q) => step.is_open(timed, q),
-            Statistic::Mean | Statistic::Sd | Statistic::Max => open > 0,
+            Statistic::Mean | Statistic::Sd | Statistic::Max => step.has_open(timed),
         }
     }
 
@@ -271,7 +273,7 @@ impl Statistic {
         match self {
             Statistic::Quantile(q) => match QUANTILES.iter().find(|(_, known)| *known == q) {
                 Some(&(name, _)) => name.into(),
-                None => format!("p{}", 100.0 * q).into(),
+                None => format!("p{}", percent(q)).into(),
             },
             moment => name_in(&STATISTICS, moment).into(),
         }
@@ -280,7 +282,7 @@ impl Statistic {
     /// Label for people: `p99.9`.
     fn words(self) -> String {
         match self {
-            Statistic::Quantile(q) => format!("p{}", (q * 1e6).round() / 1e4),
+            Statistic::Quantile(q) => format!("p{}", percent(q)),
             Statistic::Sd => "standard deviation".to_owned(),
             Statistic::Min | Statistic::Mean | Statistic::Max => self.name().into_owned(),
         }
@@ -296,6 +298,11 @@ impl Statistic {
         };
         ns / 1e6
     }
+}
+
+/// A quantile in percent, as it was typed: 100 × 0.29 is a hair below 29 in binary.
+fn percent(q: f64) -> f64 {
+    (q * 1e9).round() / 1e7
 }
 
 impl Counted {

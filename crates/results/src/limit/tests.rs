@@ -75,6 +75,17 @@ fn unmeasured_figures_break_their_limit() {
 }
 
 #[test]
+fn percentages_are_held_against_what_was_typed() {
+    let step = Step {
+        counts: stats::Counts { sent: 100, expected: 100, received: 71, missing: 29, ..Default::default() },
+        ..Step::default()
+    };
+    let passes = |text: &str| Limit::parse(text, Scenario::Echo).unwrap().check(&step).passed;
+    assert!(passes("missing<=29%") && passes("missing==29%") && !passes("missing<29%"));
+    assert_eq!(StepFigure::parse("rtt.p29", Scenario::Echo).unwrap().figure.name(), "rtt.p29");
+}
+
+#[test]
 fn bare_percentiles_mean_the_main_figure() {
     let mut step = Step::default();
     step.figures.handshake.record_ns(7 * MS);
@@ -118,7 +129,7 @@ fn a_wrong_figure_lists_what_there_is() {
 
 #[test]
 fn a_bare_figure_is_its_largest_value() {
-    let mut step = step();
+    let mut step = Step::default();
     step.figures.first.record_ns(400_000_000);
     step.figures.first.record_ns(600_000_000);
     let check = |limit: &str| Limit::parse(limit, Scenario::Stream).unwrap().check(&step);
@@ -164,6 +175,25 @@ fn missing_returns_break_limits() {
     }
     assert!(!check(&step, "not_back==0").passed);
     assert!(Limit::parse("not_back==0", Scenario::Echo).is_err(), "nobody is dropped there");
+}
+
+#[test]
+fn answers_that_never_began_open_first() {
+    let mut step = Step::default();
+    step.counts = stats::Counts { sent: 100, expected: 100, received: 90, missing: 10, ..step.counts };
+    // Two broke off behind their first event.
+    step.figures.first.record_n_ns(80 * MS, 92);
+    let check = |step: &Step, limit: &str| Limit::parse(limit, Scenario::Stream).unwrap().check(step);
+    for limit in ["p95<500ms", "p93<500ms", "first<500ms", "mean<500ms"] {
+        let outcome = check(&step, limit);
+        assert!(!outcome.passed && outcome.at_least && outcome.actual == Some(80.0), "{limit}: {outcome:?}");
+    }
+    for limit in ["p92<500ms", "p50<500ms", "min<500ms"] {
+        assert!(check(&step, limit).passed, "{limit}");
+    }
+    // Without an event, and whole.
+    step.counts = stats::Counts { received: 98, missing: 2, ..step.counts };
+    assert!(check(&step, "p97<500ms").passed && !check(&step, "p98<500ms").passed);
 }
 
 #[test]
