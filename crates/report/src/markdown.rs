@@ -83,12 +83,11 @@ fn wsdemo(run: &Run) -> String {
 
 /// Empty where nothing was answered; a bound where something never came.
 fn wsdemo_cells(step: &Step, timed: Timed) -> [String; 6] {
-    let summary = step.figures.get(timed).summary().filter(|_| timed != Timed::Rtt || step.has_answers());
+    let summary = step.figures.get(timed).summary().filter(|_| step.is_latency(timed));
     let Some(Summary { mean_ns, sd_ns, p50_ns, p95_ns, p99_ns, p999_ns, .. }) = summary else {
         return Default::default();
     };
-    let has_open = step.open_samples(timed) > 0;
-    let moments = [mean_ns, sd_ns].map(|ns| (ns.round(), has_open));
+    let moments = [mean_ns, sd_ns].map(|ns| (ns.round(), step.has_open(timed)));
     let quantiles = [(p50_ns, 0.5), (p95_ns, 0.95), (p99_ns, 0.99), (p999_ns, 0.999)];
     let [mean, sd] = moments;
     let [p50, p95, p99, p999] = quantiles.map(|(ns, q)| (ns as f64, step.is_open(timed, q)));
@@ -132,7 +131,7 @@ mod tests {
 
         i7-4790K, 8 cores, 16.0 GiB, server on another host, throng 0.1.0, run 20261120-183000-abcdef
 
-        | clients | rtt p50 | rtt p95 | rtt p99 | rtt max | delivery p50 | delivery p95 | delivery p99 | delivery max | completion p50 | completion p95 | completion p99 | completion max | rate | received | missing | errors | server CPU | server RSS | bottleneck |
+        | clients | round trip p50 | round trip p95 | round trip p99 | round trip max | delivery p50 | delivery p95 | delivery p99 | delivery max | last receiver p50 | last receiver p95 | last receiver p99 | last receiver max | rate | received | missing | errors | server CPU | server RSS | bottleneck |
         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
         | 1,000 | 37.5ms | 63.2ms | 65.4ms | 66.0ms | 36.0ms | 66.6ms | 69.4ms | 70.0ms | 50.0ms | 68.0ms | 69.6ms | 70.0ms | 50.0/s | 1,000,000 | 0 | 0 | 62% | 87.0 MiB | none |
         | 4,000 | 3.34s | 6.40s? | 6.67s? | 6.73s | 3.51s | 6.65s | 6.93s | 7.00s | ≥ 3.72s | ≥ 6.67s? | ≥ 6.93s? | ≥ 7.00s | 50.0/s | 397,510 | 490 | 5 | 99% | 87.0 MiB | server |
@@ -167,7 +166,7 @@ mod tests {
 
         i7-4790K, 8 cores, 16.0 GiB, server on another host, throng 0.1.0, run 20261120-183000-abcdef
 
-        | clients | asked | rtt p50 | rtt p95 | rtt p99 | rtt max | rate | received | missing | errors | server CPU | bottleneck |
+        | clients | asked | round trip p50 | round trip p95 | round trip p99 | round trip max | rate | received | missing | errors | server CPU | bottleneck |
         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
         | 10,000 | 10,000/s | 1.20ms | 2.23ms | 2.32ms | 2.35ms | 10,000/s | 300,000 | 0 | 0 | 41% | none |
 

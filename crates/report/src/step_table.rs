@@ -35,8 +35,9 @@ const OUTCOME: [&str; 8] =
 /// The steps of a run, without the columns that no step has anything for.
 pub(crate) fn step_table(run: &Run) -> StepTable {
     let figures = shown(run);
-    let timed =
-        figures.iter().flat_map(|name| STATISTICS.map(|(statistic, _)| format!("{name} {statistic}")));
+    let timed = figures
+        .iter()
+        .flat_map(|timed| STATISTICS.map(|(statistic, _)| format!("{} {statistic}", timed.words())));
     let names = LOAD.map(String::from).into_iter().chain(timed).chain(OUTCOME.map(String::from)).collect();
     let row = |step: &Step| {
         let timed = figures.iter().flat_map(|&timed| statistics(step, timed));
@@ -92,8 +93,8 @@ pub(crate) fn say_table(run: &Run) -> Option<StepTable> {
         "due",
         "missing",
         "leaked",
-        "rtt p50",
-        "rtt p99",
+        "round trip p50",
+        "round trip p99",
         "delivery p50",
         "delivery p99",
         "max",
@@ -117,7 +118,7 @@ pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
     let names = [
         "clients",
         "role",
-        "people",
+        "users",
         "not connected",
         "lost",
         "sent",
@@ -126,8 +127,8 @@ pub(crate) fn role_table(run: &Run) -> Option<StepTable> {
         "missing",
         "leaked",
         "handshake p99",
-        "rtt p50",
-        "rtt p99",
+        "round trip p50",
+        "round trip p99",
         "delivery p50",
         "delivery p99",
         "max",
@@ -202,4 +203,25 @@ fn outcome_cells(step: &Step) -> Vec<String> {
         server.and_then(|s| s.rss_bytes_peak).map(|rss| bytes(rss as f64)).unwrap_or_default(),
         step.bottleneck.as_ref().map(|finding| finding.bottleneck.to_string()).unwrap_or_default(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use results::Scenario;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn tables_say_round_trip() {
+        let steps = vec![sample::step_of_kinds(), sample::step_of_roles()];
+        let run = Run { scenario: Scenario::Broadcast, steps, ..Run::default() };
+        let tables = [Some(step_table(&run)), say_table(&run), role_table(&run)];
+        for StepTable { names, .. } in tables.into_iter().map(|table| table.expect("the run has its rows")) {
+            assert!(names.iter().any(|name| name == "round trip p50"), "{names:?}");
+            assert!(
+                names.iter().flat_map(|name| name.split(' ')).all(|word| word != "rtt" && word != "people")
+            );
+        }
+    }
 }

@@ -19,8 +19,8 @@ const FIGURES: [FigureName, string][] = [
   ["delivery_above_10000", "delivery in larger rooms"],
   ["completion", "last receiver"],
   ["recovery", "recovery"],
-  ["push_gap", "gap between pushes"],
-  ["push_age", "age of pushes"],
+  ["push_gap", "push gap"],
+  ["push_age", "push age"],
   ["handshake", "handshake"],
 ];
 

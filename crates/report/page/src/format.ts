@@ -1,4 +1,5 @@
-// Quantities for people, as crates/results/src/format.rs writes them.
+// Quantities for people. Durations, counts, rates and sizes are as crates/results/src/format.rs writes them: its
+// format.json holds examples for both.
 
 export type Format = (value: number) => string;
 
@@ -13,7 +14,7 @@ export const as = (format: Format) => (value: number): Quantity => ({ value, for
 
 /** Milliseconds, in the unit that fits: 850µs, 9.12ms, 6.73s. */
 export function duration(ms: number): string {
-  if (ms < 0.9995) return `${three(ms * 1e3)}µs`;
+  if (ms < 0.9995) return `${micros(ms * 1e3)}µs`;
   if (ms < 999.5) return `${three(ms)}ms`;
   return `${three(ms / 1e3)}s`;
 }
@@ -41,8 +42,11 @@ export function short(value: number): string {
   return plain(value);
 }
 
+/** 0.033/s, 47.1/s, 49,976/s. */
 export function rate(perSecond: number): string {
-  return perSecond < 99.95 ? `${plain(perSecond)}/s` : `${count(perSecond)}/s`;
+  if (perSecond >= 99.95) return `${count(perSecond)}/s`;
+  // Two digits: a message every 30 s is not none.
+  return perSecond > 0 && perSecond < 0.995 ? `${Number(perSecond.toPrecision(2))}/s` : `${perSecond.toFixed(1)}/s`;
 }
 
 export function bytes(value: number): string {
@@ -73,6 +77,11 @@ export const UNITS = new Map<Format, string>([
 /** The quantile that leaves one sample in so many above it: 100 is 99%. */
 export function quantile(rest: number): string {
   return `${Number((100 - 100 / rest).toPrecision(Math.ceil(Math.log10(rest)) + 2))}%`;
+}
+
+/** Microseconds: a clock tells no more than a tenth of them. */
+function micros(value: number): string {
+  return value.toFixed(value === 0 || value >= 9.95 ? 0 : 1);
 }
 
 function three(value: number): string {

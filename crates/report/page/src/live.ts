@@ -31,7 +31,7 @@ interface Row {
 /** A step that has ended, as the results file has it: what is shown of it. */
 interface Ended extends Partial<Record<FigureName, Summary>> {
   clients: number;
-  counts: { missing: number; errors: Record<string, { count: number }> };
+  counts: { received?: number; missing?: number; errors: Record<string, { count: number }> };
   rates: { asked_per_s?: number; achieved_per_s?: number };
   bottleneck?: string;
   /** Those asked for, those that hold without it, and the one that ends a walk. */
@@ -147,15 +147,22 @@ function addSecond(run: Run, row: Row): void {
 
 /** What the step under way came to; the next begins. */
 function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
+  const step = run.steps.at(-1)!;
+  if (ended.rtt && ended.counts.received === 0) {
+    // What was given up unanswered says how long that was waited for, and nothing of a latency.
+    delete ended.rtt;
+    for (const column of [step.series.p50, step.series.p95, step.series.p99, step.series.max]) column.fill(null);
+  }
   const errors = Object.entries(ended.counts.errors).map(([kind, error]) => [kind, error.count]);
-  Object.assign(run.steps.at(-1)!, {
+  const missing = ended.counts.missing ?? 0;
+  Object.assign(step, {
     clients: ended.clients,
     kept: [...ended.limits, ...ended.standing, ended.stop].every((limit) => limit?.passed ?? true),
     asked: ended.rates.asked_per_s,
     sent: ended.rates.achieved_per_s,
     main: latencies.find((name) => ended[name]) ?? latencies[0]!,
     figures: Object.fromEntries([...latencies, ...FIGURES].flatMap((name) => (ended[name] ? [[name, latency(ended[name])]] : []))),
-    errors: Object.fromEntries([...errors, ...(ended.counts.missing > 0 ? [["missing", ended.counts.missing]] : [])]),
+    errors: Object.fromEntries([...errors, ...(missing > 0 ? [["missing", missing]] : [])]),
     bottleneck: ended.bottleneck,
   } satisfies Partial<Step>);
   run.steps.push(emptyStep());

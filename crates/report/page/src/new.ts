@@ -7,6 +7,9 @@ interface Preview {
 
 const DELAY_MS = 150;
 
+/** Stands for an answer that did not come. */
+const gone = (): Preview => ({ problem: "throng ui has ended: start it again" });
+
 export function preview(form: HTMLFormElement): void {
   const command = form.querySelector<HTMLElement>("#command")!;
   const problem = form.querySelector<HTMLElement>("#problem")!;
@@ -15,7 +18,7 @@ export function preview(form: HTMLFormElement): void {
   const ask = async () => {
     const mine = (asked += 1);
     const query = new URLSearchParams(new FormData(form) as unknown as Record<string, string>);
-    const answer = (await (await fetch(`/new/command?${query}`)).json()) as Preview;
+    const answer = await fetch(`/new/command?${query}`).then((response) => response.json() as Promise<Preview>).catch(gone);
     if (mine !== asked) return; // the form has changed meanwhile
     if (answer.command !== undefined) command.textContent = answer.command;
     problem.textContent = answer.problem ?? "";

@@ -54,9 +54,11 @@ fn words(counts: &Counts, of: impl Iterator<Item = Count>) -> String {
 
 /// `open`: how many samples of the step's round trips stand for what never came.
 fn figures(rtt: &Histogram, delivery: &Histogram, open: u64) -> String {
-    let figures = [("rtt", rtt, open), ("delivery", delivery, 0)];
+    let figures = [(Timed::Rtt, rtt, open), (Timed::Delivery, delivery, 0)];
     let figures = figures.into_iter().filter(|(_, figure, _)| !figure.is_empty());
-    figures.map(|(name, figure, open)| format!("; {name} {}", percentiles(figure, open))).collect()
+    figures
+        .map(|(timed, figure, open)| format!("; {} {}", timed.words(), percentiles(figure, open)))
+        .collect()
 }
 
 fn percentiles(figure: &Histogram, open: u64) -> String {
@@ -78,8 +80,8 @@ mod tests {
             .map(|(label, text)| format!("{label}: {text}"))
             .collect();
         assert_snapshot!(lines.join("\n"), @"
-        say group: 600 sent, 3,598 of 3,600 received, 2 missing; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 31.0ms p99 59.5ms max 60.0ms
-        say own: 400 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
+        say group: 600 sent, 3,598 of 3,600 received, 2 missing; round trip p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 31.0ms p99 59.5ms max 60.0ms
+        say own: 400 sent, 400 of 400 received; round trip p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
         ");
         assert!(super::lines(&sample::broadcast_step()).is_empty());
     }
@@ -92,7 +94,7 @@ mod tests {
             .collect();
         assert_snapshot!(lines.join("\n"), @"
         role listener: 900 users, 2 timed out; 0 sent, 3,598 of 3,600 received, 2 missing; delivery p50 31.0ms p99 59.5ms max 60.0ms
-        role speaker: 100 users; 600 sent, 400 of 400 received; rtt p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
+        role speaker: 100 users; 600 sent, 400 of 400 received; round trip p50 10.5ms p99 19.8ms max 20.0ms; delivery p50 30.9ms p99 59.4ms max 60.0ms
         ");
     }
 }

@@ -1,9 +1,10 @@
 // The curves of the SockJS test: mean latency against the rate of messages, a line for each number of clients.
 
-import type { Run, Step } from "../data";
+import { type Run, type Step, mainFigure } from "../data";
 import { type Chart, type View, axis, base, line, upright } from "../drawing";
 import { as, count, duration, rate, short, tick } from "../format";
 
+const LATENCY = "mean latency";
 /** The mean from which that test calls a server jammed. */
 const FATAL_MS = 200;
 
@@ -37,7 +38,7 @@ function draw(view: View, name: string, x: (step: Step) => number | undefined) {
   return {
     option: base(view, {
       xAxis: axis(view, name, { type: "log", axisLabel: { formatter: short } }),
-      yAxis: upright(view, "mean rtt", { type: "log", axisLabel: { formatter: tick } }),
+      yAxis: upright(view, LATENCY, { type: "log", axisLabel: { formatter: tick } }),
       tooltip: { ...(base(view, {}).tooltip as object), trigger: "item", valueFormatter: String },
       series: curves.map(({ name: of, points }, k) => ({
         ...line(k, of, points, colours),
@@ -48,7 +49,7 @@ function draw(view: View, name: string, x: (step: Step) => number | undefined) {
     says: curves.map(({ name: of, safe }) => `${of}: ${safe === undefined ? "no safe rate" : `safe up to ${rate(safe)}`}`)
       .join("; "),
     table: () => ({
-      columns: ["", name, "mean rtt"],
+      columns: ["", name, LATENCY],
       rows: curves.flatMap(({ name: of, points }) => points.map(([at, mean]) => [of, as(rate)(at), as(duration)(mean)])),
     }),
   };
@@ -67,8 +68,8 @@ function curvesOf(run: Run, several: boolean, x: (step: Step) => number | undefi
     name: `${several ? `${run.name}, ` : ""}${count(clients)} clients`,
     safe,
     points: run.steps
-      .filter((step) => step.clients === clients && x(step) && step.figures.rtt)
+      .filter((step) => step.clients === clients && x(step) && mainFigure(step))
       .sort((a, b) => (a.asked ?? 0) - (b.asked ?? 0))
-      .map((step): [number, number] => [x(step)!, step.figures.rtt!.mean]),
+      .map((step): [number, number] => [x(step)!, mainFigure(step)!.mean]),
   }));
 }

@@ -9,7 +9,8 @@ const FIGURES: [FigureName, string][] = [
   ["rtt", "round trip"],
   ["delivery", "delivery"],
   ["completion", "last receiver"],
-  ["push_gap", "gap between pushes"],
+  ["push_age", "push age"],
+  ["push_gap", "push gap"],
   ["handshake", "handshake"],
 ];
 
