@@ -3,9 +3,11 @@
 use results::Scenario;
 use results::conclusion::Status;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row, named_params, params};
+use stats::Timed;
 
-/// A run at a glance.
+/// A run at a glance. Its clients and percentiles are of the step that stands for it: the heaviest that kept its limits, or the
+/// last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Its id.
@@ -26,21 +28,23 @@ pub struct Entry {
     pub command: String,
     /// How many steps were measured.
     pub steps: u64,
-    /// The most clients that any step asked for.
+    /// The clients that were asked for.
     pub clients: u64,
-    /// The median of the scenario's main figure at the last step, in ns.
+    /// The figure of the percentiles: the scenario's main one or, where nobody is answered, the deliveries; `None`: nothing came.
+    pub figure: Option<Timed>,
+    /// Its median, in ns.
     pub p50_ns: Option<u64>,
-    /// Its 95th percentile at the last step, in ns.
+    /// Its 95th percentile, in ns.
     pub p95_ns: Option<u64>,
     /// The 95% interval of that, if the step was long enough for one.
     pub p95_interval_ns: Option<[u64; 2]>,
-    /// Its 99th percentile at the last step, in ns.
+    /// Its 99th percentile, in ns.
     pub p99_ns: Option<u64>,
     /// Deliveries that never came, over all steps.
     pub missing: u64,
     /// Errors over all steps.
     pub errors: u64,
-    /// The last step's bottleneck.
+    /// The run's bottleneck: that of the lightest step that broke a limit, if one did.
     pub bottleneck: Option<String>,
     /// How many clients the server holds, when that was searched for.
     pub capacity: Option<u64>,
@@ -72,14 +76,14 @@ pub struct Query {
 }
 
 const LIST: &str = "
-    SELECT id, started_ns, scenario, dialect, target, command, bottleneck, capacity, broken_limits, trusted,
-        unfinished, name, note, outcome, p95_low_ns, p95_high_ns,
+    SELECT id, started_ns, scenario, dialect, target, command, runs.bottleneck, capacity, broken_limits, trusted,
+        unfinished, name, note, outcome, p95_low_ns, p95_high_ns, shown_figure, shown.step AS shown_step, shown.clients,
         (SELECT count(*) FROM steps WHERE run = id) AS steps,
-        (SELECT max(clients) FROM steps WHERE run = id) AS clients,
         (SELECT sum(missing) FROM steps WHERE run = id) AS missing,
         (SELECT sum(errors) FROM steps WHERE run = id) AS errors,
         (SELECT group_concat(tag, char(10)) FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)) AS tags
-    FROM runs
+    FROM runs LEFT JOIN steps AS shown
+        ON shown.run = id AND shown.step = coalesce(runs.shown_step, (SELECT max(step) FROM steps WHERE run = id))
     WHERE (:tag IS NULL OR id IN (SELECT run FROM tags WHERE tag = :tag))
         AND (:name IS NULL OR name = :name)
         AND (:scenario IS NULL OR scenario = :scenario)
@@ -88,7 +92,7 @@ const LIST: &str = "
     LIMIT :limit";
 
 const PERCENTILES: &str = "
-    SELECT p50_ns, p95_ns, p99_ns FROM histograms WHERE run = ? AND figure = ? AND step = (SELECT max(step) FROM steps WHERE run = ?1)";
+    SELECT p50_ns, p95_ns, p99_ns FROM histograms WHERE run = ? AND step = ? AND figure = ?";
 
 pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Entry>> {
     // SQLite takes a negative limit as none.
@@ -96,19 +100,22 @@ pub(crate) fn list(connection: &Connection, query: &Query) -> rusqlite::Result<V
     let mut statement = connection.prepare_cached(LIST)?;
     let rows = statement.query_map(
         named_params! {":name": query.name, ":tag": query.tag, ":scenario": query.scenario.map(Scenario::name), ":text": query.text, ":limit": limit},
-        entry,
+        |row| Ok((entry(row)?, row.get::<_, Option<i64>>("shown_step")?)),
     )?;
-    let mut entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    // One by one: each scenario has a main figure of its own.
+    let entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut percentiles = connection.prepare_cached(PERCENTILES)?;
-    for entry in &mut entries {
-        let mut rows = percentiles.query([entry.id.as_str(), entry.scenario.main_figure().name()])?;
+    // One by one: each has a figure of its own.
+    let with_percentiles = |(mut entry, step): (Entry, Option<i64>)| {
+        let figure = entry.figure.take().unwrap_or(entry.scenario.main_figure());
+        let mut rows = percentiles.query(params![entry.id, step, figure.name()])?;
         if let Some(row) = rows.next()? {
             let [p50, p95, p99] = [0, 1, 2].map(|column| unsigned(row, column));
             (entry.p50_ns, entry.p95_ns, entry.p99_ns) = (Some(p50?), Some(p95?), Some(p99?));
+            entry.figure = Some(figure);
         }
-    }
-    Ok(entries)
+        Ok(entry)
+    };
+    entries.into_iter().map(with_percentiles).collect()
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
@@ -127,6 +134,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         clients: count("clients")?,
         name: row.get("name")?,
         note: row.get("note")?,
+        figure: row.get::<_, Option<String>>("shown_figure")?.as_deref().and_then(Timed::named),
         p50_ns: None,
         p95_ns: None,
         p95_interval_ns: optional("p95_low_ns")?.zip(optional("p95_high_ns")?).map(Into::into),

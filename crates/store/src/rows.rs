@@ -2,8 +2,8 @@
 
 use results::{Run, Second, Step, conclusion, finding};
 use rusqlite::{Transaction, named_params, params};
-use stats::Histogram;
 use stats::interval::Interval;
+use stats::{Histogram, Timed};
 
 /// Puts the run in, whose first `kept` steps are there already. `results` is the text of its file.
 pub(crate) fn put(
@@ -16,7 +16,7 @@ pub(crate) fn put(
     // Whole steps do not change: those that are there need not be written with every further one.
     for (step, number) in run.steps.iter().zip(1..).skip(kept) {
         insert_step(transaction, &run.id, number, step)?;
-        for (timed, histogram) in step.figures.iter() {
+        for (timed, histogram) in step.figures.iter().filter(|(timed, _)| step.is_latency(*timed)) {
             insert_histogram(transaction, &run.id, number, timed.name(), histogram)?;
         }
         for second in &step.series {
@@ -41,16 +41,20 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
     let mut statement = transaction.prepare_cached(
         "INSERT INTO runs VALUES (:id, :started_ns, :throng, :command, :scenario, :dialect, :target, :url,
          :target_version, :cpu, :bottleneck, :capacity, :broken_limits, :trusted, :results, :unfinished, :name, :note,
-         :outcome, :p95_low_ns, :p95_high_ns)
+         :outcome, :p95_low_ns, :p95_high_ns, :shown_step, :shown_figure)
          ON CONFLICT (id) DO UPDATE SET started_ns = excluded.started_ns, throng = excluded.throng,
          command = excluded.command, scenario = excluded.scenario, dialect = excluded.dialect,
          target = excluded.target, url = excluded.url, target_version = excluded.target_version,
          cpu = excluded.cpu, bottleneck = excluded.bottleneck, capacity = excluded.capacity,
          broken_limits = excluded.broken_limits, trusted = excluded.trusted, results = excluded.results,
          unfinished = excluded.unfinished, name = excluded.name, note = excluded.note, outcome = excluded.outcome,
-         p95_low_ns = excluded.p95_low_ns, p95_high_ns = excluded.p95_high_ns",
+         p95_low_ns = excluded.p95_low_ns, p95_high_ns = excluded.p95_high_ns, shown_step = excluded.shown_step,
+         shown_figure = excluded.shown_figure",
     )?;
-    let p95 = p95_interval(run);
+    let number = conclusion::shown(run);
+    let step = run.steps.get(number);
+    let figure = step.and_then(|step| shown_figure(run, step));
+    let p95 = step.zip(figure).and_then(|(step, figure)| p95_interval(step, figure));
     statement.execute(named_params! {
         ":id": run.id,
         ":started_ns": signed(run.started_unix_ns),
@@ -73,16 +77,22 @@ fn put_run(transaction: &Transaction<'_>, run: &Run, results: &str) -> rusqlite:
         ":outcome": conclusion::conclude(run).status().word(),
         ":p95_low_ns": p95.map(|p95| signed(p95.low as u64)),
         ":p95_high_ns": p95.map(|p95| signed(p95.high as u64)),
+        ":shown_step": step.map(|_| number as i64 + 1),
+        ":shown_figure": figure.map(Timed::name),
     })?;
     Ok(())
 }
 
-/// The 95% interval of the main figure's p95 at the last step. Of broadcasts there is none, for their series is of the
-/// deliveries.
-fn p95_interval(run: &Run) -> Option<Interval> {
-    let step = run.steps.last()?;
-    let is_of_main = std::ptr::eq(step.main_of_series(), step.figures.get(run.scenario.main_figure()));
-    is_of_main.then(|| step.interval_ns(0.95, |second| second.p95_ns)).flatten()
+/// The figure of a step that lists show: the scenario's main one or, where nobody is answered, the deliveries.
+fn shown_figure(run: &Run, step: &Step) -> Option<Timed> {
+    let is_told = |timed: &Timed| !step.figures.get(*timed).is_empty() && step.is_latency(*timed);
+    [run.scenario.main_figure(), Timed::Delivery].into_iter().find(is_told)
+}
+
+/// The 95% interval of a figure's p95, if the series is of it: that of broadcasts is of the deliveries.
+fn p95_interval(step: &Step, figure: Timed) -> Option<Interval> {
+    let is_of_series = std::ptr::eq(step.main_of_series(), step.figures.get(figure));
+    is_of_series.then(|| step.interval_ns(0.95, |second| second.p95_ns)).flatten()
 }
 
 fn insert_step(transaction: &Transaction<'_>, run: &str, number: i64, step: &Step) -> rusqlite::Result<()> {

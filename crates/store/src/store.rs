@@ -358,7 +358,8 @@ fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
 mod tests {
     use std::process::Command;
 
-    use results::Step;
+    use results::{LimitOutcome, Scenario, Step};
+    use stats::Timed;
 
     use super::*;
 
@@ -372,6 +373,7 @@ mod tests {
         let step = |clients| {
             let mut step = Step { clients, ..Step::default() };
             step.figures.rtt.record_n_ns(clients * 1_000_000, clients);
+            step.figures.service = step.figures.rtt.clone();
             step
         };
         Run { id: "one".into(), steps: (1..=steps).map(step).collect(), ..Run::default() }
@@ -394,8 +396,46 @@ mod tests {
         run.verdict.trust.push(results::finding::Caveat::Unended { resume: None }.into());
         store.finish(&run, 3).unwrap();
         assert_eq!(store.results("one").unwrap(), results::file::write(&run));
-        assert_eq!(["steps", "histograms", "parts"].map(|table| rows(&store, table)), [3, 3, 0]);
+        assert_eq!(["steps", "histograms", "parts"].map(|table| rows(&store, table)), [3, 6, 0]);
         assert_eq!(store.tags("one").unwrap(), ["mine"]);
+    }
+
+    /// The row of a run in the list.
+    fn entry(run: &Run) -> Entry {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("runs.db")).unwrap();
+        store.save(run).unwrap();
+        store.list(&Query::default()).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_searchs_row_is_of_one_step() {
+        let mut run = run_of(4);
+        for broken in [1, 3] {
+            let limit = LimitOutcome { passed: false, ..LimitOutcome::default() };
+            run.steps[broken].standing.push(limit);
+        }
+        let found = entry(&run);
+        assert_eq!((found.clients, found.p50_ns.map(|ns| ns / 1_000_000)), (3, Some(3)));
+        run.steps.retain(|step| !step.has_passed());
+        let found = entry(&run);
+        assert_eq!(
+            (found.clients, found.p50_ns.map(|ns| ns / 1_000_000)),
+            (4, Some(4)),
+            "none held: the last"
+        );
+    }
+
+    #[test]
+    fn unanswered_runs_have_no_percentiles() {
+        let mut run = run_of(1);
+        run.steps[0].figures.service.clear();
+        let found = entry(&run);
+        assert_eq!((found.figure, found.p50_ns, found.p95_ns, found.p99_ns), (None, None, None, None));
+        run.scenario = Scenario::Broadcast;
+        run.steps[0].figures.delivery.record_n_ns(7_000_000, 9);
+        let found = entry(&run);
+        assert_eq!((found.figure, found.p95_ns), (Some(Timed::Delivery), Some(7_000_000)));
     }
 
     #[test]

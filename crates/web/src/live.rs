@@ -30,7 +30,7 @@ struct LiveView {
 /// `GET /live/{number}`
 pub(crate) async fn page(State(app): Shared, Path(number): Path<usize>) -> Response {
     let Some(job) = app.jobs.get(number) else { return unknown(&app) };
-    let (command, latencies) = (job.command.clone(), report::latency_names().join(" "));
+    let (command, latencies) = (job.command.clone(), report::latency_names().collect::<Vec<_>>().join(" "));
     app.pages.render("live.html", LiveView { title: "Live run", number, command, latencies })
 }
 

@@ -241,7 +241,7 @@ const COLUMNS: &[Column] = &[
     Column::left("target", "target"),
     Column::right("steps", "steps"),
     Column::right("clients", "clients"),
-    Column::left("of", "figure"),
+    Column::left("metric", "figure"),
     Column::right("p50", "p50_ms"),
     Column::right("p95", "p95_ms"),
     Column::right("p99", "p99_ms"),
@@ -261,7 +261,7 @@ const OPTIONAL: [&str; 17] = [
     "target",
     "clients",
     "scenario",
-    "of",
+    "metric",
     "missing",
     "caveats",
     "p99",
@@ -289,7 +289,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         Cell::Text(entry.target),
         count(entry.steps),
         count(entry.clients),
-        Cell::Text(entry.scenario.main_figure().to_string()),
+        entry.figure.map_or(Cell::Absent, |figure| Cell::Said(figure.name(), figure.words().into())),
         duration(entry.p50_ns),
         duration(entry.p95_ns),
         duration(entry.p99_ns),
@@ -308,6 +308,7 @@ fn row(entry: Entry) -> Vec<Cell> {
 mod tests {
     use insta::assert_snapshot;
     use report::TableFormat;
+    use stats::Timed;
 
     use super::*;
 
@@ -324,6 +325,7 @@ mod tests {
             name: Some("nightly".into()),
             note: Some("a new kernel".into()),
             outcome: Some(Status::Passed),
+            figure: Some(Timed::Rtt),
             p50_ns: Some(20_100_000),
             p95_ns: Some(40_200_000),
             p99_ns: Some(47_300_000),
@@ -340,14 +342,14 @@ mod tests {
             table.add(row(entry));
         }
         assert_snapshot!(table.render(TableFormat::Text), @r#"
-        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  of            p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
-        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  rtt        20.1ms  40.2ms  47.3ms       12       0  server      none                before v2  a new kernel
-                                1970-01-01 00:00:00  –        –       idle                              0        0  handshake       –       –       –        0       0  –           some     cut short             –
+        id                      started (UTC)        name     result  scenario   protocol  target   steps  clients  metric         p50     p95     p99  missing  errors  bottleneck  caveats  ended      tags       note
+        20261120-183000-abcdef  2026-11-20 18:30:00  nightly  PASSED  broadcast  json      node-ws      2    2,000  round trip  20.1ms  40.2ms  47.3ms       12       0  server      none                before v2  a new kernel
+                                1970-01-01 00:00:00  –        –       idle                              0        0  –                –       –       –        0       0  –           some     cut short             –
         "#);
         assert_snapshot!(table.render(TableFormat::Csv), @r#"
         id,started,name,result,scenario,dialect,target,steps,clients,figure,p50_ms,p95_ms,p99_ms,missing,errors,bottleneck,trusted,ended,tags,note
         20261120-183000-abcdef,2026-11-20 18:30:00,nightly,PASSED,broadcast,json,node-ws,2,2000,rtt,20.1,40.2,47.3,12,0,server,true,true,before v2,a new kernel
-        ,1970-01-01 00:00:00,,,idle,,,0,0,handshake,,,,0,0,,false,false,,
+        ,1970-01-01 00:00:00,,,idle,,,0,0,,,,,0,0,,false,false,,
         "#);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use results::conclusion;
 use results::verdict::{Owner, slow_time};
 use results::{Run, Step};
 use serde::Serialize;
@@ -148,7 +149,7 @@ pub(super) fn json(page: &Page<'_>) -> String {
 /// The data of one run; among several, its curves are those of the step that stands for it.
 fn run_data(run: &Run, name: String, rows_max: usize, is_one_of_several: bool) -> RunData {
     let verdict = &run.verdict;
-    let shown = page::shown(run);
+    let shown = conclusion::shown(run);
     // The curves are most of a page: of several runs only one each is drawn.
     let drawn = if is_one_of_several { vec![shown] } else { steps_with_curves(run) };
     let step = |(number, step)| {
@@ -222,13 +223,11 @@ fn steps_with_curves(run: &Run) -> Vec<usize> {
 fn step_data(step: &Step, rows_max: usize, curves: Curves) -> StepData {
     // Of rooms of one size, the figure is that of all.
     let tells_rooms_apart = sizes_of_rooms(step).count() > 1;
-    // What was given up unanswered says how long that was waited for, and nothing of a latency.
-    let is_latency = |timed: Timed| timed != Timed::Rtt || step.has_answers();
     let figures = step.figures.iter().filter(|(timed, _)| tells_rooms_apart || timed.facts().rooms.is_none());
-    let figures = figures.filter(|(timed, _)| is_latency(*timed));
-    let main = page::main_figure_name(step).1;
+    let figures = figures.filter(|(timed, _)| step.is_latency(*timed));
+    let main = page::main_timed(step);
     let has_curve = |timed: Timed| curves == Curves::All || curves == Curves::Main && timed == main;
-    let is_of_latency = !step.figures.delivery.is_empty() || is_latency(Timed::Rtt);
+    let is_of_latency = !step.figures.delivery.is_empty() || step.is_latency(Timed::Rtt);
     StepData {
         clients: step.clients,
         start: ms(step.start_ns as f64) / 1e3,

@@ -1,6 +1,5 @@
 //! The subject of a page: runs, and the step and the figure that stand for each.
 
-use results::conclusion::heaviest_kept;
 use results::{Run, Step, Unit};
 use stats::{Histogram, Timed};
 
@@ -44,36 +43,17 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The step that stands for the run: the heaviest that kept its limits, or the last.
-pub(super) fn shown(run: &Run) -> usize {
-    let kept = heaviest_kept(run).and_then(|kept| run.steps.iter().position(|step| std::ptr::eq(step, kept)));
-    kept.unwrap_or(run.steps.len().saturating_sub(1))
+/// The figure of a step that a reader means by latency, if it has one: of a storm, how long clients were away.
+pub(super) fn main_timed(step: &Step) -> Timed {
+    if step.figures.recovery.is_empty() { step.main_timed() } else { Timed::Recovery }
 }
 
-/// The run's figure that a reader means by latency, if it has one.
-pub(super) fn main_figure(step: &Step) -> (&'static str, &Histogram) {
-    let (name, figure) = main_figure_name(step);
-    (name, step.figures.get(figure))
+/// Its values.
+pub(super) fn main_figure(step: &Step) -> &Histogram {
+    step.figures.get(main_timed(step))
 }
-
-/// The same by what readers call it.
-pub(super) fn main_figure_name(step: &Step) -> (&'static str, Timed) {
-    let found = MAIN_FIGURES.into_iter().find(|(_, timed)| !step.figures.get(*timed).is_empty());
-    found.unwrap_or(HANDSHAKE)
-}
-
-const HANDSHAKE: (&str, Timed) = ("handshake", Timed::Handshake);
-
-/// The figures that a reader means by latency, with what readers call them: the first of these that a step has.
-const MAIN_FIGURES: [(&str, Timed); 5] = [
-    ("first event", Timed::First),
-    ("round trip", Timed::Rtt),
-    ("recovery", Timed::Recovery),
-    ("gap between pushes", Timed::PushGap),
-    HANDSHAKE,
-];
 
 /// Names of the figures that a reader means by latency, in the order of preference: for the page of a live run.
-pub fn latency_names() -> [&'static str; MAIN_FIGURES.len()] {
-    MAIN_FIGURES.map(|(_, timed)| timed.name())
+pub fn latency_names() -> impl Iterator<Item = &'static str> {
+    [Timed::Recovery].into_iter().chain(Step::MAIN).map(Timed::name)
 }

@@ -1,17 +1,18 @@
 //! A run that was repeated: the one in the middle stands for all, and the others say how far it can be relied on.
 
+use results::conclusion::shown;
 use results::{Run, Step};
 use serde::Serialize;
 use stats::Histogram;
 
 use super::curve::{FigureData, ms};
-use super::page::{main_figure, main_figure_name, shown};
+use super::page::{main_figure, main_timed};
 use crate::reading;
 
 /// Parts repeats of one measurement into the run whose median latency is in the middle, and the others. `None` without
 /// any.
 pub fn middle_repeat(mut repeats: Vec<Run>) -> Option<(Run, Vec<Run>)> {
-    repeats.sort_by_key(|run| run.steps.get(shown(run)).map(|step| main_figure(step).1.quantile_ns(0.5)));
+    repeats.sort_by_key(|run| run.steps.get(shown(run)).map(|step| main_figure(step).quantile_ns(0.5)));
     // Of an even number, the better of the two in the middle.
     let at = repeats.len().checked_sub(1)? / 2;
     Some((repeats.remove(at), repeats))
@@ -29,14 +30,14 @@ impl<'a> Repeats<'a> {
         let stands = step(run)?;
         let same = others.iter().filter_map(step).filter(|other| load(other) == load(stands));
         let all: Vec<_> = [stands].into_iter().chain(same).collect();
-        (all.len() > 1 && all.iter().all(|one| !main_figure(one).1.is_empty())).then_some(Repeats(all))
+        (all.len() > 1 && all.iter().all(|one| !main_figure(one).is_empty())).then_some(Repeats(all))
     }
 
     /// The range over all repeats, open at its end where some never came.
     pub(super) fn range(&self, q: f64) -> String {
         let found = || {
             self.0.iter().map(|one| {
-                let (_, figure) = main_figure_name(one);
+                let figure = main_timed(one);
                 (one.figures.get(figure).quantile_ns(q), reading::quantile(one, figure, q))
             })
         };
@@ -47,7 +48,7 @@ impl<'a> Repeats<'a> {
     /// Their data for charts.
     pub(super) fn data(&self) -> Option<RepeatsData> {
         let mut all = Histogram::new();
-        let each = || self.0.iter().map(|step| main_figure(step).1);
+        let each = || self.0.iter().map(|step| main_figure(step));
         for one in each() {
             all.merge(one);
         }

@@ -55,6 +55,19 @@ fn unanswered_messages_are_drawn_as_no_latency() {
     assert_eq!(drawn(&run), (false, false), "all that is in it is how long it was waited for");
 }
 
+#[test]
+fn unanswered_broadcasts_are_told_by_deliveries() {
+    let mut run = sample::broadcast_run();
+    for step in &mut run.steps {
+        step.figures.rtt.clear();
+        step.figures.service.clear();
+    }
+    let page = page_of(std::slice::from_ref(&run));
+    assert_eq!(data_of(&page)["runs"][0]["steps"][0]["main"], "delivery");
+    let words = words_of(&page);
+    assert!(words.contains("delivery median") && !words.contains("handshake median"), "{words}");
+}
+
 /// Asked of each run where it is asked of one, so that the columns are the same.
 #[test]
 fn arrival_is_asked_about_where_clients_drop() {

@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use results::conclusion::shown;
 use results::finding::{Caveat, Finding, Place};
 use results::{LimitOutcome, Run, Step};
 use results::{conclusion, verdict};
@@ -9,7 +10,7 @@ use serde::Serialize;
 use stats::Histogram;
 
 use super::answers::{self, Answer};
-use super::page::{Page, main_figure_name, shown};
+use super::page::{Page, main_timed};
 use super::repeats::Repeats;
 use crate::reading;
 use crate::step_table::{STATISTICS, StepSheet, StepTable, role_table, room_table, say_table, step_sheet};
@@ -247,7 +248,8 @@ fn facts(run: &Run) -> Vec<Fact> {
     };
     let fact =
         |label: &str, value: String, note: &str| Fact { label: label.into(), value, note: note.into() };
-    let (name, figure) = main_figure_name(step);
+    let figure = main_timed(step);
+    let name = figure.words();
     let mut facts: Vec<Fact> = [("median", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)]
         .iter()
         .filter(|_| !step.figures.get(figure).is_empty())
@@ -273,10 +275,10 @@ fn facts(run: &Run) -> Vec<Fact> {
 
 fn latency(run: &Run, repeats: Option<&Repeats<'_>>) -> Latency {
     let Some(step) = run.steps.get(shown(run)) else { return Latency::default() };
-    let (name, figure) = main_figure_name(step);
+    let figure = main_timed(step);
     let range = |q| repeats.map(|repeats| repeats.range(q)).unwrap_or_default();
     Latency {
-        figure: name,
+        figure: figure.words(),
         p50: reading::marked_quantile(step, figure, 0.5),
         p99: reading::marked_quantile(step, figure, 0.99),
         p50_range: range(0.5),

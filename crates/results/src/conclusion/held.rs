@@ -182,7 +182,13 @@ pub(super) fn returns(step: &Step) -> Option<String> {
     }
 }
 
-/// The step that stands for the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
+/// The number of the step that stands for the run, from 0: the heaviest that kept its limits, or the last.
+pub fn shown(run: &Run) -> usize {
+    let kept = heaviest_kept(run).and_then(|kept| run.steps.iter().position(|step| std::ptr::eq(step, kept)));
+    kept.unwrap_or(run.steps.len().saturating_sub(1))
+}
+
+/// The step that is the answer of the run: of those that kept all limits, the one with the most clients; of a sweep of rates,
 /// the one that is the answer.
 pub fn heaviest_kept(run: &Run) -> Option<&Step> {
     let mut kept = verdict::whole(&run.steps).filter(|step| step.has_passed() && !step.is_short());

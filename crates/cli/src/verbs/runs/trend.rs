@@ -36,16 +36,18 @@ impl Trend {
             return Err(Failure::usage("NAME", problem));
         };
         let all = entries.len();
-        // Other scenarios time something else.
-        entries.retain(|entry| entry.scenario == scenario);
+        let figure = entries.iter().find_map(|entry| entry.figure).unwrap_or(scenario.main_figure());
+        let is_of_it =
+            |entry: &Entry| entry.scenario == scenario && entry.figure.is_none_or(|of| of == figure);
+        entries.retain(is_of_it);
         entries.reverse();
         let most_ns = most_ns(&entries);
         if self.format == TableFormat::Text {
-            let metric = scenario.main_figure().words();
-            let head = format!("{}: p95 of the {metric} at the last step, the oldest run first", self.name);
+            let metric = figure.words();
+            let head = format!("{}: p95 of the {metric}, the oldest run first", self.name);
             let others = match all - entries.len() {
                 0 => String::new(),
-                n => format!("\n{n} of other scenarios than {scenario} left out"),
+                n => format!("\n{n} left out, which are no {scenario} or timed something else"),
             };
             let scale = format!("chart: 0 to {}; the line is the 95% interval", report::duration(most_ns));
             let head = format!("{}\n{scale}{others}\n\n", results::format::printable(&head));

@@ -1,12 +1,13 @@
 //! How a server behaved under load, as a small drawing: latency against the rate of a sweep, or else by percentile.
 
+use results::conclusion::shown;
 use results::{Run, Step, Unit};
 use serde::Serialize;
 use stats::Timed;
 
 use super::axis::{Axis, tick};
 use crate::html::curve::{FigureData, ms};
-use crate::html::page::{main_figure, shown};
+use crate::html::page::main_figure;
 
 /// The drawing's size, and the part of it that its points may have.
 const WIDTH: f64 = 340.0;
@@ -102,7 +103,7 @@ fn of_rate(step: &Step) -> Option<(f64, f64, bool)> {
 /// The latency that a reader means: of a broadcast, until the others have it.
 fn latency(step: &Step) -> &stats::Histogram {
     let delivery = step.figures.get(Timed::Delivery);
-    if delivery.is_empty() { main_figure(step).1 } else { delivery }
+    if delivery.is_empty() { main_figure(step) } else { delivery }
 }
 
 /// 1/(1 − q) as a percentile.
