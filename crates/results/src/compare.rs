@@ -27,6 +27,7 @@ use doubt::Side;
 use row::figures;
 pub use row::{Comparison, Row};
 pub use rule::{Rule, RuleError, Ruled};
+pub use settings::OWN_FLAGS;
 
 /// Compares the runs of A with those of B, all of one scenario.
 ///
@@ -40,7 +41,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
     for level in levels(a) {
         let (whole_a, whole_b) = (at(a, level), at(b, level));
         let (of_a, of_b) = (&whole_a, &whole_b);
-        if of_b.is_empty() {
+        if of_a.is_empty() || of_b.is_empty() {
             alone += 1;
             continue;
         }
@@ -65,7 +66,8 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
             comparison.rows.extend(rows);
         }
     }
-    alone += levels(b).into_iter().filter(|&level| at(a, level).is_empty()).count() as u64;
+    // Levels of A are counted above, with those of them that A did not finish.
+    alone += levels(b).into_iter().filter(|level| !levels(a).contains(level)).count() as u64;
     if alone > 0 {
         let (levels, were) = (counted(alone, "level"), if alone == 1 { "was" } else { "were" });
         comparison.notes.push(format!("{levels} {were} measured on one side only and left out"));
@@ -122,8 +124,10 @@ fn levels(side: &[Run]) -> Vec<Level> {
 
 /// The steps of a side at a level: of each run the last.
 fn at(side: &[Run], wanted: Level) -> Vec<&Step> {
+    // What a step had counted when the user ended it is of a shorter time than the other side's.
+    let is_wanted = |step: &&Step| level(step) == wanted && !step.was_interrupted();
     // A search comes back to a level to be sure: its last look at it is the one that decided.
-    side.iter().filter_map(|run| run.steps.iter().rev().find(|step| level(step) == wanted)).collect()
+    side.iter().filter_map(|run| run.steps.iter().rev().find(is_wanted)).collect()
 }
 
 /// The parts of a side's steps, each once, the whole first.

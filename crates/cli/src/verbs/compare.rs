@@ -119,3 +119,32 @@ impl Compare {
         Ok(if is_interrupted { Exit::Interrupted } else { exit })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+    use results::compare::OWN_FLAGS;
+
+    use crate::Cli;
+
+    /// All spellings of the flags below a heading; of all verbs' flags, without one.
+    fn flags(heading: Option<&str>) -> BTreeSet<String> {
+        let cli = Cli::command();
+        let args = cli.get_subcommands().flat_map(|verb| verb.get_arguments());
+        let args = args.filter(|arg| heading.is_none_or(|heading| arg.get_help_heading() == Some(heading)));
+        let spellings = args.flat_map(|arg| {
+            let long = arg.get_long().map(|long| format!("--{long}"));
+            long.into_iter().chain(arg.get_short().map(|short| format!("-{short}")))
+        });
+        spellings.collect()
+    }
+
+    #[test]
+    fn output_flags_are_no_settings() {
+        let own: BTreeSet<String> = OWN_FLAGS.map(str::to_owned).into();
+        assert_eq!(flags(Some("Output")).difference(&own).collect::<Vec<_>>(), [""; 0]);
+        assert_eq!(own.difference(&flags(None)).collect::<Vec<_>>(), [""; 0], "no verb has them");
+    }
+}

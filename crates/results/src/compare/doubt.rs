@@ -10,6 +10,7 @@ use crate::finding::Caveat;
 use crate::limit::Figure;
 use crate::rates::Rate;
 use crate::step::Step;
+use crate::verdict::others_percent;
 
 /// One side of a comparison at a level: its runs' steps, and their value of a metric.
 #[derive(Clone, Copy)]
@@ -47,10 +48,12 @@ pub(super) fn explanation(figure: Figure, a: Side<'_>, b: Side<'_>) -> Option<Ca
     }
     // With half of the CPU, everything takes twice as long, and half as much is done.
     // At most 99%: what is left is divided by.
-    let left = |side: Side<'_>| 1.0 - mean(side.steps, others_share).min(0.99);
+    let left = |side: Side<'_>| 1.0 - others_share(side.steps).min(0.99);
     let slowdown = if is_latency { worse.value / better.value } else { better.value / worse.value };
     let is_by_others = left(better) / left(worse) >= slowdown;
-    is_by_others.then(|| any(worse.steps, |caveat| others_share(caveat).is_some())).flatten()
+    // A caveat of contention names the others already, and stands alone then.
+    let names_others = |caveat: &Caveat| matches!(caveat, Caveat::Others { .. } | Caveat::Contention { .. });
+    is_by_others.then(|| any(worse.steps, names_others)).flatten()
 }
 
 /// A caveat of any step of a side.
@@ -92,12 +95,10 @@ fn clock_error_ms(caveat: &Caveat) -> Option<f64> {
     }
 }
 
-/// The share of the machine that other programs used.
-fn others_share(caveat: &Caveat) -> Option<f64> {
-    match caveat {
-        Caveat::Others { others, .. } => Some(others.0 / 100.0),
-        _ => None,
-    }
+/// The mean share of the machine that other programs used in a side's steps, whichever caveat names them.
+fn others_share(side: &[&Step]) -> f64 {
+    let percents = side.iter().map(|step| others_percent(step).unwrap_or(0.0));
+    percents.sum::<f64>() / 100.0 / side.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -106,6 +107,7 @@ mod tests {
     use crate::finding::Finding;
     use crate::finding::quantity::{Ns, Percent, Quantile};
     use crate::limit::Statistic;
+    use crate::resources::{GeneratorUse, MachineUse};
 
     const P95: Figure = Figure::Timed(Timed::Rtt, Statistic::Quantile(0.95));
     const RATE: Figure = Figure::Rate(Rate::Achieved);
@@ -131,8 +133,20 @@ mod tests {
         }])
     }
 
+    /// A step beside programs that used this much of the machine, and what says so.
+    fn beside(percent: f64, step: Step) -> Step {
+        let machine = MachineUse {
+            cores: Some(4),
+            idle_percent_mean: Some(100.0 - percent),
+            same_host: Some(false),
+            ..MachineUse::default()
+        };
+        let generator = GeneratorUse { cpu_percent_mean: Some(0.0), ..GeneratorUse::default() };
+        Step { machine: Some(machine), generator: Some(generator), ..step }
+    }
+
     fn busy(percent: f64) -> Step {
-        with(vec![Caveat::Others { others: Percent(percent), programs: None }])
+        beside(percent, with(vec![Caveat::Others { others: Percent(percent), programs: None }]))
     }
 
     #[test]
@@ -153,6 +167,14 @@ mod tests {
         assert_eq!(why(P95, [&busy(96.0), &busy(96.0)], [10.0, 900.0]), None, "both had as little");
         assert_eq!(why(RATE, [&quiet, &busy(60.0)], [100.0, 45.0]), Some("caveat.others"));
         assert_eq!(why(RATE, [&busy(60.0), &quiet], [100.0, 45.0]), None, "B had more");
+    }
+
+    #[test]
+    fn contention_counts_as_the_cpu_it_took() {
+        let (quiet, late) = (Step::default(), beside(60.0, late(12)));
+        assert_eq!(why(RATE, [&quiet, &late], [100.0, 45.0]), Some("caveat.contention"));
+        assert_eq!(why(RATE, [&quiet, &late], [100.0, 30.0]), None, "more than they took");
+        assert_eq!(why(RATE, [&late, &late], [100.0, 45.0]), None, "both had as little");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::run::Run;
 
 /// Flags that change nothing of what is asked of a server.
-const OWN: [&str; 28] = [
+pub const OWN_FLAGS: [&str; 33] = [
     "--allow-loss",
     "--cooldown",
     "--events",
@@ -13,15 +13,18 @@ const OWN: [&str; 28] = [
     "--github",
     "--limit",
     "--metrics",
+    "--name",
     "--no-preflight",
     "--no-report",
     "--no-store",
+    "--note",
     "--otlp",
     "--out",
     "--pin",
     "--pushgateway",
     "--quiet",
     "--remote-write",
+    "--require",
     "--resume",
     "--scrape",
     "--scrape-only",
@@ -31,9 +34,11 @@ const OWN: [&str; 28] = [
     "--stream",
     "--strict",
     "--tui",
+    "--verbose",
     "--wait-for",
     "-f",
     "-q",
+    "-v",
 ];
 /// The text in place of a secret: two command lines may have been recorded with different keys.
 const HIDDEN: &str = "***";
@@ -67,7 +72,7 @@ fn asked(run: &Run) -> Vec<String> {
     }
     let is_own = |flag: &String| {
         let name = flag.split([' ', '=']).next().unwrap_or_default();
-        OWN.contains(&name) || flag.contains(HIDDEN)
+        OWN_FLAGS.contains(&name) || flag.contains(HIDDEN)
     };
     flags.retain(|flag| !is_own(flag));
     flags

@@ -1,3 +1,5 @@
+use std::slice::from_ref;
+
 use stats::compare::Ruling;
 use stats::{Capacity, Counts, Figures, Histogram};
 
@@ -8,7 +10,7 @@ use crate::rates::Rates;
 use crate::run::Environment;
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::step::{RoleFigures, SayFigures};
+use crate::step::{Interrupted, RoleFigures, SayFigures};
 
 /// A run of echoes with a mean latency of about `ms`, for this many seconds.
 fn echo(ms: f64, seconds: u64, seed: u64) -> Run {
@@ -283,6 +285,27 @@ fn only_the_same_level_is_compared() {
     more.steps[1].clients = 11;
     let comparison = compare(&[echo(5.0, 5, 1)], &[more]);
     assert_eq!(comparison.notes[0], "1 level was measured on one side only and left out");
+}
+
+#[test]
+fn interrupted_steps_are_left_out() {
+    let with_errors = |seconds, errors: u64, seed| {
+        let mut run = echo(5.0, seconds, seed);
+        for at in 0..errors {
+            run.steps[0].errors.add("reset", at, "connection reset");
+        }
+        run
+    };
+    let (whole, mut ended) = (with_errors(60, 100, 1), with_errors(3, 5, 2));
+    ended.steps[0].interrupted = Some(Interrupted::Loading);
+    for (a, b) in [(&whole, &ended), (&ended, &whole)] {
+        let comparison = compare(from_ref(a), from_ref(b));
+        assert_eq!(comparison.rows, []);
+        assert!(comparison.notes.iter().any(|note| note.starts_with("1 level ")), "{:?}", comparison.notes);
+    }
+    let mut goes_on = whole.clone();
+    goes_on.steps.extend(ended.steps);
+    assert_eq!(found(&compare(from_ref(&whole), &[goes_on]), "errors").b, 100.0, "the whole step before it");
 }
 
 fn searched(clients: u64, low: u64, high: u64, at_least: bool) -> Run {
