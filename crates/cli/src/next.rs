@@ -6,6 +6,7 @@ use clap::{Arg, Command};
 use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
+use results::scenario::Due;
 use results::{Bottleneck, Run, Scenario, Step, command_line};
 
 /// The program's command line, whose flags and verbs are proposed.
@@ -20,6 +21,7 @@ const CONFIRMED_FOR: &str = "60s";
 const DRAIN_TIMEOUT: &str = "60s";
 /// A wait for a client that a slow login keeps.
 const CONNECT_TIMEOUT: &str = "10s";
+const SECOND_NS: u64 = 1_000_000_000;
 /// The longest duration that is proposed to get enough samples.
 const DURATION_S_MAX: f64 = 600.0;
 /// Clients above which more are nothing to type without a thought: a process here has 20,000 files.
@@ -109,8 +111,9 @@ impl Line {
     fn names(flag: &Arg) -> Vec<String> {
         let aliases = flag.get_all_aliases().unwrap_or_default();
         let longs = flag.get_long().into_iter().chain(aliases).map(|long| format!("--{long}"));
-        let shorts = flag.get_short_and_visible_aliases().unwrap_or_default();
-        longs.chain(shorts.into_iter().map(|short| format!("-{short}"))).collect()
+        let short_aliases = flag.get_all_short_aliases().unwrap_or_default();
+        let shorts = flag.get_short().into_iter().chain(short_aliases);
+        longs.chain(shorts.map(|short| format!("-{short}"))).collect()
     }
 
     /// Returns whether the user gave a flag.
@@ -211,9 +214,19 @@ fn has_ended(run: &Run) -> bool {
 
 fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     let Cause::GeneratorPool { slots, needed, .. } = *cause(run)? else { return None };
-    let clients = run.steps.last()?.clients;
-    let line = Line::of(run)?.with_clients((clients * needed).div_ceil(slots.max(1)))?;
-    Some(line.to("enlarge_pool", "give the rate enough connections:"))
+    let (key, line) = ("enlarge_pool", Line::of(run)?);
+    if run.scenario.facts().due == Due::Answers {
+        let clients = run.steps.last()?.clients;
+        let line = line.with_clients((clients * needed).div_ceil(slots.max(1)))?;
+        return Some(line.to(key, "give the rate enough connections:"));
+    }
+    // Clients receive broadcasts, and more of them would be more to send: the pool is of those who publish.
+    if line.has("publish-url") {
+        return Some(line.with("publish-connections", needed)?.to(key, "give the rate enough publishers:"));
+    }
+    let what =
+        format!("give the rate enough publishers: connections = {needed} in [publish] of the app file");
+    Some(Next { key, what, words: None })
 }
 
 fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {
@@ -235,8 +248,11 @@ fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
     };
     losses(run).iter().find(|loss| timed_out(loss))?;
     let step = failed(run)?;
-    let connected_s = step.connecting.last().map(|second| second.t_ns as f64 / 1e9).filter(|&s| s > 0.0);
-    let per_s = step.counts.connected as f64 / connected_s.unwrap_or(1.0);
+    // Rows are on the run's clock: the first ends a second after the step began to connect.
+    let began_ns = step.connecting.first().map(|row| row.t_ns.saturating_sub(SECOND_NS));
+    let took_ns = step.connecting.last().zip(began_ns).map(|(last, began_ns)| last.t_ns - began_ns);
+    let seconds = took_ns.map_or(1.0, |ns| ns.max(1) as f64 / 1e9);
+    let per_s = step.rates.connects_per_s.unwrap_or(step.counts.connected as f64 / seconds);
     let line = Line::of(run)?.with("connect-rate", (per_s / 2.0).max(1.0).round() as u64)?;
     let line = line.with("connect-timeout", CONNECT_TIMEOUT)?;
     Some(line.to("connect_slower", "connect as users do, and wait longer for each:"))
@@ -244,8 +260,13 @@ fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
 
 fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
     let Cause::TooBrief { .. } = cause(run)? else { return None };
-    let line = Line::of(run)?.without("sample-size").with("duration", DURATION)?;
+    let line = for_time(Line::of(run)?, DURATION)?;
     Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
+}
+
+/// The command line with a duration in place of a number of messages.
+fn for_time(line: Line, duration: &str) -> Option<Line> {
+    line.without("sample-size").without("amount").with("duration", duration)
 }
 
 /// The cause names the remedy where the generator ran out of ports, files or memory.
@@ -267,7 +288,7 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
-    let clients = failed(run)?.clients;
+    let clients = failed(run).map(|step| step.clients).filter(|&clients| clients > 1)?;
     let step = (clients / 10).max(1);
     let line = searching(run, step)?.with("step-size", step)?.with("max-clients", clients)?;
     Some(line.to("search_below", "find how many clients pass:"))
@@ -298,11 +319,9 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         _ => None,
     })?;
     let seconds = (step.duration_ns as f64 / 1e9 * lacks * 1.2).ceil();
-    let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?.without("sample-size");
-    Some(
-        line.with("duration", format!("{seconds}s"))?
-            .to("take_more_samples", "measure for long enough to trust the percentiles:"),
-    )
+    let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?;
+    let what = "measure for long enough to trust the percentiles:";
+    Some(for_time(line, &format!("{seconds}s"))?.to("take_more_samples", what))
 }
 
 fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {

@@ -1,5 +1,5 @@
 use results::finding::quantity::{Ns, Percent, Quantile};
-use results::{LimitOutcome, Rates, Verdict};
+use results::{LimitOutcome, Rates, Second, Verdict};
 use stats::{Capacity, Counts};
 
 use clap::CommandFactory;
@@ -88,6 +88,53 @@ fn timeouts_while_connecting_lower_the_rate() {
 }
 
 #[test]
+fn connect_rates_count_from_the_step() {
+    let after_a_minute = |step: &mut Step| {
+        broken(step, "unusable==0", Counts::default());
+        (step.clients, step.usable, step.reached, step.counts.connected) = (200, Some(160), Some(160), 160);
+        step.errors.add("connect_timeout", 0, "not ready after 2s");
+        let row = |t_s: u64| Second { t_ns: t_s * 1_000_000_000, ..Second::default() };
+        step.connecting = vec![row(61), row(62)];
+    };
+    let expected = "throng echo ws://h/ --clients 200 --connect-rate 40 --connect-timeout 10s";
+    assert_eq!(proposed(&run("throng echo ws://h/ --clients 200", after_a_minute)).1, expected);
+    let said = |step: &mut Step| {
+        after_a_minute(step);
+        step.rates.connects_per_s = Some(20.0);
+    };
+    let command = proposed(&run("throng echo ws://h/ --clients 200", said)).1;
+    assert_eq!(command, expected.replace("40", "10"));
+}
+
+#[test]
+fn one_failed_client_needs_no_search() {
+    let alone = |step: &mut Step| {
+        broken(step, "missing==0", Counts { sent: 9, expected: 9, missing: 9, ..Counts::default() });
+        step.clients = 1;
+    };
+    assert_eq!(proposed(&run("throng broadcast ws://h/ --clients 1", alone)).0, [""; 0]);
+    assert_eq!(proposed(&run("throng http http://h/ -c 1", alone)).0, [""; 0]);
+}
+
+#[test]
+fn publishing_pools_get_more_publishers() {
+    let pool = Cause::GeneratorPool { waited: 50, of: 100, slots: 10, needed: 35, service: Ns(70_000_000) };
+    let of = |line: &str| {
+        let mut run = run(line, |_| {});
+        run.verdict.bottleneck = Some(pool.clone().into());
+        chosen(&run).remove(0)
+    };
+    let next = of("throng broadcast ws://h/ --clients 100 --publish-url http://h/say --rate 500");
+    let expected = "throng broadcast ws://h/ --clients 100 --publish-url http://h/say --rate 500 --publish-connections 35";
+    assert_eq!(
+        (next.key, next.words.map(|words| command_line(&words))),
+        ("enlarge_pool", Some(expected.into()))
+    );
+    let of_file = of("throng broadcast ws://h/ --clients 100 --rate 500");
+    assert_eq!((of_file.key, of_file.words), ("enlarge_pool", None), "the file says how many");
+}
+
+#[test]
 fn refused_clients_are_told_to_log_in() {
     let run = run("throng echo ws://h/ --clients 100", |step| {
         broken(step, "unusable==0", Counts::default());
@@ -144,6 +191,8 @@ fn causes_have_their_own_commands() {
         (keys[0], &*command),
         ("measure_longer", "throng http http://h/ -c 10 --rate 500 --duration 10s")
     );
+    run.command = "throng http http://h/ -n 100".split(' ').map(str::to_owned).collect();
+    assert_eq!(proposed(&run).1, "throng http http://h/ --duration 10s");
 }
 
 #[test]
