@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use report::Published;
@@ -188,18 +189,47 @@ fn a_shootouts_page_works_in_a_browser() {
     assert!(runs.contains("2 runs compared") && runs.contains("..&#x2f;report.html"), "a way back");
 }
 
-#[test]
-fn the_committed_script_is_what_its_sources_give() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/page");
-    let npm = |arguments: &[&str]| complete(Command::new("npm").args(arguments).current_dir(&page));
-    if let Err(unavailable) = npm(&["ci", "--no-audit", "--no-fund"]) {
-        return skip("the report's script", &unavailable.0);
+/// Runs npm where the page's sources are, whose tools are installed once; `None`: they are unavailable.
+fn page_npm() -> Option<impl Fn(&[&str])> {
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    let npm = |arguments: &[&str]| complete(Command::new("npm").args(arguments).current_dir(page_folder()));
+    let install = || npm(&["ci", "--no-audit", "--no-fund"]).map(drop).map_err(|Unavailable(why)| why);
+    match INSTALLED.get_or_init(install) {
+        Ok(()) => Some(move |arguments: &[&str]| match npm(arguments) {
+            Ok(_) => {}
+            Err(Unavailable(why)) => panic!("{why}"),
+        }),
+        Err(why) => {
+            skip("the report's script", why);
+            None
+        }
     }
+}
+
+fn page_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/page")
+}
+
+#[test]
+fn the_page_writes_quantities_as_the_program_does() {
+    let Some(npm) = page_npm() else { return };
     let built = tempfile::tempdir().unwrap();
     let out = built.path().to_str().unwrap();
-    if let Err(Unavailable(why)) = npm(&["run", "build", "--", "--outDir", out, "--emptyOutDir"]) {
-        panic!("{why}");
-    }
+    let options = ["--ignoreConfig", "--target", "es2022", "--module", "esnext", "--outDir", out];
+    npm(&[&["exec", "--", "tsc", "src/format.ts"], &options[..]].concat());
+    std::fs::write(built.path().join("package.json"), r#"{"type": "module"}"#).unwrap();
+    let mut node = Command::new("node");
+    node.arg(root().join("tests/clients/pages/format.js")).arg(built.path().join("format.js"));
+    let said = complete(node.arg(root().join("crates/results/src/format.json")));
+    assert!(said.is_ok(), "{}", said.unwrap_err().0);
+}
+
+#[test]
+fn the_committed_script_is_what_its_sources_give() {
+    let Some(npm) = page_npm() else { return };
+    let built = tempfile::tempdir().unwrap();
+    npm(&["run", "build", "--", "--outDir", built.path().to_str().unwrap(), "--emptyOutDir"]);
+    let page = page_folder();
     for file in ["report.js", "report.sha256"] {
         let committed = std::fs::read(page.join("dist").join(file)).unwrap();
         let is_same = committed == std::fs::read(built.path().join(file)).unwrap();
@@ -257,6 +287,24 @@ impl Ui {
     fn visitor(&self) -> String {
         let (address, port, token) = (self.address, self.address.port(), &self.token);
         format!("host: {address}\r\ncookie: throng_token_{port}={token}\r\n")
+    }
+
+    /// The lines of a form that a page of its own sends.
+    fn own_form(&self) -> String {
+        let form = "content-type: application/x-www-form-urlencoded";
+        format!("{}{form}\r\norigin: http://{}\r\n", self.visitor(), self.address)
+    }
+
+    /// Measures a run with these flags into its store.
+    fn measure(&self, flags: &[&str]) {
+        let mut measured = throng(["echo", "--clients=1", "--concurrent=1", "--duration=100ms", "--quiet"]);
+        measured.args(flags).args(["--no-report", "--store"]).arg(self.store());
+        let outcome = run(&mut measured, RUN_MAX);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+    }
+
+    fn store(&self) -> PathBuf {
+        self.directory.path().join("runs.db")
     }
 
     /// The status and the rest of the answer to a request with these lines after the first.
@@ -394,18 +442,11 @@ fn browsers_open_without_tokens_in_arguments() {
 #[test]
 fn forms_are_bounded_and_hide_secrets() {
     let ui = Ui::start();
-    let own = format!(
-        "{}content-type: application/x-www-form-urlencoded\r\norigin: http://{}\r\n",
-        ui.visitor(),
-        ui.address
-    );
+    let own = ui.own_form();
     let large = format!("verb=echo&url={}", "x".repeat(100_000));
     assert_eq!(ui.ask("POST /new", &own, &large).0, 413);
 
-    let mut measured =
-        throng(["echo", "--clients=1", "--concurrent=1", "--duration=100ms", "--quiet", "--no-report"]);
-    let outcome = run(measured.arg("--store").arg(ui.directory.path().join("runs.db")), RUN_MAX);
-    assert_eq!(outcome.code, Some(0), "{outcome}");
+    ui.measure(&[]);
     let (_, page) = ui.ask("GET /", &own, "");
     let id = page.split("/runs/").nth(1).and_then(|rest| rest.split(['"', '/']).next()).expect("a run");
     let tags = |add: &str| ui.ask(&format!("POST /runs/{id}/tags"), &own, &format!("add={add}")).0;
@@ -428,6 +469,39 @@ fn forms_are_bounded_and_hide_secrets() {
     let (status, again) = ui.ask("POST /new", &own, &refused);
     assert!(status == 400 && again.contains("127.0.0.1") && again.contains("X-Room: 7"), "{again}");
     assert!(again.contains("secrets again: url, token") && !again.contains("hush"), "{again}");
+}
+
+#[test]
+fn tagging_keeps_the_search() {
+    let ui = Ui::start();
+    let own = ui.own_form();
+    ui.measure(&["--name", "all & sundry"]);
+    let (_, page) = ui.ask("GET /?name=all+%26+sundry", &own, "");
+    assert!(page.contains(r#"type="hidden" name="name" value="all &amp; sundry""#), "{page}");
+    let asked = "POST /runs/20/tags";
+    let (status, answer) = ui.ask(asked, &own, "add=x&name=all+%26+sundry&tag=&text=%0D%0Ahost");
+    assert_eq!(status, 303, "{answer}");
+    assert!(answer.contains("location: /?text=host&name=all+%26+sundry\r\n"), "{answer}");
+    assert!(ui.ask(asked, &own, "remove=x").1.contains("location: /\r\n"));
+}
+
+#[test]
+fn ids_are_encoded_in_links() {
+    let ui = Ui::start();
+    ui.measure(&[]);
+    let exported = run(throng(["runs", "export", "last", "--store"]).arg(ui.store()), RUN_MAX);
+    let mut file: serde_json::Value = serde_json::from_str(&exported.stdout).unwrap();
+    file["id"] = "../live/1/stop? +".into();
+    let path = ui.directory.path().join("foreign.json");
+    std::fs::write(&path, file.to_string()).unwrap();
+    let imported = run(throng(["runs", "import"]).arg(path).arg("--store").arg(ui.store()), RUN_MAX);
+    assert_eq!(imported.code, Some(0), "{imported}");
+    let (_, page) = ui.ask("GET /", &ui.visitor(), "");
+    let link = "/runs/..%2Flive%2F1%2Fstop%3F%20%2B";
+    assert!(page.contains(&format!("href=\"{link}\"")), "{page}");
+    assert!(page.contains(&format!("action=\"{link}/tags\"")) && !page.contains("runs/../"), "{page}");
+    assert_eq!(ui.ask(&format!("GET {link}"), &ui.visitor(), "").0, 200);
+    assert_eq!(ui.ask(&format!("POST {link}/tags"), &ui.own_form(), "add=x").0, 303);
 }
 
 #[test]

@@ -24,7 +24,7 @@ const TAGS_MAX: usize = 32;
 const TAG_CHARS_MAX: usize = 64;
 
 /// The query.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 pub(crate) struct Search {
     #[serde(default)]
     text: String,
@@ -36,10 +36,28 @@ pub(crate) struct Search {
     scenario: String,
 }
 
+impl Search {
+    /// The fields that are filled in, by name.
+    fn given(&self) -> Vec<(&'static str, String)> {
+        let Search { text, name, tag, scenario } = self;
+        let all = [("text", text), ("name", name), ("tag", tag), ("scenario", scenario)];
+        let given = all.into_iter().filter(|(_, value)| !value.trim().is_empty());
+        given.map(|(name, value)| (name, value.trim().to_owned())).collect()
+    }
+
+    /// The address of what it finds.
+    fn address(&self) -> String {
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(self.given()).finish();
+        if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
+    }
+}
+
 #[derive(Serialize)]
 struct HistoryView {
     title: &'static str,
     search: Search,
+    /// The fields of it that are filled in, which a form of the page sends along.
+    given: Vec<(&'static str, String)>,
     scenarios: [&'static str; Scenario::ALL.len()],
     /// The trend of the runs with the name or the tag that is searched for.
     trend: Option<Trend>,
@@ -52,9 +70,11 @@ struct HistoryView {
 #[derive(Serialize)]
 struct RunRow {
     id: String,
+    /// The last part of its page's address.
+    path: String,
     name: Option<String>,
     note: Option<String>,
-    /// The query for all runs of its name.
+    /// The address of all runs of its name.
     series: String,
     /// The status of its RESULT, and the class of that.
     outcome: &'static str,
@@ -102,6 +122,7 @@ pub(crate) async fn history(State(app): Shared, Query(search): Query<Search>) ->
         "history.html",
         HistoryView {
             title: "Runs",
+            given: search.given(),
             search,
             trend,
             scenarios: Scenario::ALL.map(Scenario::name),
@@ -117,7 +138,7 @@ fn row(entry: Entry) -> RunRow {
     RunRow {
         started: results::file::started(entry.started_unix_ns),
         clients: report::count(entry.clients),
-        figure: entry.scenario.main_figure().name(),
+        figure: entry.figure.map(|figure| figure.words()).unwrap_or_default(),
         outcome: entry.outcome.map_or("–", Status::word),
         tone: trend::tone(entry.outcome),
         p50: duration(entry.p50_ns),
@@ -127,8 +148,9 @@ fn row(entry: Entry) -> RunRow {
         bottleneck: entry.bottleneck.unwrap_or_default(),
         trusted: entry.trusted,
         unfinished: entry.unfinished,
+        path: trend::path(&entry.id),
         id: entry.id,
-        series: series(entry.name.as_deref().unwrap_or_default()),
+        series: Search { name: entry.name.clone().unwrap_or_default(), ..Search::default() }.address(),
         name: entry.name,
         note: entry.note,
         scenario: entry.scenario.name(),
@@ -136,10 +158,6 @@ fn row(entry: Entry) -> RunRow {
         target: entry.target,
         tags: entry.tags,
     }
-}
-
-fn series(name: &str) -> String {
-    form_urlencoded::Serializer::new(String::new()).append_pair("name", name).finish()
 }
 
 /// `GET /runs/{id}`: the same page that `throng report` writes.
@@ -180,13 +198,15 @@ fn page(runs: &[Run]) -> Response {
     ([(CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }
 
-/// Tags to add and to take away.
+/// Tags to add and to take away, and the search in whose page that is done.
 #[derive(Deserialize)]
 pub(crate) struct Tagging {
     #[serde(default)]
     add: String,
     #[serde(default)]
     remove: String,
+    #[serde(flatten)]
+    search: Search,
 }
 
 /// `POST /runs/{id}/tags`
@@ -214,7 +234,7 @@ pub(crate) async fn tag(
         Ok(fits)
     });
     match tagged {
-        Ok(true) => Redirect::to("/").into_response(),
+        Ok(true) => Redirect::to(&tagging.search.address()).into_response(),
         Ok(false) => {
             let how =
                 format!("A run has at most {TAGS_MAX} tags, of at most {TAG_CHARS_MAX} characters each.");

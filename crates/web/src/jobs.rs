@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
@@ -19,6 +19,8 @@ use crate::options::Options;
 const LINES_MAX: usize = 86_400;
 /// Runs whose lines are kept: earlier ones are in the store.
 const JOBS_WHOLE_MAX: usize = 8;
+/// How often a run whose output has ended is asked whether it has, too.
+const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 /// Lines kept of a run's standard error.
 const REMARKS_MAX: usize = 20;
 
@@ -162,9 +164,22 @@ impl Job {
         }
     }
 
+    /// Waits for its end. Until then it can be stopped: nobody waits for the lock.
+    fn wait(&self) -> Option<ExitStatus> {
+        loop {
+            let mut child = locked(&self.child);
+            if let Some(status) = child.as_mut()?.try_wait().ok()? {
+                *child = None;
+                return Some(status);
+            }
+            drop(child);
+            thread::sleep(WAIT_INTERVAL);
+        }
+    }
+
     /// Its output has ended, so that it has, or is about to.
     fn finish(&self, store: PathBuf) {
-        let status = locked(&self.child).take().and_then(|mut child| child.wait().ok());
+        let status = self.wait();
         let mut log = self.log();
         let said = Vec::from(std::mem::take(&mut log.remarks)).join("\n");
         let run = log.lines.first().and_then(|line| kept_as(line, store));
@@ -214,20 +229,37 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+
+    fn job(number: usize) -> Arc<Job> {
+        let log = Log { lines: vec!["{}".into()], ..Log::default() };
+        Arc::new(Job {
+            number,
+            command: String::new(),
+            log: Mutex::new(log),
+            changed: watch::Sender::new(()),
+            child: Mutex::default(),
+        })
+    }
+
+    #[test]
+    fn stopping_an_ending_job_does_not_wait() {
+        let job = job(1);
+        let child = Command::new("sleep").arg("30").stdout(Stdio::null()).spawn().unwrap();
+        *locked(&job.child) = Some(child);
+        let (began, ending) = (Instant::now(), job.clone());
+        let finish = thread::spawn(move || ending.finish(PathBuf::new()));
+        thread::sleep(5 * WAIT_INTERVAL);
+        job.stop();
+        finish.join().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!(job.log().end.as_ref().map(|end| end.code), Some(None), "a signal ended it");
+    }
 
     #[test]
     fn rows_of_the_last_runs_alone_are_kept() {
-        let job = |number| {
-            let log = Log { lines: vec!["{}".into()], ..Log::default() };
-            Arc::new(Job {
-                number,
-                command: String::new(),
-                log: Mutex::new(log),
-                changed: watch::Sender::new(()),
-                child: Mutex::default(),
-            })
-        };
         let jobs: Vec<_> = (1..=JOBS_WHOLE_MAX + 3).map(job).collect();
         forget_rows(&jobs);
         let with_rows: Vec<_> = jobs.iter().filter(|job| !job.log().lines.is_empty()).collect();

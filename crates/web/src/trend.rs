@@ -3,6 +3,7 @@
 use results::conclusion::Status;
 use serde::Serialize;
 use store::Entry;
+use url::form_urlencoded;
 
 /// The drawing, in units of its own.
 const WIDTH: f64 = 900.0;
@@ -16,7 +17,7 @@ const GRID: u64 = 4;
 /// Fewer runs are a comparison.
 const RUNS_MIN: usize = 3;
 
-/// Values over runs, from the oldest; all of one scenario, since others time something else.
+/// Values over runs, from the oldest; all of one scenario and one figure, since others time something else.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trend {
     width: f64,
@@ -35,7 +36,8 @@ struct GridLine {
 /// One run.
 #[derive(Debug, Serialize)]
 struct Mark {
-    id: String,
+    /// The last part of its page's address.
+    path: String,
     /// The class of its mark, which has a form of its own as well.
     tone: &'static str,
     x: f64,
@@ -46,12 +48,15 @@ struct Mark {
 }
 
 impl Trend {
-    /// The trend of these runs, the newest first; `None` if there are too few, or they are of several scenarios.
+    /// The trend of these runs, the newest first; `None` if there are too few, or they time several things.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
         let scenario = entries.first()?.scenario;
+        let figure = entries.iter().find_map(|entry| entry.figure)?;
         let timed: Vec<(&Entry, u64)> =
             entries.iter().rev().filter_map(|entry| Some((entry, entry.p95_ns?))).collect();
-        if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
+        let is_other =
+            |entry: &Entry| entry.scenario != scenario || entry.figure.is_some_and(|of| of != figure);
+        if timed.len() < RUNS_MIN || entries.iter().any(is_other) {
             return None;
         }
         let highest = |(entry, p95_ns): &(&Entry, u64)| {
@@ -62,7 +67,7 @@ impl Trend {
         let y = |ns: u64| HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * ns as f64 / most_ns as f64;
         let step = (WIDTH - VALUES_WIDTH - 2.0 * MARGIN) / (timed.len() - 1) as f64;
         let mark = |(number, &(entry, p95_ns)): (usize, &(&Entry, u64))| Mark {
-            id: entry.id.clone(),
+            path: path(&entry.id),
             tone: tone(entry.outcome),
             x: VALUES_WIDTH + MARGIN + step * number as f64,
             y: y(p95_ns),
@@ -73,11 +78,17 @@ impl Trend {
         Some(Trend {
             width: WIDTH,
             height: HEIGHT,
-            figure: scenario.main_figure().words(),
+            figure: figure.words(),
             grid: (0..=GRID).map(line).collect(),
             runs: timed.iter().enumerate().map(mark).collect(),
         })
     }
+}
+
+/// An id as a part of an address: those of imported runs are what their files say, be it a path to somewhere else.
+pub(crate) fn path(id: &str) -> String {
+    // A plus is a space in a query alone.
+    form_urlencoded::byte_serialize(id.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 /// The class of a status: the words for it are the same on every page.
@@ -107,7 +118,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn entry(id: &str, p95_ms: u64) -> Entry {
-        Entry { id: id.into(), p95_ns: Some(p95_ms * MS), ..Entry::default() }
+        let figure = Some(Scenario::Echo.main_figure());
+        Entry { id: id.into(), figure, p95_ns: Some(p95_ms * MS), ..Entry::default() }
     }
 
     #[test]
@@ -118,7 +130,7 @@ mod tests {
             ..entry("middle", 10)
         };
         let trend = Trend::of(&[entry("new", 15), failed, entry("old", 0)]).unwrap();
-        let drawn = |mark: &Mark| (mark.id.clone(), mark.tone, mark.x, mark.y, mark.interval);
+        let drawn = |mark: &Mark| (mark.path.clone(), mark.tone, mark.x, mark.y, mark.interval);
         let (left, right) = (VALUES_WIDTH + MARGIN, WIDTH - MARGIN);
         let expected = [
             ("old".to_owned(), "doubt", left, HEIGHT - MARGIN, None),
@@ -145,5 +157,7 @@ mod tests {
         assert!(Trend::of(&[entry("a", 1), entry("b", 1), idle]).is_none(), "something else is timed");
         let untimed = Entry { p95_ns: None, ..entry("c", 1) };
         assert!(Trend::of(&[entry("a", 1), entry("b", 1), untimed]).is_none());
+        let unanswered = Entry { figure: Some(Scenario::Idle.main_figure()), ..entry("c", 1) };
+        assert!(Trend::of(&[entry("a", 1), entry("b", 1), unanswered]).is_none());
     }
 }

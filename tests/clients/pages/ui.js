@@ -4,6 +4,10 @@
 import { check, checkAccessible, checkFits, wait, withPage } from "./browser.js";
 
 const [chromium, url, token] = process.argv.slice(2);
+/** Runs of one name: as few as have a trend. */
+const SERIES = 3;
+/** The smallest text that is still read on a phone. */
+const TEXT_PX_MIN = 10;
 const rowsDrawn = () => document.querySelectorAll("#rates svg path").length > 5;
 
 await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page, requests) => {
@@ -13,8 +17,10 @@ await withPage(chromium, { viewport: { width: 1280, height: 900 } }, async (page
   const first = await start(page, { clients: "20", duration: "5m", rate: "400" });
   await watch(page, first);
   await watchSteps(page);
-  await start(page, { clients: "10", duration: "1s", rate: "100", name: "series" });
-  await wait(page, "the last run ends", () => document.querySelector("#state").textContent === "ended");
+  for (let run = 0; run < SERIES; run += 1) {
+    await start(page, { clients: "10", duration: "1s", rate: "100", name: "series" });
+    await wait(page, "a run of the series ends", () => document.querySelector("#state").textContent === "ended");
+  }
   await checkHistory(page);
   await checkComparison(page);
   const foreign = requests.filter((request) => !request.startsWith(url) && !request.startsWith("data:"));
@@ -77,14 +83,19 @@ async function watchSteps(page) {
 
 async function checkHistory(page) {
   await page.goto(url);
-  check((await page.locator("tbody tr").count()) === 3, "three runs were kept");
-  await page.click("a.name");
-  await wait(page, "one has the name", () => document.querySelectorAll("tbody tr").length === 1);
+  check((await page.locator("tbody tr").count()) === 2 + SERIES, "five runs were kept");
+  await page.locator("a.name").first().click();
+  await wait(page, "three have the name", (series) => document.querySelectorAll("tbody tr").length === series, SERIES);
+  await checkTrend(page);
   check((await page.textContent("tbody td strong")) === "PASSED", "its result is not listed");
+  for (const tag of ["nightly", "second"]) {
+    await page.locator("input[name=add]").first().fill(tag);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(`button.tag[value=${tag}]`);
+  }
+  check((await page.locator("button.tag").count()) === 2, "a tag that is added takes another away");
+  check(page.url().endsWith("/?name=series"), "tagging loses the search");
   await page.goto(url);
-  await page.locator("input[name=add]").first().fill("nightly");
-  await page.keyboard.press("Enter");
-  await page.waitForSelector("button.tag");
   await checkAccessible(page, "the history");
   await page.fill("input[name=tag]", "nightly");
   await page.click("text=Search >> nth=-1");
@@ -93,6 +104,19 @@ async function checkHistory(page) {
   await checkFits(page, "the history on a phone");
   await page.goto(`${url}new`);
   await checkFits(page, "the form on a phone");
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** The trend of the series, on a phone as well. */
+async function checkTrend(page) {
+  check((await page.locator(".trend a").count()) === SERIES, "the trend is not drawn");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await checkFits(page, "the trend on a phone");
+  const [units, scale] = await page.evaluate(() => {
+    const text = document.querySelector(".trend text");
+    return [parseFloat(getComputedStyle(text).fontSize), text.getScreenCTM().a];
+  });
+  check(units * scale >= TEXT_PX_MIN, `the trend's text is ${units * scale} px high`);
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
