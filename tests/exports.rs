@@ -3,9 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use net::proc::ProcessTree;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::Value;
 
 use crate::support::black_hole::BlackHole;
@@ -137,6 +139,32 @@ fn metrics_are_there_while_the_run_is_on() {
     assert!(value("throng_messages_sent_total") > 0.0 && value("throng_errors_total") == 0.0, "{page}");
     assert!(get(address, "/").unwrap().starts_with("HTTP/1.1 404"), "one page");
     assert_eq!(finish(process, RUN_MAX).code, Some(0));
+}
+
+#[test]
+fn metrics_wait_when_files_run_out() {
+    let (server, address) = (Server::start(&[]), free_address());
+    let process = Process::start(echo(&server, "60s").args(["--metrics", &address.to_string()]));
+    // With the load on its way: a worker that has no files to begin with ends the run.
+    let is_loading = |page: String| page.contains("throng_latency_seconds{");
+    let is_shown = || wait_until(RUN_MAX, || get(address, "/metrics").is_some_and(is_loading));
+    assert!(is_shown());
+    let whole = getrlimit(Resource::Nofile);
+    // As many as are open, which stay so: of 0, poll(2) would watch none.
+    prlimit(Some(process.pid()), Resource::Nofile, Rlimit { current: Some(8), ..whole }).unwrap();
+    // The accept that is under way has its descriptor already.
+    let _served = TcpStream::connect(address).unwrap();
+    let mut tree = ProcessTree::new(process.pid().as_raw_nonzero().get() as u32);
+    let mut cpu_ns = || {
+        let usage = tree.sample().unwrap();
+        usage.user_ns + usage.system_ns
+    };
+    let before_ns = cpu_ns();
+    thread::sleep(Duration::from_secs(1));
+    let spent_ns = cpu_ns() - before_ns;
+    assert!(spent_ns < 300_000_000, "spins: {spent_ns} ns of CPU in a second");
+    prlimit(Some(process.pid()), Resource::Nofile, whole).unwrap();
+    assert!(is_shown(), "it accepts again");
 }
 
 #[test]
