@@ -11,6 +11,9 @@ const NOMINAL: [(&str, u64); 3] = [("veth", 10_000), ("tun", 10_000), ("tun", 10
 /// A link that carries so much more than its speed has another.
 const PERCENT_MAX: f64 = 105.0;
 
+/// Segments of which a share tells something: of fewer, one that was lost is a hundredth at once.
+const SEGMENTS_MIN: u64 = 1_000;
+
 /// TCP segments since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Segments {
@@ -36,19 +39,19 @@ impl Segments {
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/net/snmp"))
     }
 
-    /// The share of the segments sent since `before` that were sent again: 0 to 100. `None` where none was sent.
+    /// The share of the segments sent since `before` that were sent again: 0 to 100. `None` of fewer than a thousand.
     pub fn resent_percent_since(self, before: Segments) -> Option<f64> {
         percent(self.resent.saturating_sub(before.resent), self.sent.saturating_sub(before.sent))
     }
 
-    /// The share of the segments received since `before` that came too early: 0 to 100. `None` where none was received.
+    /// The share of the segments received since `before` that came too early: 0 to 100. `None` of fewer than a thousand.
     pub fn early_percent_since(self, before: Segments) -> Option<f64> {
         percent(self.early.saturating_sub(before.early), self.received.saturating_sub(before.received))
     }
 }
 
 fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| 100.0 * part.min(whole) as f64 / whole as f64)
+    (whole >= SEGMENTS_MIN).then(|| 100.0 * part.min(whole) as f64 / whole as f64)
 }
 
 /// Each group has a line of names and one of values.
@@ -144,10 +147,20 @@ mod tests {
     #[test]
     fn shares_are_of_the_window() {
         let before = Segments { sent: 1_000, resent: 900, received: 50, early: 50, overflows: 0 };
-        let after = Segments { sent: 1_200, resent: 904, received: 250, early: 60, ..before };
+        let after = Segments { sent: 3_000, resent: 940, received: 2_050, early: 150, ..before };
         assert_eq!(after.resent_percent_since(before), Some(2.0));
         assert_eq!(after.early_percent_since(before), Some(5.0));
-        assert_eq!(before.resent_percent_since(before), None);
+    }
+
+    #[test]
+    fn few_segments_tell_no_share() {
+        let before = Segments { sent: 70, received: 80, ..Segments::default() };
+        let after =
+            |more: u64| Segments { sent: 70 + more, resent: 1, received: 80 + more, early: 1, overflows: 0 };
+        let shares =
+            |after: Segments| (after.resent_percent_since(before), after.early_percent_since(before));
+        assert_eq!(shares(after(999)), (None, None));
+        assert_eq!(shares(after(1_000)), (Some(0.1), Some(0.1)));
     }
 
     #[test]
