@@ -59,7 +59,7 @@ impl FileAccount {
             waited_percent: rounded(spent.waited_percent)?,
             outstanding_percent: spent.outstanding_percent.and_then(rounded),
             tail_from_ms: ms_from_ns(spent.tail_from_ns as f64),
-            tail_quantile: rounded(spent.tail_quantile)?,
+            tail_quantile: spent.tail_quantile,
             all: part(&spent.all, Owners::of_all(step)),
             tail: part(&spent.tail, Owners::of_tail(step)),
         })
