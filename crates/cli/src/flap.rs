@@ -139,7 +139,8 @@ impl FlapArgs {
 
 /// Why nothing is said of delivery, of steps in which clients were to lose their connections.
 pub(crate) fn why_nothing_is_said(steps: &[Step]) -> Option<Caveat> {
-    if steps.is_empty() || Delivery::of(steps).is_some() {
+    // Where the user ended all of them, that is why.
+    if steps.iter().all(Step::was_interrupted) || Delivery::of(steps).is_some() {
         return None;
     }
     Some(match steps.iter().map(|step| step.counts.nobody_to_send).sum() {

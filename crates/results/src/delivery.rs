@@ -55,11 +55,12 @@ impl DeliveryGuarantee {
 }
 
 impl Delivery {
-    /// The delivery of all steps together; `None`: nothing was due to anybody who was away.
+    /// The delivery of all whole steps together: what the user did not wait for is not lost. `None`: nothing was due to anybody who
+    /// was away.
     pub fn of(steps: &[Step]) -> Option<Delivery> {
         let (mut counts, mut not_back) = (Counts::default(), 0);
         let (mut lost, mut ages) = (BTreeMap::<_, Share>::new(), BTreeMap::new());
-        for step in steps.iter().filter(|step| !step.absences.is_empty()) {
+        for step in steps.iter().filter(|step| !step.absences.is_empty() && !step.was_interrupted()) {
             counts.merge(&step.counts);
             for absences in &step.absences {
                 not_back += absences.not_back;
@@ -277,6 +278,15 @@ mod tests {
             gone.not_back = not_back;
             assert!(of(counts, vec![gone.clone()]).contains(said), "{said}");
         }
+    }
+
+    #[test]
+    fn interrupted_steps_lose_nothing_while_away() {
+        let counts = Counts { offline_due: 1_000, lost_offline: 1_000, ..Counts::default() };
+        let step = Step { counts, absences: vec![absences("close", 100, 100)], ..Step::default() };
+        let ended = Step { interrupted: Some(crate::Interrupted::Loading), ..step.clone() };
+        assert_eq!(Delivery::of(std::slice::from_ref(&ended)), None);
+        assert_eq!(Delivery::of(&[step.clone(), ended]), Delivery::of(&[step]));
     }
 
     #[test]
