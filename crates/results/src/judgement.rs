@@ -103,6 +103,11 @@ impl LimitOutcome {
     pub fn figure(&self) -> &str {
         self.limit.split(['<', '>', '=']).next().unwrap_or_default().trim()
     }
+
+    /// Its bound as it was written: `0` of `missing==0`.
+    pub fn bound(&self) -> &str {
+        self.limit.rsplit(['<', '>', '=']).next().unwrap_or_default().trim()
+    }
 }
 
 /// Units of figures.

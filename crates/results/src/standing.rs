@@ -105,10 +105,16 @@ impl Check {
     }
 }
 
-/// Returns whether a step kept the standing limits of a group.
+/// Returns whether a step kept the limits of a group: the standing ones, and those that took their place.
 pub fn passes(step: &Step, check: Check) -> bool {
-    let broken = step.standing.iter().filter(|limit| !limit.passed);
+    let broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
     broken.filter_map(Figure::of_limit).filter_map(Check::of).all(|broken| broken != check)
+}
+
+/// The limit on the rate that a step broke, asked for or standing.
+pub fn broken_rate(step: &Step) -> Option<&LimitOutcome> {
+    let mut broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
+    broken.find(|limit| Figure::of_limit(limit) == Some(RATE))
 }
 
 /// Returns whether it is that of a step that the generator did not get to the end of.

@@ -122,10 +122,10 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let Some(asked) = step.rates.asked_per_s else {
         return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
     };
-    let kept = step.kept_percent().filter(|kept| *kept < standing::RATE_PERCENT_MIN);
-    let missed = kept.map(|kept| {
-        format!(", {} completed in time ({}% required)", share(kept), standing::RATE_PERCENT_MIN)
-    });
+    let missed = step
+        .kept_percent()
+        .zip(standing::broken_rate(step))
+        .map(|(kept, limit)| format!(", {} completed in time ({} required)", share(kept), limit.bound()));
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
 }

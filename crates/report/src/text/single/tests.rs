@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 
-use results::Run;
+use results::{LimitOutcome, Run};
 
 use super::*;
 use crate::sample;
@@ -76,4 +76,27 @@ fn no_line_is_wider_than_a_terminal() {
         let text = lines(Scenario::Broadcast, &step, &style);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
+}
+
+#[test]
+fn required_rates_are_those_of_the_limit() {
+    let row = |limit: &str, passed: bool, is_asked: bool| {
+        let mut step = Step { clients: 10, duration_ns: 10_000_000_000, ..Step::default() };
+        (step.rates.asked_per_s, step.rates.achieved_per_s) = (Some(10.0), Some(8.5));
+        (step.counts.sent, step.counts.expected, step.counts.received) = (100, 100, 85);
+        let outcome = LimitOutcome { limit: limit.into(), passed, ..LimitOutcome::default() };
+        if is_asked {
+            step.limits.push(outcome)
+        } else {
+            step.standing.push(outcome)
+        }
+        let text = lines(Scenario::Echo, &step, &Style::PLAIN);
+        text.lines().find(|line| line.contains(" rate ")).unwrap_or_default().to_owned()
+    };
+    let missed = ["99%", "94%"].map(|bound| row(&format!("rate>={bound}"), false, false));
+    assert!(missed[0].ends_with("(99% required)") && missed[1].ends_with("(94% required)"), "{missed:?}");
+    let asked = row("rate >= 90%", false, true);
+    assert!(asked.starts_with('✗') && asked.ends_with("(90% required)"), "{asked}");
+    let passed = row("rate>=80%", true, true);
+    assert!(passed.starts_with('✓') && !passed.contains("required"), "{passed}");
 }
