@@ -1,6 +1,7 @@
 //! Causes that hold a step back. The first word of a key says who: the server, the generator, the machine, the network, nothing,
 //! or something unknown ([`Bottleneck`](crate::Bottleneck)).
 
+use super::loss::were;
 use super::quantity::{Cores, Factor, Ns, PerS, Percent, Programs, Quantile, Span};
 use super::table::findings;
 
@@ -52,9 +53,9 @@ findings! {
         needed: u64,
         /// The shortest time of an answer.
         service: Ns,
-    } => "{waited} of {of} messages waited because its connections had {slots} under way at once, and {needed} are needed where \
-          an answer takes {service}: use more connections (--clients, --publish-connections), or --pipelining (over HTTP/2 \
-          --streams, as far as the server allows)";
+    } => "{} waited because its connections had {slots} under way at once, and {needed} are needed where an answer takes \
+          {service}: use more connections (--clients, --publish-connections), or --pipelining (over HTTP/2 --streams, as far \
+          as the server allows)", waited.part_of(&of, "messages");
     /// The generator's own work delayed what it measured.
     GeneratorBusy "generator.busy" {
         /// The delay.
@@ -99,7 +100,7 @@ findings! {
     ServerTookNone "server.took_none" {
         /// Clients that tried.
         clients: u64,
-    } => "it took none of {clients} clients";
+    } => "it took none of {}", clients.of("client");
     /// The server's process ended under the load.
     ServerEnded "server.ended" {
         /// Since the load began.
@@ -116,7 +117,7 @@ findings! {
         of: u64,
         /// `clients`, or `connections` where a client had several.
         what: String,
-    } => "it lost {lost} of {of} {what}";
+    } => "it lost {}", lost.part_of(&of, &what);
     /// The server, or what is before it, closes connections on which nothing has been said for so long.
     ServerIdleTimeout "server.idle_timeout" {
         /// Connections closed.
@@ -127,7 +128,7 @@ findings! {
         what: String,
         /// Since the last message of each.
         after: Ns,
-    } => "it closed {lost} of {of} {what}, each {after} after its last message: an idle timeout";
+    } => "it closed {}, each {after} after its last message: an idle timeout", lost.part_of(&of, &what);
     /// No request to publish succeeded.
     ServerPublishedNone "server.published_none" {
         /// The first request's answer.
@@ -137,7 +138,7 @@ findings! {
     ServerAnsweredNone "server.answered_none" {
         /// Messages sent.
         messages: u64,
-    } => "it answered none of {messages} messages";
+    } => "it answered none of {}", messages.of("message");
     /// The server used up the CPU that it may use.
     ServerCpu "server.cpu" {
         /// Percent of these cores.
@@ -167,7 +168,7 @@ findings! {
         of: u64,
         /// `clients` or `connections`.
         what: String,
-    } => "it turned away {refused} of {of} {what}";
+    } => "it turned away {}", refused.part_of(&of, &what);
     /// The server had no file left for a connection.
     ServerFiles "server.files" {
         /// Files that it had open.
@@ -180,7 +181,8 @@ findings! {
         of: u64,
         /// `clients` or `connections`.
         what: String,
-    } => "it had {open} of {most} files open, and left out {refused} of {of} {what}: raise its limit (ulimit -n)";
+    } => "it had {open} of {} open, and left out {}: raise its limit (ulimit -n)", most.of("file"),
+         refused.part_of(&of, &what);
     /// Clients gave up waiting to be connected.
     ServerKeptWaiting "server.kept_waiting" {
         /// Clients that gave up.
@@ -191,22 +193,21 @@ findings! {
         what: String,
         /// How often its accept queue was full, where that explains it.
         overflows: Option<u64>,
-    } => "it left {waited} of {of} {what} waiting until they gave up{}",
-         overflows.within("; its listen queue overflowed ", " times: raise its backlog");
+    } => "it left {} waiting until {} gave up{}", waited.part_of(&of, &what), they(&waited), overflowed(&overflows);
     /// Messages were due and never came.
     ServerLeftOut "server.left_out" {
         /// Messages that never came.
         missing: u64,
         /// Messages due.
         due: u64,
-    } => "it left out {missing} of {due} messages due";
+    } => "it left out {} due", missing.part_of(&due, "messages");
     /// Messages were still to come when throng stopped waiting for them.
     ServerUndelivered "server.undelivered" {
         /// Messages that had not come.
         missing: u64,
         /// Messages due.
         due: u64,
-    } => "it had not yet delivered {missing} of {due} messages due";
+    } => "it had not yet delivered {} due", missing.part_of(&due, "messages");
     /// Copies due to clients that were away never came, and that broke a limit.
     ServerForgot "server.forgot" {
         /// Copies that never came.
@@ -225,14 +226,24 @@ findings! {
         wrong: u64,
         /// All answers.
         of: u64,
-    } => "{wrong} of its {of} answers were wrong";
+    } => "{} {} wrong", wrong.part_of(&of, "answers"), were(&wrong);
+    /// Something else broke a standing limit.
+    ServerFaulty "server.faulty" {
+        /// The faulty ones.
+        faulty: u64,
+        /// All of them.
+        of: u64,
+        /// The fault, as the limit's metric is called: `not let in`.
+        what: String,
+    } => "{faulty} of {of} {what}";
     /// Clients were told different things under one number.
     ServerDiffers "server.differs" {
         /// Messages that said something else than most.
         differing: u64,
         /// Messages that were compared.
         of: u64,
-    } => "it said something else in {differing} of {of} messages than others had under their number";
+    } => "it said something else in {} than others had under the same number",
+         differing.part_of(&of, "messages");
     /// The rate was not kept.
     ServerRate "server.rate" {
         /// Messages completed.
@@ -272,7 +283,7 @@ findings! {
     ServerListenQueue "server.listen_queue" {
         /// How often.
         overflows: u64,
-    } => "its listen queue overflowed {overflows} times: raise its backlog";
+    } => "its listen queue overflowed {}: raise its backlog", overflows.times();
 
     /// The machine that server and generator share had no CPU left.
     MachineFull "machine.full" {
@@ -350,6 +361,16 @@ findings! {
         /// Segments out of order.
         gaps: Percent,
     } => "{gaps} of the segments came out of order, as they do behind a lost one";
+    /// The way to the server was cut.
+    NetworkUnreachable "network.unreachable" {
+        /// Connections that failed or ended by it.
+        lost: u64,
+        /// All of them.
+        of: u64,
+        /// `clients`, or `connections` where a client had several.
+        what: String,
+    } => "the server was out of reach of {}: no way to it, nothing acknowledged, or a firewall forbids it",
+         lost.part_of(&of, &what);
     /// A closed loop spent its time on the way there and back.
     NetworkFar "network.far" {
         /// Mean time of an answer.
@@ -397,7 +418,18 @@ findings! {
 /// `1 of 2 agents and its share of the load`.
 pub(super) fn lost_agents(lost: &Span<'_, u64>, of: &Span<'_, u64>) -> String {
     let whose = if *lost.high == 1 { "its" } else { "their" };
-    format!("{lost} of {of} agents and {whose} share of the load")
+    format!("{} and {whose} share of the load", lost.part_of(of, "agents"))
+}
+
+fn they(some: &Span<'_, u64>) -> &'static str {
+    if *some.high == 1 { "it" } else { "they" }
+}
+
+/// The server's full accept queue, where that explains what it is said behind.
+fn overflowed(times: &Span<'_, Option<u64>>) -> String {
+    let Some(high) = times.high else { return String::new() };
+    let times = Span { low: times.low.as_ref().unwrap_or(high), high }.times();
+    format!("; its listen queue overflowed {times}: raise its backlog")
 }
 
 /// The owners of the CPU that was waited for.

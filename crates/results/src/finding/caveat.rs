@@ -34,7 +34,7 @@ findings! {
         of: u64,
         /// Each of them and why.
         which: String,
-    } => "{lost} of {of} agents lost, what they had reported is in the metrics: {which}";
+    } => "{} lost, and what was reported until then is in the metrics: {which}", lost.part_of(&of, "agents");
     /// Agents' clocks differ by a good part of a delivery.
     Clocks "caveat.clocks" {
         /// By how much a delivery may be wrong.
@@ -104,7 +104,7 @@ findings! {
     Clamped "caveat.clamped" {
         /// How many.
         samples: u64,
-    } => "{samples} samples were longer than 10 min and count as 10 min";
+    } => "{} of more than 10 min, counted as 10 min", samples.of("sample");
     /// The counts of a step do not add up.
     Miscounted "caveat.miscounted" {
         /// The sum that is off.
@@ -122,12 +122,12 @@ findings! {
         events: u64,
         /// Why, in words.
         why: String,
-    } => "{events} events are not in the log (--events): {why}";
+    } => "{} missing from the log (--events): {why}", events.of("event");
     /// The event log was too slow.
     EventsTooFast "caveat.events_too_fast" {
         /// Events that are not in it.
         events: u64,
-    } => "{events} events came too fast for the log (--events) and are not in it";
+    } => "{} too fast for the log (--events) and not in it", events.of("event");
     /// The step ended before its servers were to be restarted.
     NotRestarted "caveat.not_restarted" => "the step ended before the servers were to be restarted";
     /// A restart command could not be started.
@@ -166,7 +166,7 @@ findings! {
         clients: u64,
         /// The command for more.
         remedy: String,
-    } => "ended by the generator's limit of open files ({clients} clients), not by the server: pass {remedy}";
+    } => "ended by the generator's limit of open files ({}), not by the server: pass {remedy}", clients.of("client");
     /// Compression lets both ends keep a window for each client.
     KeptWindows "caveat.kept_windows"
         => "memory per client depends on whether the client has sent something: --compress lets both ends keep a window \
@@ -178,8 +178,8 @@ findings! {
     MemoryOneLoad "caveat.memory_one_load" {
         /// Readings of the server's memory.
         readings: u64,
-    } => "memory per client is unclear: the {readings} readings of the server's memory were all made beside \
-          the same number of clients: use more clients, or a lower --connect-rate";
+    } => "memory per client is unclear: {} of the server's memory, beside one number of clients: use more clients, or a \
+          lower --connect-rate", readings.of("reading");
     /// The memory of a client is unknown: too few readings.
     MemoryFewReadings "caveat.memory_few_readings" {
         /// Readings of the server's memory.
@@ -194,8 +194,9 @@ findings! {
     MemoryReconnected "caveat.memory_reconnected" {
         /// Connections that it had before.
         connections: u64,
-    } => "memory per client is unclear: the server has had up to {connections} connections before, and may be \
-          using memory again that it freed after these; restart it and measure again, or with more clients than that";
+    } => "memory per client is unclear: the server has had up to {} before, and may be \
+          using memory again that it freed after these; restart it and measure again, or with more clients than that",
+         connections.of("connection");
     /// The memory of a client is unknown: the server had as much before.
     MemoryReused "caveat.memory_reused" {
         /// Memory that it needed before.
@@ -220,7 +221,7 @@ findings! {
         reads: u64,
         /// The last one's error, in words.
         last: String,
-    } => "the target's metrics could not be read {failures} of {reads} times: {last}";
+    } => "{} of the target's metrics failed: {last}", failures.part_of(&reads, "readings");
 }
 
 fn were_readings(readings: &Span<'_, u64>) -> String {

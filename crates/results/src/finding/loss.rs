@@ -35,7 +35,7 @@ findings! {
         what: String,
         /// When the first one was lost, since the load began.
         first: Option<Ns>,
-    } => "{} {}{}", lost.part_of(&of, &what), lost_them(&lost, &what), first.behind(", the first after ");
+    } => "{} {}{}", lost.part_of(&of, &what), lost_them(&lost, what.high), first.behind(", the first after ");
     /// Connections that were closed because nothing had been said for so long.
     Idle "loss.idle" {
         /// Connections closed.
@@ -81,7 +81,7 @@ findings! {
         missing: u64,
         /// Clients that were disconnected.
         of: u64,
-    } => "{} {} not back", missing.part_of(&of, "clients"), if *missing.high == 1 { "was" } else { "were" };
+    } => "{} {} not back", missing.part_of(&of, "clients"), were(&missing);
     /// Copies or answers that had not come when throng stopped waiting.
     StillToCome "loss.still_to_come" {
         /// Copies that had not come.
@@ -225,7 +225,7 @@ findings! {
         left: u64,
         /// All of them.
         of: u64,
-    } => "no storm took place: {} had lost their connection before it struck", left.part_of(&of, "clients");
+    } => "no storm took place: {} had {} before it struck", left.part_of(&of, "clients"), lost_them(&left, "clients");
     /// The generator did not get to the end of the step.
     Unfinished "loss.unfinished" => "cut short: the generator failed";
 }
@@ -239,9 +239,14 @@ fn cut_short(broken_off: &Span<'_, u64>, unended: &Span<'_, u64>) -> String {
     format!(": {}", ways.join(", "))
 }
 
+/// `was` of one, `were` of several.
+pub(super) fn were(some: &Span<'_, u64>) -> &'static str {
+    if *some.high == 1 { "was" } else { "were" }
+}
+
 /// `lost their connection` of clients, `were lost` of connections.
-fn lost_them(lost: &Span<'_, u64>, what: &Span<'_, String>) -> &'static str {
-    match (what.high.as_str(), *lost.high) {
+fn lost_them(lost: &Span<'_, u64>, what: &str) -> &'static str {
+    match (what, *lost.high) {
         ("clients", 1) => "lost its connection",
         ("clients", _) => "lost their connection",
         (_, 1) => "was lost",

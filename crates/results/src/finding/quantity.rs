@@ -387,11 +387,29 @@ fn rounded(value: f64) -> f64 {
 
 /// Rounds to one decimal near both ends, where it tells some from none and all but a few from all; else whole.
 fn percent(value: f64) -> String {
-    let tenths = (value * 10.0).round() / 10.0;
+    let rounded = (value * 10.0).round() / 10.0;
+    let tenths = match value {
+        _ if value > 0.0 && rounded == 0.0 => 0.1,
+        _ if value < 100.0 && rounded == 100.0 => 99.9,
+        _ => rounded,
+    };
     let is_near_an_end = tenths < 10.0 || tenths > 98.5 && tenths < 100.0;
     if is_near_an_end && tenths.fract() != 0.0 { format!("{tenths:.1}") } else { format!("{value:.0}") }
 }
 
 fn rate(per_s: f64) -> String {
     format::rate(per_s, "").trim_end_matches("/s").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_never_rounded_to_none_or_all() {
+        let shares = [(0.0, "0"), (0.02, "0.1"), (9.96, "10"), (50.4, "50"), (99.97, "99.9"), (100.0, "100")];
+        for (value, text) in shares {
+            assert_eq!(percent(value), text, "{value}");
+        }
+    }
 }

@@ -51,8 +51,26 @@ fn steps_that_differ_in_numbers_share_a_caveat() {
     assert_eq!(samples(20).merged(&samples(160), Extreme::Lowest), samples(20));
 }
 
+/// Each example with 1 for every whole number; words that follow one of them.
+fn behind_one<F: Finding>(examples: Vec<F>) -> Vec<String> {
+    let mut found = Vec::new();
+    for example in examples {
+        let of_one = |value: serde_json::Value| if value.is_u64() { 1.into() } else { value };
+        let numbers: Map<_, _> =
+            example.numbers().into_iter().map(|(name, value)| (name, of_one(value))).collect();
+        let said = F::read(example.key(), &numbers).unwrap().to_string();
+        let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).collect();
+        let behind = words.windows(2).filter(|pair| pair[0] == "1").map(|pair| pair[1]);
+        found.extend(behind.filter(|word| word.ends_with('s')).map(|word| format!("{word}: {said}")));
+    }
+    found
+}
+
 #[test]
 fn one_of_anything_is_singular() {
+    let plural =
+        [behind_one(Cause::examples()), behind_one(Caveat::examples()), behind_one(Loss::examples())];
+    assert_eq!(plural.concat(), Vec::<String>::new());
     let missing = |what: &str| Loss::Missing { missing: 1, of: 1, what: what.into(), unpublished: None };
     assert!(missing("copies").to_string().starts_with("the one copy"));
     assert!(missing("answers").to_string().starts_with("the one answer"));
@@ -64,4 +82,11 @@ fn one_of_anything_is_singular() {
     assert!(lost(2, "clients").to_string().ends_with("their connection"));
     assert!(lost(1, "connections").to_string().ends_with("was lost"));
     assert!(lost(2, "connections").to_string().ends_with("were lost"));
+    let no_storm = |left| Loss::NoStorm { left, of: left }.to_string();
+    assert!(no_storm(1).contains("lost its connection") && no_storm(2).contains("lost their connection"));
+    let waited = |waited| {
+        Cause::ServerKeptWaiting { waited, of: 300, what: "clients".into(), overflows: Some(1) }.to_string()
+    };
+    assert!(waited(1).contains(" it gave up") && waited(2).contains(" they gave up"));
+    assert!(waited(1).contains(" once"));
 }
