@@ -81,6 +81,11 @@ impl StepFigure {
     }
 }
 
+/// The figure of a limit, of whatever part of the step; `None` where it is about something timed.
+pub(crate) fn figure_of(limit: &LimitOutcome) -> Option<Figure> {
+    Figure::untimed(Part::split(limit.figure()).1)
+}
+
 /// Why a text is not a limit.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LimitError {

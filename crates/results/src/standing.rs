@@ -5,7 +5,7 @@
 
 use stats::Count;
 
-use crate::limit::{Counted, Figure, Limit};
+use crate::limit::{Counted, Figure, Limit, figure_of};
 use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::{LimitOutcome, Step};
@@ -108,13 +108,13 @@ impl Check {
 /// Returns whether a step kept the limits of a group: the standing ones, and those that took their place.
 pub fn passes(step: &Step, check: Check) -> bool {
     let broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
-    broken.filter_map(Figure::of_limit).filter_map(Check::of).all(|broken| broken != check)
+    broken.filter_map(figure_of).filter_map(Check::of).all(|broken| broken != check)
 }
 
 /// The limit on the rate that a step broke, asked for or standing.
 pub fn broken_rate(step: &Step) -> Option<&LimitOutcome> {
     let mut broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
-    broken.find(|limit| Figure::of_limit(limit) == Some(RATE))
+    broken.find(|limit| figure_of(limit) == Some(RATE))
 }
 
 /// Returns whether it is that of a step that the generator did not get to the end of.

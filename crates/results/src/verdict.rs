@@ -1,8 +1,9 @@
 //! The bottleneck of a step: the server, the generator, the machine, the network, nothing, or something unknown.
 //!
-//! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). What the generator ran
-//! out of comes first, because the server never saw that load. A server that is gone, or has no CPU left, comes before
-//! whatever made the generator late meanwhile: it can do no more. A generator at its limit comes before the softer signs
+//! One table of rules, read from the top; the first that holds decides (METHODOLOGY "Verdict"). The end of the
+//! server's process comes first, because nothing else explains it; then what the generator ran out of, because the server
+//! never saw that load. A server that is gone, or has no CPU left, comes before whatever made the generator late meanwhile: it
+//! can do no more. A generator at its limit comes before the softer signs
 //! of a server's: in doubt, the figures are not the server's.
 
 use crate::finding::Cause;
@@ -39,7 +40,8 @@ pub use undecided::weigh_broken;
 type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
 
 /// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
+    |step, _| server::ended(step),
     |step, _| app_file::missed(step),
     |step, _| generator::ran_out(step),
     |step, _| server::gone(step),

@@ -6,7 +6,7 @@ use crate::finding::Loss;
 use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
 use crate::format::{bytes, count, cut_percent, duration, rate};
 use crate::judgement::{LimitOutcome, Unit};
-use crate::limit::{Counted, Figure};
+use crate::limit::{Counted, Figure, figure_of};
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
@@ -24,7 +24,7 @@ const OWN_COPIES_MIN: u64 = 10;
 /// Why a step does not pass: standing limits by what was lost, and the others as they were written.
 pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
     // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they would have sent.
-    let is_of_rate = |limit: &LimitOutcome| Figure::of_limit(limit) == Some(standing::RATE);
+    let is_of_rate = |limit: &LimitOutcome| figure_of(limit) == Some(standing::RATE);
     let is_explained = step.standing.iter().any(|limit| !limit.passed && !is_of_rate(limit))
         && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
@@ -36,7 +36,7 @@ pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
 /// A broken limit: what was lost, or the limit and what came.
 pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
     let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
-    let found = match Figure::of_limit(limit).filter(|_| is_standing) {
+    let found = match figure_of(limit).filter(|_| is_standing) {
         Some(figure) => loss(scenario, step, figure),
         None if is_standing && standing::is_unfinished(limit) => Some(Loss::Unfinished),
         None if is_standing && standing::is_of_load(limit) => {

@@ -4,7 +4,7 @@ use stats::Count;
 
 use crate::finding::Cause;
 use crate::judgement::{Bottleneck, LimitOutcome};
-use crate::limit::{Counted, Figure};
+use crate::limit::{Counted, Figure, figure_of};
 use crate::step::Step;
 
 /// Returns whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
@@ -27,7 +27,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
 /// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
 /// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
-    match Figure::of_limit(limit) {
+    match figure_of(limit) {
         Some(Figure::Counted(Counted::Wrong)) => true,
         Some(Figure::Counted(Counted::Count(count))) => {
             let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use stats::{Count, CountOf, Counts, Histogram, QUANTILES, Timed, Whole};
 
 use super::Unit;
-use crate::judgement::LimitOutcome;
 use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::step::Step;
@@ -93,16 +92,11 @@ impl Figure {
     }
 
     /// A figure whose name means the same in each scenario that has it.
-    fn untimed(name: &str) -> Option<Self> {
+    pub(super) fn untimed(name: &str) -> Option<Self> {
         let counted = Counted::all().find(|known| known.name() == name).map(Figure::Counted);
         let rate = || Rate::ALL.into_iter().find(|rate| rate.metric() == name).map(Figure::Rate);
         let gauge = || find(&GAUGES, name).map(Figure::Gauge);
         counted.or_else(rate).or_else(gauge)
-    }
-
-    /// The figure of a limit; `None` where it is about something timed.
-    pub(crate) fn of_limit(limit: &LimitOutcome) -> Option<Self> {
-        Figure::untimed(limit.figure())
     }
 
     /// Returns whether the scenario has it.
@@ -323,7 +317,7 @@ impl Counted {
     }
 
     /// The count, and what a share of it is a share of: all that could have been counted, so that no share is above 100%.
-    fn of(self, step: &Step) -> (u64, u64) {
+    pub(crate) fn of(self, step: &Step) -> (u64, u64) {
         let (count, whole) = match self {
             Counted::Errors => (step.errors.total(), occasions(step)),
             Counted::Count(count) => {

@@ -4,10 +4,13 @@
 use stats::Count;
 
 use super::machine;
-use super::signs::{clients_or, generator_had_time, lost_clients, overflows};
+use super::signs::{clients_or, generator_had_time, lost_clients, overflows, unreachable};
 use crate::finding::Cause;
-use crate::limit::{Counted, Figure};
+use crate::limit::{Counted, Figure, figure_of};
+use crate::standing;
 use crate::step::Step;
+
+const NOT_BACK: Counted = Counted::Count(Count::NotBack);
 
 /// How late the generator may have been at worst, if clients that gave up waiting were the server's to serve.
 const LATE_NS_MAX: u64 = 100_000_000;
@@ -32,53 +35,76 @@ fn out_of_files(step: &Step) -> Option<Cause> {
 
 /// Clients, then messages; only what broke a limit, because the rest was allowed.
 pub(super) fn failed(step: &Step) -> Option<Cause> {
-    let counts = &step.counts;
-    let broke =
-        |counted| step.broken().any(|limit| Figure::of_limit(limit) == Some(Figure::Counted(counted)));
     if !generator_had_time(step) {
         return None;
     }
-    let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
-    if broke(Counted::Unusable)
-        && let Some(cause) = out_of_files(step)
+    let counts = &step.counts;
+    if (broke(step, Counted::Unusable) || broke(step, NOT_BACK))
+        && let Some(cause) = not_connected(step)
     {
         return Some(cause);
     }
-    if broke(Counted::Unusable) && counts.connect_failures > 0 {
-        let (of, what) = clients_or(step, counts.connects);
-        return Some(Cause::ServerTurnedAway { refused: counts.connect_failures, of, what });
-    }
-    if broke(Counted::Unusable)
-        && counts.connect_timeouts > 0
-        // Clients time out by the generator's clock: one that is late gives them up early.
-        && late_ns < LATE_NS_MAX
-        // With no CPU left for it, a server that would accept cannot.
-        && !machine::is_filled_by_others(step)
-    {
-        let (of, what) = clients_or(step, counts.connects);
-        let (waited, overflows) = (counts.connect_timeouts, overflows(step));
-        return Some(Cause::ServerKeptWaiting { waited, of, what, overflows });
-    }
-    if broke(Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
+    if broke(step, Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
         return Some(lost_clients(step));
     }
-    if broke(Counted::Count(Count::Missing)) && counts.missing > 0 {
+    if broke(step, Counted::Count(Count::Missing)) && counts.missing > 0 {
         let (missing, due) = (counts.missing, counts.due());
         return Some(match step.is_cut_off() {
             true => Cause::ServerUndelivered { missing, due },
             false => Cause::ServerLeftOut { missing, due },
         });
     }
-    if broke(Counted::Count(Count::LostOffline)) && counts.lost_offline > 0 {
+    if broke(step, Counted::Count(Count::LostOffline)) && counts.lost_offline > 0 {
         return Some(Cause::ServerForgot { lost: counts.lost_offline, due: counts.offline_due });
     }
-    if broke(Counted::Count(Count::PushSkipped)) && counts.push_skipped > 0 {
+    if broke(step, Counted::Count(Count::PushSkipped)) && counts.push_skipped > 0 {
         let (missing, due) = (counts.push_skipped, counts.pushed + counts.push_skipped);
         return Some(Cause::ServerLeftOut { missing, due });
     }
-    if broke(Counted::Count(Count::PushDiffering)) && counts.push_differing > 0 {
+    if broke(step, Counted::Count(Count::PushDiffering)) && counts.push_differing > 0 {
         return Some(Cause::ServerDiffers { differing: counts.push_differing, of: counts.push_compared });
     }
     let wrong = step.wrong();
-    (broke(Counted::Wrong) && wrong > 0).then(|| Cause::ServerWrong { wrong, of: step.came() })
+    if broke(step, Counted::Wrong) && wrong > 0 {
+        return Some(Cause::ServerWrong { wrong, of: step.came() });
+    }
+    standing::FIGURES.into_iter().find_map(|figure| faulty(step, figure))
+}
+
+fn broke(step: &Step, counted: Counted) -> bool {
+    step.broken().any(|limit| figure_of(limit) == Some(Figure::Counted(counted)))
+}
+
+/// Clients that it turned away or left waiting, if the way to it was there.
+fn not_connected(step: &Step) -> Option<Cause> {
+    let counts = &step.counts;
+    let (of, what) = clients_or(step, counts.connects);
+    if let Some(cause) = out_of_files(step) {
+        return Some(cause);
+    }
+    if counts.connect_failures > 0 {
+        let refused = counts.connect_failures;
+        return unreachable(step).or(Some(Cause::ServerTurnedAway { refused, of, what }));
+    }
+    let (waited, overflows) = (counts.connect_timeouts, overflows(step));
+    (waited > 0 && could_connect(step)).then_some(Cause::ServerKeptWaiting { waited, of, what, overflows })
+}
+
+/// Returns whether clients that gave up waiting were the server's to serve.
+fn could_connect(step: &Step) -> bool {
+    let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
+    // Clients time out by the generator's clock: one that is late gives them up early.
+    late_ns < LATE_NS_MAX
+        // With no CPU left for it, a server that would accept cannot.
+        && !machine::is_filled_by_others(step)
+        // A lost SYN comes again a second later, and after two, and four.
+        && machine::network(step).is_none()
+}
+
+/// A broken standing limit that has no words of its own.
+fn faulty(step: &Step, figure: Figure) -> Option<Cause> {
+    let Figure::Counted(counted @ Counted::Count(_)) = figure else { return None };
+    let (faulty, of) = counted.of(step);
+    let is_its = faulty > 0 && broke(step, counted) && (counted != NOT_BACK || could_connect(step));
+    is_its.then(|| Cause::ServerFaulty { faulty, of, what: figure.words() })
 }

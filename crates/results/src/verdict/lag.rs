@@ -50,7 +50,8 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// The lag of events that waited to be handled, or of messages that waited to be sent: whichever is more of the latency.
+    /// The lag of events that waited to be handled, or of messages that waited to be sent, if the latency contains that: whichever is
+    /// more of it.
     pub(super) fn of(step: &Step) -> Option<Lag> {
         let lag = Lag::by_account(step).or_else(|| Lag::by_histograms(step, step.main_timed()))?;
         (lag.lag_ns > LAG_NS_MIN && lag.share_of(lag.latency_ns) > SHARE_SAID).then_some(lag)
@@ -83,7 +84,8 @@ impl Lag {
 
     fn by_histograms(step: &Step, figure: Timed) -> Option<Lag> {
         let loop_lag = step.generator.as_ref().map(|generator| &generator.loop_lag);
-        let send_lag = (!waits_for_slots(step)).then_some(&step.figures.send_lag);
+        let contains_it = counts_from_due(figure) && !waits_for_slots(step);
+        let send_lag = contains_it.then_some(&step.figures.send_lag);
         let lags = loop_lag.into_iter().chain(send_lag).filter(|lag| !lag.is_empty());
         // The two need not be of the same messages, and so are not added up.
         let lags = lags.map(|lag| Lag::between(lag, figure, step));
@@ -132,6 +134,13 @@ impl Lag {
             }
         }
     }
+}
+
+/// Returns whether a time counts from when a message was due, and so contains how late it was sent.
+fn counts_from_due(figure: Timed) -> bool {
+    let is_whole =
+        matches!(figure, Timed::Rtt | Timed::First | Timed::FirstToken | Timed::Delivery | Timed::Completion);
+    is_whole || figure.facts().rooms.is_some()
 }
 
 /// The share that is left without lag of anything timed but round trips; `None` if lag was not measured.

@@ -5,7 +5,7 @@ use stats::Timed;
 use super::owners::{Owner, Owners};
 use super::signs::{
     IDLE_CPU_PERCENT_MAX, OWNED_PERCENT_MIN, SERVER_CPU_PERCENT_MAX, THROTTLED_PERCENT_MAX,
-    generator_had_time, is_missed, lost_clients, overflows, server_left_out, worker_cpu,
+    generator_had_time, is_missed, lost_clients, overflows, server_left_out, unreachable, worker_cpu,
 };
 use super::{lag, machine, marks};
 use crate::finding::Cause;
@@ -29,24 +29,32 @@ const WAIT_STEP_NS_MIN: u64 = 500_000_000;
 /// How many times the TCP connect an answer takes at most that is all network.
 const FAR_FACTOR_MAX: f64 = 1.5;
 
-/// A server that is gone, throws its clients out, or never answers: not by the storm of the step, and not because the
-/// generator was too busy to answer it.
+/// A server whose process ended: no generator, however busy, ends another process. A storm may end it on purpose, and then it
+/// is the server's that clients were not back.
+pub(super) fn ended(step: &Step) -> Option<Cause> {
+    let ended_ns = step.server.as_ref()?.ended_ns?;
+    let is_weathered = is_storm(step) && step.counts.not_back == 0;
+    (!is_weathered).then(|| match ended_ns.checked_sub(step.start_ns) {
+        Some(after_ns) => Cause::ServerEnded { after: Ns(after_ns) },
+        None => Cause::ServerEndedConnecting,
+    })
+}
+
+fn is_storm(step: &Step) -> bool {
+    !step.figures.recovery.is_empty()
+}
+
+/// A server that takes no client, throws its clients out, or never answers, unless it was out of reach: not by the storm of the
+/// step, and not because the generator was too busy to answer it.
 pub(super) fn gone(step: &Step) -> Option<Cause> {
     let counts = &step.counts;
     // Where the user ended it, some were still waiting for their turn.
     let decided = counts.connects.saturating_sub(counts.connecting);
     if decided > 0 && counts.connected == 0 {
-        return Some(Cause::ServerTookNone { clients: decided });
+        return unreachable(step).or(Some(Cause::ServerTookNone { clients: decided }));
     }
-    let is_storm = !step.figures.recovery.is_empty();
-    if is_storm || !generator_had_time(step) {
+    if is_storm(step) || !generator_had_time(step) {
         return None;
-    }
-    if let Some(ended_ns) = step.server.as_ref().and_then(|server| server.ended_ns) {
-        return Some(match ended_ns.checked_sub(step.start_ns) {
-            Some(after_ns) => Cause::ServerEnded { after: Ns(after_ns) },
-            None => Cause::ServerEndedConnecting,
-        });
     }
     // More than half: a server that loses some goes on serving the others.
     if 2 * counts.disconnects > step.clients.max(step.connections()) {

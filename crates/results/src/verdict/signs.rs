@@ -25,6 +25,12 @@ const MISSING_SHARE_MAX: f64 = 0.01;
 /// Connections that found no room in a listener's queue, as a share of those begun, from which on that is what they wait for.
 const OVERFLOWS_SHARE_MIN: f64 = 0.01;
 
+/// Kinds of errors of connections that no server brings about: the kernel of a stopped or dead one goes on acknowledging, or
+/// refuses.
+const OUT_OF_REACH: [&str; 2] = ["timed_out", "unreachable"];
+/// The kind of error where a firewall before or on this machine forbids the connection.
+const DENIED: &str = "denied";
+
 pub(super) fn worker_cpu(step: &Step) -> Option<f64> {
     step.generator.as_ref()?.worker_cpu_percent_max
 }
@@ -54,14 +60,28 @@ pub(super) fn clients_or(step: &Step, connections: u64) -> (u64, String) {
     (of, what.to_owned())
 }
 
-/// Connections ended under the load: by an idle timeout, or who knows why.
+/// Connections ended under the load: with the way to the server, by an idle timeout, or who knows why.
 pub(super) fn lost_clients(step: &Step) -> Cause {
+    if let Some(cause) = unreachable(step) {
+        return cause;
+    }
     let lost = step.counts.disconnects;
     let (of, what) = clients_or(step, step.connections());
     match silence::idle_timeout_ns(step) {
         Some(after_ns) => Cause::ServerIdleTimeout { lost, of, what, after: Ns(after_ns) },
         None => Cause::ServerLostClients { lost, of, what },
     }
+}
+
+/// A way to the server that is cut, where that is most of why connections failed or ended. Between two ends on one machine there is none to cut.
+pub(super) fn unreachable(step: &Step) -> Option<Cause> {
+    let is_here = step.machine.as_ref().is_some_and(|machine| machine.same_host == Some(true));
+    let cut = OUT_OF_REACH.into_iter().filter(|_| !is_here).chain([DENIED]);
+    let lost: u64 = cut.filter_map(|kind| step.errors.get(kind)).map(|error| error.count).sum();
+    let counts = &step.counts;
+    let all = counts.disconnects + counts.connect_failures + counts.connect_timeouts;
+    let (of, what) = clients_or(step, counts.connects.max(step.connections()));
+    (2 * lost > all).then_some(Cause::NetworkUnreachable { lost, of, what })
 }
 
 /// Returns whether the server left out more than a hundredth of what was due.

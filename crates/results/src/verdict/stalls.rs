@@ -18,7 +18,8 @@ pub(super) fn stalled(step: &Step) -> Option<Cause> {
     if step.counts.events > 0 {
         return None;
     }
-    let median_ns = step.main_figure().quantile_ns(0.5);
+    // The rows are of deliveries where there are any, whatever the step is judged by.
+    let median_ns = step.main_of_series().quantile_ns(0.5);
     let least_ns = STALL_NS_MIN.max(TIMES_THE_MEDIAN_MIN * median_ns);
     let waited_ns = |row: &Second| row.max_ns.filter(|&ns| ns >= least_ns);
     // What was sent in one stall is answered in the second in which it ends.

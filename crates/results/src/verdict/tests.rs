@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod conclude;
+mod failed;
 mod generator;
 mod lag;
 mod machine;

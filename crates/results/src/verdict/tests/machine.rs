@@ -114,3 +114,42 @@ fn a_full_or_lossy_link_is_the_bottleneck() {
         assert_ne!(over_a_network(dropped, true).0, Bottleneck::Network, "a buffer was full, not a network");
     }
 }
+
+/// Connections lost over a network, by the kind of error.
+fn lost_over_a_network(kind: &str, same_host: bool, change: fn(&mut Step)) -> (Bottleneck, String) {
+    judged(|step| {
+        step.machine.as_mut().unwrap().same_host = Some(same_host);
+        for _ in 0..600 {
+            step.errors.add(kind, 0, "");
+        }
+        change(step);
+        held_to(step);
+    })
+}
+
+#[test]
+fn unreachable_servers_are_the_networks() {
+    let cut: fn(&mut Step) = |step| step.counts.disconnects = 600;
+    let refused: fn(&mut Step) = |step| {
+        (step.usable, step.counts.connected, step.counts.connect_failures) = (Some(400), 400, 600);
+    };
+    let out_of_reach = "network.unreachable lost=600 of=1000 what=\"clients\"";
+    for kind in ["timed_out", "unreachable", "denied"] {
+        for change in [cut, refused] {
+            assert_eq!(lost_over_a_network(kind, false, change).1, out_of_reach, "{kind}");
+        }
+    }
+    assert_eq!(lost_over_a_network("denied", true, refused).0, Bottleneck::Network, "a firewall's");
+    assert_eq!(lost_over_a_network("timed_out", true, cut).0, Bottleneck::Server, "no way to cut");
+    assert_eq!(lost_over_a_network("reset", false, cut).0, Bottleneck::Server);
+    let stopped = lost_over_a_network("timed_out", false, |step| {
+        step.counts.disconnects = 600;
+        server(step).ended_ns = Some(3_000 * MS);
+    });
+    assert_eq!(stopped.1, "server.ended after_ms=3000.0");
+    let lossy = lost_over_a_network("connect_timeout", false, |step| {
+        (step.usable, step.counts.connect_timeouts) = (Some(990), 10);
+        step.machine.as_mut().unwrap().retransmit_percent = Some(12.0);
+    });
+    assert_eq!(lossy.1, "network.resent resent_percent=12.0");
+}

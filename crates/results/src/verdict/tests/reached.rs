@@ -19,20 +19,19 @@ fn examples() -> Vec<Step> {
         step.figures.tcp.record_ns(9 * MS);
     };
     vec![
+        with(|step| server(step).ended_ns = Some(3_000 * MS)),
         with(|step| step.errors.add("unmatched", 0, "copy")),
         with(|step| {
             step.errors.add("address_not_available", 0, "no local port is free");
             step.errors.set_local("address_not_available");
         }),
-        with(|step| server(step).ended_ns = Some(3_000 * MS)),
+        with(|step| step.counts.connected = 0),
         with(|step| server(step).throttled_percent = Some(80.0)),
         with(|step| {
             (step.counts.received, step.counts.missing) = (9_999, 1);
             held_to(step);
         }),
-        with(|step| {
-            step.fleet = vec![FleetAgent { lost: Some("no word".into()), ..FleetAgent::default() }];
-        }),
+        with(|step| step.fleet = vec![FleetAgent { lost: Some("".into()), ..FleetAgent::default() }]),
         with(|step| {
             machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
         }),
@@ -89,4 +88,21 @@ fn each_rule_decides_somewhere() {
     let unreached: Vec<usize> = (0..RULES.len()).filter(|at| !reached.contains(at)).collect();
     assert!(unreached.is_empty(), "rules {unreached:?} decide no example; give each one, or drop it");
     assert_eq!(deciding(&quiet(), None), None);
+}
+
+#[test]
+fn ended_servers_decide_before_local_errors() {
+    let unmatched = with(|step| {
+        step.errors.add("unmatched", 0, "copy");
+        (step.counts.expected, step.counts.missing) = (60_000, 50_000);
+    });
+    assert_eq!(bottleneck(&unmatched, None).bottleneck, Bottleneck::Server, "one is not 50,000");
+    let out_of_ports = with(|step| {
+        step.errors.add("address_not_available", 0, "");
+        step.errors.set_local("address_not_available");
+        step.counts.disconnects = 300;
+        server(step).ended_ns = Some(3_000 * MS);
+        generator(step).worker_cpu_percent_max = Some(95.0);
+    });
+    assert_eq!(bottleneck(&out_of_ports, None).cause.terse(), "server.ended after_ms=3000.0");
 }

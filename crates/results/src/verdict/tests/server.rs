@@ -245,6 +245,16 @@ fn a_server_that_stands_still_is_named() {
 }
 
 #[test]
+fn slow_deliveries_are_no_stalls() {
+    let (who, _) = judged(|step| {
+        answered(step, 5 * MS);
+        step.figures.delivery.record_n_ns(400 * MS, 50_000);
+        stalls(step, &[(3, 700), (4, 690), (5, 700)]);
+    });
+    assert_eq!(who, Bottleneck::None, "half of all take 400 ms, and none 20 times as long");
+}
+
+#[test]
 fn servers_that_lose_clients_come_first() {
     let crash = |step: &mut Step| {
         step.counts.disconnects = 501;
@@ -282,7 +292,10 @@ fn servers_that_lose_clients_come_first() {
     assert_eq!(with(|step| step.figures.recovery.record_ns(MS)).0, Bottleneck::Generator, "a storm");
     let busy = with(|step| generator(step).worker_cpu_percent_max = Some(95.0)).0;
     assert_eq!(busy, Bottleneck::Generator, "it may not have answered the server");
-    let ended = with(|step| (step.start_ns, server(step).ended_ns) = (2_000 * MS, Some(5_000 * MS)));
+    let ended = with(|step| {
+        (step.start_ns, server(step).ended_ns) = (2_000 * MS, Some(5_000 * MS));
+        generator(step).worker_cpu_percent_max = Some(95.0);
+    });
     assert_eq!(ended, (Bottleneck::Server, "server.ended after_ms=3000.0".into()));
 }
 

@@ -109,3 +109,19 @@ fn one_way_messages_are_late_by_hearing() {
     let found = weighed(&mut step, &["handshake.p99<=10ms", "handshake.p99<=1ms"]);
     assert!(found[0].1 && !found[1].1, "{found:?}");
 }
+
+#[test]
+fn send_lag_excuses_no_service_time() {
+    let mut step = with(|step| {
+        answered(step, 100 * MS);
+        step.figures.delivery.record_n_ns(100 * MS, 10_000);
+        step.figures.send_lag.clear();
+        step.figures.send_lag.record_n_ns(80 * MS, 10_000);
+    });
+    let limits = ["service.p95<50ms", "delivery.p95<50ms"]
+        .map(|text| Limit::parse(text, Scenario::Broadcast).unwrap());
+    step.limits = limits.iter().map(|limit| limit.check(&step)).collect();
+    weigh_broken(&mut step, limits.iter());
+    let undecided: Vec<bool> = step.limits.iter().map(|limit| limit.undecided).collect();
+    assert_eq!(undecided, [false, true], "one begins with the write, and the other when it was due");
+}

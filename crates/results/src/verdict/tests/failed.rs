@@ -1,0 +1,66 @@
+//! Broken standing limits: each is somebody's.
+
+use super::*;
+use crate::limit::{Counted, Figure};
+
+/// The step with one standing limit broken, by ten of what it counts.
+fn breaking(figure: Figure) -> Step {
+    with(|step| {
+        match figure {
+            Figure::Counted(Counted::Unusable) => {
+                (step.usable, step.counts.connect_failures) = (Some(990), 10);
+            }
+            Figure::Counted(Counted::Count(count)) => *step.counts.get_mut(count) = 10,
+            Figure::Counted(_) => step.counts.corrupt = 10,
+            _ => (step.counts.late, step.rates.achieved_per_s) = (5_000, Some(250.0)),
+        }
+        let limit = format!("{}==0", figure.name());
+        step.standing = vec![LimitOutcome { limit, ..LimitOutcome::default() }];
+    })
+}
+
+#[test]
+fn each_standing_limit_has_an_owner() {
+    for figure in standing::FIGURES {
+        let found = bottleneck(&breaking(figure), None);
+        assert_eq!(found.bottleneck, Bottleneck::Server, "{figure:?}: {}", found.cause.terse());
+    }
+    let mut step = breaking(Figure::Counted(Counted::Count(stats::Count::JoinFailures)));
+    step.counts.visits = 90;
+    let cause = bottleneck(&step, None).cause.terse();
+    assert_eq!(cause, "server.faulty faulty=10 of=100 what=\"not let in\"");
+    generator(&mut step).worker_cpu_percent_max = Some(95.0);
+    assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::Generator, "it may not have answered");
+}
+
+/// A storm of 300 clients, 100 of which were not back.
+fn storm(step: &mut Step) {
+    step.figures.recovery.record_n_ns(9_000 * MS, 300);
+    (step.counts.cut, step.counts.not_back) = (300, 100);
+    step.standing = vec![LimitOutcome { limit: "not_back==0".into(), ..LimitOutcome::default() }];
+}
+
+#[test]
+fn storms_that_end_the_server_are_its() {
+    let judged = |change: fn(&mut Step)| {
+        judged(|step| {
+            storm(step);
+            change(step);
+        })
+    };
+    let (_, why) = judged(|step| server(step).ended_ns = Some(3_000 * MS));
+    assert_eq!(why, "server.ended after_ms=3000.0");
+    let restarted = judged(|step| (server(step).ended_ns, step.counts.not_back) = (Some(3_000 * MS), 0));
+    assert_eq!(restarted.0, Bottleneck::None, "the storm ended it, and all were back");
+    let (_, why) = judged(|step| step.counts.connect_failures = 200);
+    assert_eq!(why, "server.turned_away of=1000 refused=200 what=\"clients\"");
+    let (_, why) = judged(|step| step.counts.connect_timeouts = 100);
+    assert_eq!(why, "server.kept_waiting of=1000 waited=100 what=\"clients\"");
+    let (_, why) = judged(|_| {});
+    assert_eq!(why, "server.faulty faulty=100 of=300 what=\"not back\"");
+    let late = judged(|step| {
+        step.counts.connect_timeouts = 100;
+        generator(step).loop_lag.record_ns(900 * MS);
+    });
+    assert_ne!(late.0, Bottleneck::Server, "the generator may have given them up early");
+}
