@@ -294,6 +294,7 @@ fn unmatched_messages_are_the_files_fault() {
     let results = outcome.json();
     assert!(errors_of(&results, "unmatched") > 0, "{outcome}");
     assert_ne!(results["verdict"]["bottleneck"], "server", "{outcome}");
+    assert_eq!(results["verdict"]["claims"]["breaks"], "breaks.undecided", "{outcome}");
 }
 
 #[test]

@@ -193,8 +193,11 @@ fn compressed_streams_are_wrong_answers() {
         let head = "200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4";
         p.answer(head).send(b"\x1f\x8b\x08\x00").hold();
     });
-    let results = stream(&format!("http://{}/", server.address), "-c 2 -n 2").json();
+    let outcome = stream(&format!("http://{}/", server.address), "-c 2 -n 2");
+    let results = outcome.json();
     assert_eq!((errors_of(&results, "http_encoded"), sum_of(&results, "received")), (2, 2), "{results:#}");
+    let loss = &results["steps"][0]["losses"][0];
+    assert_eq!((outcome.code, &loss["key"]), (Some(3), &Value::from("loss.wrong")), "{outcome}");
 }
 
 #[test]

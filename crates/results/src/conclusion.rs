@@ -105,7 +105,7 @@ fn nothing(run: &Run) -> Option<Claim> {
     run.steps.is_empty().then(|| Claim::unclear("nothing.measured", "nothing was measured"))
 }
 
-/// Nothing was held, and the lightest load would have been without lag.
+/// Nothing was held, and the lightest load may have been.
 fn may_be_held(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
@@ -126,7 +126,7 @@ fn lost_itself(run: &Run) -> Option<Claim> {
     Some(gave_out(Bottleneck::Generator, held::maimed_step(run)?.bottleneck.clone()))
 }
 
-/// At the lightest load that was not held, and would have been without lag.
+/// At the lightest load that was not held, and may have been.
 fn undecided(run: &Run) -> Option<Claim> {
     let step = held::undecided_step(run)?;
     let asked = asked(run.scenario, step);
@@ -174,7 +174,8 @@ fn gave_out(who: Bottleneck, found: Option<Found>) -> Claim {
 
 /// All that was tried was held. More may have been to come.
 fn did_not_break(run: &Run) -> Option<Claim> {
-    let most = most_tried(run);
+    let heaviest = heaviest_tried(run);
+    let most = heaviest.map(|step| asked(run.scenario, step)).unwrap_or_default();
     let tried = format!("no failure up to {most}, the highest load tried");
     let found = run.verdict.bottleneck.as_ref();
     let tone = match found.map(|found| found.bottleneck) {
@@ -182,16 +183,17 @@ fn did_not_break(run: &Run) -> Option<Claim> {
         Some(Bottleneck::None) if run.resume_after.is_none() => Tone::Good,
         _ => Tone::Doubt,
     };
-    let claim = Claim::passed("breaks.not", tried).toned(tone).of(most).with_cause(found.cloned());
-    Some(claim.joined_by("; "))
+    let claim = Claim::passed("breaks.not", tried).toned(tone).with_cause(found.cloned()).joined_by("; ");
+    // Capacity is claimed of this load, and a step that the user ended may have failed in the time that was left.
+    let is_whole = heaviest.is_none_or(|step| !step.was_interrupted());
+    Some(if is_whole { claim.of(most) } else { claim })
 }
 
-fn most_tried(run: &Run) -> String {
-    let heaviest = verdict::whole(&run.steps).max_by(|a, b| {
+fn heaviest_tried(run: &Run) -> Option<&Step> {
+    verdict::whole(&run.steps).max_by(|a, b| {
         let weight = |step: &Step| step.rates.asked_per_s.unwrap_or_default();
         a.clients.cmp(&b.clients).then(weight(a).total_cmp(&weight(b)))
-    });
-    heaviest.map(|step| asked(run.scenario, step)).unwrap_or_default()
+    })
 }
 
 /// A step by what was asked of it: `300 clients`, `400 messages/s to 50 clients`.

@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 /// A duration: `850µs`, `9.12ms`, `47.1ms`, `252ms`, `6.73s`, `94.1s`, `113s`.
 pub fn duration(ns: u64) -> String {
+    duration_to(ns, 0)
+}
+
+/// The same, with so many more digits.
+pub(crate) fn duration_to(ns: u64, more: usize) -> String {
     let ns = ns as f64;
     // The limits lie where rounding would add a digit: 9.996 ms is 10.0 ms.
     let (scale, unit) = match ns {
@@ -19,7 +24,7 @@ pub fn duration(ns: u64) -> String {
         _ if value < 99.95 => 1,
         _ => 0,
     };
-    format!("{value:.decimals$}{unit}")
+    format!("{value:.0$}{unit}", decimals + more)
 }
 
 /// A whole number with thousands apart: `1,000,000`.
@@ -47,15 +52,21 @@ pub fn clients(value: u64) -> String {
 
 /// A rate of something per second, or of nothing named: `0.033/s`, `0.5/s`, `47.1 messages/s`, `49,976/s`.
 pub fn rate(per_s: f64, of: &str) -> String {
+    rate_to(per_s, of, 0)
+}
+
+/// The same, with so many more digits.
+pub(crate) fn rate_to(per_s: f64, of: &str, more: usize) -> String {
     let number = match per_s {
-        _ if per_s >= 99.95 => count(per_s.round() as u64),
+        _ if per_s >= 99.95 && more == 0 => count(per_s.round() as u64),
+        _ if per_s >= 99.95 => format!("{per_s:.more$}"),
         // Two digits: a message every 30 s is not none.
         _ if per_s > 0.0 && per_s < 0.995 => {
             let decimals = (1.0 - per_s.log10().floor()) as usize;
-            let two = format!("{per_s:.decimals$}");
+            let two = format!("{per_s:.0$}", decimals + more);
             two.trim_end_matches('0').to_owned()
         }
-        _ => format!("{per_s:.1}"),
+        _ => format!("{per_s:.0$}", 1 + more),
     };
     if of.is_empty() { format!("{number}/s") } else { format!("{number} {of}/s") }
 }
@@ -75,6 +86,11 @@ pub fn cut_percent(percent: f64) -> f64 {
 
 /// A size: `512 B`, `32.2 KiB`, `1.50 GiB`.
 pub fn bytes(value: f64) -> String {
+    bytes_to(value, 0)
+}
+
+/// The same, with so many more digits.
+pub(crate) fn bytes_to(value: f64, more: usize) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value;
     let mut unit = 0;
@@ -84,12 +100,13 @@ pub fn bytes(value: f64) -> String {
         unit += 1;
     }
     let decimals = match scaled.abs() {
-        _ if unit == 0 => 0,
+        // There is no part of a byte.
+        _ if unit == 0 => return format!("{scaled:.0} {}", UNITS[unit]),
         size if size < 9.995 => 2,
         size if size < 99.95 => 1,
         _ => 0,
     };
-    format!("{scaled:.decimals$} {}", UNITS[unit])
+    format!("{scaled:.0$} {1}", decimals + more, UNITS[unit])
 }
 
 /// Text from outside with `·` for every character that does not show as what it is: a server must neither write to the user's

@@ -168,7 +168,7 @@ pub enum WrongResponse {
 }
 
 impl WrongResponse {
-    /// The name under which results count it.
+    /// The name under which results count it: they know wrong answers by `http_`.
     pub fn name(self) -> &'static str {
         match self {
             WrongResponse::Status(..300) => "http_2xx",

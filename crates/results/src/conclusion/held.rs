@@ -81,18 +81,22 @@ fn gave_out(run: &Run, level: &Level) -> Option<String> {
 
 /// Why the server may hold more than what was held before a step that broke limits; `None`: the server broke them.
 fn beyond(step: &Step) -> Option<String> {
-    let who = step.bottleneck.as_ref()?.bottleneck;
+    let found = step.bottleneck.as_ref()?;
+    let who = found.bottleneck;
     match who {
         Bottleneck::Network => Some("unclear beyond: the network was the bottleneck".to_owned()),
         _ if !is_undecided(step) => None,
         Bottleneck::Generator | Bottleneck::Machine => {
             Some(format!("unclear beyond: the {who} was the bottleneck"))
         }
+        _ if matches!(found.cause, Cause::FileUnmatched { .. }) => {
+            Some(format!("unclear beyond: {}", found.cause))
+        }
         _ => Some("unclear beyond: without lag, the limits would have been kept".to_owned()),
     }
 }
 
-/// The lightest load that was not held, where it would have been without lag.
+/// The lightest load that was not held, where it may have been.
 pub(super) fn undecided_step(run: &Run) -> Option<&Step> {
     verdict::lightest_broken(&run.steps, &run.verdict).filter(|step| is_undecided(step))
 }
@@ -126,7 +130,7 @@ pub(super) fn maimed(run: &Run) -> Option<Claim> {
     let step = maimed_step(run)?;
     let connected = step.counts.connected;
     let why = step.bottleneck.as_ref().map(|found| format!("the generator: {}", found.cause));
-    let so_far = format!("{} of {} were connected until then", count(connected), clients(step.clients));
+    let so_far = format!("{} of {} connected until then", count(connected), clients(step.clients));
     let claim = Claim::unclear("cannot_tell.maimed", "unclear");
     Some(claim.with_facts(why.into_iter().chain([so_far]).collect()))
 }

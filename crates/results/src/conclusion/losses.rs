@@ -4,20 +4,21 @@ use stats::{Count, CountOf, Whole};
 
 use crate::finding::Loss;
 use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
-use crate::format::{bytes, count, cut_percent, duration, rate};
+use crate::format::{self, count, cut_percent};
 use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Counted, Figure, figure_of};
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
-use crate::step::{PUBLISH, Step, is_of_answers};
+use crate::step::{HTTP_STATUS, PUBLISH, Step, is_of_answers};
+use crate::units;
 
 /// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
 const QUEUED_RATE_MIN: f64 = 0.99;
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
-/// The kind of error of a handshake that was refused by an answer of HTTP.
-const HTTP_STATUS: &str = "http_status";
+/// Digits beyond the usual ones with which a value is told from its bound: nanoseconds of a duration of seconds.
+const DIGITS_MORE_MAX: usize = 7;
 /// Messages from which on as many missing copies are no coincidence.
 const OWN_COPIES_MIN: u64 = 10;
 
@@ -88,13 +89,7 @@ pub(super) fn while_away(step: &Step) -> Option<Loss> {
 /// have kept it.
 pub fn actual(limit: &LimitOutcome) -> Option<String> {
     let actual = limit.actual?;
-    let written = |value: f64| match limit.unit {
-        Unit::Ms => duration((value * 1e6).round() as u64),
-        Unit::Percent => percent_apart(limit, value),
-        Unit::PerSecond => rate(value, ""),
-        Unit::Bytes => bytes(value),
-        Unit::Count => count(value.round() as u64),
-    };
+    let written = |value: f64| apart(limit, value);
     Some(match limit.without_lag.filter(|_| limit.undecided) {
         Some(without_lag) => format!("{}, or {} without lag", written(actual), written(without_lag)),
         None if limit.at_least => format!("at least {}", written(actual)),
@@ -102,14 +97,31 @@ pub fn actual(limit: &LimitOutcome) -> Option<String> {
     })
 }
 
-/// Writes two digits, or as many more as it takes to be told from the bound that it broke.
-fn percent_apart(limit: &LimitOutcome, actual: f64) -> String {
-    let bound = limit.limit.trim_end_matches('%').rsplit(['<', '>', '=']).next();
-    let bound: Option<f64> = bound.and_then(|bound| bound.trim().parse().ok()).filter(|_| !limit.passed);
-    let written = |digits: usize| format!("{actual:.digits$}");
-    let is_apart = |text: &String| bound.is_none_or(|bound| text.parse() != Ok(bound));
-    // Rounded to its bound, it would read like a limit that was kept.
-    (2..=9).map(written).find(is_apart).unwrap_or_else(|| actual.to_string()) + "%"
+/// Writes a value as ever, or with as many more digits as it takes to be told from the bound that it broke: rounded to that, it
+/// would read like a limit that was kept.
+fn apart(limit: &LimitOutcome, value: f64) -> String {
+    let written = |value: f64, more: usize| match limit.unit {
+        Unit::Ms => format::duration_to((value * 1e6).round() as u64, more),
+        Unit::Percent => format!("{value:.0$}%", 2 + more),
+        Unit::PerSecond => format::rate_to(value, "", more),
+        Unit::Bytes => format::bytes_to(value, more),
+        Unit::Count => count(value.round() as u64),
+    };
+    let bound = bound(limit).filter(|_| !limit.passed);
+    let is_apart = |more: &usize| bound.is_none_or(|bound| written(value, *more) != written(bound, *more));
+    written(value, (0..=DIGITS_MORE_MAX).find(is_apart).unwrap_or(0))
+}
+
+/// The bound of a limit, in its unit; `None` of counts, which are whole.
+fn bound(limit: &LimitOutcome) -> Option<f64> {
+    let text = limit.bound();
+    match limit.unit {
+        Unit::Ms => units::duration_ns(text).ok().map(|ns| ns as f64 / 1e6),
+        Unit::Percent => units::share(text).ok().map(|share| share * 100.0),
+        Unit::PerSecond => units::rate_per_s(text).ok(),
+        Unit::Bytes => units::bytes(text).ok().map(|bytes| bytes as f64),
+        Unit::Count => None,
+    }
 }
 
 /// The loss by a standing limit's metric; `None` if it is zero.
@@ -117,8 +129,8 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
     let counts = &step.counts;
     let what = due(scenario, step).to_owned();
     Some(match figure {
-        Figure::Counted(Counted::Unusable) => not_connected(step)?,
-        Figure::Counted(Counted::Count(Count::Disconnects)) => lost(step)?,
+        Figure::Counted(Counted::Unusable) => not_connected(scenario, step)?,
+        Figure::Counted(Counted::Count(Count::Disconnects)) => lost(scenario, step)?,
         Figure::Counted(Counted::Count(Count::JoinFailures)) => {
             Loss::Joins { failed: some(counts.join_failures)?, of: step.joins() }
         }
@@ -191,8 +203,8 @@ fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
 }
 
 /// Clients that did not connect. Where clients come and go, one may fail and connect later, or another in its place.
-fn not_connected(step: &Step) -> Option<Loss> {
-    let errors = why_not(step);
+fn not_connected(scenario: Scenario, step: &Step) -> Option<Loss> {
+    let errors = why_not(scenario, step);
     Some(match step.failed_to_come() {
         0 => Loss::Clients { missing: some(step.unusable())?, of: step.clients, errors },
         failed => Loss::Attempts { failed, of: step.counts.connects, errors },
@@ -200,13 +212,13 @@ fn not_connected(step: &Step) -> Option<Loss> {
 }
 
 /// Connections that ended under the load. Where clients come and go, a client had several.
-fn lost(step: &Step) -> Option<Loss> {
+fn lost(scenario: Scenario, step: &Step) -> Option<Loss> {
     let (lost, connections) = (some(step.counts.disconnects)?, step.connections());
     let what = if connections > step.clients { "connections" } else { "clients" };
     let what = what.to_owned();
     Some(match silence::idle_timeout_ns(step) {
         Some(after_ns) => Loss::Idle { lost, of: connections, what, after: Ns(after_ns) },
-        None => Loss::Connections { lost, of: connections, what, first: first_loss(step) },
+        None => Loss::Connections { lost, of: connections, what, first: first_loss(scenario, step) },
     })
 }
 
@@ -232,12 +244,12 @@ fn due(scenario: Scenario, step: &Step) -> &'static str {
 }
 
 /// Errors that kept clients from connecting. An answer of HTTP that refused one is told by its status.
-fn why_not(step: &Step) -> Kinds {
+fn why_not(scenario: Scenario, step: &Step) -> Kinds {
     // Errors of connections that were lost later are of the same kinds, and would be named as the reason.
     if step.counts.disconnects > 0 {
         return Kinds::default();
     }
-    let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(kind));
+    let connecting = step.errors.iter().filter(|(kind, _)| is_of_clients(scenario, kind));
     let named = connecting.map(|(kind, error)| match error.example.split_once("HTTP ") {
         Some((_, status)) if kind == HTTP_STATUS => (format!("HTTP {status}"), error.count),
         _ => (kind.to_owned(), error.count),
@@ -248,19 +260,21 @@ fn why_not(step: &Step) -> Kinds {
 }
 
 /// When the first connection was lost, where nothing else went wrong with connections.
-fn first_loss(step: &Step) -> Option<Ns> {
+fn first_loss(scenario: Scenario, step: &Step) -> Option<Ns> {
     let counts = &step.counts;
     // An error's first time is that of its kind: of an attempt to connect, it would say nothing of
     // connections.
     let is_sure = counts.connect_failures + counts.connect_timeouts == 0;
-    let first_ns = step.errors.iter().filter(|(kind, _)| is_of_clients(kind)).map(|(_, e)| e.first_ns).min();
+    let first_ns =
+        step.errors.iter().filter(|(kind, _)| is_of_clients(scenario, kind)).map(|(_, e)| e.first_ns).min();
     first_ns.filter(|_| is_sure).and_then(|first_ns| first_ns.checked_sub(step.start_ns)).map(Ns)
 }
 
 /// Returns whether an error is one of the connections of clients that count: not of an answer or of a message, nor of those who
 /// publish, of visits, or of slow clients.
-fn is_of_clients(kind: &str) -> bool {
-    const OTHERS: [&str; 16] = [
+fn is_of_clients(scenario: Scenario, kind: &str) -> bool {
+    const OTHERS: [&str; 17] = [
+        "broke_off",
         "cut_off",
         "join_refused",
         "join_unanswered",
@@ -278,7 +292,10 @@ fn is_of_clients(kind: &str) -> bool {
         "unrecognised",
         "unsent",
     ];
-    !is_of_answers(kind) && !kind.starts_with(PUBLISH) && !OTHERS.contains(&kind)
+    // A stream is a request's, or a client's whole connection (RFC 8441).
+    const STREAMS: [&str; 2] = ["http2_refused", "http2_reset"];
+    let is_of_requests = !scenario.facts().has_dialects && STREAMS.contains(&kind);
+    !is_of_requests && !is_of_answers(kind) && !kind.starts_with(PUBLISH) && !OTHERS.contains(&kind)
 }
 
 /// The most frequent of the HTTP answers that were not as expected.

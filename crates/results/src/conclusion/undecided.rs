@@ -5,10 +5,12 @@ use stats::Count;
 use crate::finding::Cause;
 use crate::judgement::{Bottleneck, LimitOutcome};
 use crate::limit::{Counted, Figure, figure_of};
+use crate::standing;
 use crate::step::Step;
 
 /// Returns whether a step that broke limits would have kept them all without the generator's and CPU contention's part of the time; or,
-/// where that part is not known of a limit, the generator or the machine gave out; or the generator lacked a part of itself.
+/// where that part is not known of a limit, the generator or the machine gave out; or the generator lacked a part of itself; or
+/// the app's file did not recognise what is missing.
 pub(super) fn is_undecided(step: &Step) -> bool {
     let cause = step.bottleneck.as_ref().map(|found| &found.cause);
     let is_short = matches!(
@@ -17,14 +19,27 @@ pub(super) fn is_undecided(step: &Step) -> bool {
             Cause::GeneratorRanOut { .. } | Cause::GeneratorLostAgents { .. } | Cause::GeneratorBroke { .. }
         )
     );
-    let may_be_lags = |limit: &LimitOutcome| limit.without_lag.is_none() && !is_proof(limit);
-    let may_be_kept =
-        |limit: &LimitOutcome| is_short || limit.undecided || is_limited(step) && may_be_lags(limit);
+    let is_unmatched = matches!(cause, Some(Cause::FileUnmatched { .. }));
+    let may_be_kept = |limit: &LimitOutcome| {
+        let may_be_generators = is_short || is_limited(step) && limit.without_lag.is_none();
+        limit.undecided || is_unmatched && is_of_missing(limit) || may_be_generators && !is_proof(limit)
+    };
     // One that would have been broken anyway is enough to say that the server failed.
     !step.has_passed() && step.broken().all(may_be_kept)
 }
 
-/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
+/// Returns whether a limit is broken by what did not come.
+fn is_of_missing(limit: &LimitOutcome) -> bool {
+    match figure_of(limit) {
+        Some(Figure::Counted(Counted::Count(count))) => {
+            matches!(count, Count::Missing | Count::Unacknowledged)
+        }
+        Some(standing::RATE) => true,
+        _ => limit.at_least,
+    }
+}
+
+/// Returns whether a limit is on something that no lack of CPU, ports or agents brings about: a copy that came twice, corrupt or to the wrong client, or
 /// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
     match figure_of(limit) {

@@ -10,10 +10,7 @@ fn interruptions_are_no_fault_of_the_server() {
         step.counts = Counts { received: 1_500, in_flight: 300, ..step.counts };
     });
     assert_eq!((&*how_much, outcome), ("held.clients; 300 clients; 250 messages/s", Outcome::Held));
-    assert_eq!(
-        breaks,
-        "breaks.not; 300 clients; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0"
-    );
+    assert_eq!(breaks, "breaks.not; none.saturated cores=2.0 server_percent=10.0 worker_percent=10.0");
 
     let never_loaded = || {
         let interrupted = Some(Interrupted::Connecting);
@@ -107,4 +104,16 @@ fn unfinished_runs_have_not_passed() {
     assert_eq!(conclude(&run).breaks.tone, Tone::Good);
     run.resume_after = Some(1);
     assert_eq!(conclude(&run).breaks.tone, Tone::Doubt);
+}
+
+#[test]
+fn interrupted_steps_bound_no_capacity() {
+    let of = |steps| {
+        let conclusion = conclude(&run_of(Scenario::Echo, steps));
+        (conclusion.status(), conclusion.breaks.load.is_some(), conclusion.how_much.load)
+    };
+    let ended = || Step { interrupted: Some(Interrupted::Loading), ..step() };
+    let held = Some("300 clients".to_owned());
+    assert_eq!(of(vec![ended()]), (Status::Passed, false, held.clone()));
+    assert_eq!(of(vec![step(), ended()]), (Status::Passed, true, held), "the one before it was whole");
 }

@@ -74,6 +74,92 @@ fn shares_are_told_from_their_bounds() {
 }
 
 #[test]
+fn values_are_told_from_their_bounds() {
+    let said = |text: &str, unit: Unit, value: f64, passed: bool| {
+        let (limit, actual) = (text.to_owned(), Some(value));
+        super::super::actual(&LimitOutcome { limit, actual, unit, passed, ..LimitOutcome::default() })
+            .unwrap()
+    };
+    assert_eq!(said("p95<=250ms", Unit::Ms, 250.4, false), "250.4ms");
+    assert_eq!(said("p95<=6.4s", Unit::Ms, 6_400.3, false), "6.4003s");
+    assert_eq!(said("p95<250ms", Unit::Ms, 250.0, false), "250ms", "there is nothing to tell");
+    assert_eq!(said("p95<=250ms", Unit::Ms, 249.8, true), "250ms");
+    assert_eq!(said("p95<=250ms", Unit::Ms, 252.4, false), "252ms");
+    assert_eq!(said("rate>=500/s", Unit::PerSecond, 499.6, false), "499.6/s");
+    assert_eq!(said("server.rss<1GiB", Unit::Bytes, 1_074_000_000.0, false), "1.0002 GiB");
+}
+
+#[test]
+fn unanswered_tails_are_bounds() {
+    let noticed = |answered: u64| {
+        let mut step = step();
+        for figure in [&mut step.figures.rtt, &mut step.figures.service] {
+            figure.clear();
+            figure.record_n_ns(2 * MS, answered);
+        }
+        step.figures.rtt.record_n_ns(9 * S, 1_800 - answered);
+        let run = Run { steps: vec![step], ..Run::default() };
+        conclude(&run).noticed.unwrap_or_default()
+    };
+    assert!(noticed(1_700).ends_with("at least 9.00s"), "{}", noticed(1_700));
+    assert_eq!(noticed(1_799), "", "one in 1,800 is no p99");
+}
+
+#[test]
+fn broken_answers_keep_nobody_from_connecting() {
+    let errors = |scenario: Scenario, kind: &str| {
+        let mut step = Step { usable: Some(290), ..step() };
+        (step.counts.connected, step.counts.connect_failures) = (290, 10);
+        (0..10).for_each(|_| step.errors.add("refused", 0, "connection refused"));
+        (0..50).for_each(|_| step.errors.add(kind, 0, "cut short"));
+        let run = run_of(scenario, vec![step]);
+        failings(scenario, &run.steps[0])[0].terse()
+    };
+    let refused = r#"loss.clients errors={"refused":10} missing=10 of=300"#;
+    for kind in ["broke_off", "http2_reset", "http2_refused", "http_encoded"] {
+        assert_eq!(errors(Scenario::Stream, kind), refused, "{kind}");
+    }
+    assert!(errors(Scenario::Echo, "http2_reset").contains("http2_reset"), "a client's own stream");
+}
+
+#[test]
+fn encoded_answers_are_wrong() {
+    let (how_much, ..) = said(Scenario::Stream, |step| {
+        (0..2).for_each(|_| step.errors.add("http_encoded", 0, "gzip"));
+    });
+    assert!(how_much.contains(r#"loss.wrong example="gzip" of=1800 what="answers" wrong=2"#), "{how_much}");
+}
+
+#[test]
+fn unrecognised_messages_fail_nobody() {
+    let said = |messages: u64, change: fn(&mut Step)| {
+        let mut step = step();
+        step.counts = Counts { sent: 1_800, expected: 3_600, received: 600, missing: 3_000, ..step.counts };
+        (0..messages).for_each(|_| step.errors.add("unmatched", 0, "copy"));
+        change(&mut step);
+        let conclusion = conclude(&run_of(Scenario::Broadcast, vec![step]));
+        (conclusion.status(), conclusion.outcome)
+    };
+    assert_eq!(said(3_000, |_| {}), (Status::Unclear, Outcome::Broken), "it still exits with 3");
+    assert_eq!(said(300, |_| {}).0, Status::Unclear, "a frame of ten counts once");
+    assert_eq!(said(299, |_| {}).0, Status::Failed, "some are missing for certain");
+    assert_eq!(said(3_000, |step| step.counts.corrupt = 1).0, Status::Failed);
+}
+
+#[test]
+fn local_errors_excuse_no_proof() {
+    let said = |change: fn(&mut Step)| {
+        let mut step = step();
+        step.errors.add("address_not_available", 0, "");
+        step.errors.set_local("address_not_available");
+        change(&mut step);
+        conclude(&run_of(Scenario::Echo, vec![step])).status()
+    };
+    assert_eq!(said(|step| step.usable = Some(299)), Status::Unclear);
+    assert_eq!(said(|step| step.counts.corrupt = 1), Status::Failed, "no lack of ports damages a message");
+}
+
+#[test]
 fn one_of_anything_is_said_as_one() {
     let (how_much, ..) = said(Scenario::Echo, |step| {
         (step.clients, step.usable) = (1, Some(1));
