@@ -176,6 +176,8 @@ fn verbs_without_a_format_name_the_flag() {
         ("serve --host 0.0.0.0 --listen 127.0.0.1:0", "--host"),
         ("serve --pin 1023", "--pin: "),
         ("serve --ping-interval 0", "--ping-interval"),
+        ("serve --cable-ping-interval 0", "--cable-ping-interval"),
+        ("serve --sockjs-heartbeat 0s", "--sockjs-heartbeat"),
         ("fleet list --nats 127.0.0.1", "--nats: "),
         ("echo ws://127.0.0.1:1/ --clients 0", "--clients: "),
     ] {

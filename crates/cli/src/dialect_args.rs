@@ -247,7 +247,9 @@ fn augment(command: Command, flags: &'static [Shared], heading: &'static str) ->
                 let parser = ValueParser::from(clap::value_parser!(u64).range(min..=max));
                 arg.value_name(flag.value_name).value_parser(parser)
             }
-            FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::time_ns),
+            // 0 is to be chosen only where it is the default: between two pings, it would leave no time for anything.
+            FlagKind::Time(0) => arg.value_name(flag.value_name).value_parser(units::time_ns),
+            FlagKind::Time(_) => arg.value_name(flag.value_name).value_parser(units::interval_ns),
             FlagKind::Size(_) => arg.value_name(flag.value_name).value_parser(units::bytes),
         }
     };

@@ -78,6 +78,17 @@ pub fn time_ns(text: &str) -> Result<u64, UnitError> {
     duration_ns(text)
 }
 
+/// A time between two moments on a command line, which is longer than 0.
+///
+/// # Errors
+/// In words: as of [`time_ns`], or 0.
+pub fn interval_ns(text: &str) -> Result<u64, String> {
+    match time_ns(text) {
+        Ok(0) => Err("must be longer than 0".into()),
+        interval => interval.map_err(|error| error.to_string()),
+    }
+}
+
 /// A count: `500`, `1k`, `1.5M`.
 ///
 /// # Errors

@@ -100,7 +100,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = units::time_ns)]
     idle_timeout: u64,
     /// Ping every client this often [default: never]
-    #[arg(long, value_name = "TIME", value_parser = interval_ns)]
+    #[arg(long, value_name = "TIME", value_parser = units::interval_ns)]
     ping_interval: Option<u64>,
     /// Keep each room's latest messages, so many or for so long, e.g. 100 or 30s, for clients that come back and ask for what
     /// they missed: Socket.IO's connection state recovery, and Action Cable's extended protocol. With it, the server has one
@@ -304,14 +304,6 @@ impl Serve {
 /// The server says where, and what to do about it.
 fn cannot_listen(error: io::Error) -> Failure {
     Failure::could_not("listen", "listen", error)
-}
-
-/// A time between two moments: 0 would leave the server no time for anything else.
-fn interval_ns(text: &str) -> Result<u64, String> {
-    match units::time_ns(text) {
-        Ok(0) => Err("must be longer than 0".into()),
-        interval => interval.map_err(|error| error.to_string()),
-    }
 }
 
 fn report(stats: &Stats, lost: &Lost) {
