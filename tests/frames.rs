@@ -292,7 +292,7 @@ fn unmatched_messages_are_the_files_fault() {
     let outcome = app.run("broadcast", "/", "--clients 10 --rate 50 --duration 1s --drain-timeout 1s");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     let results = outcome.json();
-    assert!(errors_of(&results, "unmatched") > 0, "{outcome}");
+    assert_eq!((errors_of(&results, "unmatched"), sum_of(&results, "missing")), (500, 500), "{outcome}");
     assert_ne!(results["verdict"]["bottleneck"], "server", "{outcome}");
     assert_eq!(results["verdict"]["claims"]["breaks"], "breaks.undecided", "{outcome}");
 }

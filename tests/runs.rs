@@ -124,8 +124,12 @@ fn an_ascii_locale_sees_only_ascii() {
     kept.echo(&server);
     let store = kept.path("runs.db").display().to_string();
     for words in [&["runs", "show"][..], &["runs", "list"], &["report", "last"], &["compare", "@2", "@1"]] {
-        let shown =
-            |locale| run(throng([]).args(words).args(["--store", &store]).env("LC_ALL", locale), RUN_MAX);
+        let shown = |locale| {
+            run(
+                throng([]).args(words).args(["--store", &store]).env("LC_ALL", locale).env("TERM", "xterm"),
+                RUN_MAX,
+            )
+        };
         let (ascii, unicode) = (shown("C"), shown("C.UTF-8"));
         assert!(ascii.code == Some(0) && ascii.stdout.is_ascii(), "{words:?}: {ascii}");
         assert!(words[1] == "list" || !unicode.stdout.is_ascii(), "{words:?}: {unicode}");

@@ -146,7 +146,9 @@ fn killed_agents_leave_no_server() {
     let doomed = agent(&bus, &arena, "doomed", "127.0.0.23");
     let flags = ["--targets", "throng"];
     let process = Process::start(&mut shootout(&bus, &arena, "doomed", &flags));
-    assert!(wait_until(Duration::from_secs(30), || connections_to([127, 0, 0, 23]) >= 4), "no load");
+    // Before it is kept, the server is being checked, by several connections, too.
+    let is_loaded = || arena.path("kept/cells.jsonl").exists() && connections_to([127, 0, 0, 23]) >= 4;
+    assert!(wait_until(Duration::from_secs(30), is_loaded), "no load");
     doomed.signal(Signal::KILL);
     let outcome = finish(process, RUN_MAX);
     assert_eq!(outcome.code, Some(1), "there is nothing of it\n{outcome}");

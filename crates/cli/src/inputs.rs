@@ -18,6 +18,13 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads a file or a pipe of at most `bytes_max`.
+pub(crate) fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let bytes = files::read_any(path, bytes_max)?;
+    note(path, &bytes);
+    Ok(bytes)
+}
+
 /// Reads a text of at most `bytes_max`.
 pub(crate) fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     let text = files::read_text(path, bytes_max)?;

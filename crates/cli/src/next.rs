@@ -226,7 +226,7 @@ fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
     }
     let what =
         format!("give the rate enough publishers: connections = {needed} in [publish] of the app file");
-    Some(Next { key, what, words: None })
+    line.has("app").then_some(Next { key, what, words: None })
 }
 
 fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {

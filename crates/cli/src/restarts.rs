@@ -1,6 +1,5 @@
 //! Commands that restart servers in the midst of a run, one after another.
 
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,10 +64,10 @@ impl Restarts {
 fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
     let command_text = || command.to_owned();
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
-    // Not in the terminal's process group: Ctrl-C between a stop and a start would leave the user's server stopped.
+    // Ctrl-C between a stop and a start would leave the user's server stopped. The process group stays: out of it, a command
+    // could not ask for a password, and whoever ends the group would miss what it has started.
+    shell.args(["-c", &format!("trap '' INT\n{command}")]).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = shell
-        .process_group(0)
         .spawn()
         .map_err(|error| Caveat::RestartUnstarted { command: command_text(), error: error.to_string() })?;
     loop {

@@ -25,6 +25,11 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
+    read_any(path, bytes_max)
+}
+
+/// The same of any file, also a pipe that another program writes to (`/dev/stdin`), up to its end.
+pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One that grows meanwhile, or has no size, as those of /proc, is held to the limit, too.
     File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;

@@ -11,7 +11,7 @@ const NOMINAL: [(&str, u64); 3] = [("veth", 10_000), ("tun", 10_000), ("tun", 10
 /// A link that carries so much more than its speed has another.
 const PERCENT_MAX: f64 = 105.0;
 
-/// Segments of which a share tells something: of fewer, one that was lost is a hundredth at once.
+/// Segments of which a share tells something: of fewer, ten that were lost may be chance, and are a hundredth.
 const SEGMENTS_MIN: u64 = 1_000;
 
 /// TCP segments since boot.

@@ -166,6 +166,11 @@ mod tests {
                 "--publish-url /say?api_key=*** --note me@h.org",
             ),
             ("-b password=5 -b room=5 -bpassword=5", "-b *** -b room=5 -b***"),
+            (
+                "--fault delay=5ms@1/9 --fault=delay=exp:5ms@all",
+                "--fault delay=5ms@1/9 --fault=delay=exp:5ms@all",
+            ),
+            ("--topic room@hall/1 --out runs@v2/x", "--topic room@hall/1 --out runs@v2/x"),
         ] {
             let words = given.split(' ').map(str::to_owned);
             assert_eq!(hide(&flags(), words, &mut |_| "***".into()).join(" "), recorded);

@@ -71,7 +71,7 @@ fn hide_in_one(text: &str, hide: &mut dyn FnMut(&str) -> String) -> String {
     }
 }
 
-/// The part of a URL after its scheme; `is_user` judges what stands before the @ by itself, the host and the path.
+/// The part of a URL after its scheme; `is_user` judges what stands before the @ by itself and the host.
 fn hide_behind_scheme(
     text: &str,
     hide: &mut dyn FnMut(&str) -> String,
@@ -86,12 +86,15 @@ fn hide_behind_scheme(
     format!("{user}{host}{}", hide_in_place(place, hide))
 }
 
-/// Returns whether a word without a scheme is a URL with a user: neither a text nor an address of mail, which has no
-/// password, port or path.
+/// Returns whether a word without a scheme is a URL with a user: neither a text, nor an address of mail, a fault or a version. What
+/// has no password is one only before what looks like a host, and has more behind it.
 fn is_user(user: &str, host: &str, place: &str) -> bool {
     let is_text =
-        |part: &str| part.is_empty() || part.contains(|c: char| c.is_whitespace() || "\"'`".contains(c));
-    !is_text(user) && !is_text(host) && (user.contains(':') || host.contains(':') || !place.is_empty())
+        |part: &str| part.is_empty() || part.contains(|c: char| c.is_whitespace() || "\"'`=".contains(c));
+    let is_number = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
+    let is_host = has_port || host.contains('.') && !place.is_empty();
+    !is_text(user) && !is_text(host) && (user.contains(':') || is_host)
 }
 
 /// A path with what follows it.
@@ -141,7 +144,8 @@ mod tests {
     fn urls_without_scheme_hide_their_secrets() {
         for (given, shown) in [
             ("me:p@ss@127.0.0.1:9000/ws?token=T&room=1", "***@127.0.0.1:9000/ws?token=***&room=1"),
-            ("token@host/ws", "***@host/ws"),
+            ("token@example.com/ws", "***@example.com/ws"),
+            ("room@hall/1", "room@hall/1"),
             ("{person.n}:pw@host", "***@host"),
             ("host:80?jid=a,b", "host:80?jid=***"),
             ("/say?api_key=K", "/say?api_key=***"),

@@ -48,15 +48,14 @@ struct Mark {
 }
 
 impl Trend {
-    /// The trend of these runs, the newest first; `None` if there are too few, or they time several things.
+    /// The trend of those of these runs, the newest first, that time what the newest times; `None` if there are too few, or several
+    /// scenarios.
     pub(crate) fn of(entries: &[Entry]) -> Option<Trend> {
         let scenario = entries.first()?.scenario;
         let figure = entries.iter().find_map(|entry| entry.figure)?;
-        let timed: Vec<(&Entry, u64)> =
-            entries.iter().rev().filter_map(|entry| Some((entry, entry.p95_ns?))).collect();
-        let is_other =
-            |entry: &Entry| entry.scenario != scenario || entry.figure.is_some_and(|of| of != figure);
-        if timed.len() < RUNS_MIN || entries.iter().any(is_other) {
+        let same = entries.iter().rev().filter(|entry| entry.figure == Some(figure));
+        let timed: Vec<(&Entry, u64)> = same.filter_map(|entry| Some((entry, entry.p95_ns?))).collect();
+        if timed.len() < RUNS_MIN || entries.iter().any(|entry| entry.scenario != scenario) {
             return None;
         }
         let highest = |(entry, p95_ns): &(&Entry, u64)| {

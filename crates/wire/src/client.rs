@@ -248,8 +248,8 @@ impl Client {
         }
     }
 
-    /// The peer closed `stream`, which was open: one that never was is lost ([`handle_lost`](Client::handle_lost)). Fine after a completed close and between requests, [`Failure::EofBeforeAnswer`] in a
-    /// request, [`Failure::Eof`] elsewhere.
+    /// The peer closed `stream`, which was open: one that never was is lost ([`handle_lost`](Client::handle_lost)). Fine after
+    /// a completed close and between requests, [`Failure::EofBeforeAnswer`] in a request, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
         cfg: &Config,

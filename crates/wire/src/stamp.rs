@@ -300,11 +300,14 @@ pub fn find(bytes: &[u8]) -> Found {
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
-/// Returns whether what follows a magic was a stamp's body: a word of it is whole. Rooms and people may have such names, too.
+/// Returns whether what follows a magic was a stamp's body: a word of it is whole, or it is cut off with the message. Rooms and people
+/// have such names, too, though hardly of as many digits.
 #[cold]
 fn is_of_stamp(behind: &[u8]) -> bool {
     let body = &behind[..behind.len().min(HEX_BYTES)];
-    body.split(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'f')).any(|digits| digits.len() >= WORD_BYTES)
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_cut_off = body.len() < HEX_BYTES && body.len() >= WORD_BYTES / 2 && body.iter().all(is_digit);
+    is_cut_off || body.split(|byte| !is_digit(byte)).any(|digits| digits.len() >= WORD_BYTES)
 }
 
 /// Returns whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.

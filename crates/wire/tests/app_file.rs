@@ -283,12 +283,12 @@ fn frames_may_hold_several_lines() {
 fn records_end_with_the_separator() {
     let record = |seq: u32| format!(r#"{{"type":"say","id":"{}"}}"#, text_of(seq));
     let cfg = config_of(AppFile { frames: Frames::Records("\u{1e}".into()), open: vec![], ..chat() });
-    let half = &record(3)[..44];
+    let half = &record(3)[..40];
     for (frame, copies, others) in [
         (format!("{}\u{1e}{}\u{1e}", record(1), record(2)), vec![1, 2], vec![]),
-        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { stamp: None, bytes: 44 }]),
+        (format!("{}\u{1e}{half}", record(1)), vec![1], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
         (format!("\u{1e}{}\u{1e}\u{1e}", record(1)), vec![1], vec![]),
-        (half.into(), vec![], vec![Event::Corrupt { stamp: None, bytes: 44 }]),
+        (half.into(), vec![], vec![Event::Corrupt { stamp: None, bytes: 40 }]),
         ("\u{1e}".into(), vec![], vec![]),
     ] {
         let (mut client, mut io) = opened(&cfg);

@@ -130,7 +130,7 @@ fn publishing_pools_get_more_publishers() {
         (next.key, next.words.map(|words| command_line(&words))),
         ("enlarge_pool", Some(expected.into()))
     );
-    let of_file = of("throng broadcast ws://h/ --clients 100 --rate 500");
+    let of_file = of("throng broadcast ws://h/ --app app.toml --clients 100 --rate 500");
     assert_eq!((of_file.key, of_file.words), ("enlarge_pool", None), "the file says how many");
 }
 

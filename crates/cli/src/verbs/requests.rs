@@ -180,7 +180,7 @@ impl RequestArgs {
         };
         let unreadable =
             |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
-        inputs::read(path, BODY_BYTES_MAX).map(Some).map_err(unreadable)
+        inputs::read_any(path, BODY_BYTES_MAX).map(Some).map_err(unreadable)
     }
 
     /// The one step that it takes, with so many requests under way on each connection.

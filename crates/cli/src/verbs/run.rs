@@ -174,7 +174,7 @@ impl Run {
 
 /// The URL that stands where a file may: by its form, and because no file has that name.
 fn url_of(file: &Path) -> Option<String> {
-    file.to_str().filter(|text| probe::is_url(text) && !file.exists()).map(str::to_owned)
+    file.to_str().filter(|text| probe::is_url(text) && !file.is_file()).map(str::to_owned)
 }
 
 /// The flags, and where they say nothing, what the file says, or what is usual.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::local::Capacity;
 
 /// The version that both ends must share: the program's version, and that of the messages.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 /// The subject where all agents listen for calls.
 pub(crate) const CALL: &str = "throng.call";

@@ -128,6 +128,16 @@ impl WorkerFaults {
         Box::new(ClientFaults { number, messages: 0, held: Vec::new(), silent: false })
     }
 
+    /// Returns whether any fault is one of messages: else no message has to be looked at.
+    pub(crate) fn are_of_messages(&self) -> bool {
+        let Faults { drop, duplicate, reorder, corrupt, stray, leak, delays, endings, .. } =
+            &self.shared.faults;
+        let is_chosen =
+            [drop, duplicate, reorder, corrupt, stray, leak].iter().any(|choice| choice.is_some());
+        let is_timed = self.shared.faults.service_ns.is_some() || self.shared.faults.tick_ns.is_some();
+        is_chosen || is_timed || !delays.is_empty() || !endings.is_empty()
+    }
+
     /// Returns whether a client that leaves a room, while it stays connected, is to hear it all the same.
     pub(crate) fn lingers(&mut self) -> bool {
         let lingers = self.shared.faults.linger.is_some()

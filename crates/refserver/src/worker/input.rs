@@ -237,7 +237,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         let mut output = std::mem::take(&mut self.buffers.output);
         let written = Cell::new(0);
-        let is_faulty = self.faults.is_some();
+        let is_faulty = self.faults.as_ref().is_some_and(|line| line.are_of_messages());
         let whole = is_faulty.then_some(&written);
         let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false, whole };
         let mut verdict = Verdict::default();

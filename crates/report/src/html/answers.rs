@@ -63,8 +63,11 @@ fn why(conclusion: &Conclusion) -> Answer {
 fn arrives(run: &Run) -> Answer {
     let question = "Does it arrive when clients drop?";
     let Some(delivery) = Delivery::of(&run.steps) else {
-        let (answer, detail) = ("not asked".into(), "no client lost its connection on purpose".into());
-        return Answer { question, answer, detail, tone: "plain" };
+        let (answer, detail) = match run.steps.iter().all(|step| step.absences.is_empty()) {
+            true => ("not asked", "no client lost its connection on purpose"),
+            false => ("unclear", "the user ended the run before clients were back"),
+        };
+        return Answer { question, answer: answer.into(), detail: detail.into(), tone: "plain" };
     };
     let tone = match (delivery.away(), delivery.here()) {
         (DeliveryGuarantee::ExactlyOnce, DeliveryGuarantee::ExactlyOnce) => "good",

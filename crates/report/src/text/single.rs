@@ -122,10 +122,13 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let Some(asked) = step.rates.asked_per_s else {
         return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
     };
-    let missed = step
-        .kept_percent()
-        .zip(standing::broken_rate(step))
-        .map(|(kept, limit)| format!(", {} completed in time ({} required)", share(kept), limit.bound()));
+    let missed =
+        step.kept_percent().zip(standing::broken_rate(step)).map(|(kept, limit)| match limit.bound() {
+            bound if bound.ends_with('%') => {
+                format!(", {} completed in time ({bound} required)", share(kept))
+            }
+            bound => format!(" ({bound} required)"),
+        });
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
 }

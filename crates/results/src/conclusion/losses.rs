@@ -117,7 +117,7 @@ fn bound(limit: &LimitOutcome) -> Option<f64> {
     let text = limit.bound();
     match limit.unit {
         Unit::Ms => units::duration_ns(text).ok().map(|ns| ns as f64 / 1e6),
-        Unit::Percent => units::share(text).ok().map(|share| share * 100.0),
+        Unit::Percent => units::percent(text).ok(),
         Unit::PerSecond => units::rate_per_s(text).ok(),
         Unit::Bytes => units::bytes(text).ok().map(|bytes| bytes as f64),
         Unit::Count => None,

@@ -22,7 +22,12 @@ pub(super) fn is_undecided(step: &Step) -> bool {
     let is_unmatched = matches!(cause, Some(Cause::FileUnmatched { .. }));
     let may_be_kept = |limit: &LimitOutcome| {
         let may_be_generators = is_short || is_limited(step) && limit.without_lag.is_none();
-        limit.undecided || is_unmatched && is_of_missing(limit) || may_be_generators && !is_proof(limit)
+        // A client that finds no port stays away, and what was due to it never comes.
+        let is_away = figure_of(limit) == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
+        limit.undecided
+            || is_unmatched && is_of_missing(limit)
+            || is_short && is_away
+            || may_be_generators && !is_proof(limit)
     };
     // One that would have been broken anyway is enough to say that the server failed.
     !step.has_passed() && step.broken().all(may_be_kept)
@@ -39,7 +44,7 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
     }
 }
 
-/// Returns whether a limit is on something that no lack of CPU, ports or agents brings about: a copy that came twice, corrupt or to the wrong client, or
+/// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
 /// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
     match figure_of(limit) {

@@ -369,7 +369,7 @@ findings! {
         of: u64,
         /// `clients`, or `connections` where a client had several.
         what: String,
-    } => "the server was out of reach of {}: no way to it, nothing acknowledged, or a firewall forbids it",
+    } => "the server was out of reach of {}: no way to it, nothing acknowledged, or not allowed (a firewall, a socket's permissions)",
          lost.part_of(&of, &what);
     /// A closed loop spent its time on the way there and back.
     NetworkFar "network.far" {

@@ -3,13 +3,9 @@
 use crate::finding::Cause;
 use crate::step::Step;
 
-/// Messages in a frame that a server may batch: one of them is counted where no condition fits it.
-const BATCHED_MAX: u64 = 10;
-
 /// Messages with throng's ids that no condition of the file fits, where all that is missing can be among them.
 pub(super) fn missed(step: &Step) -> Option<Cause> {
-    let can_hold = |count: u64| count.saturating_mul(BATCHED_MAX) >= step.counts.missing;
-    let error = step.errors.get("unmatched").filter(|error| can_hold(error.count))?;
+    let error = step.errors.get("unmatched").filter(|error| error.count >= step.counts.missing)?;
     Some(Cause::FileUnmatched { messages: error.count, example: error.example.clone() })
 }
 

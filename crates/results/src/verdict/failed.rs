@@ -39,7 +39,9 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
         return None;
     }
     let counts = &step.counts;
-    if (broke(step, Counted::Unusable) || broke(step, NOT_BACK))
+    // Whoever restarts a server by its parts has clients refused on purpose: attempts that fail are its fault only if
+    // clients were not back though there was time.
+    if (broke(step, Counted::Unusable) || broke(step, NOT_BACK) && could_connect(step))
         && let Some(cause) = not_connected(step)
     {
         return Some(cause);
@@ -90,7 +92,7 @@ fn not_connected(step: &Step) -> Option<Cause> {
     (waited > 0 && could_connect(step)).then_some(Cause::ServerKeptWaiting { waited, of, what, overflows })
 }
 
-/// Returns whether clients that gave up waiting were the server's to serve.
+/// Returns whether those who waited in vain were the server's to serve.
 fn could_connect(step: &Step) -> bool {
     let late_ns = step.generator.as_ref().map_or(0, |generator| generator.loop_lag.max_ns());
     // Clients time out by the generator's clock: one that is late gives them up early.
@@ -101,10 +103,16 @@ fn could_connect(step: &Step) -> bool {
         && machine::network(step).is_none()
 }
 
-/// A broken standing limit that has no words of its own.
+/// A broken standing limit that has no words of its own. Clients that were not back without a failed attempt waited for their
+/// protocol's time, and not for the server.
 fn faulty(step: &Step, figure: Figure) -> Option<Cause> {
-    let Figure::Counted(counted @ Counted::Count(_)) = figure else { return None };
+    let Figure::Counted(counted @ Counted::Count(count)) = figure else { return None };
     let (faulty, of) = counted.of(step);
-    let is_its = faulty > 0 && broke(step, counted) && (counted != NOT_BACK || could_connect(step));
-    is_its.then(|| Cause::ServerFaulty { faulty, of, what: figure.words() })
+    let is_wait = matches!(count, Count::JoinFailures | Count::Unacknowledged | Count::Unseen);
+    let is_its = faulty > 0 && counted != NOT_BACK && broke(step, counted);
+    (is_its && (!is_wait || could_connect(step))).then(|| Cause::ServerFaulty {
+        faulty,
+        of,
+        what: figure.words(),
+    })
 }

@@ -91,7 +91,8 @@ impl fmt::Display for StreamReason {
                  switch off compression of text/event-stream"
             ),
             StreamReason::Redirects => f.write_str(
-                "the event stream is redirected over and over, or to another server (https:// is another than http://); give the URL that it leads to",
+                "the event stream is redirected over and over, or to another server (https:// is another than \
+                 http://); give the URL that it leads to",
             ),
             StreamReason::EventTooLarge => f.write_str("an event, or a line of one, above the limit (--max-message)"),
             StreamReason::End => f.write_str("the server ended the event stream"),

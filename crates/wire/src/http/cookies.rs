@@ -32,6 +32,23 @@ impl Cookies {
         self.pairs().next().is_none()
     }
 
+    /// The name of a cookie that is for all servers of a site (RFC 6265 §5.2.3).
+    pub(crate) fn name_of_site(set_cookie: &[u8]) -> Option<&str> {
+        let text = std::str::from_utf8(set_cookie).ok()?;
+        let (pair, attributes) = text.split_once(';')?;
+        let is_domain = |attribute: &str| {
+            let name = attribute.split_once('=').map_or(attribute, |(name, _)| name);
+            name.trim().eq_ignore_ascii_case("domain")
+        };
+        attributes.split(';').any(is_domain).then(|| name_of(pair.trim()).trim())
+    }
+
+    /// Takes away the one of this name.
+    pub(crate) fn forget(&mut self, name: &str) {
+        let others: Vec<&str> = self.pairs().filter(|pair| name_of(pair) != name).collect();
+        self.0 = (!others.is_empty()).then(|| others.join(BETWEEN).into());
+    }
+
     /// These, and those of another server that have other names.
     pub(crate) fn and(&self, others: &Cookies) -> Cookies {
         let added = others.pairs().filter(|pair| self.get(name_of(pair)).is_none());
@@ -106,7 +123,7 @@ fn name_of(pair: &str) -> &str {
     pair.split_once('=').map_or(pair, |(name, _)| name)
 }
 
-/// The year in which Set-Cookie was described (RFC 2109): no server gives a cookie until then, but to take it away.
+/// No server dates a cookie before this year but to take it away.
 const EXPIRED_UNTIL_YEAR: i16 = 2000;
 
 /// Returns whether attributes take a cookie away: by its age, or else by a date of long ago (RFC 6265 §5.3, step 3).
@@ -161,6 +178,11 @@ mod tests {
         let both = cookies(&["sid=A"]).and(&cookies(&["sid=B", "theme=dark"]));
         assert_eq!(both, cookies(&["sid=A", "theme=dark"]));
         assert_eq!(Cookies::NONE.and(&Cookies::NONE), Cookies::NONE);
+        assert_eq!(Cookies::name_of_site(b"sid = 1; Path=/; domain=example.com"), Some("sid"));
+        assert_eq!(Cookies::name_of_site(b"sid=Domain=x; Path=/"), None);
+        let mut jar = cookies(&["sid=A", "theme=dark"]);
+        jar.forget("sid");
+        assert_eq!(jar, cookies(&["theme=dark"]));
     }
 
     #[test]

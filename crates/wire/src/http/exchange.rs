@@ -7,12 +7,13 @@
 //! idle --request--> busy --the answer is whole--> idle, or closed if the server does not keep the connection
 //! idle --eof, or the notice of a timeout--> closed
 //! busy --eof that ends the answer--> closed
-//! busy --eof before any of the answer, where an answer came before--> connecting: the request is sent again
-//! busy --any other eof--> a failure
+//! busy --the end before any of the answer, where an answer came before--> connecting: a message is sent again
+//! busy --any other end--> a failure
 //! ```
 //!
 //! A server may close a connection that idles just when a request is on its way (RFC 9112 §9.5): as browsers do, whatever the
-//! method, that request is sent again over another.
+//! method, that request is sent again over another. One that asks for messages is made as soon as the one before is answered: its
+//! connection never idles, and an end is somebody's doing.
 
 use super::cookies::Cookies;
 use super::response::{ResponseEvent, Responses};
@@ -29,6 +30,8 @@ pub(crate) struct Exchange {
     responses: Responses,
     /// The request that waits for the connection.
     waiting: Vec<u8>,
+    /// Its requests carry messages, and idle between them.
+    is_of_messages: bool,
     /// The connection has carried an answer.
     is_proven: bool,
     /// The request under way over such a one, until something of its answer is in.
@@ -52,9 +55,15 @@ impl Exchange {
             keep_alive: false,
             responses: Responses::default(),
             waiting: Vec::new(),
+            is_of_messages: false,
             is_proven: false,
             again: Vec::new(),
         }
+    }
+
+    /// The same, of one whose requests carry messages.
+    pub(crate) fn of_messages(stream: StreamId) -> Exchange {
+        Exchange { is_of_messages: true, ..Exchange::new(stream) }
     }
 
     /// A stream that the driver is connecting of its own accord: the first.
@@ -83,7 +92,7 @@ impl Exchange {
                 let out = io.out(self.stream);
                 let start = out.len();
                 write(out);
-                if self.is_proven {
+                if self.is_proven && self.is_of_messages {
                     self.again.extend_from_slice(&out[start..]);
                 }
                 self.state = State::Busy;
@@ -121,6 +130,11 @@ impl Exchange {
     ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.state {
             State::Busy if input.is_empty() => {}
+            State::Busy if !self.again.is_empty() && is_timeout_notice(input) => {
+                io.close_stream(self.stream);
+                self.handle_eof(io)?;
+                return Ok(None);
+            }
             State::Busy => self.again = Vec::new(),
             State::Idle if self.is_proven && is_timeout_notice(input) => {
                 self.close(io);
@@ -159,6 +173,16 @@ impl Exchange {
             false if was_busy => Err(Failure::EofBeforeAnswer),
             ends => Ok(ends),
         }
+    }
+
+    /// The connection is lost: whether that harms nobody, as a server that closes it with a request unread resets it.
+    pub(crate) fn handle_lost(&mut self, io: &mut impl Io) -> bool {
+        let is_idle = self.state == State::Idle && self.is_proven;
+        if !is_idle && self.again.is_empty() {
+            return false;
+        }
+        io.close_stream(self.stream);
+        self.handle_eof(io).is_ok()
     }
 
     /// Gives the connection up, and the answer under way.

@@ -12,8 +12,12 @@ pub(crate) fn target(
     let asked = Url::parse(&format!("{scheme}://{host}{}", asked())).ok()?;
     let led = asked.join(location).ok()?;
     let query = led.query().map(|query| format!("?{query}")).unwrap_or_default();
+    // An app behind a proxy that speaks TLS for it may not know of that.
+    let is_untold = scheme == "https" && led.scheme() == "http" && led.host() == asked.host();
+    let is_here =
+        led.origin() == asked.origin() || is_untold && led.port().is_none() && asked.port().is_none();
     // One of a `Url` is encoded: nothing in it may end our request line.
-    (led.origin() == asked.origin()).then(|| format!("{}{query}", led.path()))
+    is_here.then(|| format!("{}{query}", led.path()))
 }
 
 #[cfg(test)]
@@ -37,6 +41,9 @@ mod tests {
         ] {
             assert_eq!(led(location).as_deref(), Some(expected), "{location}");
         }
+        let secure = |location| target(location, "https", "example.com", || "/".to_owned());
+        assert_eq!(secure("http://example.com/x").as_deref(), Some("/x"), "written behind a proxy");
+        assert_eq!(secure("http://example.com:8080/x"), None);
         let elsewhere =
             ["https://example.com/x", "http://example.com:81/", "//other/", "http://", "mailto:x"];
         for location in elsewhere {

@@ -131,6 +131,12 @@ impl Visit {
         if self.jars.len() <= at {
             self.jars.resize(at + 1, Cookies::NONE);
         }
+        // The newest of a site is in force at all of its servers.
+        for name in fields.all("set-cookie").filter_map(Cookies::name_of_site) {
+            for jar in &mut self.jars {
+                jar.forget(name);
+            }
+        }
         self.jars[at].handle_all(fields)
     }
 

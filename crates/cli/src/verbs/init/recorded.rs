@@ -116,7 +116,7 @@ pub(in crate::verbs) fn keep(file: &Path, draft: &Draft) -> Result<String, Failu
 
 fn read(path: &Path) -> Result<Recording, Failure> {
     let shown = path.display();
-    let bytes = files::read(path, RECORDING_BYTES_MAX)
+    let bytes = files::read_any(path, RECORDING_BYTES_MAX)
         .map_err(|error| Failure::could_not("read", format!("read {shown}"), error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Recording::read(&name, bytes).map_err(|error| Failure::usage(&shown.to_string(), error).in_file())

@@ -71,7 +71,7 @@ impl Client {
             sid: String::new(),
             payload_bytes_max: usize::MAX,
             receiving: Exchange::connecting(MAIN),
-            sending: Exchange::new(SENDING),
+            sending: Exchange::of_messages(SENDING),
             cookies: Cookies::NONE,
             body: Vec::new(),
             queued: Vec::new(),
@@ -203,10 +203,10 @@ impl Client {
         unit: Unit<'_>,
         on: &mut impl ProtocolHandler,
     ) -> Result<(), Failure> {
+        let bytes_max = link.common.options().limits.message_bytes_max;
         let text = match unit {
-            Unit::Text(text) if text.len() > link.common.options().limits.message_bytes_max => {
-                return Err(Failure::MessageTooLarge);
-            }
+            Unit::Text(text) if text.len() > bytes_max => return Err(Failure::MessageTooLarge),
+            Unit::Attachment(bytes) if bytes.len() > bytes_max => return Err(Failure::MessageTooLarge),
             Unit::Text(text) => text,
             Unit::Attachment(bytes) => {
                 return self.talk.handle_attachment(&bytes, bytes.len() as u32, on);
@@ -357,6 +357,10 @@ impl HttpClientProtocol for Client {
         }
         self.conclude(link, on);
         Ok(())
+    }
+
+    fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) -> bool {
+        stream == SENDING && self.sending.handle_lost(link.io)
     }
 
     fn is_ready(&self) -> bool {

@@ -317,8 +317,8 @@ fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]
     stamp::find(text).or(numbered.map(|(_, stamp)| stamp))
 }
 
-/// The number of messages that are not measured: behind all that measured ones may have.
-const UNMEASURED: u64 = 1 << 33;
+/// The number of messages that are not measured: even, within 32 bits, and one that a measured one has only after a billion.
+const UNMEASURED: u64 = (1 << 31) - 2;
 
 /// The number of a message that has one: that of a measured one says which it is.
 #[inline]

@@ -52,7 +52,7 @@ impl Client {
             upgraded: false,
             session: String::new(),
             receiving: Exchange::connecting(RECEIVING),
-            sending: Exchange::new(SENDING),
+            sending: Exchange::of_messages(SENDING),
             cookies: Cookies::NONE,
             lines: Lines::default(),
             queued: Vec::new(),
@@ -206,9 +206,7 @@ impl HttpClientProtocol for Client {
         match stream {
             RECEIVING => {
                 self.receiving.handle_eof(link.io)?;
-                if !self.receiving.is_busy() {
-                    self.receive(link);
-                }
+                self.receive(link);
             }
             _ => {
                 self.sending.handle_eof(link.io)?;
@@ -216,6 +214,10 @@ impl HttpClientProtocol for Client {
             }
         }
         Ok(())
+    }
+
+    fn handle_lost<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, stream: StreamId) -> bool {
+        stream == SENDING && self.sending.handle_lost(link.io)
     }
 
     fn is_ready(&self) -> bool {

@@ -164,7 +164,6 @@ impl CompiledApp {
                     _ => match self.roles[kind].other {
                         Some(role) => role,
                         None => {
-                            payload.besides = Some(PayloadKind::Nothing);
                             let near = self.roles[kind].nearest(&payload.opened);
                             let (run, sent_ns) = (stamp.run, stamp.sent_ns());
                             return Some(Event::Unmatched { run, sent_ns, near, bytes });
