@@ -28,8 +28,6 @@ use crate::verbs::steps;
 const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
 const PERCENTILE: f64 = 99.0;
-/// The largest body: each process of a run has it in its memory.
-const BODY_BYTES_MAX: u64 = 16 << 20;
 /// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
 const STREAMS_MAX: i64 = 1024;
 
@@ -180,7 +178,7 @@ impl RequestArgs {
         };
         let unreadable =
             |error| Failure::usage("--input", format!("could not read {}: {error}", path.display()));
-        inputs::read_any(path, BODY_BYTES_MAX).map(Some).map_err(unreadable)
+        inputs::read_any(path, HttpOptions::BODY_BYTES_MAX as u64).map(Some).map_err(unreadable)
     }
 
     /// The one step that it takes, with so many requests under way on each connection.

@@ -1,6 +1,6 @@
 //! The table of a run of several steps: a row for each as it ends.
 
-use results::conclusion::{self, heaviest_kept};
+use results::conclusion::{self, shown};
 use results::format::{count, rate, share};
 use results::{Run, Scenario, Step};
 use stats::Timed;
@@ -68,7 +68,7 @@ fn cpu(step: &Step) -> String {
 
 /// Errors, resources and slow time of the step that stands for the run.
 pub(super) fn beside(run: &Run, style: &Style) -> String {
-    let Some(step) = heaviest_kept(run).or(run.steps.last()) else { return String::new() };
+    let Some(step) = run.steps.get(shown(run)) else { return String::new() };
     let rows = Rows { style, indent: 0, label: 11 };
     let errors = run.steps.iter().find(|step| !step.has_passed()).map(told::errors).unwrap_or_default();
     let errors = errors.iter().map(|text| rows.painted("error", text, Some(Colour::Yellow)));

@@ -27,9 +27,6 @@ pub struct HttpOptions {
     pub stream: Option<StreamOptions>,
 }
 
-/// The largest body of a request: what a message of a WebSocket may have unless more is asked for.
-const BODY_BYTES_MAX: usize = 16 << 20;
-
 /// The most requests under way on one connection.
 const PIPELINING_MAX: u32 = 1024;
 
@@ -108,13 +105,17 @@ impl From<&Settings> for HttpOptions {
 }
 
 impl HttpOptions {
+    /// The largest body of a request: what a message of a WebSocket may have unless more is asked for. Each process of a run has it
+    /// in its memory.
+    pub const BODY_BYTES_MAX: usize = 16 << 20;
+
     /// Returns whether that can be carried out, whichever version of HTTP it is for.
     pub(crate) fn check(&self) -> Result<(), BadOption> {
         let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
         if !fields::is_token(self.method.as_bytes()) || self.method == "CONNECT" {
             return bad(METHOD, "a method such as GET or POST");
         }
-        if self.body.as_ref().is_some_and(|body| body.len() > BODY_BYTES_MAX) {
+        if self.body.as_ref().is_some_and(|body| body.len() > Self::BODY_BYTES_MAX) {
             return bad("body or --input", "at most 16 MiB");
         }
         if self.pipelining == 0 || self.pipelining > PIPELINING_MAX {

@@ -303,12 +303,13 @@ fn now_s<I: Io>(link: &Link<'_, Parts, I>) -> u64 {
 /// The client's subscription that is named by this.
 fn place_of<I: Io>(link: &Link<'_, Parts, I>, identifier: &[u8]) -> Option<usize> {
     let filling = link.filling();
-    let all: Vec<_> = link.parts.subscribe.iter().map(|own| own.filled(&filling)).collect();
+    let position = |is_it: &dyn Fn(&[u8]) -> bool| {
+        link.parts.subscribe.iter().position(|own| is_it(&own.filled(&filling)))
+    };
     // Mostly it comes back as it was sent; only else is it worth reading.
     let as_sent = [b":\"", identifier, b"\""].concat();
     let same = memmem::Finder::new(&as_sent);
-    let by_bytes = || all.iter().position(|own| same.find(own).is_some());
-    by_bytes().or_else(|| all.iter().position(|own| is_identifier_of(own, identifier)))
+    position(&|own| same.find(own).is_some()).or_else(|| position(&|own| is_identifier_of(own, identifier)))
 }
 
 /// Returns whether a subscription is among those that were restored: all of them, where the server names none.

@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::http::cookies::Cookies;
 use crate::http::{Exchange, ResponseEvent};
 use crate::io::{Io, Sending, StreamId};
+use crate::limits::Limits;
 use crate::link::HttpLink;
 use crate::opening::Socket;
 use crate::request::{Content, Plain};
@@ -33,8 +34,6 @@ const MAIN: StreamId = 0;
 const SENDING: StreamId = 1;
 /// Polls beside a WebSocket.
 const POLLING: StreamId = 2;
-/// The answer to a poll may be so large, however small messages are to be: what a message may be otherwise.
-const POLL_BYTES_MAX: usize = 16 << 20;
 
 /// One session's side.
 #[derive(Debug)]
@@ -145,10 +144,11 @@ impl Client {
                     }
                 }
                 ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
-                // The body is kept until it is whole, so that a server must not send one without end; it may hold
-                // many messages.
+                // The body is kept until it is whole, so that a server must not send one without end; however small
+                // messages are to be, it may hold many.
                 ResponseEvent::Data(bytes)
-                    if self.body.len() + bytes.len() > limits.message_bytes_max.max(POLL_BYTES_MAX) =>
+                    if self.body.len() + bytes.len()
+                        > limits.message_bytes_max.max(Limits::default().message_bytes_max) =>
                 {
                     return Err(Failure::MessageTooLarge);
                 }
