@@ -109,8 +109,8 @@ fn verdict(run: &Run) -> String {
     if run.verdict.is_trusted() {
         text += "- **CAVEATS** none\n";
     }
-    for caveat in &run.verdict.trust {
-        text += &format!("- **CAVEAT** {}\n", escape(&caveat.to_string()));
+    for caveat in conclusion::caveats(run) {
+        text += &format!("- **CAVEAT** {}\n", escape(&caveat));
     }
     text
 }

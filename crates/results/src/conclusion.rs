@@ -12,6 +12,7 @@ use crate::scenario::Scenario;
 use crate::step::Step;
 use crate::verdict;
 
+mod caveats;
 mod claim;
 mod held;
 mod losses;
@@ -22,6 +23,7 @@ mod tests;
 mod trial;
 mod undecided;
 
+pub use caveats::caveats;
 use claim::NOT_FOUND;
 pub use claim::{Claim, Status, Tone};
 pub use held::{heaviest_kept, shown, untold};

@@ -92,12 +92,12 @@ pub(super) fn result(run: &Run, style: &Style) -> String {
 
 /// Caveats, each once.
 fn caveats(run: &Run) -> Vec<(&'static str, String)> {
-    let trust = &run.verdict.trust;
-    let mut told: Vec<String> = trust.iter().take(CAVEATS_MAX).map(ToString::to_string).collect();
+    let mut told = conclusion::caveats(run);
     if told.is_empty() {
         told.push("none".into());
     }
-    if let Some(more) = trust.len().checked_sub(CAVEATS_MAX).filter(|&more| more > 0) {
+    if let Some(more) = told.len().checked_sub(CAVEATS_MAX).filter(|&more| more > 0) {
+        told.truncate(CAVEATS_MAX);
         told.push(format!("and {more} more: -v prints each at its step"));
     }
     let labels = ["CAVEATS"].into_iter().chain(iter::repeat(""));

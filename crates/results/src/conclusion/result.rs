@@ -2,7 +2,7 @@
 
 use super::Conclusion;
 use super::claim::{Status, named};
-use crate::judgement::Bottleneck;
+use crate::judgement::{Bottleneck, Found};
 
 impl Conclusion {
     /// The status of the load that was asked for.
@@ -58,10 +58,15 @@ impl Conclusion {
 
     /// The cause that held the load back: `server: its CPU was at 99% of 2 cores`. `None` where nothing is known of it.
     pub fn why(&self) -> Option<String> {
-        let found = self.breaks.cause.as_ref().or(self.how_much.cause.as_ref())?;
+        let found = self.cause()?;
         match found.bottleneck {
             Bottleneck::Unknown => Some(format!("unknown: {}", found.cause)),
             _ => Some(named(found)),
         }
+    }
+
+    /// What [`Conclusion::why`] puts into words.
+    pub fn cause(&self) -> Option<&Found> {
+        self.breaks.cause.as_ref().or(self.how_much.cause.as_ref())
     }
 }

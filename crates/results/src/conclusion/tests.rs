@@ -12,6 +12,7 @@ use crate::{
     standing,
 };
 
+mod caveats;
 mod interrupted;
 mod losses;
 mod reached;

@@ -54,8 +54,8 @@ findings! {
         stolen: Option<Percent>,
         /// Other programs that ran.
         programs: Option<Programs>,
-    } => "up to {lag} of the {latency} {} {quantile} is CPU contention on this machine ({})",
-         metric.words(), contention(&stolen, &programs);
+    } => "up to {} of the {latency} {} {quantile} is CPU contention on this machine ({})",
+         lag.most(), metric.words(), contention(&stolen, &programs);
     /// The generator's own work delayed what it measured, so that latencies are upper bounds.
     GeneratorLag "caveat.generator_lag" {
         /// The latency.
@@ -66,12 +66,12 @@ findings! {
         quantile: Quantile,
         /// The part of the latency.
         lag: Ns,
-    } => "up to {lag} of the {latency} {} {quantile} is the generator's own delay", metric.words();
+    } => "up to {} of the {latency} {} {quantile} is the generator's own delay", lag.most(), metric.words();
     /// Messages were sent later than they were due.
     GeneratorBehind "caveat.generator_behind" {
         /// The longest delay.
         by: Ns,
-    } => "the generator fell behind its schedule by up to {by}";
+    } => "the generator fell behind its schedule by up to {}", by.most();
     /// The listener is known to pass on others' answers.
     Proxy "caveat.proxy" {
         /// Its program.

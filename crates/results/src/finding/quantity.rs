@@ -280,6 +280,13 @@ impl<T: Quantity> fmt::Display for Span<'_, T> {
     }
 }
 
+impl Span<'_, Ns> {
+    /// The highest, behind "up to".
+    pub(super) fn most(&self) -> String {
+        self.high.words().0
+    }
+}
+
 impl Span<'_, u64> {
     /// `3 of 300 clients`, `all 300 clients`, `the one client`.
     pub(super) fn part_of(&self, of: &Self, what: impl fmt::Display) -> String {

@@ -49,7 +49,11 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
     if broke(step, Counted::Count(Count::Disconnects)) && counts.disconnects > 0 {
         return Some(lost_clients(step));
     }
-    if broke(step, Counted::Count(Count::Missing)) && counts.missing > 0 {
+    let wrong = step.wrong();
+    let is_wrong = broke(step, Counted::Wrong) && wrong > 0;
+    // A damaged message cannot be told from another, and the one that it was is missing.
+    let is_damage = is_wrong && 2 * counts.corrupt >= counts.missing;
+    if broke(step, Counted::Count(Count::Missing)) && counts.missing > 0 && !is_damage {
         let (missing, due) = (counts.missing, counts.due());
         return Some(match step.is_cut_off() {
             true => Cause::ServerUndelivered { missing, due },
@@ -66,8 +70,7 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
     if broke(step, Counted::Count(Count::PushDiffering)) && counts.push_differing > 0 {
         return Some(Cause::ServerDiffers { differing: counts.push_differing, of: counts.push_compared });
     }
-    let wrong = step.wrong();
-    if broke(step, Counted::Wrong) && wrong > 0 {
+    if is_wrong {
         return Some(Cause::ServerWrong { wrong, of: step.came() });
     }
     standing::FIGURES.into_iter().find_map(|figure| faulty(step, figure))

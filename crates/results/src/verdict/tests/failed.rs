@@ -36,6 +36,20 @@ fn each_standing_limit_has_an_owner() {
     assert_eq!(bottleneck(&step, None).bottleneck, Bottleneck::Generator, "it may not have answered");
 }
 
+#[test]
+fn damaged_messages_are_wrong_before_missing() {
+    let damaged = |missing| {
+        let why = judged(|step| {
+            (step.counts.corrupt, step.counts.missing) = (12, missing);
+            let broken = |limit: &str| LimitOutcome { limit: limit.into(), ..LimitOutcome::default() };
+            step.standing = vec![broken("missing==0"), broken("wrong==0")];
+        });
+        why.1.split(' ').next().map(str::to_owned)
+    };
+    assert_eq!(damaged(12).as_deref(), Some("server.wrong"), "each came, damaged");
+    assert_eq!(damaged(100).as_deref(), Some("server.left_out"), "most did not come");
+}
+
 /// A storm of 300 clients, 100 of which were not back.
 fn storm(step: &mut Step) {
     step.figures.recovery.record_n_ns(9_000 * MS, 300);
