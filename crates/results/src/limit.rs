@@ -17,6 +17,7 @@ use crate::step::Step;
 use crate::units::{self, UnitError};
 
 mod figure;
+mod foreign;
 mod part;
 
 pub(crate) use figure::{Counted, Figure, Gauge, Statistic};
@@ -48,10 +49,13 @@ impl StepFigure {
     pub fn parse(name: &str, scenario: Scenario) -> Result<Self, LimitError> {
         let (part, of_it) = Part::split(name);
         let figure = Figure::parse(of_it, scenario).filter(|figure| part.has(*figure, scenario));
-        let figure = figure.ok_or_else(|| LimitError::Figure {
-            figure: name.into(),
-            scenario,
-            known: Figure::known(scenario) + Part::known(scenario),
+        let figure = figure.ok_or_else(|| match foreign::own_name(name, scenario) {
+            Some(own) => LimitError::Foreign { figure: name.into(), scenario, own },
+            None => LimitError::Figure {
+                figure: name.into(),
+                scenario,
+                known: Figure::known(scenario) + Part::known(scenario),
+            },
         })?;
         Ok(Self { part, figure })
     }
@@ -101,6 +105,16 @@ pub enum LimitError {
         scenario: Scenario,
         /// The figures that there are.
         known: String,
+    },
+    /// The scenario has it by another name.
+    #[error("there is no metric {figure:?} in {scenario}: write {own}")]
+    Foreign {
+        /// The figure asked for.
+        figure: String,
+        /// The scenario.
+        scenario: Scenario,
+        /// Its name.
+        own: String,
     },
     /// The value is not in the figure's unit.
     #[error("in the limit {limit:?}, {error}")]
@@ -250,6 +264,7 @@ fn read_value(figure: Figure, text: &str) -> Result<f64, UnitError> {
         Figure::Timed(..) => units::duration_ns(text).map(|ns| ns as f64 / 1e6),
         figure if figure.has_share() && text.ends_with('%') => units::percent(text),
         Figure::Counted(_) => units::count(text).map(|count| count as f64),
+        Figure::Rate(Rate::ReceivedBytes) => units::bytes_per_s(text),
         Figure::Rate(_) => units::rate_per_s(text),
         Figure::Gauge(Gauge::ServerCpu | Gauge::GeneratorCpu | Gauge::Delivered) => units::percent(text),
         Figure::Gauge(Gauge::ServerRss | Gauge::GeneratorRss) => units::bytes(text).map(|bytes| bytes as f64),

@@ -111,14 +111,22 @@ pub fn bytes(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| wrong(text, "a size: a number with B, kB, KiB, MB, MiB, GB or GiB, such as 4KiB"))
 }
 
-/// A rate per second: `500`, `500/s`, `1.5k/s`.
+/// A rate per second: `500`, `500/s`, `1.5k/s`, `30/min`.
 ///
 /// # Errors
 /// No number, or an unknown suffix.
 pub fn rate_per_s(text: &str) -> Result<f64, UnitError> {
-    let number = text.trim();
-    single(number.strip_suffix("/s").unwrap_or(number), &COUNT_UNITS)
-        .ok_or_else(|| wrong(text, "a rate per second, such as 500, 500/s or 1.5k/s"))
+    per_s(text, &COUNT_UNITS)
+        .ok_or_else(|| wrong(text, "a rate per second, such as 500, 500/s, 1.5k/s or 30/min"))
+}
+
+/// Bytes per second: `1MB/s`, `64KiB`.
+///
+/// # Errors
+/// No number, or an unknown unit.
+pub fn bytes_per_s(text: &str) -> Result<f64, UnitError> {
+    per_s(text, &BYTE_UNITS)
+        .ok_or_else(|| wrong(text, "a rate of bytes per second, such as 500kB/s or 1MiB/s"))
 }
 
 /// A share: `1%` is 0.01.
@@ -155,6 +163,13 @@ fn split(text: &str) -> Option<(f64, &str, &str)> {
 fn single(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit, after) = split(text.trim())?;
     if after.is_empty() { Some(number * lookup(units, unit)?) } else { None }
+}
+
+/// A number for each of a unit of time, which is a second if none is named.
+fn per_s(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, time) = text.trim().split_once('/').unwrap_or((text, "s"));
+    let (number, time_ns) = single(number, units).zip(lookup(&TIME_UNITS, time.trim()))?;
+    Some(number / (time_ns / 1e9))
 }
 
 fn lookup(units: &[(&str, f64)], unit: &str) -> Option<f64> {
@@ -231,7 +246,11 @@ mod tests {
     fn rates_and_shares() {
         assert_eq!(rate_per_s("1.5k/s"), Ok(1_500.0));
         assert_eq!(rate_per_s("0.5"), Ok(0.5));
-        assert!(rate_per_s("5/m").is_err());
+        assert_eq!(rate_per_s("30/min"), Ok(0.5));
+        assert_eq!(bytes_per_s("1MiB/s"), Ok(1_048_576.0));
+        for text in ["5/", "5/x", "/s", "5/10s", "5MB/s"] {
+            assert!(rate_per_s(text).is_err(), "{text}");
+        }
         assert_eq!(share("1%"), Ok(0.01));
         assert!(share("1").is_err() && share("%").is_err());
     }

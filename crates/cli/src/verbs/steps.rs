@@ -36,7 +36,7 @@ pub(crate) struct StepArgs {
     pub(crate) duration: Option<u64>,
     /// Messages per second over all clients, whatever the server does (open model); 100..5k/60s is a ramp, and
     /// 500/10s,2k/5s is one rate after another
-    #[arg(long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
+    #[arg(short = 'R', long, value_name = "RATE", value_parser = rates::rates, conflicts_with_all = ["concurrent", "sample_size"], help_heading = "Load")]
     pub(crate) rate: Option<Rates>,
     /// Messages under way at once; each answer makes room for the next message (closed model) [default in a closed model:
     /// echo 50, broadcast 4]

@@ -148,8 +148,8 @@ function addSecond(run: Run, row: Row): void {
 /** What the step under way came to; the next begins. */
 function endStep(run: Run, ended: Ended, latencies: FigureName[]): void {
   const step = run.steps.at(-1)!;
-  if (ended.rtt && ended.counts.received === 0) {
-    // What was given up unanswered says how long that was waited for, and nothing of a latency.
+  if (ended.rtt && !ended.service) {
+    // Only what was answered has a service time. What was given up unanswered says how long that was waited for, and nothing of a latency.
     delete ended.rtt;
     for (const column of [step.series.p50, step.series.p95, step.series.p99, step.series.max]) column.fill(null);
   }

@@ -2,7 +2,7 @@
 
 use super::conclude;
 use crate::finding::quantity::Ns;
-use crate::finding::{Caveat, Cause, RunCaveat};
+use crate::finding::{Cause, Caveat, RunCaveat};
 use crate::run::Run;
 
 /// In the place of a caveat that would repeat WHY.

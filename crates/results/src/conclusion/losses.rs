@@ -118,7 +118,7 @@ fn bound(limit: &LimitOutcome) -> Option<f64> {
     match limit.unit {
         Unit::Ms => units::duration_ns(text).ok().map(|ns| ns as f64 / 1e6),
         Unit::Percent => units::percent(text).ok(),
-        Unit::PerSecond => units::rate_per_s(text).ok(),
+        Unit::PerSecond => units::rate_per_s(text).or(units::bytes_per_s(text)).ok(),
         Unit::Bytes => units::bytes(text).ok().map(|bytes| bytes as f64),
         Unit::Count => None,
     }

@@ -128,6 +128,39 @@ fn a_wrong_figure_lists_what_there_is() {
 }
 
 #[test]
+fn names_of_other_tools_name_ours() {
+    let own = |name: &str| match Limit::parse(&format!("{name}<1s"), Scenario::Broadcast) {
+        Err(LimitError::Foreign { own, .. }) => own,
+        other => panic!("{name}: {other:?}"),
+    };
+    for (theirs, ours) in [
+        ("avg", "mean"),
+        ("p(95)", "p95"),
+        ("P99", "p99"),
+        ("http_req_duration p(95)", "p95"),
+        ("latency", "p95"),
+        ("latency.avg", "mean"),
+        ("delivery.avg", "delivery.mean"),
+        ("rps", "rate"),
+        ("http_req_failed", "errors"),
+    ] {
+        assert_eq!(own(theirs), ours, "{theirs}");
+        assert!(StepFigure::parse(ours, Scenario::Broadcast).is_ok(), "{ours}");
+    }
+    let error = Limit::parse("avg<5ms", Scenario::Echo).unwrap_err().to_string();
+    assert_eq!(error, "there is no metric \"avg\" in echo: write mean");
+}
+
+#[test]
+fn limits_take_their_units() {
+    for limit in ["received_byte_rate>=1MB/s", "received_byte_rate>=64KiB", "rate>=30/min", "rate>=1.5k/s"] {
+        Limit::parse(limit, Scenario::Broadcast).unwrap_or_else(|error| panic!("{limit}: {error}"));
+    }
+    let error = Limit::parse("rate>=1MB/s", Scenario::Echo).unwrap_err().to_string();
+    assert!(error.contains("a rate per second, such as 500, 500/s, 1.5k/s or 30/min"), "{error}");
+}
+
+#[test]
 fn a_bare_figure_is_its_largest_value() {
     let mut step = Step::default();
     step.figures.first.record_ns(400_000_000);
