@@ -364,7 +364,17 @@ mod tests {
         for k in 0..2_000u64 {
             step.figures.rtt.record_ns((10 + 5 * k) * 1_000_000);
         }
-        assert_eq!(step.kept_percent(), Some(65.0));
+        assert_eq!(step.kept_percent(), Some(50.0));
+        // 500/s of 1,000/s for 4 s: the last row ends after the schedule.
+        (step.duration_ns, step.rates.asked_per_s) = (4 * S, Some(1_000.0));
+        step.counts =
+            Counts { sent: 4_000, expected: 4_000, received: 4_000, late: 2_001, ..Counts::default() };
+        let second = |t: u64, received| Second { t_ns: t * S, sent: 1_000, received, ..Second::default() };
+        step.series = vec![second(1, 499), second(2, 500), second(3, 500)];
+        assert_eq!(step.kept_percent(), Some(50.0));
+        // A constant latency of 0.9 s, of which the first row knows.
+        (step.counts.late, step.series) = (900, vec![second(1, 100), second(2, 1_000), second(3, 1_000)]);
+        assert_eq!(step.kept_percent(), Some(100.0));
     }
 
     #[test]

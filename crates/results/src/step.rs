@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use stats::steady::Steady;
 use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
@@ -11,6 +10,8 @@ use crate::judgement::{Found, LimitOutcome};
 use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::spent::TimeSpent;
+
+mod kept;
 
 /// The prefix of kinds of errors of publishers.
 pub(crate) const PUBLISH: &str = "publish_";
@@ -270,108 +271,6 @@ impl Step {
         received + corrupt + unexpected + leaked + duplicate
     }
 
-    /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
-    /// where the user did not wait for what was under way (METHODOLOGY "Rates").
-    pub fn kept_percent(&self) -> Option<f64> {
-        if self.is_short() || self.was_interrupted() {
-            return None;
-        }
-        let asked_per_s = self.rates.asked_per_s?;
-        let Counts { expected, nobody_to_send, .. } = self.counts;
-        // A message that would have been due at the very end is due after it.
-        let asked = (asked_per_s * self.duration_ns as f64 / 1e9).floor() - nobody_to_send as f64;
-        if asked <= 0.0 && nobody_to_send > 0 {
-            return None;
-        }
-        if expected == 0 {
-            return Some(0.0);
-        }
-        let percent = 100.0 * self.kept_by_slope(asked).unwrap_or_else(|| self.kept_at_end(asked.max(1.0)));
-        // 99% of 700 is a hair below in binary.
-        Some((percent * 1e6).round() / 1e6)
-    }
-
-    /// The slope of the answers over the slope of what was due, row by row while the schedule ran: a constant latency keeps any
-    /// rate, since it ends with the rows that are left out at the start, and a queue that grows does not. The rate counts as
-    /// kept if the interval reaches it, or would but for what is under way at one end and not at the other. `None` where a
-    /// row says too little: clients come and go, so that messages are due to more or fewer of them, or rows are few or empty.
-    fn kept_by_slope(&self, asked: f64) -> Option<f64> {
-        let Counts { sent, expected, left, nobody_to_send, offline_due, visits, .. } = self.counts;
-        if left + nobody_to_send + offline_due + visits > 0 {
-            return None;
-        }
-        let end_ns = self.start_ns + self.duration_ns;
-        let rows: Vec<&Second> = self.series.iter().filter(|row| row.t_ns <= end_ns).collect();
-        let due_per_message = expected as f64 / sent.max(1) as f64;
-        let ratio = |row: &&Second| row.received as f64 / (row.sent as f64 * due_per_message);
-        let ratios: Vec<f64> = rows.iter().map(ratio).collect();
-        let steady = Steady::of(&ratios).filter(|_| rows.iter().all(|row| row.sent > 0))?;
-        let settled = &rows[steady.from..];
-        let sum =
-            |of: fn(&Second) -> u64, rows: &[&Second]| rows.iter().map(|row| of(row)).sum::<u64>() as f64;
-        let kept = sum(|row| row.received, settled) / (sum(|row| row.sent, settled) * due_per_message);
-        let from_ns = steady.from.checked_sub(1).map_or(self.start_ns, |before| rows[before].t_ns);
-        let length_ns = (end_ns - from_ns).max(1);
-        let unloaded_ns = rows[0].p95_ns.unwrap_or(0);
-        // Before the first rows there is nothing under way, and at the end there is: so much of an answer is
-        // missing at most.
-        let slack = unloaded_ns as f64 / length_ns as f64;
-        let kept = if steady.mean.high + slack >= 1.0 { 1.0 } else { kept.min(1.0) };
-        // The window's end may lie in a row, which is left out. A message due at the very end of one may go out behind it.
-        let covered = (rows.last()?.t_ns - self.start_ns) as f64 / self.duration_ns.max(1) as f64;
-        Some(kept * share_sent(sum(|row| row.sent, &rows) + 1.0, (asked * covered).max(1.0)))
-    }
-
-    /// The same of a schedule too short for rows: what was sent counts as far as it was answered while the schedule ran.
-    /// Answers under way at its end are in time: those to as many messages as are sent in one and a half times the median
-    /// latency, or in a tenth of the schedule if that is less, or to one in a hundred, rounded up. What is beyond that had
-    /// queued up. What was under way to clients that left on purpose does not need an answer.
-    fn kept_at_end(&self, asked: f64) -> f64 {
-        const UNDER_WAY: f64 = 1.5;
-        let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
-        let due_per_message = expected as f64 / sent.max(1) as f64;
-        // They left on purpose, and took what was under way to them along.
-        let expected = if left > 0 { expected - in_flight } else { expected };
-        let under_way = UNDER_WAY * self.short_latency_ns() as f64 / self.duration_ns.max(1) as f64;
-        let messages_under_way = (under_way.max(0.01) * sent as f64).ceil();
-        let queued = (late as f64 - messages_under_way * due_per_message).max(0.0);
-        share_sent(sent as f64, asked) * (received as f64 - queued) / expected.max(1) as f64
-    }
-
-    /// Returns whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
-    pub fn keeps_rate(&self) -> bool {
-        self.kept_percent().is_some_and(|kept| kept >= 99.0)
-    }
-
-    /// Returns whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
-    pub fn is_rate_missed(&self) -> bool {
-        self.due_per_s()
-            .zip(self.rates.achieved_per_s)
-            .is_some_and(|(asked, achieved)| achieved < 0.99 * asked)
-    }
-
-    /// Messages completed a second once the step had settled, whenever the last answer came; `None` where its rows do not tell.
-    pub fn steady_per_s(&self) -> Option<f64> {
-        let due_per_s = self.due_per_s()?;
-        let due = (due_per_s * self.duration_ns as f64 / 1e9).floor();
-        Some(due_per_s * self.kept_by_slope(due.max(1.0))?)
-    }
-
-    /// Messages a second that the schedule asked for while there was somebody to send them; `None` in a closed loop.
-    pub(crate) fn due_per_s(&self) -> Option<f64> {
-        let schedule_s = self.duration_ns.max(1) as f64 / 1e9;
-        let asked_per_s = self.rates.asked_per_s?;
-        Some((asked_per_s - self.counts.nobody_to_send as f64 / schedule_s).max(0.0))
-    }
-
-    /// The median latency, or a tenth of the schedule if that is less; or the least of all answers, if that is more.
-    fn short_latency_ns(&self) -> u64 {
-        let Figures { rtt, service, delivery, .. } = &self.figures;
-        // A client may give up waiting at once: the least latency is that of answered messages.
-        let (latency, answered) = if delivery.is_empty() { (rtt, service) } else { (delivery, delivery) };
-        latency.quantile_ns(0.5).min(self.duration_ns / 10).max(answered.min_ns())
-    }
-
     /// Pushes per second at all clients together; `None` if there were none.
     pub fn pushed_per_s(&self) -> Option<f64> {
         let seconds = self.duration_ns as f64 / 1e9;
@@ -560,11 +459,4 @@ pub struct Second {
     pub generator_cpu_percent: Option<f64>,
     /// The latest values of the target's own metrics endpoint, by name.
     pub metrics: BTreeMap<String, f64>,
-}
-/// The share of the asked messages that were sent. The limit allows a hundredth to be missing, which of few messages is less
-/// than one: that is rounded up, or a machine that was busy at the end of the window would fail a short run by one message.
-fn share_sent(sent: f64, asked: f64) -> f64 {
-    const ALLOWED: f64 = 0.01;
-    let share = (sent / asked).min(1.0);
-    if asked - sent <= (ALLOWED * asked).ceil() { share.max(1.0 - ALLOWED) } else { share }
 }
