@@ -109,7 +109,7 @@ fn verdict(run: &Run) -> String {
     if run.verdict.is_trusted() {
         text += "- **CAVEATS** none\n";
     }
-    for caveat in conclusion::caveats(run) {
+    for caveat in conclusion.caveats(run) {
         text += &format!("- **CAVEAT** {}\n", escape(&caveat));
     }
     text

@@ -23,7 +23,6 @@ mod tests;
 mod trial;
 mod undecided;
 
-pub use caveats::caveats;
 use claim::NOT_FOUND;
 pub use claim::{Claim, Status, Tone};
 pub use held::{heaviest_kept, shown, untold};

@@ -92,7 +92,7 @@ pub(super) fn result(run: &Run, style: &Style) -> String {
 
 /// Caveats, each once.
 fn caveats(run: &Run) -> Vec<(&'static str, String)> {
-    let mut told = conclusion::caveats(run);
+    let mut told = conclusion::conclude(run).caveats(run);
     if told.is_empty() {
         told.push("none".into());
     }

@@ -65,7 +65,7 @@ impl Conclusion {
         }
     }
 
-    /// What [`Conclusion::why`] puts into words.
+    /// The cause that [`Conclusion::why`] puts into words.
     pub fn cause(&self) -> Option<&Found> {
         self.breaks.cause.as_ref().or(self.how_much.cause.as_ref())
     }

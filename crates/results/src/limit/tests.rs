@@ -156,8 +156,8 @@ fn limits_take_their_units() {
     for limit in ["received_byte_rate>=1MB/s", "received_byte_rate>=64KiB", "rate>=30/min", "rate>=1.5k/s"] {
         Limit::parse(limit, Scenario::Broadcast).unwrap_or_else(|error| panic!("{limit}: {error}"));
     }
-    let error = Limit::parse("rate>=1MB/s", Scenario::Echo).unwrap_err().to_string();
-    assert!(error.contains("a rate per second, such as 500, 500/s, 1.5k/s or 30/min"), "{error}");
+    let messages = Limit::parse("rate>=1MB/s", Scenario::Echo);
+    assert!(matches!(messages, Err(LimitError::Value { .. })), "{messages:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Caveats at the end of a report, beside WHY.
 
+use super::super::caveats::UPPER_BOUNDS;
 use super::*;
 use crate::finding::Caveat;
 use crate::finding::quantity::{Ns, Quantile};
@@ -21,10 +22,24 @@ fn contended(lag_ns: u64) -> Step {
 }
 
 #[test]
-fn what_why_says_is_no_caveat_again() {
-    let told =
-        |steps: Vec<Step>| caveats(&Run { verdict: verdict::conclude(&steps), steps, ..Run::default() });
-    assert_eq!(told(vec![contended(30 * MS)]), ["latencies are upper bounds, by as much as WHY says"]);
+fn caveats_do_not_repeat_the_cause() {
+    let told = |steps: Vec<Step>| {
+        let run = Run { verdict: verdict::conclude(&steps), steps, ..Run::default() };
+        conclude(&run).caveats(&run)
+    };
+    assert_eq!(told(vec![contended(30 * MS)]), [UPPER_BOUNDS]);
+
+    let (idle, others, programs) = (Percent(1.0), Percent(53.0), None);
+    let crowded = Step {
+        bottleneck: Some(Found {
+            bottleneck: Bottleneck::Machine,
+            cause: Cause::MachineFull { idle, others: Some(others), programs: None },
+        }),
+        marks: vec![Caveat::LimitedByMachine, Caveat::Others { others, programs }],
+        ..step()
+    };
+    assert_eq!(told(vec![crowded]), [Caveat::LimitedByMachine.to_string()], "WHY names the programs");
+
     let ranges = told(vec![contended(30 * MS), contended(35 * MS)]);
     assert!(ranges[0].starts_with("up to 35.0ms of the 40.0ms round trip p95"), "{ranges:?}");
 }
