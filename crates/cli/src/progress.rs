@@ -7,6 +7,7 @@ use crew::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use net::signals::Interrupts;
 use results::finding::Caveat;
+use results::format::{count, counted, duration};
 use results::{Run, Step};
 
 use crate::exit::Failure;
@@ -150,22 +151,17 @@ pub(crate) fn live_line() -> ProgressBar {
 }
 
 fn describe(progress: &Progress) -> String {
-    let mut parts = vec![format!("{} {}/{} clients", progress.phase, progress.usable, progress.clients)];
+    // What matters most comes first: a terminal of 80 columns shows no more than the latencies.
+    let (usable, clients) = (count(progress.usable), counted(progress.clients.into(), "client"));
+    let mut parts = vec![format!("{} {usable}/{clients}", progress.phase)];
+    parts.extend((progress.errors > 0).then(|| counted(progress.errors, "error")));
     if let Some(second) = &progress.second {
-        parts.push(format!("{}/s sent, {}/s received", second.sent, second.received));
-        if let (Some(p50), Some(p95), Some(p99)) = (second.p50_ns, second.p95_ns, second.p99_ns) {
-            let ms = |ns: u64| ns as f64 / 1e6;
-            parts.push(format!("p50 {:.1} p95 {:.1} p99 {:.1} ms", ms(p50), ms(p95), ms(p99)));
+        parts.push(format!("{}/s sent, {}/s received", count(second.sent), count(second.received)));
+        if let (Some(p50), Some(p99)) = (second.p50_ns, second.p99_ns) {
+            parts.push(format!("p50 {} p99 {}", duration(p50), duration(p99)));
         }
-        if let Some(cpu) = second.generator_cpu_percent {
-            parts.push(format!("generator {cpu:.0}% CPU"));
-        }
-        if let Some(cpu) = second.server_cpu_percent {
-            parts.push(format!("server {cpu:.0}% CPU"));
-        }
-    }
-    if progress.errors > 0 {
-        parts.push(format!("{} errors", progress.errors));
+        let cpu = [("server", second.server_cpu_percent), ("generator", second.generator_cpu_percent)];
+        parts.extend(cpu.into_iter().filter_map(|(whose, cpu)| Some(format!("{whose} {:.0}% CPU", cpu?))));
     }
     parts.join(" · ")
 }
@@ -177,7 +173,7 @@ mod tests {
     #[test]
     fn the_line_says_what_is_known() {
         let second = results::Second {
-            sent: 10,
+            sent: 1_000,
             received: 20,
             p50_ns: Some(1_500_000),
             p95_ns: Some(2_000_000),
@@ -197,7 +193,7 @@ mod tests {
         };
         assert_eq!(
             describe(&progress),
-            "loading 4/5 clients · 10/s sent, 20/s received · p50 1.5 p95 2.0 p99 3.0 ms · generator 7% CPU · 1 errors"
+            "loading 4/5 clients · 1 error · 1,000/s sent, 20/s received · p50 1.50ms p99 3.00ms · generator 7% CPU"
         );
     }
 }

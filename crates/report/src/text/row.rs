@@ -67,12 +67,12 @@ fn fold(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A field ends with a comma or a semicolon, or before two spaces.
+/// A field ends with a comma, a semicolon or a sentence, or before two spaces.
 fn fields(text: &str) -> Vec<&str> {
     let (mut fields, mut from) = (Vec::new(), 0);
     for (at, _) in text.match_indices(' ') {
         let before = text[..at].chars().next_back();
-        let is_end = before.is_some_and(|before| ",;".contains(before));
+        let is_end = before.is_some_and(|before| ",;.".contains(before));
         let opens_gap = before != Some(' ') && text[at..].starts_with("  ");
         if is_end || opens_gap {
             fields.push(&text[from..at]);
@@ -100,6 +100,9 @@ mod tests {
         others 12%; rtt  p99 12ms";
         assert_eq!(row(40, text), folded);
         assert_eq!(row(1, text), folded, "no terminal is narrower");
+        let sentences = "  mark  passed, 9 messages/s.
+        Capacity: 9 clients (the most)";
+        assert_eq!(row(40, "passed, 9 messages/s. Capacity: 9 clients (the most)"), sentences);
     }
 
     #[test]
