@@ -39,6 +39,11 @@ impl Cause {
         }
     }
 
+    /// Returns whether the server said in words of a protocol that this is the end.
+    pub(crate) fn is_said(self) -> bool {
+        matches!(self, Self::Closed(_) | Self::Rejected(_) | Self::Wire(Failure::HttpStatus(_)))
+    }
+
     /// Returns whether this machine, not the server, is at fault.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::Net(kind) if kind.is_local())

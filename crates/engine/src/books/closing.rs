@@ -1,5 +1,7 @@
 //! How the books of a step are closed: whatever is still open is charged, and what remains is reported.
 
+use std::iter;
+
 use load::Segment;
 use stats::Count;
 use wire::Acks;
@@ -160,10 +162,12 @@ fn charge_unanswered<C: AsMut<Record>>(
         let record = clients[index as usize].as_mut();
         // Charged with that: whoever loses its connection before the next step is not charged again in that one.
         let awaiting = std::mem::take(&mut record.awaiting);
-        let mut awaited = awaiting.iter();
-        // Both are in the order of sending: the n-th that is missing is the n-th that is awaited.
+        // Both are in the order of sending, and what was given up before is missing and not awaited: the newest are.
+        let given_up = record.echoes.missing().count().saturating_sub(awaiting.iter().count());
+        let mut awaited = iter::repeat_n(None, given_up).chain(awaiting.iter().map(Some));
         for number in record.echoes.missing() {
-            charge(ledger, index, number, due_ns(place, number).or_else(|| awaited.next()));
+            let since_ns = awaited.next().flatten();
+            charge(ledger, index, number, due_ns(place, number).or(since_ns));
         }
     }
     unanswered
@@ -232,6 +236,21 @@ pub(super) mod tests {
         let rtt = &ledger.meter.figures.rtt;
         assert_eq!(rtt.count(), 2, "one when it was given up, one now");
         assert!(rtt.max_ns() >= 4 * MS - MS / 10 && rtt.min_ns() < 3 * MS);
+    }
+
+    #[test]
+    fn lost_clients_leave_nothing_outstanding() {
+        let (mut ledger, mut records) = (ledger(2, None), records(2));
+        let terms = ledger.step.terms.expect("it has begun");
+        ledger.step.terms = Some(Terms { awaits: false, ..terms });
+        for client in 0..2 {
+            ledger.handle_sending(0, client, &mut records[client as usize], Workload::Echo, MS, MS);
+        }
+        for (client, lost_ns) in [(0, 3 * MS), (1, 5 * MS)] {
+            let cause = crate::books::cause::Cause::Unread;
+            ledger.handle_loss(client, &mut records[client as usize], cause, Workload::Echo, lost_ns);
+        }
+        assert_eq!(ledger.meter.outstanding.take(9 * MS), 4 * MS, "until the second was lost");
     }
 
     #[test]

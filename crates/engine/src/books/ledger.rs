@@ -108,7 +108,9 @@ impl Ledger {
     /// The server has said something by itself.
     pub(crate) fn handle_pushed(&mut self, client: u32, pushed: Pushed, now_ns: u64) {
         let Some(pushes) = &mut self.pushes else { return };
-        let is_counted = self.step.terms.is_some() && !self.step.is_after_window(now_ns);
+        // The terms come before the load, by as long as it takes to reach every worker.
+        let has_begun = self.step.terms.is_some_and(|terms| now_ns >= terms.begin_ns);
+        let is_counted = has_begun && !self.step.is_after_window(now_ns);
         pushes.handle(client, pushed, is_counted, &mut self.meter, now_ns);
         let (Some(number), Some(fingerprint), true) = (pushed.number, pushed.content, is_counted) else {
             return;

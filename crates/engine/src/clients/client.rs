@@ -126,8 +126,14 @@ impl LoadClient {
             return self.flush(token.client, shared);
         }
         if matches!(cause, Cause::Net(ErrorKind::Reset | ErrorKind::BrokenPipe)) {
-            // It may be a write that found out: what the server had said before is here, and counts.
-            while let Ok(true) = self.handle_readable(token, true, shared, ledger) {}
+            // It may be a write that found out: what the server had said before is here, and counts; its last words are why.
+            return loop {
+                match self.handle_readable(token, true, shared, ledger) {
+                    Ok(true) => {}
+                    Err(said) if said.is_said() => break Err(said),
+                    _ => break Err(cause),
+                }
+            };
         }
         Err(cause)
     }
@@ -371,18 +377,19 @@ impl LoadClient {
             Self::handle_login(outcome, shared, ledger);
         }
         outcome.map_err(Cause::Wire)?;
+        // Before a write that failed: who says why it closes may be gone before it has the answer.
+        if let Some(cause) = end {
+            return Err(cause);
+        }
         written?;
         if self.session.is_overfull() {
             return Err(Cause::Unread);
         }
-        match end {
-            Some(cause) => Err(cause),
-            // The server has closed without an answer to the goodbye. The client is gone either way, and this
-            // is not counted.
-            None if input == Input::End && self.record.state == State::Closing => {
-                Err(Cause::Wire(wire::Failure::Eof))
-            }
-            None => Ok(()),
+        // The server has closed without an answer to the goodbye. The client is gone either way, and this
+        // is not counted.
+        match input == Input::End && self.record.state == State::Closing {
+            true => Err(Cause::Wire(wire::Failure::Eof)),
+            false => Ok(()),
         }
     }
 

@@ -130,7 +130,7 @@ impl Worker {
 
     /// Sends whatever is due, and notes when there will be more.
     #[inline]
-    pub(super) fn pump(&mut self, now_ns: u64) {
+    pub(super) fn pump(&mut self, mut now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
         // A round takes over what was freed since the last one, before it asks what is due: in a closed
         // loop, that frees the slots for it. Rounds go on as long as sending itself frees or loses
@@ -164,6 +164,10 @@ impl Worker {
                 }
             };
             let was_unsent = self.send_batch(now_ns);
+            // A full batch takes about a millisecond, which is no part of how long the server takes for the next.
+            if next.is_none() {
+                now_ns = clock::monotonic_ns();
+            }
             // What a closed loop has under way is bounded by its slots, and what has become due in an open one by nothing: first what
             // has arrived meanwhile, and the time that it is by then.
             if is_open && room > 0 && next.is_none() {

@@ -10,6 +10,10 @@ impl Worker {
     pub(super) fn settle_in(&mut self, client: u32) {
         let Some(visits) = self.visits.as_mut().filter(|_| self.clients.is_visitor(client)) else { return };
         for kind in visits.handle_usable(client) {
+            // It may be lost with the first question: of the others nobody is asked.
+            if !self.clients.is_usable(client) {
+                return;
+            }
             self.pass(client, kind, Direction::In);
         }
     }

@@ -110,7 +110,7 @@ impl Ledger {
         }
         self.handle_absence(client, record, None, now_ns);
         // Before the answers are given up: that sets to 0 the count that is read here.
-        self.handle_gone(record, workload);
+        self.handle_gone(record, workload, now_ns);
         self.give_up_own(client, record, now_ns);
         if self.step.has_storm() {
             record.lost_ns = now_ns;
@@ -119,17 +119,22 @@ impl Ledger {
 
     /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless another
     /// takes its place.
-    fn handle_gone(&mut self, record: &Record, workload: Workload) {
+    fn handle_gone(&mut self, record: &Record, workload: Workload, now_ns: u64) {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
         }
-        let abandoned = &mut self.meter.abandoned;
-        // The crew drains until nothing is due. What nobody waits for must not keep it waiting.
-        abandoned.answers += match workload {
+        let owed = match workload {
             Workload::Echo => (record.echoes.missing().count() as u64).saturating_sub(record.dropped.into()),
             Workload::Broadcast if self.are_spoken_for => 0,
             Workload::Broadcast => u64::from(record.unacknowledged),
         };
+        // Where each message is awaited, it is given up by itself.
+        if !self.step.awaits() {
+            self.meter.outstanding.remove(u32::try_from(owed).unwrap_or(u32::MAX), now_ns);
+        }
+        let abandoned = &mut self.meter.abandoned;
+        // The crew drains until nothing is due. What nobody waits for must not keep it waiting.
+        abandoned.answers += owed;
         if !record.is_slow {
             abandoned.receivers += 1;
             abandoned.copies += u64::from(record.copies);
