@@ -30,6 +30,8 @@ const WATCH_AHEAD_NS: u64 = 100_000_000;
 const GROWING: &str = "connecting";
 /// The phase in which they send.
 const LOADING: &str = "loading";
+/// The phase in which they say goodbye.
+const CLOSING: &str = "closing";
 /// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
@@ -316,14 +318,10 @@ impl Crew {
         };
         let mut merge = Merge::new(self.participants.clone(), nothing, self.epoch_ns, 0);
         // What goes wrong now costs no result.
-        let _ = self.gather(
-            &mut merge,
-            observer,
-            "closing",
-            PhaseDeadline::at_once(),
-            BTreeMap::new(),
-            |report| matches!(report, Report::Finished { .. }).then_some(()),
-        );
+        let _ =
+            self.gather(&mut merge, observer, CLOSING, PhaseDeadline::at_once(), BTreeMap::new(), |report| {
+                matches!(report, Report::Finished { .. }).then_some(())
+            });
     }
 
     /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging deltas meanwhile;
@@ -337,11 +335,10 @@ impl Crew {
         mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {
-        let was_interrupted = observer.is_interrupted();
+        // Goodbyes are said in spite of an earlier interrupt.
+        let was_interrupted = phase == CLOSING && observer.is_interrupted();
         self.worker_set.start_phase();
         while !self.worker_set.workers().iter().all(|worker| picked.contains_key(worker)) {
-            // An interrupt ends the phase in which it comes; one that begins after it, such as the goodbyes,
-            // ends early at a second one only.
             if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
                 break;
             }

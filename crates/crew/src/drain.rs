@@ -124,8 +124,10 @@ impl Drain {
             Workload::Broadcast => {
                 let receivers = of_present(merge, &self.receivers).saturating_sub(abandoned.receivers);
                 let due = if self.participants.rooms.is_one() {
-                    let hearers = receivers
-                        .saturating_sub(u64::from(!self.participants.rooms.says()[0].hears_itself()));
+                    // A sender that has gone is not among those who are left: they are all due what it sent.
+                    let leaves_out_sender =
+                        !self.participants.rooms.says()[0].hears_itself() && abandoned.receivers == 0;
+                    let hearers = receivers.saturating_sub(leaves_out_sender.into());
                     abandoned.copies.saturating_add(sent.saturating_mul(hearers))
                 } else if receivers == u64::from(merge.clients()) {
                     merge.totals().due
@@ -244,6 +246,23 @@ mod tests {
         merge.add(&delta(1, 10, 40, 10));
         assert!(!drain.is_over(&merge, 1_000 * MS));
         merge.add(&delta(0, 0, 1, 0));
+        assert!(drain.is_over(&merge, 1_000 * MS));
+    }
+
+    #[test]
+    fn copies_of_a_lost_sender_are_awaited() {
+        let workload = Workload::Broadcast;
+        let participants =
+            Participants { rooms: Arc::new(load::Rooms::default().to_others()), ..participants(workload) };
+        let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
+        let receivers = [(0, 2), (1, 1)].into();
+        let drain = Drain::new(participants, draining, [(0, 1), (1, 0)].into(), receivers, 1_000 * MS);
+        // Of three, one has spoken and gone. The two who are left are both due a copy.
+        let mut merge = merge(workload);
+        let abandoned = Abandoned { receivers: 1, ..Abandoned::default() };
+        merge.add(&Delta { abandoned, ..delta(0, 1, 1, 1) });
+        assert!(!drain.is_over(&merge, 1_000 * MS));
+        merge.add(&delta(1, 0, 1, 0));
         assert!(drain.is_over(&merge, 1_000 * MS));
     }
 

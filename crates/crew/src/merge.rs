@@ -44,9 +44,17 @@ struct ArrivedDue {
 }
 
 impl ArrivedDue {
-    fn add(&mut self, counts: &Counts) {
-        self.copies += certain(counts);
-        self.recovered += counts.recovered;
+    fn of(counts: &Counts) -> Self {
+        Self { copies: certain(counts), recovered: counts.recovered }
+    }
+
+    /// Adds to each its own.
+    fn add(all: &mut Vec<Self>, come: impl ExactSizeIterator<Item = Self>) {
+        all.resize(all.len().max(come.len()), Self::default());
+        for (sum, come) in all.iter_mut().zip(come) {
+            sum.copies += come.copies;
+            sum.recovered += come.recovered;
+        }
     }
 }
 
@@ -56,6 +64,8 @@ struct Account {
     counts: Counts,
     /// Counts by kind of messages, where there are several.
     of_says: Vec<ArrivedDue>,
+    /// Counts by role, where there are roles.
+    of_roles: Vec<ArrivedDue>,
     abandoned: Abandoned,
     held: Held,
 }
@@ -63,10 +73,8 @@ struct Account {
 impl Account {
     fn add(&mut self, delta: &Delta) {
         self.counts.merge(&delta.counts);
-        self.of_says.resize(self.of_says.len().max(delta.says.len()), ArrivedDue::default());
-        for (come, say) in self.of_says.iter_mut().zip(&delta.says) {
-            come.add(&say.counts);
-        }
+        ArrivedDue::add(&mut self.of_says, delta.says.iter().map(|say| ArrivedDue::of(&say.counts)));
+        ArrivedDue::add(&mut self.of_roles, delta.roles.iter().map(|role| ArrivedDue::of(&role.counts)));
         self.abandoned.merge(&delta.abandoned);
         self.held.merge(&delta.held);
     }
@@ -428,15 +436,16 @@ impl Merge {
         says
     }
 
-    /// Figures by role, where there are roles. Copies due to a lost agent's people are not known.
+    /// Figures by role, where there are roles. Of the copies due to a lost agent's people, those that came are known.
     fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
         let (rooms, role_assignment) = (&self.people.rooms, self.people.rooms.role_assignment());
+        let of_lost = self.arrived_at_lost(rooms.roles().len(), |account| &account.of_roles);
         let figures = |(place, (role, delta)): (usize, (&RoleKind, &RoleDelta<Histogram>))| RoleFigures {
             name: role.name.clone(),
             people: role_assignment.people(place, self.people.clients).into(),
             counts: {
                 let due = audience.of_roles.get(place).copied().unwrap_or_default();
-                accounted(delta.counts, due, ArrivedDue::default(), interrupted)
+                accounted(delta.counts, due, of_lost[place], interrupted)
             },
             handshake: delta.handshake.clone(),
             rtt: delta.rtt.clone(),
@@ -460,13 +469,7 @@ impl Merge {
 
     /// The same by kind of messages, and what came to lost agents again.
     fn of_lost_by_say(&self) -> Vec<ArrivedDue> {
-        let mut of_lost = vec![ArrivedDue::default(); self.people.rooms.says().len()];
-        for account in self.lost.iter().filter_map(|worker| self.accounts.get(worker)) {
-            for (of_say, come) in of_lost.iter_mut().zip(&account.of_says) {
-                of_say.copies += come.copies;
-                of_say.recovered += come.recovered;
-            }
-        }
+        let mut of_lost = self.arrived_at_lost(self.people.rooms.says().len(), |account| &account.of_says);
         let mix = self.people.rooms.mix(self.people.workers);
         for tally in self.settled.iter().flat_map(|settled| &settled.tallies) {
             if self.lost.contains(&tally.worker) {
@@ -475,6 +478,15 @@ impl Merge {
             }
         }
         of_lost
+    }
+
+    /// Copies that came to lost agents, by kind of messages or by role, of which there are `all`.
+    fn arrived_at_lost(&self, all: usize, of: fn(&Account) -> &Vec<ArrivedDue>) -> Vec<ArrivedDue> {
+        let mut arrived = vec![ArrivedDue::default(); all];
+        for account in self.lost.iter().filter_map(|worker| self.accounts.get(worker)) {
+            ArrivedDue::add(&mut arrived, of(account).iter().copied());
+        }
+        arrived
     }
 
     /// Connections that were under way at workers that never closed their books: neither usable nor failed.

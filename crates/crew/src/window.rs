@@ -124,7 +124,11 @@ impl Window<'_> {
         let bytes_of_each = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
         Rates {
             asked_per_s: match *self.load {
-                Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
+                // Of a step that was cut short, what the part that there was asked for.
+                Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(match length_ns {
+                    0 => duration_ns,
+                    length_ns => length_ns.min(duration_ns),
+                })),
                 Load::Storm(storm) => storm.rate_per_s,
                 Load::Closed { .. } | Load::Hold { .. } => None,
             },
@@ -234,6 +238,15 @@ mod tests {
         let cut_short = window(&TIMED, None, &straggler);
         assert_eq!(cut_short.length_ns(GO_NS + 2 * S, true), 2 * S);
         assert_eq!(cut_short.length_ns(GO_NS + 7 * S, true), 6 * S, "in the drain");
+    }
+
+    #[test]
+    fn ramps_that_are_cut_short_asked_for_less() {
+        let ramp = load::Piece { from_per_s: 0.0, to_per_s: 100.0, duration_ns: 10 * S };
+        let load = Load::Open { schedule: Schedule::of(&[ramp]), duration_ns: 10 * S };
+        let sent = totals(50, 50, 0, S);
+        let asked = |length_ns| window(&load, None, &sent).rates(length_ns, Rates::default()).asked_per_s;
+        assert_eq!([0, 2 * S, 10 * S].map(asked), [Some(50.0), Some(10.0), Some(50.0)]);
     }
 
     #[test]
