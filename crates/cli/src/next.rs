@@ -7,20 +7,20 @@ use report::Suggestion;
 use results::conclusion::{self, Conclusion, Status, heaviest_kept};
 use results::finding::{Cause, Caveat, Loss};
 use results::scenario::Due;
-use results::{Bottleneck, Run, Scenario, Step, command_line};
+use results::{Bottleneck, Rates, Run, Scenario, Step, command_line, units};
 
 /// The program's command line, whose flags and verbs are proposed.
 static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
 /// Suggestions that are printed; with more, none is the next.
 const SHOWN_MAX: usize = 2;
 /// A duration long enough for the kernel's ticks of CPU time, and for a reader to believe it.
-const DURATION: &str = "10s";
+const DURATION_S: f64 = 10.0;
 /// A duration to hold a capacity for before anybody relies on it.
-const CONFIRMED_FOR: &str = "60s";
-/// A wait for copies that are still on their way.
-const DRAIN_TIMEOUT: &str = "60s";
-/// A wait for a client that a slow login keeps.
-const CONNECT_TIMEOUT: &str = "10s";
+const CONFIRMED_FOR_NS: u64 = 60 * SECOND_NS;
+/// A wait for copies that are still on their way, at least.
+const DRAIN_TIMEOUT_NS: u64 = 60 * SECOND_NS;
+/// A wait for a client that a slow server keeps, at least.
+const CONNECT_TIMEOUT_NS: u64 = 10 * SECOND_NS;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The longest duration that is proposed to get enough samples.
 const DURATION_S_MAX: f64 = 600.0;
@@ -43,7 +43,7 @@ pub(crate) struct Next {
 type Rule = fn(&Run, &Conclusion) -> Option<Next>;
 
 /// Rules that each speak of something that happened, the most urgent first.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     log_in,
     restart_server,
     enlarge_pool,
@@ -52,6 +52,7 @@ const RULES: [Rule; 16] = [
     connect_slower,
     measure_longer,
     move_generator,
+    ask_for_less,
     search_below,
     try_fewer,
     take_more_samples,
@@ -121,6 +122,20 @@ impl Line {
         let names = self.flag(long).map(|flag| Line::names(&flag)).unwrap_or_default();
         let is_it = |word: &String| names.iter().any(|name| Line::is_flag(word, name));
         self.words.iter().any(is_it)
+    }
+
+    /// The time that the user gave with a flag.
+    fn time_ns(&self, long: &str) -> Option<u64> {
+        let names = self.flag(long).map(|flag| Line::names(&flag))?;
+        let at = self.words.iter().position(|word| names.iter().any(|name| Line::is_flag(word, name)))?;
+        let value = self.words[at].split_once('=').map(|(_, value)| value);
+        units::time_ns(value.or(self.words.get(at + 1).map(String::as_str))?).ok()
+    }
+
+    /// Gives a flag a longer time than the user did, and at least this.
+    fn with_longer(self, long: &str, least_ns: u64) -> Option<Self> {
+        let longer_ns = self.time_ns(long).map_or(0, |given_ns| given_ns.saturating_mul(2)).max(least_ns);
+        self.with(long, format!("{}s", longer_ns.div_ceil(SECOND_NS)))
     }
 
     /// Returns whether a word is that flag, alone or with its value.
@@ -236,7 +251,7 @@ fn leave_out_sender(run: &Run, _: &Conclusion) -> Option<Next> {
 
 fn wait_for_copies(run: &Run, _: &Conclusion) -> Option<Next> {
     losses(run).into_iter().find(|loss| matches!(loss, Loss::StillToCome { .. }))?;
-    let line = Line::of(run)?.with("drain-timeout", DRAIN_TIMEOUT)?;
+    let line = Line::of(run)?.with_longer("drain-timeout", DRAIN_TIMEOUT_NS)?;
     Some(line.to("wait_for_copies", "wait longer for what is on its way:"))
 }
 
@@ -254,19 +269,26 @@ fn connect_slower(run: &Run, _: &Conclusion) -> Option<Next> {
     let seconds = took_ns.map_or(1.0, |ns| ns.max(1) as f64 / 1e9);
     let per_s = step.rates.connects_per_s.unwrap_or(step.counts.connected as f64 / seconds);
     let line = Line::of(run)?.with("connect-rate", (per_s / 2.0).max(1.0).round() as u64)?;
-    let line = line.with("connect-timeout", CONNECT_TIMEOUT)?;
+    // With a login, and without the flag, there was as long as that already.
+    let logs_in = !step.figures.login.is_empty() && !line.has("connect-timeout");
+    let line = if logs_in { line } else { line.with_longer("connect-timeout", CONNECT_TIMEOUT_NS)? };
     Some(line.to("connect_slower", "connect as users do, and wait longer for each:"))
 }
 
 fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
     let Cause::TooBrief { .. } = cause(run)? else { return None };
-    let line = for_time(Line::of(run)?, DURATION)?;
+    let line = for_seconds(Line::of(run)?, run.steps.last()?, DURATION_S)?;
     Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
 }
 
-/// The command line with a duration in place of a number of messages.
-fn for_time(line: Line, duration: &str) -> Option<Line> {
-    line.without("sample-size").without("amount").with("duration", duration)
+/// The command line with a load like that of `step` that lasts so long. A number of messages that makes a closed loop stays one:
+/// with a duration in its place, the loop would be another.
+fn for_seconds(line: Line, step: &Step, seconds: f64) -> Option<Line> {
+    if line.has("sample-size") && !line.has("concurrent") && !line.has("pipelining") {
+        let messages = step.counts.sent as f64 * seconds * 1e9 / step.duration_ns.max(1) as f64;
+        return line.with("sample-size", messages.ceil());
+    }
+    line.without("sample-size").without("amount").with("duration", format!("{seconds}s"))
 }
 
 /// The cause names the remedy where the generator ran out of ports, files or memory.
@@ -282,14 +304,33 @@ fn move_generator(_: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(Next { key: "move_generator", what, words: None })
 }
 
-/// A search from a tenth of what failed finds what passes in a few steps.
-fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+/// A rate that all clients share is as much for fewer of them; copies get fewer with them.
+fn ask_for_less(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let line = Line::of(run).filter(|line| line.has("rate"))?;
+    let is_shared = matches!(run.scenario, Scenario::Echo | Scenario::Http | Scenario::Stream);
+    let is_of_rate = losses(run).iter().any(|loss| {
+        matches!(loss, Loss::Rate { .. } | Loss::Kept { .. } | Loss::Queued { .. } | Loss::Limit { .. })
+    });
     let is_answered = has_ended(run) || run.verdict.capacity.is_some();
+    if conclusion.status() != Status::Failed || !is_shared || !is_of_rate || is_answered {
+        return None;
+    }
+    let Rates { asked_per_s, achieved_per_s, .. } = failed(run)?.rates;
+    let less = (HELD_SHARE * achieved_per_s?).min(asked_per_s? / 2.0).max(1.0);
+    let line = line.with("rate", less.round())?;
+    Some(line.to("ask_for_less", "try a rate that it may hold:"))
+}
+
+/// A search from a tenth of what failed finds what passes in a few steps; with roles, which a tenth may lack, from half.
+fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
+    let is_answered =
+        has_ended(run) || run.verdict.capacity.is_some() || ask_for_less(run, conclusion).is_some();
     if conclusion.status() != Status::Failed || !has_steps(run) || is_answered {
         return None;
     }
-    let clients = failed(run).map(|step| step.clients).filter(|&clients| clients > 1)?;
-    let step = (clients / 10).max(1);
+    let failed = failed(run).filter(|step| step.clients > 1)?;
+    let clients = failed.clients;
+    let step = (clients / if failed.roles.is_empty() { 10 } else { 2 }).max(1);
     let line = searching(run, step)?.with("step-size", step)?.with("max-clients", clients)?;
     Some(line.to("search_below", "find how many clients pass:"))
 }
@@ -304,7 +345,8 @@ fn searching(run: &Run, from: u64) -> Option<Line> {
 
 fn try_fewer(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let clients = failed(run)?.clients;
-    if conclusion.status() != Status::Failed || has_steps(run) || has_ended(run) || clients < 2 {
+    let is_answered = has_ended(run) || ask_for_less(run, conclusion).is_some();
+    if conclusion.status() != Status::Failed || has_steps(run) || is_answered || clients < 2 {
         return None;
     }
     Some(Line::of(run)?.with_clients(clients / 2)?.to("try_fewer", "try half as many:"))
@@ -321,7 +363,7 @@ fn take_more_samples(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     let seconds = (step.duration_ns as f64 / 1e9 * lacks * 1.2).ceil();
     let line = Line::of(run).filter(|_| seconds <= DURATION_S_MAX)?;
     let what = "measure for long enough to trust the percentiles:";
-    Some(for_time(line, &format!("{seconds}s"))?.to("take_more_samples", what))
+    Some(for_seconds(line, step, seconds)?.to("take_more_samples", what))
 }
 
 fn add_clients_for_memory(run: &Run, conclusion: &Conclusion) -> Option<Next> {
@@ -345,9 +387,18 @@ fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     if conclusion.status() != Status::Passed {
         return None;
     }
-    let of_search = ["search", "initial-clients", "step-size", "max-clients", "total-steps"];
-    let line = of_search.into_iter().fold(Line::of(run)?, Line::without);
-    let line = line.with_clients(capacity.clients)?.with("duration", CONFIRMED_FOR)?;
+    let step = heaviest_kept(run).filter(|step| step.duration_ns < CONFIRMED_FOR_NS)?;
+    let of_search = [
+        "search",
+        "initial-clients",
+        "step-size",
+        "max-clients",
+        "total-steps",
+        "limit-rtt",
+        "limit-percentile",
+    ];
+    let line = of_search.into_iter().fold(Line::of(run)?, Line::without).with_clients(capacity.clients)?;
+    let line = for_seconds(line, step, CONFIRMED_FOR_NS as f64 / 1e9)?;
     Some(line.to("confirm_capacity", "hold it for a minute before you rely on it:"))
 }
 

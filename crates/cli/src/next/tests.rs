@@ -88,6 +88,61 @@ fn timeouts_while_connecting_lower_the_rate() {
 }
 
 #[test]
+fn rates_that_all_share_are_lowered() {
+    let queued = |achieved: f64| {
+        move |step: &mut Step| {
+            let counts = Counts { sent: 10_000, expected: 10_000, received: 10_000, ..Counts::default() };
+            broken(step, "p99<100ms", counts);
+            step.limits = std::mem::take(&mut step.standing);
+            step.rates =
+                Rates { asked_per_s: Some(1_000.0), achieved_per_s: Some(achieved), ..Rates::default() };
+        }
+    };
+    for (achieved, verb, rate) in [(500.0, "echo", 400), (1_000.0, "echo", 500), (500.0, "http", 400)] {
+        let line = format!("throng {verb} ws://h/ -R 1000");
+        let (keys, command) = proposed(&run(&line, queued(achieved)));
+        let expected = format!("throng {verb} ws://h/ --rate {rate}");
+        assert_eq!((&keys[..], command), (&["ask_for_less"][..], expected));
+    }
+    let (keys, _) = proposed(&run("throng broadcast ws://h/ -R 1000", queued(500.0)));
+    assert_eq!(keys, ["search_below"], "fewer clients have fewer copies");
+}
+
+#[test]
+fn longer_runs_are_the_same_load() {
+    let brief = |line: &str, change: fn(&mut Step)| {
+        let mut run = run(line, change);
+        run.verdict
+            .trust
+            .push(Caveat::Samples { quantile: Quantile(0.95), samples: 100, needed: 200 }.into());
+        proposed(&run).1
+    };
+    let closed = |step: &mut Step| step.counts.sent = 5_000;
+    let command = brief("throng echo ws://h/ --clients 100 -n 5000", closed);
+    assert_eq!(command, "throng echo ws://h/ --clients 100 --sample-size 12000", "it stays a closed loop");
+    let command = brief("throng echo ws://h/ -c 10 -n 5000", closed);
+    assert_eq!(command, "throng echo ws://h/ -c 10 --duration 24s");
+}
+
+#[test]
+fn waits_become_longer() {
+    let slow = |line: &str, change: fn(&mut Step)| {
+        proposed(&run(line, |step| {
+            broken(step, "unusable==0", Counts::default());
+            (step.usable, step.reached) = (Some(60), Some(60));
+            step.errors.add("connect_timeout", 0, "not ready");
+            change(step);
+        }))
+        .1
+    };
+    let command = slow("throng broadcast ws://h/ --clients 100 --connect-timeout 20s", |_| {});
+    assert!(command.ends_with("--connect-timeout 40s"), "{command}");
+    let with_login = |step: &mut Step| step.figures.login.record_ns(1_000);
+    let command = slow("throng broadcast ws://h/ --clients 100", with_login);
+    assert!(!command.contains("--connect-timeout"), "30 s by itself: {command}");
+}
+
+#[test]
 fn connect_rates_count_from_the_step() {
     let after_a_minute = |step: &mut Step| {
         broken(step, "unusable==0", Counts::default());
@@ -167,10 +222,11 @@ fn capacity_is_confirmed_or_looked_for_further_up() {
     };
     run.verdict = Verdict { capacity: Some(found), ..run.verdict };
     let (keys, command) = proposed(&run);
-    assert_eq!(
-        (&keys[..], &*command),
-        (&["confirm_capacity"][..], "throng echo ws://h/ --clients 100 --duration 60s")
-    );
+    let expected = "throng echo ws://h/ --clients 100 --duration 60s";
+    assert_eq!((&keys[..], &*command), (&["confirm_capacity"][..], expected));
+    run.command.extend(["--limit-rtt", "200ms", "--limit-percentile", "99"].map(str::to_owned));
+    assert_eq!(proposed(&run).1, expected, "these end steps, of which there are none");
+    run.command.truncate(run.command.len() - 4);
     run.verdict.capacity = Some(Capacity { at_least: true, ..found });
     let (keys, command) = proposed(&run);
     let expected = "throng echo ws://h/ --search --initial-clients 100 --step-size 100 --max-clients 1000";
