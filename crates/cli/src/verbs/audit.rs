@@ -20,10 +20,23 @@ const DURATION_NS: u64 = 60_000_000_000;
 /// Which messages arrive when clients lose their connections? (throng docs audit)
 ///
 /// 100 clients send 20 broadcasts a second for a minute, and each loses its connection every 10 to 20 seconds (--flap): by a
-/// close, a reset or silence, in turn. It comes back after 2 seconds, and goes on with its session as its protocol can.
+/// close, a reset or silence, by chance. It comes back after 2 seconds, and goes on with its session as its protocol can.
 /// Every copy is accounted for: to clients that were here, and to those that were away when it was sent.
 #[derive(Args)]
-#[command(mut_arg("search", |flag| flag.hide(true)))] // an audit is of one load
+#[command(
+    mut_arg("search", |flag| flag.hide(true)), // an audit is of one load
+    mut_arg("clients", |flag| flag.help("Clients, all connected before the load begins [default: 100]")),
+    mut_arg("rate", |flag| flag.help("Messages per second over all clients; 10..50/60s is a ramp [default: 20]")),
+    mut_arg("duration", |flag| flag.help("How long to send [default: 60s, or as long as --rate takes]")),
+    mut_arg("flap", |flag| flag.help(
+        "How long each client's connection lasts, and how long the client stays away then; without the last time, as its \
+         protocol's clients do [default: 10s..20s:2s]"
+    )),
+    mut_arg("flap_how", |flag| flag.help(
+        "How these connections end: by a close (a WebSocket's close frame), a reset, or silence (a link that is cut, of which \
+         neither end is told); several by chance [default: all three]"
+    )),
+)]
 pub(crate) struct Audit {
     /// What must hold also for what is sent while clients are away: exit code 3 if it does not. What is sent while they are
     /// here must come exactly once in any case

@@ -37,7 +37,8 @@ const DURATION_NS: u64 = 10_000_000_000;
 #[derive(Args)]
 #[command(
     override_usage = "throng run [OPTIONS] <FILE> [URL]\n       throng run [OPTIONS] --event <NAME> [URL]",
-    mut_arg("app", |arg| arg.hide(true))
+    mut_arg("app", |arg| arg.hide(true)),
+    mut_arg("clients", |flag| flag.help("Clients, all connected before the load begins [default: 1,000]"))
 )]
 pub(crate) struct Run {
     /// The app's file, e.g. app.toml
