@@ -130,12 +130,13 @@ impl Worker {
 
     /// Sends whatever is due, and notes when there will be more.
     #[inline]
-    pub(super) fn pump(&mut self, mut now_ns: u64) {
+    pub(super) fn pump(&mut self, now_ns: u64) {
         (self.next_send_ns, self.is_behind) = (None, false);
         // A round takes over what was freed since the last one, before it asks what is due: in a closed
         // loop, that frees the slots for it. Rounds go on as long as sending itself frees or loses
         // something. They end with the next moment at which something is due, with the load, or for what
         // has arrived in an open loop.
+        let mut sent_ns = now_ns;
         while let (Phase::Loading, Some(pace)) = (&self.phase, &mut self.pace) {
             let mut renewal = self.disruptions.as_mut().and_then(Disruptions::renewal);
             if let Some(renewal) = &mut renewal {
@@ -163,10 +164,10 @@ impl Worker {
                     self.batch.gather(pace, now_ns, room, takes)
                 }
             };
-            let was_unsent = self.send_batch(now_ns);
-            // A full batch takes about a millisecond, which is no part of how long the server takes for the next.
+            let was_unsent = self.send_batch(sent_ns);
+            // A full batch takes about a millisecond. The next was due as well, but how long the server takes for it begins now.
             if next.is_none() {
-                now_ns = clock::monotonic_ns();
+                sent_ns = clock::monotonic_ns();
             }
             // What a closed loop has under way is bounded by its slots, and what has become due in an open one by nothing: first what
             // has arrived meanwhile, and the time that it is by then.
