@@ -119,16 +119,14 @@ impl Line {
 
     /// Returns whether the user gave a flag.
     fn has(&self, long: &str) -> bool {
-        let names = self.flag(long).map(|flag| Line::names(&flag)).unwrap_or_default();
-        let is_it = |word: &String| names.iter().any(|name| Line::is_flag(word, name));
-        self.words.iter().any(is_it)
+        self.flag(long).is_some_and(|flag| self.words.iter().any(|word| Line::given(&flag, word).is_some()))
     }
 
     /// The time that the user gave with a flag.
     fn time_ns(&self, long: &str) -> Option<u64> {
-        let names = self.flag(long).map(|flag| Line::names(&flag))?;
-        let at = self.words.iter().position(|word| names.iter().any(|name| Line::is_flag(word, name)))?;
-        let value = self.words[at].split_once('=').map(|(_, value)| value);
+        let flag = self.flag(long)?;
+        let mut words = self.words.iter().enumerate();
+        let (at, value) = words.find_map(|(at, word)| Some((at, Line::given(&flag, word)?)))?;
         units::time_ns(value.or(self.words.get(at + 1).map(String::as_str))?).ok()
     }
 
@@ -138,24 +136,29 @@ impl Line {
         self.with(long, format!("{}s", longer_ns.div_ceil(SECOND_NS)))
     }
 
-    /// Returns whether a word is that flag, alone or with its value.
-    fn is_flag(word: &str, name: &str) -> bool {
-        word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    /// The value within a word that is this flag: `--rate=5`, `-R5`; `Some(None)` if it is the next word, or there is none.
+    fn given<'w>(flag: &Arg, word: &'w str) -> Option<Option<&'w str>> {
+        Line::names(flag).iter().find_map(|name| {
+            let rest = word.strip_prefix(name.as_str())?;
+            let joins = !name.starts_with("--") && flag.get_action().takes_values();
+            match rest.strip_prefix('=') {
+                None if rest.is_empty() => Some(None),
+                None => joins.then_some(Some(rest)),
+                value => Some(value),
+            }
+        })
     }
 
     /// Takes a flag out, with its value; no matter if it is not there.
     fn without(mut self, long: &str) -> Self {
         let Some(flag) = self.flag(long) else { return self };
-        // The value may be a word of its own, or stand behind `=`.
-        let (names, takes_value) = (Line::names(&flag), flag.get_action().takes_values());
+        let takes_value = flag.get_action().takes_values();
         let mut words = std::mem::take(&mut self.words).into_iter();
         while let Some(word) = words.next() {
-            if names.contains(&word) {
-                if takes_value {
-                    words.next();
-                }
-            } else if !names.iter().any(|name| Line::is_flag(&word, name)) {
-                self.words.push(word);
+            match Line::given(&flag, &word) {
+                None => self.words.push(word),
+                Some(None) if takes_value => drop(words.next()),
+                Some(_) => {}
             }
         }
         self

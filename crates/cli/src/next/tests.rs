@@ -104,6 +104,8 @@ fn rates_that_all_share_are_lowered() {
         let expected = format!("throng {verb} ws://h/ --rate {rate}");
         assert_eq!((&keys[..], command), (&["ask_for_less"][..], expected));
     }
+    let (_, command) = proposed(&run("throng http http://h/ -R1000 -c50", queued(500.0)));
+    assert_eq!(command, "throng http http://h/ -c50 --rate 400");
     let (keys, _) = proposed(&run("throng broadcast ws://h/ -R 1000", queued(500.0)));
     assert_eq!(keys, ["search_below"], "fewer clients have fewer copies");
 }
