@@ -76,7 +76,7 @@ pub(crate) fn telling(
                 "all clients join with the same words, and nothing tells the server who is in which room; {}",
                 people::room_places(&client_spec)
             );
-            return Err(Failure::usage("--room-size", problem));
+            return Err(Failure::usage(args.people_args.rooms_flag(), problem));
         }
         // Our own server can keep rooms apart by the URL alone, so that the user need not say how.
         client_spec = people::in_own_rooms(client_spec);

@@ -11,6 +11,8 @@ use wire::people::Division;
 use crate::exit::Failure;
 use crate::secrets::given;
 
+const ROOM_COUNT: &str = "--room-count";
+
 /// The clients' identities. Each one's own data stands in braces: {person.id}, {person.COLUMN}, {room}, {token}.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Users")]
@@ -49,10 +51,15 @@ impl PeopleArgs {
             }
         }
     }
+
+    /// The flag that divides them.
+    pub(crate) fn rooms_flag(&self) -> &'static str {
+        if self.room_count.is_some() { ROOM_COUNT } else { "--room-size" }
+    }
 }
 
 fn of_count(problem: String) -> Failure {
-    Failure::usage("--room-count", problem)
+    Failure::usage(ROOM_COUNT, problem)
 }
 
 /// Divides all clients into this many rooms of equal size.

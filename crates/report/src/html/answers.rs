@@ -81,19 +81,19 @@ fn arrives(run: &Run) -> Answer {
 
 /// The number of caveats, and the first of them.
 fn caveats(run: &Run) -> Answer {
-    let trust = &run.verdict.trust;
+    let told = conclusion::conclude(run).caveats(run);
     let limited = conclusion::is_untrusted(run)
         && run.verdict.bottleneck.as_ref().is_some_and(|found| found.bottleneck == Bottleneck::Generator);
-    let (answer, tone) = match trust.len() {
+    let (answer, tone) = match told.len() {
         // Whatever else there is: figures of the generator say nothing of the server.
         _ if limited => ("limited by the generator".into(), "bad"),
         0 => ("none".into(), "good"),
         n => (n.to_string(), "doubt"),
     };
-    let detail = match trust.first() {
-        None => String::new(),
-        Some(caveat) if trust.len() == 1 => caveat.to_string(),
-        Some(caveat) => format!("{caveat}; and {} more below", trust.len() - 1),
+    let detail = match &told[..] {
+        [] => String::new(),
+        [caveat] => caveat.clone(),
+        [caveat, more @ ..] => format!("{caveat}; and {} more below", more.len()),
     };
     Answer { question: "Caveats", answer, detail, tone }
 }

@@ -208,7 +208,7 @@ fn run_view(run: &Run, others: &[Run], name: String, runs: &[Run]) -> RunView {
         answers: answers::all(run, runs),
         facts: facts(run),
         latency: latency(run, Repeats::of(run, others).as_ref()),
-        doubts: run.verdict.trust.iter().map(ToString::to_string).collect(),
+        doubts: conclusion::conclude(run).caveats(run),
         level_columns: LEVEL_NAMES,
         levels: run.verdict.levels.iter().map(level_cells).collect(),
         limits: limits(run),
