@@ -372,6 +372,11 @@ mod tests {
         let second = |t: u64, received| Second { t_ns: t * S, sent: 1_000, received, ..Second::default() };
         step.series = vec![second(1, 499), second(2, 500), second(3, 500)];
         assert_eq!(step.kept_percent(), Some(50.0));
+        // Half of it waits for a connection, and is sent when there is one.
+        for row in &mut step.series {
+            row.sent = 500;
+        }
+        assert!(step.kept_percent() < Some(51.0), "{:?}", step.kept_percent());
         // A constant latency of 0.9 s, of which the first row knows.
         (step.counts.late, step.series) = (900, vec![second(1, 100), second(2, 1_000), second(3, 1_000)]);
         assert_eq!(step.kept_percent(), Some(100.0));

@@ -88,7 +88,13 @@ impl Step {
             true => {
                 let rows = self.telling_rows().unwrap_or_default();
                 let later = rows.get(1..).filter(|rows| rows.iter().any(|row| row.sent > 0));
-                later.map_or(but_for(late as f64), |rows| self.answered_share(rows).min(1.0))
+                later.map_or(but_for(late as f64), |later| {
+                    // What waited for a connection was sent later, and was due before.
+                    let length_ns = later.last().map_or(0, |last| last.t_ns - rows[0].t_ns);
+                    let due = asked * length_ns as f64 / self.duration_ns.max(1) as f64;
+                    let sent: u64 = later.iter().map(|row| row.sent).sum();
+                    self.answered_share(later).min(1.0) * share_sent(sent as f64 + 1.0, due.max(1.0))
+                })
             }
         };
         share_sent(sent as f64, asked) * answered
