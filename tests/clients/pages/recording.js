@@ -26,8 +26,10 @@ const env = { ...process.env, HOME: home, PATH: dirname(throng) + delimiter + pr
 for (const name of ["NO_COLOR", "XDG_DATA_HOME", "COLUMNS", "CI"]) delete env[name];
 const server = spawn(throng, SERVE, { stdio: ["ignore", "pipe", "ignore"] });
 try {
-  // It says where it listens.
-  await once(server.stdout, "data");
+  // It says where it listens, or ends, where something else listens there.
+  const ended = once(server, "exit").then(() => Promise.reject(new Error(`throng serve does not listen on port ${PORT}`)));
+  await Promise.race([once(server.stdout, "data"), ended]);
+  ended.catch(() => {});
   const screens = await recorded();
   writeFileSync(file, drawn(screens));
 } finally {
@@ -45,9 +47,11 @@ async function recorded() {
   look(0);
   const begun = Date.now();
   const run = spawn("script", ["-qfc", `stty cols ${COLUMNS} rows ${ROWS}; ${COMMAND}`, "/dev/null"], { env });
+  // A letter of several bytes may come in two reads.
+  run.stdout.setEncoding("utf8");
   let written = Promise.resolve();
   // Nobody else has such a home.
-  run.stdout.on("data", (text) => (written = write(String(text).replaceAll(home, "~"))));
+  run.stdout.on("data", (text) => (written = write(text.replaceAll(home, "~"))));
   const watch = setInterval(() => look(Date.now() - begun), FRAME_MS);
   await new Promise((done) => run.on("close", done));
   clearInterval(watch);

@@ -74,6 +74,7 @@ impl Step {
     /// under way to clients that left on purpose does not need an answer.
     fn kept_at_end(&self, asked: f64) -> f64 {
         const UNDER_WAY: f64 = 1.5;
+        /// The hundredth that the standing limit allows: with less in the queue, the rate is kept all the same.
         const QUEUED_MIN: f64 = 0.01;
         let Counts { sent, expected, received, late, in_flight, left, .. } = self.counts;
         let due_per_message = expected as f64 / sent.max(1) as f64;
