@@ -5,7 +5,7 @@ use stats::Timed;
 use super::lag;
 use super::owners::Owners;
 use super::signs::OWNED_PERCENT_MIN;
-use crate::judgement::LimitOutcome;
+use crate::judgement::{LimitOutcome, Unit};
 use crate::limit::{Figure, Limit, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
@@ -33,7 +33,8 @@ fn weighed(step: &Step, outcome: &LimitOutcome, broken: &[&Limit]) -> LimitOutco
     let limit = broken.iter().find(|limit| limit.to_string() == outcome.limit);
     // What never came would not have come any sooner.
     let actual = outcome.actual.filter(|_| !outcome.at_least);
-    let without_lag = limit.zip(actual).and_then(|(limit, actual)| without_lag(step, limit.figure(), actual));
+    let weigh = |(limit, actual): (&&Limit, f64)| without_lag(step, limit.figure(), outcome.unit, actual);
+    let without_lag = limit.zip(actual).and_then(weigh);
     let undecided = without_lag.zip(limit).is_some_and(|(value, limit)| limit.is_kept_by(value));
     // The kernel stamps the last event of a read. The first may have come long before, and the account gives that time to the
     // server: it can clear a server of first events, and not convict it.
@@ -42,7 +43,7 @@ fn weighed(step: &Step, outcome: &LimitOutcome, broken: &[&Limit]) -> LimitOutco
 }
 
 /// The figure without lag, where that is a part of its time.
-fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
+fn without_lag(step: &Step, figure: Figure, unit: Unit, actual: f64) -> Option<f64> {
     let accounted = step.figures.accounted();
     match figure {
         Figure::Timed(timed, Statistic::Quantile(_) | Statistic::Max) if timed == accounted => {
@@ -55,7 +56,7 @@ fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
         Figure::Timed(timed, _) if timed == accounted => None,
         Figure::Timed(timed, _) => Some(actual * lag::share_without(step, timed)?),
         Figure::Rate(Rate::Achieved) if accounted == Timed::Rtt => {
-            Some(rate_without_lag(step, actual, &Owners::of_all(step)?))
+            Some(rate_without_lag(step, actual, unit, &Owners::of_all(step)?))
         }
         // Counts have no time that a part could be taken of, and a loop waits for more than the first event.
         _ => None,
@@ -64,8 +65,15 @@ fn without_lag(step: &Step, figure: Figure, actual: f64) -> Option<f64> {
 
 /// By Little's law, a closed loop has as many messages under way as its rate is times the time of each. A schedule's messages queue
 /// where most of their time is: whatever is taken off elsewhere, that queue grows.
-fn rate_without_lag(step: &Step, actual: f64, owners: &Owners) -> f64 {
+fn rate_without_lag(step: &Step, actual: f64, unit: Unit, owners: &Owners) -> f64 {
     let left = owners.share_without_lag();
     let is_elsewhere = step.rates.asked_per_s.is_some() && 100.0 * left >= OWNED_PERCENT_MIN;
-    if is_elsewhere { actual } else { actual / left.max(f64::EPSILON) }
+    if is_elsewhere {
+        return actual;
+    }
+    // A generator without a CPU for a second has rows without an answer, and of a share of the rate nothing may be left to divide.
+    // What was completed until the last answer was so all the same.
+    let completed = step.rates.achieved_per_s.zip(step.due_per_s()).filter(|_| unit == Unit::Percent);
+    let completed = completed.map_or(0.0, |(per_s, due_per_s)| 100.0 * per_s / due_per_s);
+    actual.max(completed) / left.max(f64::EPSILON)
 }

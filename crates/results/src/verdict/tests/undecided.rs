@@ -90,6 +90,19 @@ fn missed_schedules_belong_to_the_queues_owner() {
 }
 
 #[test]
+fn shares_of_a_rate_count_what_was_completed() {
+    let mut step = with(|step| {
+        spent(step, 60 * MS, 40 * MS);
+        step.rates.achieved_per_s = Some(300.0);
+        // The generator had no CPU until the schedule was over.
+        step.counts.late = step.counts.expected;
+    });
+    assert!(step.kept_percent() < Some(1.0), "{:?}", step.kept_percent());
+    let found = weighed(&mut step, &["rate>=60%"]);
+    assert!(found[0].1, "300/s were completed with six tenths of the time lost: {found:?}");
+}
+
+#[test]
 fn lost_messages_have_no_lag() {
     let mut step = late_by_60_of_100_ms();
     step.counts = Counts { received: 9_000, missing: 1_000, ..step.counts };
