@@ -75,5 +75,6 @@ fn rate_without_lag(step: &Step, actual: f64, unit: Unit, owners: &Owners) -> f6
     // What was completed until the last answer was so all the same.
     let completed = step.rates.achieved_per_s.zip(step.due_per_s()).filter(|_| unit == Unit::Percent);
     let completed = completed.map_or(0.0, |(per_s, due_per_s)| 100.0 * per_s / due_per_s);
-    actual.max(completed) / left.max(f64::EPSILON)
+    let most = if unit == Unit::Percent { 100.0 } else { f64::INFINITY };
+    (actual.max(completed) / left.max(f64::EPSILON)).min(most)
 }

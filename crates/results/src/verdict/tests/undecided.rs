@@ -99,7 +99,7 @@ fn shares_of_a_rate_count_what_was_completed() {
     });
     assert!(step.kept_percent() < Some(1.0), "{:?}", step.kept_percent());
     let found = weighed(&mut step, &["rate>=60%"]);
-    assert!(found[0].1, "300/s were completed with six tenths of the time lost: {found:?}");
+    assert_eq!(found, [(Some(100.0), true)], "300/s were completed with six tenths of the time lost");
 }
 
 #[test]
