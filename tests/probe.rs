@@ -44,7 +44,7 @@ fn protocols_of_the_own_server_are_found() {
     assert_eq!(all.code, Some(0), "{all}");
     for (path, name) in [
         ("/cable", "Action Cable"),
-        ("/socket.io", "Socket.IO (EIO 4)"),
+        ("/socket.io/", "Socket.IO (EIO 4)"),
         ("/socket/websocket", "Phoenix Channels"),
         ("/sockjs", "SockJS"),
         ("/graphql", "GraphQL"),

@@ -111,6 +111,11 @@ impl Place {
         self.asked == RequestKind::Get
     }
 
+    /// Returns whether it is a plain request for the URL itself.
+    pub(super) fn is_page(&self) -> bool {
+        self.is_get() && self.bare() == self.path
+    }
+
     /// Returns whether nothing but a plain WebSocket is looked for there.
     pub(super) fn is_plain(&self) -> bool {
         self.may_be_plain
@@ -140,7 +145,9 @@ impl Place {
 
     /// Path and query of a run's URL: without what only the probe asks for.
     pub(super) fn base(&self) -> String {
-        format!("{}{}", self.bare(), self.query)
+        // Engine.IO answers nothing without the slash, as its clients always have it (attach in its server.js).
+        let slash = if self.path.ends_with(POLLING) { "/" } else { "" };
+        format!("{}{slash}{}", self.bare(), self.query)
     }
 
     /// Path and query of the probe's own request.
@@ -184,11 +191,11 @@ mod tests {
         for (path, asked_path, base) in [
             ("/cable/?token=a", "/cable?token=a", "/cable?token=a"),
             ("/socket/websocket?token=a", "/socket/websocket?token=a", "/socket/websocket?token=a"),
-            ("/socket.io/?token=a", "/socket.io/?EIO=4&transport=polling&token=a", "/socket.io?token=a"),
+            ("/socket.io/?token=a", "/socket.io/?EIO=4&transport=polling&token=a", "/socket.io/?token=a"),
             (
                 "/socket.io/?EIO=3&transport=websocket&sid=a",
                 "/socket.io/?EIO=4&transport=polling",
-                "/socket.io",
+                "/socket.io/",
             ),
             ("/sockjs?token=a", "/sockjs/info?token=a", "/sockjs?token=a"),
             ("/chat?token=a", "/chat?token=a", "/chat?token=a"),
