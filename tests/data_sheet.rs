@@ -183,14 +183,18 @@ const CASES: [Case; 15] = [
 ];
 
 /// The sheet of a server, whose silence is waited for no longer than 4 s.
-fn sheet(url: &str, flags: &[&str]) -> Outcome {
+pub(crate) fn sheet(url: &str, flags: &[&str]) -> Outcome {
     let mut command =
         throng(["probe", url, "--format", "json", "--idle", "4s", "--max-message", "2MiB", "--max", "60"]);
     run(command.args(flags), SHEET_MAX)
 }
 
 /// Panics unless each of these is what the sheet says.
-fn assert_true<'a>(name: &str, outcome: &Outcome, truth: impl IntoIterator<Item = (&'a str, &'a str)>) {
+pub(crate) fn assert_true<'a>(
+    name: &str,
+    outcome: &Outcome,
+    truth: impl IntoIterator<Item = (&'a str, &'a str)>,
+) {
     assert_eq!(outcome.code, Some(0), "{name}: {outcome}");
     let sheet = outcome.json();
     for (place, expected) in truth.into_iter().filter(|(_, expected)| *expected != ANY) {
@@ -395,6 +399,6 @@ fn servers_without_websockets_have_short_sheets() {
     assert_true("a page", &outcome, [("http2/spoken", "false")]);
     assert!(outcome.json()["rows"]["idle"]["not_tried"].is_string(), "{outcome}");
     let text = run(throng(["probe", &page.url()]).env("NO_COLOR", "1"), SHEET_MAX);
-    let mut rows = text.stdout.lines().skip_while(|line| !line.starts_with("protocol")).peekable();
+    let mut rows = text.stdout.lines().skip_while(|line| !line.starts_with("HTTP/2")).peekable();
     assert!(rows.peek().is_some() && rows.all(|line| line.chars().count() <= 80), "{text}");
 }

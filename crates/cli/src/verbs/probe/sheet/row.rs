@@ -103,16 +103,28 @@ const COLUMNS: usize = 80;
 /// Columns before what was found.
 const INDENT: usize = 20;
 
-/// All rows as lines, each with how it was found.
+/// All rows as lines, each with how it was found; then what was not tried, by the reason.
 pub(super) fn text(rows: &[Row]) -> String {
-    let lines = rows.iter().map(|Row { topic, outcome, cost }| match outcome {
-        Ok(finding) => {
-            let spent = cost.as_ref().map(Cost::text).unwrap_or_default();
-            wrapped(topic.name, &finding.text) + &wrapped("", &format!("({}{spent})", topic.how))
+    let mut text = String::new();
+    let mut not_tried: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Row { topic, outcome, cost } in rows {
+        match outcome {
+            Ok(finding) => {
+                let spent = cost.as_ref().map(Cost::text).unwrap_or_default();
+                text += &wrapped(topic.name, &finding.text);
+                text += &wrapped("", &format!("({}{spent})", topic.how));
+            }
+            Err(NotTried(why)) => match not_tried.iter_mut().find(|(other, _)| other == why) {
+                Some((_, names)) => names.push(topic.name),
+                None => not_tried.push((why, vec![topic.name])),
+            },
         }
-        Err(NotTried(why)) => wrapped(topic.name, &format!("not tried: {why}")),
-    });
-    lines.collect()
+    }
+    for (place, (why, names)) in not_tried.iter().enumerate() {
+        let name = if place == 0 { "not tried" } else { "" };
+        text += &wrapped(name, &format!("{}: {why}", names.join(", ")));
+    }
+    text
 }
 
 /// A duration with the decimals that matter to a person who waits.
@@ -124,7 +136,22 @@ pub(super) fn seconds(time: Duration) -> String {
 fn wrapped(name: &str, text: &str) -> String {
     let (name, indent) = (format!("{name:INDENT$}"), " ".repeat(INDENT));
     let options = Options::new(COLUMNS).initial_indent(&name).subsequent_indent(&indent).break_words(false);
-    format!("{}\n", textwrap::fill(&printable(text), options.word_splitter(WordSplitter::NoHyphenation)))
+    let text = bound(&printable(text));
+    let filled = textwrap::fill(&text, options.word_splitter(WordSplitter::NoHyphenation));
+    format!("{}\n", filled.replace(NO_BREAK, " "))
+}
+
+/// A space that lines are not broken at.
+const NO_BREAK: char = '\u{a0}';
+
+/// The text with each number bound to its unit, or to the thing that it counts.
+fn bound(text: &str) -> String {
+    let mut bound = String::with_capacity(text.len());
+    for c in text.chars() {
+        let is_bound = c == ' ' && bound.ends_with(|last: char| last.is_ascii_digit());
+        bound.push(if is_bound { NO_BREAK } else { c });
+    }
+    bound
 }
 
 /// All rows as an object by their keys.
@@ -166,11 +193,17 @@ mod tests {
     fn lines_break_between_words() {
         let row = |outcome| Row { topic: &TOPIC, outcome, cost: None };
         let long = "word ".repeat(40);
-        let rows = [row(Ok(Finding::new(long, Value::Null))), row(Err(NotTried("x".repeat(100))))];
+        let numbers = "1 s ".repeat(40);
+        let rows = [
+            row(Ok(Finding::new(long, Value::Null))),
+            row(Err(NotTried("x".repeat(100)))),
+            row(Err(NotTried(numbers))),
+        ];
         let text = text(&rows);
         let is_wide = |line: &&str| line.chars().count() > COLUMNS;
         assert_eq!(text.lines().filter(is_wide).count(), 1, "a word alone is not broken: {text}");
         assert_eq!(text.matches("word").count(), 40);
+        assert_eq!(text.matches("1 s").count(), 40, "a number stays with its unit: {text}");
     }
 
     #[test]
