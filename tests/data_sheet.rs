@@ -119,6 +119,7 @@ const CASES: [Case; 15] = [
         r#"{"handshakes":20}"#,
         &[
             ("handshake_rate/accepted", "20"),
+            ("handshake_rate/per_s", "20"),
             ("handshake_rate/refusal", "429"),
             ("handshake_rate/retry_after", "\"1\""),
             ("handshake_rate/recovers_within_1_s", "true"),

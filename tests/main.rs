@@ -42,6 +42,7 @@ mod exports;
 mod flap;
 mod fleet;
 mod fleet_networks;
+mod foreign_limits;
 mod frames;
 mod gate;
 mod hostile;

@@ -37,8 +37,12 @@ const SECOND: Duration = Duration::from_millis(1200);
 const LONGER: Duration = Duration::from_secs(10);
 /// Time between connections where they were refused for coming too fast.
 const PACE: Duration = Duration::from_millis(100);
+/// Time between pings of a connection that is held.
+const PINGED: Duration = Duration::from_millis(500);
 /// Time for a server to notice that a client has left.
 const FREED: Duration = Duration::from_millis(300);
+/// Time in which limits by the second let as many in as they do each second.
+const WINDOW: Duration = Duration::from_secs(1);
 /// Time for all handshakes of the row on these.
 const HANDSHAKES_MAX: Duration = Duration::from_secs(15);
 /// Messages of a burst.
@@ -47,6 +51,34 @@ const BURST: u64 = 1000;
 const PART: u64 = 10;
 /// Silence after which no more is expected.
 const QUIET: Duration = Duration::from_millis(1500);
+
+/// Connections that stay open.
+#[derive(Default)]
+struct Held<'a> {
+    sockets: Vec<WebSocket<'a>>,
+    pinged: Option<Instant>,
+}
+
+impl Held<'_> {
+    /// Waits, and pings each once a second: an idle timeout would make room for others.
+    fn keep(&mut self, tester: &Tester<'_>, time: Duration) -> Result<(), NotTried> {
+        let until = Instant::now() + time;
+        loop {
+            if self.pinged.is_none_or(|pinged| pinged.elapsed() >= PINGED) {
+                self.pinged = Some(Instant::now());
+                for socket in &mut self.sockets {
+                    // Those that were closed are counted at the end.
+                    let _ = socket.ping().and_then(|()| socket.hear(Instant::now()));
+                }
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            tester.site.pause(left.min(PACE))?;
+            if left <= PACE {
+                return Ok(());
+            }
+        }
+    }
+}
 
 /// Connects a client, and has the server say that it is there.
 fn admitted<'a>(tester: &'a Tester<'a>) -> Result<WebSocket<'a>, Refusal> {
@@ -69,7 +101,7 @@ fn refused(refusal: Refusal) -> Result<Refusal, NotTried> {
 
 fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let site = tester.site;
-    let mut held = Vec::new();
+    let mut held = Held::default();
     let mut is_paced = false;
     let refusal = loop {
         // Those of the probes that wait are open as well, and count at the server.
@@ -77,26 +109,31 @@ fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
             break None;
         }
         if is_paced {
-            site.pause(PACE)?;
+            held.keep(tester, PACE)?;
         }
         match admitted(tester) {
-            Ok(socket) => held.push(socket),
+            Ok(socket) => held.sockets.push(socket),
             Err(refusal) => {
                 let refusal = refused(refusal)?;
+                let open = site.open();
                 // A limit of new connections lets the next one in after a while; one of open connections does
                 // not.
-                site.pause(SECOND)?;
+                held.keep(tester, SECOND)?;
                 match admitted(tester) {
-                    Ok(socket) => held.push(socket),
+                    Ok(socket) => {
+                        held.sockets.push(socket);
+                        // In the place of one of ours that was closed meanwhile, it says nothing of the limit.
+                        is_paced |= site.open() > open;
+                    }
                     Err(again) => {
                         refused(again)?;
                         break Some(refusal);
                     }
                 }
-                is_paced = true;
             }
         }
     };
+    let Held { sockets: mut held, .. } = held;
     let mut closed = 0;
     // A server may make room by closing those who came first, which the next to come does not see.
     for socket in &mut held {
@@ -123,17 +160,11 @@ fn connections(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
 }
 
-fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
-    let site = tester.site;
-    // Those of the probes before count as well.
-    site.pause(SECOND)?;
+/// Opens and closes connections for at most `time`: how many the server let in, and why not another.
+fn admit(tester: &Tester<'_>, time: Duration) -> Result<(u64, Option<Refusal>), NotTried> {
     let begun = Instant::now();
-    let max = site.bounds.connections as u64;
     let mut accepted = 0;
-    let refusal = loop {
-        if accepted >= max || begun.elapsed() > HANDSHAKES_MAX {
-            break None;
-        }
+    while accepted < tester.site.bounds.connections as u64 && begun.elapsed() <= time {
         match admitted(tester) {
             Ok(socket) => {
                 accepted += 1;
@@ -143,9 +174,18 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
                     return Err(closing.into());
                 }
             }
-            Err(refusal) => break Some(refused(refusal)?),
+            Err(refusal) => return Ok((accepted, Some(refused(refusal)?))),
         }
-    };
+    }
+    Ok((accepted, None))
+}
+
+fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
+    let site = tester.site;
+    // Those of the probes before count as well.
+    site.pause(SECOND)?;
+    let begun = Instant::now();
+    let (accepted, refusal) = admit(tester, HANDSHAKES_MAX)?;
     let time = begun.elapsed();
     let counted = format!("{} in {}", format::count(accepted), seconds(time));
     let Some(refusal) = refusal else {
@@ -157,22 +197,35 @@ fn handshakes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
         Refusal::Status(head) => head.field("retry-after"),
         _ => None,
     };
-    site.pause(SECOND)?;
-    let recovers = admitted(tester).is_ok();
-    let again = if recovers { "again after 1 s" } else { "not again after 1 s" };
+    let refused_at = Instant::now();
+    site.pause(WINDOW)?;
+    // A bucket of tokens has those of this time, and a window of a second all of its own: both are the rate.
+    let waited = refused_at.elapsed();
+    let (again, _) = admit(tester, WINDOW / 2)?;
+    let per_s = again as f64 / waited.as_secs_f64();
     let after = retry_after.as_ref().map(|after| format!(", Retry-After: {after}")).unwrap_or_default();
-    let text = format!("{counted}, then refused: {refusal}{after}; {again}");
+    let text = format!("{counted}, then refused: {refusal}{after}; {} after 1 s", more(again));
     let data = json!({
         "accepted": accepted,
         "seconds": time.as_secs_f64(),
         "refusal": refusal.key(),
         "retry_after": retry_after,
-        "recovers_within_1_s": recovers,
+        "recovers_within_1_s": again > 0,
+        "per_s": per_s,
     });
-    // A burst within a second says how many a second may come, and a longer one its rate.
-    let rate = (accepted as f64 / time.as_secs_f64().max(1.0)) as u64;
-    let meaning = format!("New connections are limited: keep --connect-rate below {}.", rate.max(1));
+    let meaning = match again {
+        0 => format!("After {accepted} new connections, the next have to wait: keep --connect-rate low."),
+        _ => format!(
+            "New connections are limited: keep --connect-rate at {} or below.",
+            (per_s.round() as u64).max(1)
+        ),
+    };
     Ok(vec![Ok(Finding::new(text, data).limits(meaning))])
+}
+
+/// Connections that were let in after a refusal.
+fn more(again: u64) -> String {
+    if again == 0 { "none".to_owned() } else { format!("{} more", format::count(again)) }
 }
 
 /// The meaning of clients that were all let in, one after another.
