@@ -75,6 +75,7 @@ mod record;
 mod recorded_apps;
 mod replays;
 mod resume;
+mod resume_horizon;
 mod resume_runs;
 mod roles;
 mod room_kinds;

@@ -83,7 +83,7 @@ pub use people::People;
 pub use registry::relayed::can_carry;
 pub use registry::sessions::{Answer, Session, SessionRequest, SessionSignal};
 pub use request::is_sendable;
-pub use resumption::Resumption;
+pub use resumption::{Place, Resumption};
 pub use room::Room;
 pub use server::Server;
 pub use server_config::ServerConfig;

@@ -32,7 +32,21 @@ pub(crate) struct Position {
     pub(crate) offset: u64,
 }
 
+/// A client's place among the messages that it has received, the same for all clients at that message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    offset: Vec<u8>,
+    positions: Vec<Position>,
+}
+
 impl Resumption {
+    /// The place of the last message; `None`: no message has come that could be named.
+    pub fn place(&self) -> Option<Place> {
+        let Resumption { offset, positions, .. } = self;
+        let is_named = !offset.is_empty() || !positions.is_empty();
+        is_named.then(|| Place { offset: offset.clone(), positions: positions.clone() })
+    }
+
     /// Returns whether the protocol has something to go on with.
     pub(crate) fn is_of_protocol(&self) -> bool {
         !self.session.is_empty() || !self.offset.is_empty() || self.alive_s > 0

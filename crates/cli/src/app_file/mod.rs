@@ -40,7 +40,7 @@ pub(crate) use defaults::RunDefaults;
 use file::{Escape, File, To};
 use keeps::KeptNames;
 use people::Connect;
-pub(crate) use publish::{Publish, check_place};
+pub(crate) use publish::{Publish, PublishArgs, check_place};
 pub(crate) use short::{BroadcastArgs, SayArgs};
 use source::Source;
 pub(crate) use visits::check_run as check_visits;

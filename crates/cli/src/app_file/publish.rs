@@ -16,7 +16,7 @@ use crate::secrets::given;
 /// The publishing of messages, if they are published.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
-pub(super) struct PublishArgs {
+pub(crate) struct PublishArgs {
     /// Have each message published by a request to the app, as most pushes are, instead of being said by a client: --body is
     /// POSTed to this URL, or this path at the server's own, in which {room} is the number of a room
     #[arg(long = "publish-url", id = "publish_url", value_name = "URL")]
@@ -31,7 +31,7 @@ pub(super) struct PublishArgs {
 
 impl PublishArgs {
     /// Returns whether they are.
-    pub(super) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.url.is_some()
     }
 

@@ -60,6 +60,12 @@ impl From<SayArgs> for BroadcastArgs {
     }
 }
 
+impl From<PublishArgs> for BroadcastArgs {
+    fn from(publish: PublishArgs) -> BroadcastArgs {
+        BroadcastArgs { publish, ..BroadcastArgs::default() }
+    }
+}
+
 impl BroadcastArgs {
     /// Returns whether there is anything to be said.
     pub(crate) fn is_given(&self) -> bool {

@@ -17,6 +17,7 @@ use wire::HttpOptions;
 
 use crate::access::AccessArgs;
 use crate::answer::Answer;
+use crate::app_file::{BroadcastArgs, PublishArgs};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::interrupts;
@@ -28,7 +29,7 @@ use crate::target::{self, Target};
 use crate::terminal;
 use crate::verbs::probe::advice::{Trial, View};
 use crate::verbs::probe::places::{Place, RequestKind};
-use crate::verbs::probe::service::{Found, Reply};
+use crate::verbs::probe::service::{Found, Reply, Service};
 use crate::verbs::probe::sheet::{Sheet, SheetArgs};
 
 /// The verb that a URL alone stands for.
@@ -46,6 +47,8 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 const TIME_MAX: Duration = Duration::from_secs(15);
 /// Kinds of errors with which a server that is there may end a plain request.
 const ENDS: [&str; 4] = ["eof", "tls_eof", "reset", "not_http"];
+/// The types of the URL's own answer: a page, or else the event stream that nchan refuses to clients that do not accept one.
+const ACCEPT: (&str, &str) = ("Accept", "text/html, text/event-stream;q=0.9, */*;q=0.8");
 /// Any status of an answer is worth knowing.
 const ANY_STATUS: (u16, u16) = (200, 599);
 
@@ -56,6 +59,13 @@ const ANY_STATUS: (u16, u16) = (200, 599);
 /// very little load, what `throng docs probe` lists. Probes that could hurt are made only if you agree: it asks on a terminal, and
 /// needs --yes elsewhere.
 #[derive(Args)]
+#[command(
+    mut_arg("publish_url", |flag| flag.help(
+        "Have messages published by POST requests to this URL, or this path at the server's own, to find how many of them a \
+         client may miss"
+    )),
+    mut_arg("publish_connections", |flag| flag.hide(true)), // one request at a time
+)]
 pub(crate) struct Probe {
     /// The server: http://, https://, ws:// or wss://; HOST:PORT/PATH means ws://
     #[arg(value_parser = given::websocket_url)]
@@ -72,12 +82,17 @@ pub(crate) struct Probe {
     /// The longest silence to wait for
     #[arg(long, value_name = "TIME", default_value = "90s", value_parser = units::duration_ns)]
     idle: u64,
+    /// The longest absence to resume from
+    #[arg(long, value_name = "TIME", default_value = "40s", value_parser = absence_ns)]
+    absence: u64,
     /// The greatest message to try
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = message_bytes)]
     max_message: u64,
     /// A message that the server takes and that changes nothing; spaces are added to it
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
+    #[command(flatten)]
+    publish: PublishArgs,
     /// Format of the data sheet
     #[arg(short, long, value_enum, default_value_t = Form::Text)]
     format: Form,
@@ -92,6 +107,13 @@ enum Form {
     Text,
     /// An object
     Json,
+}
+
+/// An absence of at least a second: in less, busy servers do not notice one.
+fn absence_ns(text: &str) -> Result<u64, String> {
+    const MIN_NS: u64 = 1_000_000_000;
+    let ns = units::duration_ns(text).map_err(|error| error.to_string())?;
+    if ns < MIN_NS { Err("expected at least 1s".to_owned()) } else { Ok(ns) }
 }
 
 /// A size of a message that is one.
@@ -135,7 +157,7 @@ impl Probe {
             return Ok(Exit::Fine);
         }
         // One that turns clients away leaves TLS and HTTP/2 to be looked at.
-        let lets_in = |found: &&Found| found.barrier.is_none() && found.is_websocket();
+        let lets_in = |found: &&Found| found.barrier.is_none() && found.service.dialect().is_some();
         let best = advice::best(&found).filter(lets_in);
         // Whoever names a WebSocket asks about that one, whatever else the server has.
         let named = Place::itself(&prober.target.path);
@@ -159,11 +181,20 @@ impl Probe {
             Some((found, dialect)) => Place::at(&found.path, RequestKind::Join(dialect)),
             None => Place::itself(&prober.target.path),
         };
-        let plan = prober.plan(&place, best.and_then(|found| found.origin.as_deref()), FIRST_TIMEOUT)?;
+        let origin = best.and_then(|found| found.origin.as_deref());
+        let resumes = best.is_some_and(|found| found.service.resumes());
+        let plan = match self.publish.is_given() && resumes {
+            true => {
+                let tells = BroadcastArgs::from(self.publish.clone());
+                prober.telling(&place, origin, FIRST_TIMEOUT, &tells, Workload::Broadcast)?
+            }
+            false => prober.plan(&place, origin, FIRST_TIMEOUT)?,
+        };
         let bounds = SheetArgs {
             yes: self.yes,
             connections: self.max.into(),
             idle: Duration::from_nanos(self.idle),
+            absence: Duration::from_nanos(self.absence),
             message_bytes: self.max_message,
             message: self.message.clone(),
         };
@@ -212,6 +243,10 @@ impl Prober {
         let page = Place::get(&self.target.path);
         let mut found = Vec::from_iter(service::found(&page, first, None));
         let itself = Place::itself(&self.target.path);
+        // A URL that is an event stream is what the user means.
+        if itself.base() != "/" && found.iter().any(|found| found.service == Service::EventStream) {
+            return Ok(found);
+        }
         let usual = places::usual().into_iter().filter(|place| place.bare() != itself.bare());
         for place in iter::once(itself.clone()).chain(usual) {
             // A server that takes one path unseen may take any.
@@ -269,6 +304,10 @@ impl Prober {
             let http = HttpOptions { expect_status: vec![ANY_STATUS], ..HttpOptions::default() };
             plan.client_spec.of_dialect.settings = http.into();
         }
+        let headers = &mut plan.client_spec.headers;
+        if place.is_page() && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(ACCEPT.0)) {
+            headers.push((ACCEPT.0.to_owned(), ACCEPT.1.into()));
+        }
         let met = engine::probe(&plan, place.sends(), &|| self.interrupts.count() > 0)
             .map_err(|error| {
                 Failure::of_generator("start_client", "start a client", net::errors::told(&error))
@@ -279,13 +318,25 @@ impl Prober {
 
     /// The plan of one client at a place.
     fn plan(&self, place: &Place, origin: Option<&str>, timeout: Duration) -> Result<Plan, Failure> {
+        self.telling(place, origin, timeout, &BroadcastArgs::default(), Workload::Echo)
+    }
+
+    /// The same, of a client whose messages are these.
+    fn telling(
+        &self,
+        place: &Place,
+        origin: Option<&str>,
+        timeout: Duration,
+        tells: &BroadcastArgs,
+        workload: Workload,
+    ) -> Result<Plan, Failure> {
         let mut args = self.args.clone();
         args.connect_timeout = Some(timeout.as_nanos() as u64);
         // The user's own origin comes first.
         args.access.origin = args.access.origin.or(origin.map(str::to_owned));
         args.subprotocols = place.subprotocols();
         let target = self.target.at_path(&place.asked_path());
-        plan::plan(&args, &target, Workload::Echo, place.dialect().name(), Some(1))
+        plan::telling(&args, tells, &target, workload, place.dialect().name(), Some(1))
     }
 
     fn reply(&self, place: &Place, met: ProbeResult, is_plain: bool) -> Reply {
@@ -309,8 +360,7 @@ impl Prober {
     fn place_url(&self, place: &Place) -> String {
         let is_secure = self.target.tls_name.is_some();
         // A run takes the URL of the WebSocket, also where the probe asked for the session by a plain request.
-        let is_page = place.is_get() && place.bare() == place.path;
-        let scheme = match (is_page, is_secure) {
+        let scheme = match (place.is_page(), is_secure) {
             (true, false) => "http",
             (true, true) => "https",
             (false, false) => "ws",

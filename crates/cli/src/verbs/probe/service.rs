@@ -1,7 +1,7 @@
 //! The meaning of a reply: pure, so that tables test it.
 
 use url::Url;
-use wire::DialectId;
+use wire::{DialectId, Settings, Value};
 
 use crate::access;
 use crate::answer::Answer;
@@ -76,7 +76,7 @@ impl Found {
 
     /// Returns whether it is a WebSocket of any protocol.
     pub(super) fn is_websocket(&self) -> bool {
-        self.service.dialect().is_some() && self.service != Service::EventStream
+        self.service.is_websocket()
     }
 }
 
@@ -112,6 +112,24 @@ impl Service {
         }
     }
 
+    /// Returns whether it is a WebSocket of a protocol that throng speaks.
+    pub(super) fn is_websocket(self) -> bool {
+        self.dialect().is_some() && self != Service::EventStream
+    }
+
+    /// Returns whether its clients can resume after a disconnect.
+    pub(super) fn resumes(self) -> bool {
+        matches!(self, Service::SocketIo(_) | Service::EventStream | Service::ActionCable)
+    }
+
+    /// The settings of clients that resume: those of Action Cable speak AnyCable's extended protocol.
+    pub(super) fn resuming(self, settings: Settings) -> Settings {
+        match self {
+            Service::ActionCable => settings.with("cable-extended", Value::On),
+            _ => settings,
+        }
+    }
+
     /// The first message of its clients, without which the server turns them away after a while.
     pub(super) fn opening(self) -> Option<&'static str> {
         match self {
@@ -142,6 +160,17 @@ impl Service {
                 |message| message.starts_with(br#"{"type":"ping""#).then_some(r#"{"type":"pong"}"#)
             }
             _ => |_| None,
+        }
+    }
+
+    /// The test for a heartbeat that comes as a message; any message may be one where the protocol has none of its own.
+    pub(super) fn is_heartbeat(self) -> fn(&[u8]) -> bool {
+        match self {
+            Service::SocketIo(_) => |message| message == b"2",
+            Service::ActionCable => |message| message.starts_with(br#"{"type":"ping""#),
+            Service::SockJs => |message| message == b"h",
+            Service::Graphql => |message| message.starts_with(br#"{"type":"ping""#),
+            _ => |_| true,
         }
     }
 
@@ -261,7 +290,9 @@ fn details(service: Service, reply: &Reply) -> Vec<String> {
             let told = reply.answer.reason(status);
             [Some(told), server.clone(), content_type.clone()].into_iter().flatten().collect()
         }
-        (Service::Plain, _) if !reply.text.is_empty() => vec![format!("it opens with {}", reply.text)],
+        (Service::Plain, Some(101)) if !reply.text.is_empty() => {
+            vec![format!("it opens with {}", reply.text)]
+        }
         _ => Vec::new(),
     }
 }

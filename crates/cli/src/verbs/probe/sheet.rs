@@ -5,6 +5,7 @@ mod capacity;
 mod channel;
 mod delivery;
 mod handshake;
+mod horizon;
 mod http2;
 mod idle;
 mod messages;
@@ -13,6 +14,7 @@ mod row;
 mod sessions;
 mod site;
 mod slow_reader;
+mod subscriber;
 mod tls;
 mod websocket;
 
@@ -35,7 +37,7 @@ use crate::verbs::probe::service::Service;
 /// Probes that wait, and put no load on the server meanwhile: they are made beside the others.
 static WAITING: [&Probe; 1] = [&idle::IDLE];
 /// The others, one after another, so that none meets the load of its neighbour.
-static BUSY: [&Probe; 17] = [
+static BUSY: [&Probe; 18] = [
     &handshake::PROTOCOL,
     &handshake::SUBPROTOCOLS,
     &handshake::COMPRESSION,
@@ -49,6 +51,7 @@ static BUSY: [&Probe; 17] = [
     &delivery::DELAY,
     &sessions::RESUME,
     &sessions::STICKINESS,
+    &horizon::HORIZON,
     // What may end in a ban comes last.
     &capacity::CONNECTIONS,
     &capacity::HANDSHAKES,
@@ -57,7 +60,7 @@ static BUSY: [&Probe; 17] = [
 ];
 
 /// Rows by what stops a load test soonest.
-const MEANINGS: [&str; 17] = [
+const MEANINGS: [&str; 19] = [
     "origin",
     "connections",
     "handshake_rate",
@@ -66,6 +69,8 @@ const MEANINGS: [&str; 17] = [
     "subprotocols",
     "idle",
     "idle_with_pings",
+    "resume_time",
+    "resume_messages",
     "message_max",
     "slow_reader",
     "stickiness",
@@ -87,6 +92,7 @@ pub(super) struct SheetArgs {
     pub(super) yes: bool,
     pub(super) connections: usize,
     pub(super) idle: Duration,
+    pub(super) absence: Duration,
     pub(super) message_bytes: u64,
     pub(super) message: Option<String>,
 }
@@ -94,7 +100,7 @@ pub(super) struct SheetArgs {
 impl Sheet {
     /// Makes the probes. An interrupt ends them, and what was found until then stays.
     ///
-    /// `plan`: its clients speak the protocol of `service`, which is absent if no WebSocket lets clients in.
+    /// `plan`: its clients speak the protocol of `service`, which is absent if none lets clients in.
     pub(super) fn measure(
         plan: Plan,
         service: Option<Service>,
@@ -102,8 +108,8 @@ impl Sheet {
         args: SheetArgs,
         interrupts: Interrupts,
     ) -> Result<Sheet, Failure> {
-        let SheetArgs { yes, connections, idle, message_bytes, message } = args;
-        let bounds = Bounds { connections, idle, message_bytes, message };
+        let SheetArgs { yes, connections, idle, absence, message_bytes, message } = args;
+        let bounds = Bounds { connections, idle, absence, message_bytes, message };
         let site = Site::new(plan, service, echoes, bounds, interrupts);
         let agrees = yes || agree(&site)?;
         let rows_of = |probes: &[&Probe]| -> Vec<Row> {

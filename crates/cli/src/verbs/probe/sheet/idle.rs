@@ -9,6 +9,7 @@ use super::probe::Probe;
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
 use super::site::Tester;
 use super::websocket::{Closing, Heard, Offer, WebSocket};
+use crate::verbs::probe::service::Service;
 
 pub(super) static IDLE: Probe = Probe::of_websockets(
     &[
@@ -54,16 +55,20 @@ struct Watched<'a> {
     socket: WebSocket<'a>,
     begun: Instant,
     closed: Option<(Duration, Closing)>,
-    /// Times of the server's pings, and of its messages.
+    /// Times of the server's pings, and of messages that may be heartbeats.
     pings: Vec<Duration>,
     messages: Vec<Duration>,
+    /// Tells these from an app's messages, and from those that other probes have sent to everybody.
+    is_heartbeat: fn(&[u8]) -> bool,
 }
 
 impl<'a> Watched<'a> {
     fn open(tester: &'a Tester<'a>, answers: bool) -> Result<Watched<'a>, NotTried> {
         let mut socket = WebSocket::open(tester, &Offer::default())?;
         socket.answers = answers;
-        Ok(Watched { socket, begun: Instant::now(), closed: None, pings: Vec::new(), messages: Vec::new() })
+        let is_heartbeat = tester.site.service.map_or((|_| true) as fn(&[u8]) -> bool, Service::is_heartbeat);
+        let (begun, closed, pings, messages) = (Instant::now(), None, Vec::new(), Vec::new());
+        Ok(Watched { socket, begun, closed, pings, messages, is_heartbeat })
     }
 
     /// Listens for a moment.
@@ -75,8 +80,10 @@ impl<'a> Watched<'a> {
             let now = self.begun.elapsed();
             match heard {
                 Ok(Heard::Ping) => note(&mut self.pings, now),
-                Ok(Heard::Message(_)) => note(&mut self.messages, now),
-                Ok(Heard::Pong(_)) => {}
+                Ok(Heard::Message(message)) if (self.is_heartbeat)(&message.start) => {
+                    note(&mut self.messages, now);
+                }
+                Ok(Heard::Message(_) | Heard::Pong(_)) => {}
                 Ok(Heard::Nothing) => break,
                 Err(closing) => self.note_end(now, closing)?,
             }

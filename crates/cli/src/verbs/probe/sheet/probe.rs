@@ -4,6 +4,7 @@ use std::iter;
 
 use super::row::{NotTried, Outcome, Row, Topic};
 use super::site::{Site, Tester};
+use crate::verbs::probe::service::Service;
 
 /// Requirements of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(super) enum Needs {
     WebSocket,
     /// One that sends messages back to their sender.
     Echo,
+    /// A WebSocket or an event stream that lets clients in.
+    Session,
 }
 
 /// One probe.
@@ -57,7 +60,8 @@ impl Probe {
         match self.needs {
             Needs::Server => None,
             Needs::Tls => site.plan.tls.is_none().then_some("the URL has no TLS"),
-            Needs::WebSocket | Needs::Echo if site.service.is_none() => {
+            Needs::Session => site.service.is_none().then_some("no session that lets clients in was found"),
+            Needs::WebSocket | Needs::Echo if !site.service.is_some_and(Service::is_websocket) => {
                 Some("no WebSocket that lets clients in was found")
             }
             Needs::Echo => {

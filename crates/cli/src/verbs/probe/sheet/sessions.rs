@@ -40,9 +40,7 @@ fn resume(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
                 // Socket.IO 4.6, connection state recovery: a private id, by which a session is asked for.
                 let is_on = String::from_utf8_lossy(&message.start).contains(r#""pid":"#);
                 let text = match is_on {
-                    true => {
-                        "connection state recovery is on; throng audit tells what arrives, and how long after"
-                    }
+                    true => "connection state recovery is on",
                     false => "connection state recovery is off: clients begin anew",
                 };
                 return Ok(vec![Ok(Finding::new(text, json!({ "recovery": is_on })))]);

@@ -25,6 +25,8 @@ pub(super) struct Bounds {
     pub(super) connections: usize,
     /// Silence that is waited for.
     pub(super) idle: Duration,
+    /// Absence to resume from.
+    pub(super) absence: Duration,
     /// Bytes of a message.
     pub(super) message_bytes: u64,
     /// A message that the server takes; `None`: the protocol's own.
@@ -35,7 +37,7 @@ pub(super) struct Bounds {
 pub(super) struct Site {
     /// A plan whose clients speak the protocol that was found.
     pub(super) plan: Plan,
-    /// The service; `None` if there is no WebSocket that lets clients in.
+    /// The service; `None` if there is none that lets clients in.
     pub(super) service: Option<Service>,
     /// True if a message comes back to its sender.
     pub(super) echoes: bool,
