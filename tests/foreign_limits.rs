@@ -1,4 +1,4 @@
-//! `throng probe URL` against limits of programs that others wrote: gorilla/websocket (Go), websockets (Python), nginx.
+//! `throng probe URL` against limits of programs that others wrote: gorilla/websocket (Go), websockets and aiohttp (Python), nginx.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -95,6 +95,35 @@ const PYTHON: [Case; 3] = [
     ),
 ];
 
+/// Options of aiohttp.
+const AIOHTTP: [Case; 2] = [
+    (
+        &[r#"{"heartbeat":1,"max_msg_size":30000}"#],
+        &[
+            ("message_max/accepted_bytes", "30000"),
+            ("message_max/refusal", "1009"),
+            ("idle/closed_after_s", "null"),
+            ("ping_interval/interval_s", "1"),
+            // Half a heartbeat (aiohttp's web_ws.py).
+            ("pong_timeout/closed_after_s", "0.5"),
+        ],
+    ),
+    (
+        // Frames without a mask are taken: what ends these connections is the timeout.
+        &[r#"{"receive_timeout":2}"#],
+        &[
+            ("idle/closed_after_s", "2"),
+            ("idle_with_pings/kept_open", "true"),
+            ("close_codes/unmasked", "\"ignored\""),
+            ("ping_interval/kind", "null"),
+            // aiohttp's default, 4 MiB, is above what is tried.
+            ("message_max/refused_bytes", "null"),
+            ("connections/refusal", "null"),
+            ("handshake_rate/refusal", "null"),
+        ],
+    ),
+];
+
 /// Lines of nginx's configuration for all servers, and for the proxied one.
 const NGINX: [Case; 5] = [
     (
@@ -175,16 +204,26 @@ fn limits_of_gorilla_are_found() {
     });
 }
 
-#[test]
-fn limits_of_python_websockets_are_found() {
-    let python = match python_of(&folder().join("../../../targets/python-websockets")) {
+/// Compares the sheets of a server in Python, whose packages are those of this target, with their truth.
+fn assert_each_python(target: &str, script: &str, cases: &[Case]) {
+    let python = match python_of(&folder().join("../../../targets").join(target)) {
         Ok(python) => python,
-        Err(Unavailable(why)) => return skip("websockets (PyPI), the server", &why),
+        Err(Unavailable(why)) => return skip(target, &why),
     };
-    assert_each(&PYTHON, &|address, arguments| {
-        let script = folder().join("server.py");
+    assert_each(cases, &|address, arguments| {
+        let script = folder().join(script);
         Process::start(Command::new(&python).arg(script).arg(address.port().to_string()).args(arguments))
     });
+}
+
+#[test]
+fn limits_of_python_websockets_are_found() {
+    assert_each_python("python-websockets", "server.py", &PYTHON);
+}
+
+#[test]
+fn limits_of_aiohttp_are_found() {
+    assert_each_python("python-aiohttp", "aio.py", &AIOHTTP);
 }
 
 #[test]

@@ -133,6 +133,9 @@ fn attempt<'a>(
     }
 }
 
+/// Time for the reaction to a broken rule: an end that comes later may be that of an idle timeout.
+const REACTION_MAX: Duration = Duration::from_secs(1);
+
 /// Ways to end a connection: the key, the words, and what is sent. (A frame's first byte has FIN, RSV1 to RSV3 and the opcode.)
 const ENDS: [(&str, &str, &[u8]); 3] = [
     ("bad_utf8", "bad UTF-8", b"\x81\x82\0\0\0\0\xc3\x28"),
@@ -147,7 +150,7 @@ fn close_codes(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     for (key, words, frame) in ENDS {
         let mut socket = WebSocket::open(tester, &Offer::default())?;
         let sent = socket.send(frame, ANSWER_MAX);
-        let closing = sent.err().or_else(|| socket.await_close(ANSWER_MAX));
+        let closing = sent.err().or_else(|| socket.await_close(REACTION_MAX));
         if let Some(closing @ Closing { end: Lost::Interrupted, .. }) = closing {
             return Err(closing.into());
         }
