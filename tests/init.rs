@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::free_address;
-use crate::support::throng::{ANY_PACE, Outcome, run, sum_of, throng};
+use crate::support::throng::{ANY_PACE, Outcome, Server, run, sum_of, throng};
 
 const WITHIN: Duration = Duration::from_secs(60);
 const PROTOCOLS: [&str; 6] = ["plain", "actioncable", "phoenix", "socketio", "sockjs", "graphql"];
@@ -49,6 +49,22 @@ fn each_file_runs_against_throng_s_own_server() {
             (20, 400),
             "{protocol}: {outcome}"
         );
+    }
+}
+
+#[test]
+fn files_of_streams_run_against_our_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = init(folder.path(), &["--from", "stream"]);
+    assert!(written.code == Some(0) && written.stdout.contains("throng run app.toml\n"), "{written}");
+    let server = Server::start(&[]);
+    for url in ["", &format!("http://{}", server.address)] {
+        let mut command = throng(["run", "app.toml", "--format", "json", "--no-store", "-n", "10"]);
+        command.args((!url.is_empty()).then_some(url)).current_dir(folder.path());
+        let outcome = run(&mut command, WITHIN);
+        outcome.assert_held();
+        let counts = ["received", "tokens", "unmarked"].map(|name| sum_of(&outcome.json(), name));
+        assert_eq!(counts, [10, 1000, 0], "{outcome}");
     }
 }
 

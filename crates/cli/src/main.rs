@@ -60,6 +60,7 @@ mod security;
 mod sink;
 mod stand_in;
 mod stderr;
+mod streaming;
 mod target;
 mod terminal;
 mod trial;

@@ -245,6 +245,15 @@ fn client_spec(
         );
         return Err(Failure::usage(&format!("--protocol {asked}"), problem));
     }
+    // Requests go over either version of HTTP, as the flags say; whoever asks for neither has other messages to send.
+    let protocol = match (protocol.facts().is_plain_http, spoken.facts().is_plain_http) {
+        (true, true) => spoken,
+        (true, false) => {
+            let problem = "the app's file has [stream]: throng run FILE URL, or throng stream URL --app FILE";
+            return Err(Failure::usage("--app", problem));
+        }
+        (false, _) => protocol,
+    };
     let flags = args.dialect_args.clone().or(described.flags);
     flags.check(protocol)?;
     client_spec.dialect = protocol;

@@ -116,11 +116,10 @@ impl Client {
     /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one to ask.
     fn ask(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
         if let State::LoggingIn(visit) = &mut self.state {
-            self.place = self.place.take().or_else(|| cfg.app.place());
-            if let Some(place) = &mut self.place {
-                // What the login gave outlives it: the requests from here on have it in them.
-                place.given.get_or_insert_default().kept = visit.take();
-            }
+            let place =
+                self.place.get_or_insert_with(|| cfg.app.place().unwrap_or_else(AppProgress::through));
+            // What the login gave outlives it: the requests from here on have it in them.
+            place.given.get_or_insert_default().kept = visit.take();
         }
         let Some(place) = cfg.question() else { return self.begin(cfg, now_ns, io) };
         let (_, _, kept) = split(&cfg.app, &mut self.place);
@@ -149,9 +148,9 @@ impl Client {
         self.state = match requesting {
             Some(mut protocol) => {
                 protocol.handle_open(&cfg.parts, over_http(cfg, None, kept, now_ns, io), 0);
-                // The cookies are with the protocol from now on, and nothing else is kept: its memory counts
-                // for every client.
-                self.place.take_if(|_| !cfg.app.has_places());
+                // The cookies are with the protocol from now on, and without a login nothing else is kept: its
+                // memory counts for every client.
+                self.place.take_if(|_| !cfg.app.has_places() && cfg.login.is_none());
                 State::Requesting(protocol)
             }
             None => {

@@ -1,7 +1,8 @@
 // Streamed answers on Node's own http, and on its http2 where there is a second port: `node server.mjs PORT [PORT2]`. Every request gets
 // EVENTS events GAP_MS apart, at /sse as server-sent events and at /ndjson as lines. With ?faults, the n-th answer is as it should not be, by n % 10: 1 breaks off, 2 has no end mark, 3 has two,
 // 4 stalls, 5 has two events in the wrong order, 6 never ends. GET /journal says how long after each request its first event was written,
-// in ms, what was planted, and how often each body came.
+// in ms, what was planted, how often each body came, and each Authorization with its cookies. POST /login {"name":…} gives a user a key
+// and a cookie.
 
 import { createServer } from 'node:http'
 import { constants, createServer as createServer2 } from 'node:http2'
@@ -9,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const [EVENTS, GAP_MS, STALL_MS, AT] = [20, 10, 400, 8]
 const FAULTS = { 1: 'broken', 2: 'unmarked', 3: 'doubled', 4: 'stalled', 5: 'swapped', 6: 'endless' }
-const journal = { first_ms: [], planted: {}, bodies: {} }
+const journal = { first_ms: [], planted: {}, bodies: {}, users: {} }
 let answers = 0
 
 const forms = {
@@ -17,12 +18,25 @@ const forms = {
   '/ndjson': { type: 'application/x-ndjson', event: (data) => `${data}\n`, end: '{"done":true}\n' }
 }
 
+async function read(request) {
+  let body = ''
+  for await (const part of request) body += part
+  return body
+}
+
+async function logIn(request, response) {
+  const { name } = JSON.parse(await read(request))
+  response.setHeader('Set-Cookie', `user=${name}`)
+  response.end(JSON.stringify({ key: `key-${name}` }))
+}
+
 async function answer(request, response, form, hasFaults) {
   const began = performance.now()
   const fault = hasFaults ? FAULTS[answers++ % 10] : undefined
   if (fault) journal.planted[fault] = (journal.planted[fault] ?? 0) + 1
-  let body = ''
-  for await (const part of request) body += part
+  const body = await read(request)
+  const user = `${request.headers.authorization} ${request.headers.cookie}`
+  journal.users[user] = (journal.users[user] ?? 0) + 1
   journal.bodies[body] = (journal.bodies[body] ?? 0) + 1
   response.writeHead(200, { 'Content-Type': form.type })
   for (let event = 0; event < EVENTS; event++) {
@@ -40,6 +54,7 @@ async function answer(request, response, form, hasFaults) {
 function handle(request, response) {
   const url = new URL(request.url, 'http://localhost')
   const form = forms[url.pathname]
+  if (url.pathname === '/login') return logIn(request, response)
   if (form) return answer(request, response, form, url.searchParams.has('faults'))
   response.end(JSON.stringify(journal))
 }

@@ -1,7 +1,6 @@
 //! An app's file, checked piece by piece: what is said, and how what comes back is recognised.
 
 use std::fmt::Display;
-use std::path::Path;
 
 use load::{RoomKind, Rooms, SayKind};
 use results::units;
@@ -71,7 +70,7 @@ impl Checked<'_> {
         let resume = file.resume.as_ref().map(|resume| self.resume(resume, resumed)).transpose()?;
         open.extend(steps);
         Ok(AppFile {
-            name: self.name(file)?,
+            name: self.source.name(file.name.as_ref())?,
             resume,
             frames: self.frames.clone(),
             login,
@@ -92,20 +91,6 @@ impl Checked<'_> {
             ignore: file.ignore.iter().map(|rule| self.condition(&rule.when)).collect::<Result<_, _>>()?,
             heartbeats: file.heartbeat.0.iter().map(|each| self.heartbeat(each)).collect::<Result<_, _>>()?,
         })
-    }
-
-    fn name(&self, file: &File) -> Result<String, Failure> {
-        let Some(name) = &file.name else {
-            // Results name the app; a file's name is what its users call it.
-            let stem = self.source.path.and_then(Path::file_stem).unwrap_or_default();
-            return Ok(stem.to_string_lossy().into_owned());
-        };
-        let is_sound = (1..=NAME_BYTES_MAX).contains(&name.get_ref().len())
-            && name.get_ref().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-        if is_sound {
-            return Ok(name.get_ref().clone());
-        }
-        Err(self.wrong(name, format!("expected letters, digits, -, _ and ., at most {NAME_BYTES_MAX}")))
     }
 
     fn echo(&self, echo: &file::Echo) -> Result<Exchange, Failure> {

@@ -54,6 +54,7 @@ pub(super) fn defaults(source: &Source<'_>, load: &file::Load) -> Result<RunDefa
 pub(super) fn check_limits(source: &Source<'_>, file: &File, rooms: &Rooms) -> Result<(), Failure> {
     let is_broadcast = file.broadcast.is_some() || file.publish.is_some() || !file.say.is_empty();
     let scenario = match &file.echo {
+        _ if file.stream.is_some() => Scenario::Stream,
         _ if is_broadcast => Scenario::Broadcast,
         Some(_) => Scenario::Echo,
         None => Scenario::Idle,

@@ -45,6 +45,7 @@ pub(super) struct File {
     pub(super) echo: Option<Spanned<Echo>>,
     pub(super) broadcast: Option<Spanned<Broadcast>>,
     pub(super) publish: Option<Spanned<Publish>>,
+    pub(super) stream: Option<Spanned<Stream>>,
     pub(super) flap: Option<Spanned<Flap>>,
     pub(super) resume: Option<Resume>,
     #[serde(default)]
@@ -349,6 +350,23 @@ pub(super) struct Publish {
     pub(super) expect: Option<Spanned<u16>>,
     pub(super) connections: Option<Spanned<u32>>,
     pub(super) copy: Option<Spanned<When>>,
+}
+
+/// How answers that come in pieces are asked for and read, as the flags of the same names have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stream {
+    pub(super) api: Option<Spanned<String>>,
+    pub(super) model: Option<Spanned<String>>,
+    pub(super) prompt: Option<Spanned<String>>,
+    pub(super) method: Option<Spanned<String>>,
+    pub(super) body: Option<Spanned<String>>,
+    #[serde(rename = "as")]
+    pub(super) form: Option<Spanned<String>>,
+    pub(super) end: Option<Spanned<String>>,
+    pub(super) tokens: Option<Spanned<String>>,
+    pub(super) order: Option<Spanned<String>>,
+    pub(super) stall: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize)]

@@ -17,6 +17,7 @@ mod rooms;
 mod says;
 mod short;
 mod source;
+mod stream;
 mod visits;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ use people::Connect;
 pub(crate) use publish::{Publish, PublishArgs, check_place};
 pub(crate) use short::{BroadcastArgs, SayArgs};
 use source::Source;
+use stream::Streaming;
 pub(crate) use visits::check_run as check_visits;
 
 /// The contents of a file.
@@ -141,6 +143,13 @@ pub(crate) fn read_flap(path: &Path) -> Result<FlapArgs, Failure> {
     flap(&source, &file_of(&source)?)
 }
 
+/// Reads a file's `[stream]` and nothing else of it: the rest is the clients', whoever asks.
+pub(crate) fn read_stream(path: &Path) -> Result<Streaming, Failure> {
+    let text = text_of(path)?;
+    let source = Source { path: Some(path), text: &text };
+    stream::streaming(&source, &file_of(&source)?)
+}
+
 /// Reads a file's `[load]` and nothing else of it: how many people there are comes before what they do.
 pub(crate) fn read_load(path: &Path) -> Result<RunDefaults, Failure> {
     let text = text_of(path)?;
@@ -159,12 +168,13 @@ pub(crate) fn of_target(path: &Path) -> Result<(DialectId, DialectOptions), Stri
         || app.resume.is_some()
         || !subprotocols.is_empty()
         || !connect.is_usual()
+        || protocol.facts().is_plain_http
         || people != People::default()
         || publish.is_some()
         || rooms.is_some();
     if has_more {
         return Err("the clients of a target are all alike: leave out people, rooms, [[login]], [connect], [publish], \
-                    [resume] and subprotocols"
+                    [stream], [resume] and subprotocols"
             .to_owned());
     }
     Ok((protocol, DialectOptions { app: Some(Arc::new(app)), ..flags.options() }))
@@ -251,6 +261,7 @@ fn describe(
     let mut keeper = KeptNames::default();
     let (login, login_servers) = login::requests(source, &file.login, &mut keeper, &mut people.names)?;
     let protocol = match &file.protocol {
+        _ if file.stream.is_some() => DialectId::Http,
         None => DialectId::Custom,
         Some(name) => DialectId::of_protocol(name.get_ref())
             .ok_or_else(|| source.error(name.span(), format!("expected {}", carriers())))?,
@@ -266,18 +277,23 @@ fn describe(
     };
     let resumed = resume::keeps(source, file, &mut keeper, &mut people.names)?;
     let (facts, names) = (protocol.facts(), &people.names);
-    let rules = facts.app.expect("an app goes over it");
     let mut defaults = defaults::defaults(source, &file.load)?;
     let people_max = clients_max.known().or(defaults.people);
     let roles = roles::kinds(source, &file.role, &file.say, people_max, &mut defaults)?;
     let says = says::kinds(source, &file.say, &kinds, &roles, &mut defaults)?;
     let rooms = rooms_of(source, file, &kinds, &says, &roles)?;
     let frames = &frames::frames(source, file, facts)?;
-    let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules, frames };
-    let (steps, said) = opening::opening(&checked, file, &mut keeper)?;
-    let opening = Opening { login, login_servers, resumed, steps };
-    let conversation = Conversation { kinds: &kinds, says: &says, rooms: rooms.as_ref() };
-    let app = Checked { names: &said, ..checked }.app(file, opening, &mut keeper, conversation)?;
+    let (app, said) = match facts.app {
+        None => (stream::app(source, file, login, login_servers, names)?, names.clone()),
+        Some(rules) => {
+            let checked = Checked { source, names, strangers: &strangers, quoting, facts, rules, frames };
+            let (steps, said) = opening::opening(&checked, file, &mut keeper)?;
+            let opening = Opening { login, login_servers, resumed, steps };
+            let conversation = Conversation { kinds: &kinds, says: &says, rooms: rooms.as_ref() };
+            let app = Checked { names: &said, ..checked }.app(file, opening, &mut keeper, conversation)?;
+            (app, said)
+        }
+    };
     defaults::check_limits(source, file, rooms.as_ref().unwrap_or(&Rooms::default()))?;
     let publish = publish::publish(source, file, &strangers)?;
     flap(source, file)?;

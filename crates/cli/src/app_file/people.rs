@@ -10,6 +10,7 @@ use wire::template::{Names, Purpose, Quoting, Template, placeholders};
 
 use super::file::{self, File, Token};
 use super::source::Source;
+use super::stream;
 use crate::exit::Failure;
 use crate::people;
 use crate::secrets::given;
@@ -168,7 +169,7 @@ pub(super) fn name_computed(source: &Source<'_>, file: &File, names: &mut Names)
     let connect = file.connect.iter().flat_map(|connect| connect.path.iter().chain(connect.headers.values()));
     let publish = file.publish.iter().map(Spanned::get_ref);
     let publish = publish.flat_map(|publish| publish.post.iter().chain(publish.headers.values()));
-    for text in connect.chain(publish) {
+    for text in connect.chain(publish).chain(stream::texts(file)) {
         for name in placeholders(text.get_ref()) {
             if names.get(name).is_none() {
                 let computed = parse(source, text, &format!("{{{name}}}"), names)?;

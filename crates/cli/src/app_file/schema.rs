@@ -49,6 +49,7 @@ fn it_has_the_keys_that_are_read() {
         ("[echo]\nbogus = 1", "/properties/echo"),
         ("[broadcast]\nbogus = 1", "/properties/broadcast"),
         ("[publish]\nbogus = 1", "/properties/publish"),
+        ("[stream]\nbogus = 1", "/properties/stream"),
         ("[flap]\nbogus = 1", "/properties/flap"),
         ("[resume]\nbogus = 1", "/properties/resume"),
         ("[[error]]\nbogus = 1", "/properties/error/items"),

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 
+use super::file::NAME_BYTES_MAX;
 use crate::exit::Failure;
 
 /// A file's name and text, for errors.
@@ -18,6 +20,22 @@ impl Source<'_> {
     /// The folder that the file's paths are relative to.
     pub(super) fn folder(&self) -> &Path {
         self.path.and_then(Path::parent).unwrap_or(Path::new(""))
+    }
+
+    /// The app's name in results: the one that is written, or the file's own.
+    pub(super) fn name(&self, written: Option<&Spanned<String>>) -> Result<String, Failure> {
+        let Some(name) = written else {
+            // Results name the app; a file's name is what its users call it.
+            let stem = self.path.and_then(Path::file_stem).unwrap_or_default();
+            return Ok(stem.to_string_lossy().into_owned());
+        };
+        let is_sound = (1..=NAME_BYTES_MAX).contains(&name.get_ref().len())
+            && name.get_ref().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        if is_sound {
+            return Ok(name.get_ref().clone());
+        }
+        let problem = format!("expected letters, digits, -, _ and ., at most {NAME_BYTES_MAX}");
+        Err(self.error(name.span(), problem))
     }
 
     /// Describes an error there: line and column as people count them, the line itself, the place underlined.

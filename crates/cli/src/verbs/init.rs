@@ -13,7 +13,7 @@ use crate::{output, stderr};
 
 /// Write an app's file that runs as it is, with comments on what to change (throng docs app)
 ///
-/// The first seven are written in the words of throng's own server, so that `throng run app.toml` works at once; the
+/// The first eight are written in the words of throng's own server, so that `throng run app.toml` works at once; the
 /// others are for servers of their protocols. Make the words your app's, then give the URL of your server.
 ///
 /// Recordings: throng record URL writes the file from a session through a proxy, and --from session.har from what a browser recorded:
@@ -69,6 +69,8 @@ enum Protocol {
     Graphql,
     /// Server-sent events: EventSource
     Sse,
+    /// Streamed answers: language models, MCP
+    Stream,
     /// Subscriptions over graphql-ws, the older subprotocol
     GraphqlWsLegacy,
     /// Phoenix LiveView
@@ -114,7 +116,7 @@ impl Protocol {
         let own = self.to_possible_value().expect("none is hidden");
         let example = self.example().replacen(&format!("{}.toml", own.get_name()), file, 1);
         // It says already what is said before the load, or only receives.
-        if example.contains("\nopen = ") || matches!(self, Self::Sse) {
+        if example.contains("\nopen = ") || matches!(self, Self::Sse | Self::Stream) {
             return example;
         }
         let step = if example.contains("\nevent = ") { STEP_OF_EVENTS } else { STEP };
@@ -130,6 +132,7 @@ impl Protocol {
             Self::Sockjs => include_str!("../../apps/sockjs.toml"),
             Self::Graphql => include_str!("../../apps/graphql.toml"),
             Self::Sse => include_str!("../../apps/sse.toml"),
+            Self::Stream => include_str!("../../apps/stream.toml"),
             Self::GraphqlWsLegacy => include_str!("../../apps/graphql-ws-legacy.toml"),
             Self::Liveview => include_str!("../../apps/liveview.toml"),
             Self::Pusher => include_str!("../../apps/pusher.toml"),
@@ -147,8 +150,8 @@ impl Protocol {
 
     /// Returns whether throng's own server understands the example.
     fn is_served(self) -> bool {
-        use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs, Sse};
-        matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql | Sse)
+        use Protocol::{Actioncable, Graphql, Phoenix, Plain, Socketio, Sockjs, Sse, Stream};
+        matches!(self, Plain | Actioncable | Phoenix | Socketio | Sockjs | Graphql | Sse | Stream)
     }
 
     /// The usual URL of a developer's server.
@@ -161,6 +164,7 @@ impl Protocol {
             Self::Sockjs => "ws://127.0.0.1:8080/sockjs",
             Self::Graphql | Self::GraphqlWsLegacy => "ws://127.0.0.1:4000/graphql",
             Self::Sse => "http://127.0.0.1:3000/events",
+            Self::Stream => "http://127.0.0.1:8000/v1/chat/completions",
             Self::Liveview => "ws://127.0.0.1:4000",
             Self::Pusher => "ws://127.0.0.1:8080/app/app-key?protocol=7",
             Self::Signalr | Self::SignalrMsgpack => "ws://127.0.0.1:5000/chat",
@@ -196,7 +200,10 @@ impl Init {
             results::command_line(&words.map(str::to_owned).collect::<Vec<_>>())
         };
         let example = protocol.example_in(&name);
-        new_file::create(&self.file)?.write(format!("{example}\n{BESIDES}"))?;
+        // Its comments are its own: users of streams have neither rooms nor messages.
+        let besides =
+            if matches!(protocol, Protocol::Stream) { String::new() } else { format!("\n{BESIDES}") };
+        new_file::create(&self.file)?.write(example + &besides)?;
         let at_once = if protocol.is_served() {
             format!("It runs as it is, against throng's own server:\n\n  {}\n\n", command(&[]))
         } else {

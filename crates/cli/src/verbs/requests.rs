@@ -22,10 +22,10 @@ use crate::request::{self, Request};
 use crate::run;
 use crate::secrets::{self, given};
 use crate::target::{self, Target};
-use crate::verbs::steps;
+use crate::verbs::steps::{self, StepArgs};
 
 /// autocannon's.
-const CONNECTIONS: u64 = 10;
+pub(crate) const CONNECTIONS: u64 = 10;
 const DURATION_NS: u64 = 10_000_000_000;
 const PERCENTILE: f64 = 99.0;
 /// Most streams of one connection: as many requests as may be under way on one of HTTP/1.1.
@@ -34,9 +34,9 @@ const STREAMS_MAX: i64 = 1024;
 /// The load, and the requests that it is made of.
 #[derive(Args)]
 pub(crate) struct RequestArgs {
-    /// Connections
-    #[arg(short, long, visible_alias = "clients", value_name = "N", default_value_t = CONNECTIONS, value_parser = units::count, help_heading = "Load")]
-    pub(crate) connections: u64,
+    /// Connections [default: 10]
+    #[arg(short, long, visible_alias = "clients", value_name = "N", value_parser = units::count, help_heading = "Load")]
+    connections: Option<u64>,
     /// Requests under way on each connection of HTTP/2, each on a stream of its own; a server that allows fewer gets fewer
     #[arg(long, value_name = "N", default_value_t = 1, requires = "over_http2", value_parser = clap::value_parser!(u32).range(1..=STREAMS_MAX), help_heading = "Load")]
     pub(crate) streams: u32,
@@ -107,6 +107,28 @@ pub(crate) fn for_requests(arg: clap::Arg) -> clap::Arg {
 }
 
 impl RequestArgs {
+    /// Takes these flags, and leaves all others at their defaults.
+    pub(crate) fn of(run: RunArgs, steps: StepArgs) -> Self {
+        Self {
+            connections: steps.clients,
+            streams: 1,
+            duration: steps.duration,
+            amount: steps.sample_size,
+            rate: steps.rate,
+            warmup: steps.warmup,
+            method: None,
+            body: None,
+            input: None,
+            no_keep_alive: false,
+            expect_status: HttpOptions::default().expect_status,
+            run,
+        }
+    }
+
+    fn connections(&self) -> u64 {
+        self.connections.unwrap_or(CONNECTIONS)
+    }
+
     /// Loads the server of a target with requests. `options` says of them what is no flag of every verb.
     pub(crate) fn load(
         mut self,
@@ -128,7 +150,7 @@ impl RequestArgs {
             args,
             scenario,
             plan,
-            shape: processes::shape(args, self.connections, server_pid.is_some())?,
+            shape: processes::shape(args, self.connections(), server_pid.is_some())?,
             course,
             stop: Vec::new(),
             percentile: PERCENTILE,
@@ -145,7 +167,8 @@ impl RequestArgs {
         host: Option<String>,
         options: HttpOptions,
     ) -> Result<Plan, Failure> {
-        let mut plan = plan::plan(&self.run, target, Workload::Echo, dialect.name(), Some(self.connections))?;
+        let mut plan =
+            plan::plan(&self.run, target, Workload::Echo, dialect.name(), Some(self.connections()))?;
         // A virtual host may have another name than the address that is connected to.
         plan.client_spec.host = host.unwrap_or(plan.client_spec.host);
         let body = match options.body {
@@ -183,7 +206,7 @@ impl RequestArgs {
 
     /// The one step that it takes, with so many requests under way on each connection.
     fn course(&self, per_client: u32) -> Result<Course, Failure> {
-        let connections = plan::clients("--connections", self.connections)?;
+        let connections = plan::clients("--connections", self.connections())?;
         let rule = self.rule(connections, per_client)?;
         Ok(Course::single(connections, rule).with_warmup(self.warmup(connections, rule)))
     }
@@ -232,7 +255,7 @@ impl RequestArgs {
             let problem = format!("{:?}: expected something like http://127.0.0.1:8080/", secrets::url(url));
             return Err(Failure::usage("URL", problem));
         }
-        let target = target::of(&self.run, self.connections)?;
+        let target = target::of(&self.run, self.connections())?;
         // At /ws, throng's own server would ask for an upgrade.
         Ok(if target.built_in_pid().is_some() { target.at(own_path) } else { target })
     }
@@ -261,7 +284,7 @@ impl RequestArgs {
         } = &self.run;
         let foreign = [
             (dialect.as_ref().is_some_and(|name| name != spoken.name()), "--protocol"),
-            (app.is_some(), "--app"),
+            (app.is_some() && scenario == Scenario::Http, "--app"),
             (payload_padding.is_some(), "--payload-padding"),
             (data.is_some(), "--payload-rows"),
             (*text, "--text"),

@@ -17,7 +17,9 @@ use crate::verbs::broadcast::Broadcast;
 use crate::verbs::echo::Echo;
 use crate::verbs::idle::Idle;
 use crate::verbs::probe;
+use crate::verbs::requests::CONNECTIONS;
 use crate::verbs::steps::StepArgs;
+use crate::verbs::stream::Stream;
 use crate::{app_file, people};
 
 /// Users when neither flags nor file say how many.
@@ -84,6 +86,15 @@ impl Run {
         if self.run.limits.is_empty() {
             self.run.limits.clone_from(&defaults.limits);
         }
+        if described.protocol.facts().is_plain_http {
+            self.refuse_talk(&file, "its users ask, each for an answer of its own")?;
+            Self::refuse(
+                &self.stepping(),
+                "the users of [stream] ask in a single step, each again when it is answered",
+            )?;
+            self.steps.clients = self.steps.clients.or(defaults.people).or(Some(CONNECTIONS));
+            return Stream::of(self.run, stepped(self.steps, defaults, None)).run();
+        }
         match (described.app.broadcasts.is_empty(), described.app.echo) {
             (false, _) => {
                 let interval =
@@ -102,7 +113,8 @@ impl Run {
             }
             (true, None) => {
                 self.refuse_talk(&file, "its users say nothing that is measured")?;
-                self.refuse_steps(&file)?;
+                let why = "the file has neither [broadcast], [say.NAME] nor [echo]: there is nothing to send";
+                Self::refuse(&[&self.sending()[..], &self.stepping()].concat(), why)?;
                 let people = self.steps.clients.or(defaults.people).unwrap_or(USERS);
                 let duration_ns = self.steps.duration.or(defaults.duration_ns).unwrap_or(DURATION_NS);
                 Idle::of(self.run, people, duration_ns).run()
@@ -149,27 +161,37 @@ impl Run {
         }
     }
 
-    /// Whoever says nothing has no rate.
-    fn refuse_steps(&self, file: &Path) -> Result<(), Failure> {
+    /// The flags of a load that is sent, and whether they are given.
+    fn sending(&self) -> [(bool, &'static str); 3] {
         let steps = &self.steps;
-        let given = [
+        [
             (steps.rate.is_some(), "--rate"),
-            (steps.concurrent.is_some(), "--concurrent"),
             (steps.sample_size.is_some(), "--sample-size"),
             (steps.warmup.is_some(), "--warmup"),
+        ]
+    }
+
+    /// The same of those by which a load goes on from step to step.
+    fn stepping(&self) -> [(bool, &'static str); 7] {
+        let steps = &self.steps;
+        let limit = steps.step_limit();
+        [
+            (steps.concurrent.is_some(), "--concurrent"),
             (steps.churn.is_some(), "--churn"),
             (steps.search, "--search"),
             (steps.step_size.is_some(), "--step-size"),
             (steps.initial_clients.is_some(), "--initial-clients"),
             (steps.total_steps.is_some(), "--total-steps"),
-        ];
-        let given = given.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag));
-        let Some(flag) = given.or(steps.step_limit()) else { return Ok(()) };
-        let file = file.display();
-        Err(Failure::usage(
-            flag,
-            format!("{file} has neither [broadcast], [say.NAME] nor [echo]: there is nothing to send"),
-        ))
+            (limit.is_some(), limit.unwrap_or_default()),
+        ]
+    }
+
+    /// Refuses the first of these flags that is given.
+    fn refuse(flags: &[(bool, &'static str)], why: &str) -> Result<(), Failure> {
+        match flags.iter().find(|(is_given, _)| *is_given) {
+            Some((_, flag)) => Err(Failure::usage(flag, why)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -36,6 +36,13 @@ pub(crate) struct AppProgress {
     pub(crate) given: Option<Box<ClientValues>>,
 }
 
+impl AppProgress {
+    /// The progress of a client whose app has no script, but a login whose values are kept.
+    pub(crate) fn through() -> Box<AppProgress> {
+        Box::new(AppProgress { script: file::Script::through(), ..AppProgress::default() })
+    }
+}
+
 /// Values a client was given.
 #[derive(Debug, Default)]
 pub(crate) struct ClientValues {

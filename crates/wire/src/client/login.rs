@@ -39,6 +39,10 @@ impl Client {
             return Ok(());
         }
         self.ask(cfg, now_ns, io);
+        if self.is_usable() {
+            // Plain requests say nothing first that an answer could confirm.
+            on(Event::Usable);
+        }
         self.handle_input(cfg, now_ns, 0, input, io, on)
     }
 }

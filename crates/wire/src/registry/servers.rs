@@ -118,8 +118,8 @@ impl ServerState {
     }
 }
 
-/// The path of its streamed answers.
-const STREAM: &str = "/stream";
+/// The paths of its streamed answers: its own, and the one at which clients of OpenAI's API ask.
+const STREAMS: [&str; 2] = ["/stream", "/v1/chat/completions"];
 /// The path where a server takes any body.
 const UPLOAD: &str = "/upload";
 /// The path of its metrics.
@@ -158,7 +158,7 @@ pub(crate) fn plain_answer(
         };
     }
     let usual = || cfg.dialect.unwrap_or_else(|| DialectId::at(path));
-    let dialect = if path == STREAM { DialectId::Http } else { usual() };
+    let dialect = if STREAMS.contains(&path) { DialectId::Http } else { usual() };
     protocol_s_answer(dialect, cfg, now_ns, request, io).unwrap_or_else(|| match (path, request.method) {
         ("/", "POST") => PlainAnswer::Echo(Box::new(head()), Vec::new()),
         ("/", "GET" | "HEAD") | (UPLOAD, "POST" | "PUT" | "PATCH" | "DELETE") => PlainAnswer::Status(200),

@@ -59,6 +59,11 @@ impl ScriptExtras {
 }
 
 impl Script {
+    /// A script without steps.
+    pub(crate) fn through() -> Script {
+        Script { step: USABLE, ..Script::default() }
+    }
+
     /// The app may speak.
     pub(crate) fn handle_ready(&mut self) {
         self.is_ready = true;

@@ -27,6 +27,10 @@ impl Parts {
             let expected = "a kept connection: HTTP/2 has one for all requests";
             return Err(BadOption::OfDialect { option: NO_KEEP_ALIVE, expected });
         }
+        if options.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty()) {
+            let expected = "no [[login]]: its requests go over HTTP/1.1, on the connection of the others";
+            return Err(BadOption::OfDialect { option: "http2", expected });
+        }
         let blocks = Blocks::new(&fields(options, &http)?);
         let (pieces, message) = (PieceRules::new(&http)?, body_template(options, &http)?);
         let body = http.body.clone().filter(|_| message.is_none()).unwrap_or_default();

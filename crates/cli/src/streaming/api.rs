@@ -1,9 +1,5 @@
 //! APIs whose answers come in pieces, and how their clients ask.
 
-use secret::Secret;
-
-use crate::args::RunArgs;
-
 /// An API, as its own clients use it.
 #[derive(Debug)]
 pub(crate) struct Api {
@@ -13,7 +9,7 @@ pub(crate) struct Api {
     /// The body, with `MODEL` and `PROMPT` in it as JSON texts.
     body: Option<&'static str>,
     /// Header fields that its servers insist on.
-    headers: &'static [(&'static str, &'static str)],
+    pub(super) headers: &'static [(&'static str, &'static str)],
     /// The mark of a whole answer.
     pub(super) end: Option<&'static str>,
     /// A pointer to the token in an event.
@@ -76,7 +72,7 @@ fn names() -> String {
 
 impl Api {
     /// The API of that name.
-    pub(super) fn named(name: &str) -> Result<&'static Api, String> {
+    pub(crate) fn named(name: &str) -> Result<&'static Api, String> {
         APIS.iter().find(|api| api.name == name).ok_or_else(|| format!("expected one of {}", names()))
     }
 
@@ -87,26 +83,15 @@ impl Api {
         Some(self.body?.replace("MODEL", &json(model)).replacen("PROMPT", &json(prompt), 1).into_bytes())
     }
 
-    /// Adds what the user has not said: the path behind a bare URL, and headers.
-    pub(super) fn complete(&self, run: &mut RunArgs) {
-        for (name, value) in self.headers {
-            add_header(run, name, value);
-        }
-        let bare = run.url.as_ref().map(|url| url.trim_end_matches('/').to_owned());
+    /// Adds the path behind a bare URL.
+    pub(crate) fn complete(&self, url: &mut Option<String>) {
+        let bare = url.as_ref().map(|url| url.trim_end_matches('/').to_owned());
         if let (Some(bare), Some(path)) = (bare, self.path)
             && bare.matches('/').count() == 2
             && !bare.contains('?')
         {
-            run.url = Some(bare + path);
+            *url = Some(bare + path);
         }
-    }
-}
-
-/// Adds a header field, unless the user has given one of that name.
-pub(super) fn add_header(run: &mut RunArgs, name: &str, value: &str) {
-    let headers = &mut run.access.headers;
-    if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
-        headers.push((name.to_owned(), Secret::from(value)));
     }
 }
 
@@ -129,9 +114,9 @@ mod tests {
     #[test]
     fn paths_stand_behind_bare_urls_alone() {
         let at = |url: &str| {
-            let mut run = RunArgs::of_url(url);
-            Api::named("openai").unwrap().complete(&mut run);
-            run.url.unwrap()
+            let mut url = Some(url.to_owned());
+            Api::named("openai").unwrap().complete(&mut url);
+            url.unwrap()
         };
         assert_eq!(at("http://127.0.0.1:8000/"), "http://127.0.0.1:8000/v1/chat/completions");
         assert_eq!(at("http://127.0.0.1:8000/v2/chat"), "http://127.0.0.1:8000/v2/chat");
