@@ -85,6 +85,7 @@ mod runs;
 mod secrets;
 mod secrets_handed_on;
 mod seeds;
+mod served_streams;
 mod shapes;
 mod shootout;
 mod steps;

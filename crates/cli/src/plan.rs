@@ -311,8 +311,8 @@ fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier
     if !args.over_http2 || spoken.facts().is_plain_http {
         return Ok(Carrier::Http1);
     }
-    if target.built_in_pid().is_some() {
-        let why = "throng's own server has no WebSockets or event streams over HTTP/2: give the URL of one that has";
+    if target.built_in_pid().is_some() && !spoken.facts().only_receives {
+        let why = "throng's own server has no WebSockets over HTTP/2: give the URL of one that has";
         return Err(Failure::usage("--http2", why));
     }
     Ok(Carrier::Http2)

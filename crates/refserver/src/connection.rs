@@ -45,6 +45,8 @@ pub(crate) struct Connection {
     /// The token of the session that holds its request, and will answer when there is something to say; or that it has
     /// taken over.
     pub(crate) held_by: Option<u64>,
+    /// The same of each stream of HTTP/2 with an answer under way.
+    pub(crate) streams: Vec<(u32, u64)>,
     /// Once it is upgraded, if the server has faults.
     pub(crate) faults: Option<Box<ClientFaults>>,
     pub(crate) phase: Phase,
@@ -73,6 +75,7 @@ impl Connection {
             is_upgraded: false,
             memberships: Memberships::default(),
             held_by: None,
+            streams: Vec::new(),
             faults: None,
             phase: Phase::Fresh,
             unread: false,
@@ -88,9 +91,20 @@ impl Connection {
         self.link.unsent_bytes() > UNREAD_ABOVE_BYTES || self.session.waiting_bytes() > UNREAD_ABOVE_BYTES
     }
 
+    /// Takes the session that answers on a stream of HTTP/2.
+    pub(crate) fn take_stream(&mut self, stream: u32) -> Option<u64> {
+        let at = self.streams.iter().position(|&(of, _)| of == stream)?;
+        Some(self.streams.swap_remove(at).1)
+    }
+
+    /// Bytes that wait to be sent as part of the answer on a stream, or on a connection that has none.
+    pub(crate) fn unsent_bytes(&self, stream: u32) -> usize {
+        self.link.unsent_bytes() + self.session.unsent_bytes(stream)
+    }
+
     /// It has got what it asked for, or a session is asked for it. With nothing more to come it is idle.
     pub(crate) fn handle_answered(&mut self, is_asked: bool, idle_until_ns: u64) {
-        (self.phase, self.deadline_ns) = match self.is_upgraded || is_asked {
+        (self.phase, self.deadline_ns) = match self.is_upgraded || is_asked || self.session.is_answering() {
             true => (Phase::Open, NEVER_NS),
             false => (Phase::Idle, idle_until_ns),
         };

@@ -15,8 +15,8 @@ pub(crate) struct Entry {
     name: Box<str>,
     /// Tells this session from an earlier one with the same key.
     pub(crate) serial: u32,
-    /// The token of the connection whose request it holds.
-    pub(crate) held: Option<u64>,
+    /// The token of the connection whose request it holds, and the stream there.
+    pub(crate) held: Option<(u64, u32)>,
     pub(crate) memberships: Memberships,
     /// The time of the entry in the timers that counts.
     pub(crate) timer_ns: u64,

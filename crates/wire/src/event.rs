@@ -406,6 +406,16 @@ pub enum ServerEvent<'a> {
         /// The encoded frame.
         frame: &'a [u8],
     },
+    /// A stream of HTTP/2 on which an answer is under way has been reset by the client.
+    StreamLost {
+        /// Its number.
+        stream: u32,
+    },
+    /// All that was written to such a stream is in the output, after it had to wait for the client's windows.
+    StreamDrained {
+        /// Its number.
+        stream: u32,
+    },
     /// A plain HTTP request was answered into the output.
     Requested {
         /// False: the connection closes once the answer is sent.

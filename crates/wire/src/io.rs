@@ -21,6 +21,10 @@ pub trait Io {
     fn open_stream(&mut self, stream: StreamId);
     /// Close `stream` once everything written to it has been sent.
     fn close_stream(&mut self, stream: StreamId);
+    /// Break off the answer on `stream` once everything written to it has been sent. Over HTTP/1.1, its connection ends with it.
+    fn break_stream(&mut self, stream: StreamId) {
+        self.close_stream(stream);
+    }
     /// Returns whether the request in hand came in before the one that `stream` waits with: one that another thread has read is handed
     /// over later. `false` if that is not known.
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
@@ -31,6 +35,19 @@ pub trait Io {
     fn handle_request_outcome(&mut self, _stamp: Stamp, _fate: RequestOutcome) {}
     /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
     fn handle_reason(&mut self, _reason: &[u8]) {}
+}
+
+/// Parts of an answer, by their place in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnswerPart {
+    /// Others follow.
+    More,
+    /// The answer is whole with it.
+    Last,
+    /// The answer breaks off behind it, once what was written is out.
+    Broken,
+    /// The answer breaks off, and what is not out yet is dropped.
+    Aborted,
 }
 
 /// Results of sending a message through a session.

@@ -74,7 +74,7 @@ pub use failure::{Coding, ErrorCode, Failure, Http2Reason, HttpReason, Media, Re
 pub use flag::{Flag, FlagKind};
 pub use gate::Gate;
 pub use history::{History, Keep, ReplayFault};
-pub use io::{Io, RequestOutcome, Sending, StreamId};
+pub use io::{AnswerPart, Io, RequestOutcome, Sending, StreamId};
 pub use limits::{DeflateOptions, Limits};
 pub use login::{BadFind, check as check_find, name_in_page};
 pub use options::{BadOption, Carrier, Options, Payload};

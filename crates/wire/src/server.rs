@@ -21,7 +21,7 @@ use self::http2::Http2;
 use self::socket::{Session, Upgrade};
 use crate::event::ServerEvent;
 use crate::failure::Failure;
-use crate::io::{Io, StreamId};
+use crate::io::{AnswerPart, Io, StreamId};
 use crate::link::ServerLink;
 use crate::registry::sessions::{SessionRequest, SessionSignal};
 use crate::room::Room;
@@ -188,16 +188,45 @@ impl Server {
         }
     }
 
-    /// The request that [`ServerEvent::Asked`] announced; once, and not if the connection has failed since.
-    pub fn take_request(&mut self) -> Option<SessionRequest> {
+    /// A request that [`ServerEvent::Asked`] announced, and the stream of HTTP/2 that it came on, or 0: once for each, and not if the
+    /// connection has failed since.
+    pub fn take_request(&mut self) -> Option<(u32, SessionRequest)> {
         match &mut self.state {
-            State::Http(http) => http.take_request(),
-            State::Open(session) => session.dialect.take_request(),
-            State::Multiplexed(_) | State::Done => None,
+            State::Http(http) => http.take_request().map(|request| (0, request)),
+            State::Open(session) => session.dialect.take_request().map(|request| (0, request)),
+            State::Multiplexed(http2) => http2.take_request(),
+            State::Done => None,
         }
     }
 
-    /// The answer to the request taken is written to this connection, and the session's word, if it has one, is for
+    /// Returns whether an answer is under way that a session goes on with, on a stream of HTTP/2.
+    pub fn is_answering(&self) -> bool {
+        matches!(&self.state, State::Multiplexed(http2) if http2.is_answering())
+    }
+
+    /// Bytes of an answer on a stream of HTTP/2 that wait for the client's windows.
+    pub fn unsent_bytes(&self, stream: u32) -> usize {
+        match &self.state {
+            State::Multiplexed(http2) => http2.unsent_bytes(stream),
+            State::Http(_) | State::Open(_) | State::Done => 0,
+        }
+    }
+
+    /// A session has written a part of its answer to a request that came on a stream of HTTP/2.
+    pub fn handle_part(
+        &mut self,
+        stream: u32,
+        part: &[u8],
+        then: AnswerPart,
+        io: &mut impl Io,
+        on: &mut impl FnMut(ServerEvent<'_>),
+    ) {
+        if let State::Multiplexed(http2) = &mut self.state {
+            http2.handle_part(stream, part, then, io, on);
+        }
+    }
+
+    /// The answer to the request taken, of no stream, is written to this connection, and the session's word, if it has one, is for
     /// it. Goes on with what came in meanwhile.
     pub fn handle_answered(
         &mut self,

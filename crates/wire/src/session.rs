@@ -114,6 +114,11 @@ pub(crate) trait Question: fmt::Debug + Sized {
         false
     }
 
+    /// Returns whether its session is for it alone, and may be kept wherever it came in.
+    fn is_alone(&self) -> bool {
+        false
+    }
+
     /// Its session knows that its body was on its way.
     fn set_begun(&mut self) {}
 

@@ -1,9 +1,9 @@
 //! The server role over HTTP/2: answers, refusals, and frames that break the rules.
 
-use wire::{Failure, Http2Reason, ServerConfig};
+use wire::{AnswerPart, Failure, Http2Reason, Server, ServerConfig, ServerEvent};
 
 use crate::common::http2::*;
-use crate::common::{Happened, serve};
+use crate::common::{Fake, Happened, serve};
 
 /// A server's answers to these frames behind the preface and settings: the frames that it answers with, behind its own.
 fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {
@@ -74,6 +74,85 @@ fn bodies_of_answers_wait_for_room() {
     assert_eq!(parts(&debt), (vec![data(0, 1, 0..10), data(0, 1, 10..11)], Ok(())));
     let late = [none, ask(1), frame(DATA, 0, 1, b"x")];
     assert_eq!(parts(&late).1, Err(bad(Http2Reason::StreamClosed)));
+}
+
+/// A frame of an answer: its type, flags and contents.
+type Part = (u8, u8, Vec<u8>);
+
+/// A connection with a question for a stream on stream 1, and what the server has done since the last look.
+struct Asked {
+    cfg: ServerConfig,
+    server: Server,
+    io: Fake,
+    events: Vec<Happened>,
+}
+
+impl Asked {
+    fn new(settings: Vec<u8>) -> Asked {
+        let (cfg, io) = (ServerConfig::default(), Fake::default());
+        let mut asked = Asked { cfg, server: Server::new(), io, events: Vec::new() };
+        let path = "/stream?events=3";
+        asked.input(&[PREFACE, &settings, &frame(HEADERS, WHOLE, 1, &request(0x82, path))].concat());
+        asked.look();
+        assert_eq!(asked.server.take_request().map(|(stream, _)| stream), Some(1));
+        assert!(asked.server.is_answering() && asked.server.take_request().is_none());
+        asked
+    }
+
+    fn input(&mut self, bytes: &[u8]) {
+        let events = &mut self.events;
+        let on = &mut |event: ServerEvent<'_>| events.extend(Happened::of(event));
+        self.server.handle_input(&self.cfg, 0, 0, bytes, &mut self.io, on).unwrap();
+    }
+
+    fn part(&mut self, part: &str, then: AnswerPart) {
+        let events = &mut self.events;
+        let on = &mut |event: ServerEvent<'_>| events.extend(Happened::of(event));
+        self.server.handle_part(1, part.as_bytes(), then, &mut self.io, on);
+    }
+
+    /// Frames of answers, with their flags and contents.
+    fn look(&mut self) -> (Vec<Part>, Vec<Happened>) {
+        let all = frames(&std::mem::take(&mut self.io.out)).into_iter();
+        let of_answers = all.filter(|frame| frame.2 == 1).map(|frame| (frame.0, frame.1, frame.3));
+        (of_answers.collect(), std::mem::take(&mut self.events))
+    }
+}
+
+#[test]
+fn parts_of_answers_go_out_within_windows() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    let data = |flags, text: &str| (DATA, flags, text.as_bytes().to_vec());
+    // A table without entries, and the status.
+    let head = (HEADERS, END_HEADERS, vec![0x20, 0x88]);
+    let mut asked = Asked::new(settings(&[(4, 5)]));
+    asked.part(&format!("{HEAD}abc"), AnswerPart::More);
+    assert_eq!(asked.look(), (vec![head.clone(), data(0, "abc")], vec![]));
+    asked.part("defg", AnswerPart::More);
+    assert_eq!((asked.look().0, asked.server.unsent_bytes(1)), (vec![data(0, "de")], 2));
+    asked.input(&frame(WINDOW_UPDATE, 0, 1, &code(2)));
+    assert_eq!(asked.look(), (vec![data(0, "fg")], vec![Happened::StreamDrained(1)]));
+    asked.part("", AnswerPart::Last);
+    assert_eq!(asked.look(), (vec![data(END_STREAM, "")], vec![Happened::Requested(true)]));
+    assert!(!asked.server.is_answering());
+
+    let mut broken = Asked::new(settings(&[(4, 2)]));
+    broken.part(&format!("{HEAD}abc"), AnswerPart::Broken);
+    assert_eq!(broken.look().0, [head.clone(), data(0, "ab")], "what was written goes out first");
+    broken.input(&frame(WINDOW_UPDATE, 0, 1, &code(2)));
+    assert_eq!(broken.look().0, [data(0, "c"), (RST_STREAM, 0, code(2).to_vec())]);
+
+    let mut aborted = Asked::new(settings(&[(4, 2)]));
+    aborted.part(&format!("{HEAD}abc"), AnswerPart::More);
+    aborted.part("", AnswerPart::Aborted);
+    assert_eq!(aborted.look().0, [head, data(0, "ab"), (RST_STREAM, 0, code(2).to_vec())]);
+
+    let mut lost = Asked::new(settings(&[]));
+    lost.input(&frame(RST_STREAM, 0, 1, &code(8)));
+    assert_eq!(lost.look().1, [Happened::StreamLost(1)]);
+    // Its session had not heard of it yet.
+    lost.part(HEAD, AnswerPart::More);
+    assert_eq!(lost.look(), (vec![], vec![Happened::StreamLost(1)]));
 }
 
 #[test]

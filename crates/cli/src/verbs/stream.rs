@@ -50,10 +50,6 @@ impl Stream {
 
     /// Runs it.
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
-        if self.requests.run.over_http2 && self.requests.run.url.is_none() {
-            let why = "throng's own server streams over HTTP/1.1 only: give the URL of one that has HTTP/2";
-            return Err(Failure::usage("--http2", why));
-        }
         let written = self.requests.run.app.as_deref().map(app_file::read_stream).transpose()?;
         let written = written.unwrap_or_default();
         let asked = self.asked.or(written.args);

@@ -7,8 +7,8 @@ use std::ops::Range;
 use net::errors::ErrorKind;
 use net::poll::Event;
 use net::tls::Tls;
-use wire::SessionSignal;
-use wire::{Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
+use wire::{AnswerPart, Failure, Io, Server, ServerConfig, ServerEvent, StreamId};
+use wire::{SessionRequest, SessionSignal};
 
 use super::{Buffers, READ_BYTES, Worker};
 use crate::connection::Phase;
@@ -26,8 +26,12 @@ struct Verdict {
     echoes: Vec<Range<usize>>,
     /// The connection ends when the output is sent.
     ends: bool,
-    /// A request for a session is whole.
-    asked: bool,
+    /// Requests for sessions that are whole.
+    asked: usize,
+    /// Streams of HTTP/2 that the client has reset.
+    lost: Vec<u32>,
+    /// Streams whose client has taken all that waited for it.
+    drained: Vec<u32>,
 }
 
 impl Verdict {
@@ -79,6 +83,8 @@ pub(super) enum Call<'a> {
     Close(u16),
     /// A session has answered what it was asked, and has this to say besides.
     Answered(Option<SessionSignal>),
+    /// A session has written a part of its answer on a stream of HTTP/2.
+    Part(u32, &'a [u8], AnswerPart),
 }
 
 impl Call<'_> {
@@ -95,6 +101,10 @@ impl Call<'_> {
             Call::Eof => session.handle_eof(cfg, now_ns, 0, on),
             Call::Timeout => session.handle_timeout(cfg, now_ns, io),
             Call::Answered(word) => session.handle_answered(cfg, now_ns, word, io, on),
+            Call::Part(stream, part, then) => {
+                session.handle_part(stream, part, then, io, on);
+                Ok(())
+            }
             Call::Close(code) => {
                 session.close(cfg, now_ns, code, io);
                 Ok(())
@@ -274,8 +284,14 @@ impl Worker {
                 }
                 ServerEvent::Asked => {
                     verdict.answered = true;
-                    verdict.asked = true;
+                    verdict.asked += 1;
                 }
+                ServerEvent::StreamLost { stream } => {
+                    // As if it was answered: the connection may be idle from now on.
+                    verdict.answered = true;
+                    verdict.lost.push(stream);
+                }
+                ServerEvent::StreamDrained { stream } => verdict.drained.push(stream),
                 ServerEvent::Closed { .. } => verdict.ends = true,
             }
         };
@@ -284,17 +300,10 @@ impl Worker {
         if let Err(failure) = result {
             self.stats.count_error(failure.name());
         }
-        let request = verdict.asked.then(|| connection.session.take_request()).flatten();
-        let is_beginning = request.as_ref().is_some_and(|request| request.is_beginning());
-        // A request whose body is on its way has the time that it had.
-        if verdict.answered && !is_beginning {
-            connection.handle_answered(verdict.asked, self.now_ns + self.options.idle_timeout_ns);
-        } else if connection.session.is_amid_request() {
-            connection.handle_begun(self.now_ns + self.options.handshake_timeout_ns);
-        }
         for other in moved {
             self.handle_moved(other);
         }
+        let requests = self.handle_verdict(key, &verdict);
         // Only echoes are messages to the faults; answers to requests and to pings are not.
         if verdict.echoes.is_empty() {
             self.send_output(key, &output);
@@ -303,9 +312,27 @@ impl Worker {
         }
         self.buffers.output = Buffers::reuse(output);
         self.handle_called(key, verdict.ends);
-        if let (Some(request), true) = (request, self.connections.contains(key)) {
-            self.asked.push_back((self.token_of(key), request));
+        if self.connections.contains(key) {
+            let token = self.token_of(key);
+            self.asked.extend(requests.into_iter().map(|(stream, request)| (token, stream, request)));
+            self.handle_streams_drained(key, &verdict.drained);
         }
+    }
+
+    /// Sets the connection's next deadline, and takes its requests for sessions, with their streams.
+    fn handle_verdict(&mut self, key: usize, verdict: &Verdict) -> Vec<(u32, SessionRequest)> {
+        let connection = &mut self.connections[key];
+        // A WebSocket has one as often as it is asked.
+        let requests: Vec<_> = (0..verdict.asked).filter_map(|_| connection.session.take_request()).collect();
+        let is_beginning = requests.first().is_some_and(|(_, request)| request.is_beginning());
+        // A request whose body is on its way has the time that it had.
+        if verdict.answered && !is_beginning {
+            connection.handle_answered(verdict.asked > 0, self.now_ns + self.options.idle_timeout_ns);
+        } else if connection.session.is_amid_request() {
+            connection.handle_begun(self.now_ns + self.options.handshake_timeout_ns);
+        }
+        self.bereft.extend(verdict.lost.iter().filter_map(|&stream| connection.take_stream(stream)));
+        requests
     }
 
     /// After a session has been called: the end, if it was that, and the next deadline.

@@ -22,6 +22,6 @@ impl Worker {
         self.stats.broadcasts += u64::from(is_said);
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_published(is_said.then_some(members), &mut output);
-        self.answer(key, output, Answer::Whole);
+        self.answer((key, 0), output, Answer::Whole);
     }
 }

@@ -7,7 +7,7 @@ use net::poll::Interest;
 use net::socket::Socket;
 use slab::Slab;
 use wire::session::{HELD, REQUEST};
-use wire::{Answer, SessionRequest};
+use wire::{Answer, AnswerPart, SessionRequest};
 use wire::{Io, ServerEvent, StreamId};
 
 use super::input::Call;
@@ -19,8 +19,8 @@ use crate::options::SlowPolicy;
 
 /// The verb of a session to call.
 enum SessionCall<'a> {
-    /// A request, and the key of the connection that it came by.
-    Request(usize, SessionRequest),
+    /// A request, the key of the connection that it came by, and the stream there.
+    Request((usize, u32), SessionRequest),
     Lost,
     Broadcast(&'a [u8]),
     Timeout,
@@ -30,9 +30,9 @@ enum SessionCall<'a> {
 
 impl SessionCall<'_> {
     /// The connections of a request and of the one that is held.
-    fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<usize>) -> Option<[&'c Socket; 2]> {
+    fn sockets<'c>(&self, all: &'c Slab<Connection>, held: Option<(usize, u32)>) -> Option<[&'c Socket; 2]> {
         match (self, held) {
-            (SessionCall::Request(asked, _), Some(held)) => {
+            (SessionCall::Request((asked, _), _), Some((held, _))) => {
                 Some([*asked, held].map(|key| &all[key].link.socket))
             }
             _ => None,
@@ -45,8 +45,8 @@ struct SessionIo<'a> {
     request: &'a mut Vec<u8>,
     held: &'a mut Vec<u8>,
     rng: &'a mut fastrand::Rng,
-    /// The answer held is whole.
-    is_answered: bool,
+    /// The kind of part that the output to the connection that is held is.
+    then: AnswerPart,
     /// The connections of the request in hand and of the one that is held, if there are both.
     sockets: Option<[&'a Socket; 2]>,
 }
@@ -69,7 +69,12 @@ impl Io for SessionIo<'_> {
 
     fn close_stream(&mut self, stream: StreamId) {
         debug_assert_eq!(stream, HELD, "the answer to the request in hand ends with the call");
-        self.is_answered = true;
+        self.then = AnswerPart::Last;
+    }
+
+    fn break_stream(&mut self, stream: StreamId) {
+        debug_assert_eq!(stream, HELD, "an answer that is not held does not break off");
+        self.then = AnswerPart::Broken;
     }
 
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
@@ -87,8 +92,8 @@ impl Worker {
         loop {
             if let Some(token) = self.bereft.pop() {
                 self.handle_lost(token);
-            } else if let Some((token, request)) = self.asked.pop_front() {
-                self.handle_request(token, request);
+            } else if let Some((token, stream, request)) = self.asked.pop_front() {
+                self.handle_request(token, stream, request);
                 self.bound_batches();
             } else {
                 return;
@@ -102,7 +107,7 @@ impl Worker {
         self.call_session(key, SessionCall::Lost);
     }
 
-    fn handle_request(&mut self, token: u64, request: SessionRequest) {
+    fn handle_request(&mut self, token: u64, stream: u32, request: SessionRequest) {
         let Some(key) = self.find(token) else { return };
         if request.is_for_metrics() {
             return self.answer_metrics(key, request);
@@ -111,8 +116,8 @@ impl Worker {
             return self.publish_from_outside(key, request);
         }
         let keeper = request.keeper(self.others.len() + 1);
-        // A session is called by one thread only.
-        if keeper != self.number {
+        // A session is called by one thread only. A stream of HTTP/2 cannot move, and need not: its session is for it alone.
+        if keeper != self.number && stream == 0 {
             return self.hand_over(key, request, keeper);
         }
         let session = match self.sessions.find(request.name()) {
@@ -121,9 +126,9 @@ impl Worker {
                 let serial = self.new_serial();
                 self.sessions.open(&self.options.protocol, &request, serial, &self.held)
             }
-            None => return self.refuse(key, request),
+            None => return self.refuse((key, stream), request),
         };
-        self.call_session(session, SessionCall::Request(key, request));
+        self.call_session(session, SessionCall::Request((key, stream), request));
     }
 
     /// Moves a connection to the worker that keeps its session.
@@ -155,7 +160,7 @@ impl Worker {
             return self.fail(key, ErrorKind::of(&error));
         }
         self.arm(key);
-        self.moved_in.push((token, request));
+        self.moved_in.push((token, 0, request));
     }
 
     /// Shows what this process does.
@@ -163,28 +168,28 @@ impl Worker {
         self.publish();
         let mut output = std::mem::take(&mut self.buffers.output);
         request.answer_metrics(&self.board.metrics(), &mut output);
-        self.answer(key, output, Answer::Whole);
+        self.answer((key, 0), output, Answer::Whole);
     }
 
-    fn refuse(&mut self, key: usize, request: SessionRequest) {
+    fn refuse(&mut self, place: (usize, u32), request: SessionRequest) {
         let mut output = std::mem::take(&mut self.buffers.output);
         let mut unused = Vec::new();
-        let (rng, is_answered) = (&mut self.rng, false);
+        let (rng, then) = (&mut self.rng, AnswerPart::More);
         let sockets = None;
-        request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, is_answered, sockets });
-        self.answer(key, output, Answer::Whole);
+        request.refuse(&mut SessionIo { request: &mut output, held: &mut unused, rng, then, sockets });
+        self.answer(place, output, Answer::Whole);
     }
 
     /// Calls a session, and does what it wants done.
     fn call_session(&mut self, key: usize, call: SessionCall<'_>) {
-        let held = self.sessions.get(key).held.and_then(|token| self.find(token));
+        let held = self.sessions.get(key).held.and_then(|held| self.find_held(held));
         let entry = self.sessions.get(key);
         let mut to_request = std::mem::take(&mut self.buffers.output);
         let mut to_held = std::mem::take(&mut self.buffers.second);
         let rng = &mut self.rng;
         let sockets = call.sockets(&self.connections, held);
         let (request, held) = (&mut to_request, &mut to_held);
-        let mut io = SessionIo { request, held, rng, is_answered: false, sockets };
+        let mut io = SessionIo { request, held, rng, then: AnswerPart::More, sockets };
         let (groups, stats, memberships) = (&mut self.groups, &mut self.stats, &mut entry.memberships);
         let mut moved = Vec::new();
         let mut on = |event: ServerEvent<'_>| match event {
@@ -199,12 +204,14 @@ impl Worker {
             ServerEvent::Upgraded
             | ServerEvent::Asked
             | ServerEvent::Requested { .. }
+            | ServerEvent::StreamLost { .. }
+            | ServerEvent::StreamDrained { .. }
             | ServerEvent::Closed { .. } => unreachable!("events of connections"),
         };
         let (now_ns, session) = (self.now_ns, &mut entry.session);
         let answer = match call {
-            SessionCall::Request(connection, request) => {
-                Some((connection, session.handle_request(now_ns, request, &mut io, &mut on)))
+            SessionCall::Request(place, request) => {
+                Some((place, session.handle_request(now_ns, request, &mut io, &mut on)))
             }
             SessionCall::Lost => {
                 session.handle_lost(now_ns, &mut io, &mut on);
@@ -223,26 +230,24 @@ impl Worker {
                 None
             }
         };
-        let is_answered = io.is_answered;
-        // A whole answer frees the connection for its next request.
-        let held = if is_answered { entry.held.take() } else { entry.held };
+        let then = io.then;
+        // An answer that is over frees the connection for its next request.
+        let held = if then == AnswerPart::More { entry.held } else { entry.held.take() };
         for other in moved {
             self.handle_moved(other);
         }
-        match held.and_then(|token| self.find(token)) {
-            Some(connection) => {
-                self.answer(connection, to_held, if is_answered { Answer::Whole } else { Answer::Held });
-            }
+        match held.and_then(|held| self.find_held(held)) {
+            Some(place) => self.answer_held(place, to_held, then),
             None => self.buffers.second = Buffers::reuse(to_held),
         }
         match answer {
-            Some((connection, answer)) => {
+            Some((place, answer)) => {
                 match answer {
-                    Answer::Held => self.hold(key, connection),
-                    Answer::Taken(_) => self.bind(key, connection),
+                    Answer::Held => self.hold(key, place),
+                    Answer::Taken(_) => self.bind(key, place),
                     Answer::Whole | Answer::Told(_) => {}
                 }
-                self.answer(connection, to_request, answer);
+                self.answer(place, to_request, answer);
             }
             None => self.buffers.output = Buffers::reuse(to_request),
         }
@@ -250,19 +255,46 @@ impl Worker {
     }
 
     /// A session keeps a connection's request open.
-    fn hold(&mut self, key: usize, connection: usize) {
-        self.sessions.get(key).held = Some(self.token_of(connection));
-        self.bind(key, connection);
+    fn hold(&mut self, key: usize, place: (usize, u32)) {
+        let (connection, stream) = place;
+        self.sessions.get(key).held = Some((self.token_of(connection), stream));
+        self.bind(key, place);
     }
 
-    /// A session is to be told when a connection is gone.
-    fn bind(&mut self, key: usize, connection: usize) {
-        let serial = self.sessions.get(key).serial;
-        self.connections[connection].held_by = Some(TOKEN_SESSION | token(key, serial));
+    /// A session is to be told when a connection is gone, or a stream of it.
+    fn bind(&mut self, key: usize, (connection, stream): (usize, u32)) {
+        let session = TOKEN_SESSION | token(key, self.sessions.get(key).serial);
+        let connection = &mut self.connections[connection];
+        match stream {
+            0 => connection.held_by = Some(session),
+            _ => connection.streams.push((stream, session)),
+        }
+    }
+
+    /// Sends what a session has said to the connection whose request it holds.
+    fn answer_held(&mut self, place: (usize, u32), output: Vec<u8>, then: AnswerPart) {
+        match (place, then) {
+            ((_, 0), AnswerPart::More) => self.answer(place, output, Answer::Held),
+            ((_, 0), _) => self.answer(place, output, Answer::Whole),
+            ((key, stream), _) => self.answer_part(key, stream, output, then),
+        }
+    }
+
+    /// The same on a stream of HTTP/2.
+    fn answer_part(&mut self, key: usize, stream: u32, output: Vec<u8>, then: AnswerPart) {
+        if then != AnswerPart::More {
+            self.connections[key].take_stream(stream);
+        }
+        self.call(key, Call::Part(stream, &output, then));
+        self.buffers.output = Buffers::reuse(output);
     }
 
     /// Sends what a session has said to a connection, which goes on if its answer ends with that.
-    pub(super) fn answer(&mut self, key: usize, output: Vec<u8>, answer: Answer) {
+    pub(super) fn answer(&mut self, (key, stream): (usize, u32), output: Vec<u8>, answer: Answer) {
+        if stream != 0 {
+            let then = if matches!(answer, Answer::Held) { AnswerPart::More } else { AnswerPart::Last };
+            return self.answer_part(key, stream, output, then);
+        }
         let token = self.token_of(key);
         self.send_output(key, &output);
         self.buffers.output = Buffers::reuse(output);
@@ -285,7 +317,13 @@ impl Worker {
             let entry = self.sessions.remove(key);
             return self.leave_rooms(entry.memberships);
         }
-        entry.queued.set(entry.session.queued_bytes());
+        let unsent = entry.held.filter(|(_, stream)| *stream != 0);
+        let unsent_bytes = match unsent.and_then(|held| self.find_held(held)) {
+            Some((connection, stream)) => self.connections[connection].session.unsent_bytes(stream),
+            None => 0,
+        };
+        let entry = self.sessions.get(key);
+        entry.queued.set(entry.session.queued_bytes() + unsent_bytes);
         // Not in this turn again: a session that always has more to say would keep all others from theirs.
         let next_ns = entry.session.poll_timeout().map_or(NEVER_NS, |at_ns| at_ns.max(self.now_ns + 1));
         if next_ns < entry.timer_ns {
@@ -305,18 +343,36 @@ impl Worker {
         entry.timer_ns = NEVER_NS;
         let is_due = entry.session.poll_timeout().is_some_and(|at_ns| at_ns <= self.now_ns);
         let reader = entry.held.filter(|_| entry.session.follows_reader());
-        let is_behind = |key: usize| self.connections[key].link.unsent_bytes() > 0;
+        let is_behind = |(key, stream): (usize, u32)| self.connections[key].unsent_bytes(stream) > 0;
         if !is_due {
             self.handle_session_called(key);
-        } else if !reader.and_then(|token| self.find(token)).is_some_and(is_behind) {
+        } else if !reader.and_then(|held| self.find_held(held)).is_some_and(is_behind) {
             self.call_session(key, SessionCall::Timeout);
         }
         // A reader that is behind is followed when it has caught up (`handle_drained`).
     }
 
-    /// A connection has taken all that was sent to it, and may be the reader for which its session waits.
+    /// A connection has taken all that was sent to it, and may be the reader for which its sessions wait.
     pub(super) fn handle_drained(&mut self, key: usize) {
-        if let Some(session) = self.connections[key].held_by.and_then(|token| self.find_session(token)) {
+        let connection = &self.connections[key];
+        let sessions = connection.held_by.into_iter().chain(connection.streams.iter().map(|&(_, of)| of));
+        for token in sessions.collect::<Vec<u64>>() {
+            self.wake_session(token);
+        }
+    }
+
+    /// The same of streams whose windows have grown.
+    pub(super) fn handle_streams_drained(&mut self, key: usize, drained: &[u32]) {
+        for &stream in drained {
+            let of = self.connections[key].streams.iter().find(|(of, _)| *of == stream);
+            if let Some(&(_, token)) = of {
+                self.wake_session(token);
+            }
+        }
+    }
+
+    fn wake_session(&mut self, token: u64) {
+        if let Some(session) = self.find_session(token) {
             self.handle_session_called(session);
         }
     }
@@ -338,15 +394,16 @@ impl Worker {
     fn deliver_to_session(&mut self, key: usize, batch: &[u8], messages: u64) {
         let entry = self.sessions.get(key);
         let waits = entry.session.queued_bytes() > 0;
-        let held = entry.held.and_then(|token| self.find(token));
+        let held = entry.held.and_then(|held| self.find_held(held));
         let why = match held {
-            Some(connection) => self.why_not_held(connection, batch.len()),
+            Some(place) => self.why_not_held(place, batch.len()),
             None => (waits && self.held.is_full()).then_some(Slow::Crowd),
         };
         if let Some(why) = why {
             return match (self.options.slow_policy, held) {
                 (SlowPolicy::DropMessage, _) => self.skip(messages, why),
-                (SlowPolicy::DropConnection, Some(connection)) => self.drop_slow(connection, why),
+                (SlowPolicy::DropConnection, Some((connection, 0))) => self.drop_slow(connection, why),
+                (SlowPolicy::DropConnection, Some(place)) => self.drop_slow_stream(place, why),
                 (SlowPolicy::DropConnection, None) => {
                     self.count_slow_drop(why);
                     self.call_session(key, SessionCall::GiveUp);
@@ -359,10 +416,25 @@ impl Worker {
 
     /// Why a batch of this many bytes does not go to a connection that a session holds, if it does not: all that goes
     /// to it are answers.
-    fn why_not_held(&self, key: usize, batch_bytes: usize) -> Option<Slow> {
-        let unsent_bytes = self.connections[key].link.unsent_bytes();
+    fn why_not_held(&self, (key, stream): (usize, u32), batch_bytes: usize) -> Option<Slow> {
+        let unsent_bytes = self.connections[key].unsent_bytes(stream);
         let is_behind = unsent_bytes > 0 && unsent_bytes + batch_bytes > self.options.backlog_bytes_max;
-        self.why_not(key, batch_bytes).or(is_behind.then_some(Slow::Own))
+        let is_crowded = unsent_bytes > 0 && self.held.is_full();
+        self.why_not(key, batch_bytes)
+            .or(is_crowded.then_some(Slow::Crowd))
+            .or(is_behind.then_some(Slow::Own))
+    }
+
+    /// Resets a stream that is not kept more for: the others of its connection may well be read.
+    fn drop_slow_stream(&mut self, (key, stream): (usize, u32), why: Slow) {
+        self.count_slow_drop(why);
+        self.bereft.extend(self.connections[key].take_stream(stream));
+        self.call(key, Call::Part(stream, b"", AnswerPart::Aborted));
+    }
+
+    /// The connection, if it is still there, and the stream of a request that is held.
+    fn find_held(&self, (token, stream): (u64, u32)) -> Option<(usize, u32)> {
+        self.find(token).map(|key| (key, stream))
     }
 
     fn find_session(&self, token: u64) -> Option<usize> {

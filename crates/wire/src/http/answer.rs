@@ -10,10 +10,14 @@ pub(crate) const TEXT: &str = "text/plain; charset=UTF-8";
 /// The content type of bytes that mean nothing: no browser takes them for a page.
 pub(crate) const OCTETS: &str = "application/octet-stream";
 
+/// The version of requests over HTTP/2, whose answers are written as those of HTTP/1.1, but for the chunks: frames tell where a
+/// body ends (RFC 9113 §8.1).
+pub(crate) const MINOR_OF_HTTP2: u8 = 2;
+
 /// How an answer's head goes on after its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AnswerHead {
-    /// The minor version of the request: 0 has no chunks.
+    /// The minor version of the request: only 1 has chunks. HTTP/2 is [`MINOR_OF_HTTP2`].
     pub(crate) minor: u8,
     /// True if the connection lives on.
     pub(crate) keep_alive: bool,
@@ -50,7 +54,7 @@ impl AnswerHead {
         debug_assert!(self.minor >= 1 || !self.keep_alive);
         self.write(out, status, Some(content_type));
         // A peer of HTTP/1.0 knows no transfer codings (RFC 9112 §6.1).
-        if self.minor >= 1 {
+        if self.has_chunks() {
             out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
         out.extend_from_slice(b"\r\n");
@@ -60,20 +64,24 @@ impl AnswerHead {
     pub(crate) fn write_chunk(&self, out: &mut Vec<u8>, parts: &[&[u8]]) {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         debug_assert!(bytes > 0, "an empty chunk is the end");
-        if self.minor >= 1 {
+        if self.has_chunks() {
             out.extend_from_slice(format!("{bytes:x}\r\n").as_bytes());
         }
         io::extend(out, parts);
-        if self.minor >= 1 {
+        if self.has_chunks() {
             out.extend_from_slice(b"\r\n");
         }
     }
 
     /// Appends the end of the stream.
     pub(crate) fn write_end(&self, out: &mut Vec<u8>) {
-        if self.minor >= 1 {
+        if self.has_chunks() {
             out.extend_from_slice(b"0\r\n\r\n");
         }
+    }
+
+    fn has_chunks(&self) -> bool {
+        self.minor == 1
     }
 
     fn write(&self, out: &mut Vec<u8>, status: u16, content_type: Option<&str>) {

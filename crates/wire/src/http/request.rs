@@ -13,7 +13,7 @@ pub struct Request<'a> {
     pub method: &'a str,
     /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path; for CONNECT host and port.
     pub target: &'a str,
-    /// The minor version: 1, or 0 for HTTP/1.0.
+    /// The minor version: 1, or 0 for HTTP/1.0; over HTTP/2 what stands for it there.
     pub minor: u8,
     /// The fields.
     pub fields: Fields<'a>,

@@ -194,6 +194,11 @@ impl SessionRequest {
         of_any!(&self.of, question => question.is_beginning(), _head => false)
     }
 
+    /// Returns whether no other request is for its session, which may be kept wherever it came in.
+    pub(crate) fn is_alone(&self) -> bool {
+        of_any!(&self.of, question => question.is_alone(), _head => false)
+    }
+
     /// Returns whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
     pub fn is_for_metrics(&self) -> bool {
         matches!(self.of, Of::Metrics(_))

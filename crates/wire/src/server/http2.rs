@@ -4,13 +4,15 @@
 //! preface --its end--> open: our settings are out
 //! open --a head--> asked --data--> asked --its end--> answered
 //! answered --more than a status--> replying: the body goes out as the client has room for it
-//! open --a head that a session or a form has to answer--> reset: HTTP_1_1_REQUIRED, with which clients ask again over HTTP/1.1
+//! asked, of a session for this request alone --its end--> taken: its session answers, part by part --the last--> over
+//! open --a head that another session or a form has to answer--> reset: HTTP_1_1_REQUIRED, with which clients ask again over HTTP/1.1
 //! asked --a part that breaks the rules--> reset
+//! taken, replying --RST_STREAM--> over, and its session is told
 //! answered, replying, or reset by the client --DATA or HEADERS--> the connection ends with STREAM_CLOSED
 //! ```
 //!
-//! Sessions over requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and have no use for a
-//! share of one.
+//! Sessions of several requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and have no use for
+//! a share of one.
 
 mod replies;
 
@@ -19,6 +21,7 @@ use std::collections::VecDeque;
 use self::replies::Replies;
 use crate::event::{OnServerEvent, ServerEvent};
 use crate::failure::{ErrorCode, Failure, Http2Reason};
+use crate::http::answer::MINOR_OF_HTTP2;
 use crate::http::body::Framing;
 use crate::http::fields::Fields;
 use crate::http::request::Request;
@@ -28,8 +31,9 @@ use crate::http2::frame::{Frame, FrameReader};
 use crate::http2::head::{self, RequestHead};
 use crate::http2::hpack;
 use crate::http2::past::PastStreams;
-use crate::io::Io;
+use crate::io::{AnswerPart, Io};
 use crate::registry::servers;
+use crate::registry::sessions::SessionRequest;
 use crate::server_config::ServerConfig;
 use crate::session::PlainAnswer;
 
@@ -50,6 +54,8 @@ pub(super) struct Http2 {
     /// Oldest first.
     asked: VecDeque<PendingRequest>,
     replies: Replies,
+    /// Whole requests that their sessions have to answer, by their streams.
+    taken: VecDeque<(u32, SessionRequest)>,
     past: PastStreams,
     /// The last stream that the client has opened.
     last: u32,
@@ -74,6 +80,8 @@ enum Answer {
     Bare(u16, Option<&'static str>),
     /// As it would be over HTTP/1.1.
     Whole(Vec<u8>),
+    /// Whatever its session says.
+    OfSession(Box<SessionRequest>),
 }
 
 impl Http2 {
@@ -87,6 +95,7 @@ impl Http2 {
             head: RequestHead::default(),
             asked: VecDeque::new(),
             replies: Replies::default(),
+            taken: VecDeque::new(),
             past: PastStreams::default(),
             last: 0,
         }
@@ -95,6 +104,40 @@ impl Http2 {
     /// Returns whether the client may leave now: no request is half in.
     pub(super) fn may_end(&self) -> bool {
         self.asked.is_empty() && !self.frames.is_partial()
+    }
+
+    /// Takes a request that [`ServerEvent::Asked`] has announced, and its stream.
+    pub(super) fn take_request(&mut self) -> Option<(u32, SessionRequest)> {
+        self.taken.pop_front()
+    }
+
+    /// Returns whether an answer is under way that its session goes on with.
+    pub(super) fn is_answering(&self) -> bool {
+        self.replies.are_open()
+    }
+
+    /// Bytes of an answer that wait for the client's windows.
+    pub(super) fn unsent_bytes(&self, stream: u32) -> usize {
+        self.replies.unsent_bytes(stream)
+    }
+
+    /// A session has written a part of its answer, as over HTTP/1.1 but for the chunks.
+    pub(super) fn handle_part(
+        &mut self,
+        stream: u32,
+        part: &[u8],
+        then: AnswerPart,
+        io: &mut impl Io,
+        on: &mut impl OnServerEvent,
+    ) {
+        if !self.replies.extend(stream, part, then, io.out(0)) {
+            // The client has reset it before its session could be told.
+            on(ServerEvent::StreamLost { stream });
+        } else if then != AnswerPart::More {
+            on(ServerEvent::Requested { keep_alive: true });
+        }
+        // Nothing else can have been waiting: no window has grown.
+        self.flush(io, &mut |_: ServerEvent<'_>| {});
     }
 
     /// Answers requests. After an error, which the client is told, the connection is to be closed.
@@ -151,6 +194,9 @@ impl Http2 {
                 let Some(at) = self.find(stream)? else { return self.past.judge(stream).map_err(bad) };
                 let asked = &mut self.asked[at];
                 asked.bytes += data.len() as u64;
+                if let Answer::OfSession(request) = &mut asked.answer {
+                    request.body.extend_from_slice(data);
+                }
                 if let (Some(more), false) = (asked.receiving.take(taken).map_err(bad)?, ends) {
                     connection::put_room(stream, more, io.out(0));
                 }
@@ -167,12 +213,13 @@ impl Http2 {
             ConnectionEvent::Reset { stream, .. } => {
                 match self.find(stream)? {
                     Some(at) => drop(self.asked.remove(at)),
-                    None => self.replies.remove(stream),
+                    None if self.replies.remove(stream) => on(ServerEvent::StreamLost { stream }),
+                    None => {}
                 }
                 Ok(())
             }
             ConnectionEvent::Room { stream: 0, .. } => {
-                self.flush(io);
+                self.flush(io, on);
                 Ok(())
             }
             ConnectionEvent::Room { stream, more } => {
@@ -183,9 +230,14 @@ impl Http2 {
                     None => self.replies.grow(stream, more),
                 };
                 match grown {
-                    Ok(()) => self.flush(io),
+                    Ok(()) => self.flush(io, on),
                     // It ends its stream only (§6.9.1).
-                    Err(reason) => self.reset(stream, reason.code(), io),
+                    Err(reason) => {
+                        self.reset(stream, reason.code(), io);
+                        if self.replies.remove(stream) {
+                            on(ServerEvent::StreamLost { stream });
+                        }
+                    }
                 }
                 Ok(())
             }
@@ -193,7 +245,7 @@ impl Http2 {
                 let mut windows = self.asked.iter_mut().map(|asked| &mut asked.sending);
                 let grown = windows.try_for_each(|window| window.grow(more));
                 grown.and_then(|()| self.replies.grow_all(more)).map_err(bad)?;
-                self.flush(io);
+                self.flush(io, on);
                 Ok(())
             }
             ConnectionEvent::GoAway { .. } | ConnectionEvent::Nothing => Ok(()),
@@ -201,9 +253,12 @@ impl Http2 {
     }
 
     /// Sends what answers have left to say.
-    fn flush(&mut self, io: &mut impl Io) {
+    fn flush(&mut self, io: &mut impl Io, on: &mut impl OnServerEvent) {
         let Connection { sending, settings, .. } = &mut self.connection;
-        self.replies.flush(sending, settings, io.out(0));
+        self.replies.flush(sending, settings, io.out(0), |stream| on(ServerEvent::StreamDrained { stream }));
+        while let Some(stream) = self.replies.poll_broken() {
+            self.reset(stream, ErrorCode::InternalError, io);
+        }
     }
 
     /// Finds the request on a stream; `None` if it is over. An idle stream is a protocol error (§5.1).
@@ -259,7 +314,7 @@ impl Http2 {
             target: self.head.target(),
             // What the rest of the server knows of a request is that of HTTP/1.1, the length of its body
             // apart: frames tell that.
-            minor: 1,
+            minor: MINOR_OF_HTTP2,
             fields: Fields { list },
             body: Framing::Length(0),
         };
@@ -273,6 +328,7 @@ impl Http2 {
             PlainAnswer::Echo(..) => Answer::Bare(200, None),
             PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),
+            PlainAnswer::OfSession(request) if request.is_alone() => Answer::OfSession(request),
             PlainAnswer::OfSession(_) | PlainAnswer::OfForm(_) => {
                 self.reset(stream, ErrorCode::Http11Required, io);
                 return Ok(());
@@ -321,8 +377,14 @@ impl Http2 {
                 connection::put_head(stream, true, write, io.out(0));
             }
             Answer::Whole(answer) => {
-                self.replies.begin(stream, &answer, sending, io.out(0));
-                self.flush(io);
+                self.replies.begin(stream, sending);
+                self.handle_part(stream, &answer, AnswerPart::Last, io, on);
+                return;
+            }
+            Answer::OfSession(request) => {
+                self.replies.begin(stream, sending);
+                self.taken.push_back((stream, *request));
+                return on(ServerEvent::Asked);
             }
         }
         on(ServerEvent::Requested { keep_alive: true });

@@ -110,6 +110,8 @@ pub(crate) enum Happened {
     Broadcast(Vec<u8>),
     Rebroadcast(Vec<u8>),
     Requested(bool),
+    StreamLost(u32),
+    StreamDrained(u32),
     Closed(u16),
 }
 
@@ -126,6 +128,8 @@ impl Happened {
             ServerEvent::Broadcast { frame, .. } => Happened::Broadcast(frame.to_vec()),
             ServerEvent::Rebroadcast { frame, .. } => Happened::Rebroadcast(frame.to_vec()),
             ServerEvent::Requested { keep_alive } => Happened::Requested(keep_alive),
+            ServerEvent::StreamLost { stream } => Happened::StreamLost(stream),
+            ServerEvent::StreamDrained { stream } => Happened::StreamDrained(stream),
             ServerEvent::Closed { code } => Happened::Closed(code),
         })
     }

@@ -191,7 +191,8 @@ impl World {
         let result = verb(&mut connection.server, &self.cfg, self.now_ns, &mut io, &mut happened);
         connection.out.append(&mut io.streams[0]);
         connection.closed |= io.closed[0];
-        let request = happened.asked.then(|| connection.server.take_request()).flatten();
+        let request =
+            happened.asked.then(|| connection.server.take_request()).flatten().map(|(_, request)| request);
         self.settle(happened, &Member::Connection(at));
         if let Some(request) = request.as_ref().filter(|request| request.is_for_publishing()) {
             self.publish(at, request);

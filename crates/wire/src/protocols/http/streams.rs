@@ -4,7 +4,7 @@
 //! open --an event is due--> open: it goes out, with those that are due as well and fit in a portion
 //! open --the reader has not taken a portion--> open: the next one waits, however late its events are
 //! open --the last one is out--> over: the end mark, and the end of the body
-//! open --the event to break at is due--> over: the connection ends instead
+//! open --the event to break at is due--> over: the answer breaks off instead
 //! open --the event to hang at is due--> hanging: nothing follows
 //! ```
 
@@ -68,6 +68,10 @@ pub(crate) struct StreamSession {
 }
 
 impl Question for StreamRequest {
+    fn is_alone(&self) -> bool {
+        true
+    }
+
     fn refuse(self, _body: &[u8], io: &mut impl Io) {
         self.head.write_whole(io.out(REQUEST), 404, None, b"");
     }
@@ -257,7 +261,7 @@ impl ServerSession for StreamSession {
             let (script, out) = (&self.script, link.io.out(HELD));
             if script.break_at == Some(self.next) {
                 self.is_over = true;
-                link.io.close_stream(HELD);
+                link.io.break_stream(HELD);
             } else if self.next < script.events {
                 script.write_event(&mut piece, self.next);
                 self.head.write_chunk(out, &[&piece]);

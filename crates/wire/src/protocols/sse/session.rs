@@ -29,6 +29,10 @@ pub(crate) struct Request {
 }
 
 impl Question for Request {
+    fn is_alone(&self) -> bool {
+        true
+    }
+
     fn refuse(self, _body: &[u8], io: &mut impl Io) {
         self.head.write_whole(io.out(REQUEST), 404, None, b"");
     }
