@@ -30,7 +30,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 
 /// Your own app, as a file describes it: users log in, join rooms and speak
 ///
-/// The file's `[broadcast]` runs, else its `[echo]`; with neither, users connect and stay. By default, 1,000
+/// The file's `[broadcast]` runs, else its `[echo]` or `[stream]`; with none, users connect and stay. By default, 1,000
 /// users send 10 broadcasts a second, or an echo each a second, for 10 seconds; the file's `[load]` may say otherwise, and
 /// flags take precedence. With --search: how many users are too many?
 ///
