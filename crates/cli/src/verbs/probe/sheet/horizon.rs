@@ -14,6 +14,7 @@ use wire::{Config, Resumption};
 use super::bisection::Bisection;
 use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic, seconds};
+use super::sessions::begins_anew;
 use super::site::{Site, Tester};
 use super::subscriber::Subscriber;
 use super::websocket::{ANSWER_MAX, framed};
@@ -124,7 +125,7 @@ fn ladder(max: Duration, clients: usize) -> Vec<Duration> {
 fn horizon(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
     let site = tester.site;
     let Some(service) = site.service.filter(|service| service.resumes()) else {
-        return Err(NotTried("clients of this protocol begin anew after a disconnect".to_owned()));
+        return Err(begins_anew());
     };
     let bad = |bad: load::BadClientSpec| NotTried(bad.to_string());
     let mut client_spec = site.plan.client_spec.clone();
@@ -169,7 +170,8 @@ impl<'a> Stage<'a> {
             self.source = Source::Server;
             if !self.witness.listen(OWN_MESSAGE_MAX, |witness| !witness.received.is_empty())? {
                 return Err(NotTried(format!(
-                    "no message with an id came within {} s; have some sent: --publish-url, or --message TEXT",
+                    "no message with an id came within {} s; servers without ids resume nobody, others need \
+                     messages: --publish-url, or --message TEXT",
                     OWN_MESSAGE_MAX.as_secs()
                 )));
             }

@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::probe::Probe;
+use super::probe::{Needs, Probe};
 use super::row::{Finding, NotTried, Outcome, Topic};
 use super::site::Tester;
 use super::websocket::{ANSWER_MAX, Heard, Offer, WebSocket};
 use crate::verbs::probe::service::Service;
 
-pub(super) static RESUME: Probe = Probe::of_websockets(
+pub(super) static RESUME: Probe = Probe::new(
     &[Topic { key: "resume", name: "resumption", how: "read the answer to the first message" }],
+    Needs::Session,
     resume,
 );
 pub(super) static STICKINESS: Probe = Probe::of_websockets(
@@ -27,10 +28,19 @@ pub(super) static STICKINESS: Probe = Probe::of_websockets(
 /// Clients that connect without a cookie: a balancer sends them to different servers.
 const NEWCOMERS: usize = 4;
 
+/// The reason for no resumption where sessions end with their connections.
+pub(super) fn begins_anew() -> NotTried {
+    NotTried("clients of this protocol begin anew after a disconnect".to_owned())
+}
+
 fn resume(tester: &Tester<'_>) -> Result<Vec<Outcome>, NotTried> {
-    // The others' sessions end with their connections.
     if !matches!(tester.site.service, Some(Service::SocketIo(_))) {
-        return Err(NotTried("clients of this protocol begin anew after a disconnect".to_owned()));
+        return Err(match tester.site.service {
+            Some(service) if service.resumes() => {
+                NotTried("servers of this protocol do not announce it".to_owned())
+            }
+            _ => begins_anew(),
+        });
     }
     let mut socket = WebSocket::open(tester, &Offer::default())?;
     let until = Instant::now() + ANSWER_MAX;
