@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::schema::Schema;
 use crate::support::skip;
 use crate::support::target::{Target, Unavailable};
 use crate::support::throng::{run, throng};
@@ -103,10 +104,7 @@ fn results_of(command: &mut Command) -> Value {
     let results = outcome.json();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.schema.json");
     let schema = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let faults: Vec<String> =
-        schema.iter_errors(&results).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(faults.is_empty(), "not what docs/results.schema.json says:\n{}\n{results:#}", faults.join("\n"));
+    assert_eq!(Schema::new(&schema).faults(&results), None, "{results:#}");
     results
 }
 

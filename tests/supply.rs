@@ -150,7 +150,7 @@ fn bill_of_materials_has_every_hash() {
     for name in ["throng-wire", "rustls", "libsqlite3-sys", "parquet", "async-nats", "echarts", "zrender"] {
         assert!(names.contains(name), "{name} is missing");
     }
-    for name in ["proptest", "insta", "jsonschema", "vite"] {
+    for name in ["proptest", "insta", "boon", "vite"] {
         assert!(!names.contains(name), "{name} is for tests and builds alone");
     }
     for one in components.iter().filter(|one| !one["name"].as_str().unwrap().starts_with("throng-")) {

@@ -23,6 +23,7 @@ pub mod peer;
 pub mod process;
 pub mod quota;
 pub mod requests;
+pub mod schema;
 pub mod spy;
 pub mod target;
 pub mod throng;

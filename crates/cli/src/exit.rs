@@ -10,7 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use results::Run;
 use results::conclusion::{self, Outcome};
 
-use crate::{stand_in, stderr};
+use crate::{locale, stand_in, stderr};
 
 /// The exit codes; scripts and CI rely on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,10 +190,15 @@ pub(crate) fn allows_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !stderr::is_dumb()
 }
 
-/// The mistake with the line it is in, underlined; in colour where the terminal and the user like it.
+/// The mistake with the line it is in, underlined; in colour and Unicode where the terminal and the user like them.
 pub(crate) fn rendered(mistake: &suite::Mistake) -> String {
     let wants_colour = io::stderr().is_terminal() && allows_colour();
-    let theme = if wants_colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = match (wants_colour, locale::is_ascii()) {
+        (true, true) => GraphicalTheme::ascii(),
+        (true, false) => GraphicalTheme::unicode(),
+        (false, true) => GraphicalTheme::none(),
+        (false, false) => GraphicalTheme::unicode_nocolor(),
+    };
     let mut text = String::new();
     let rendered = GraphicalReportHandler::new_themed(theme).render_report(&mut text, mistake);
     rendered.map_or_else(|_| mistake.line(), |()| text)
