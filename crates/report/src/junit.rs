@@ -3,9 +3,11 @@
 //! The dialect is the one that Jenkins' and GitLab's readers share: `testsuites`, `testsuite`, `testcase`, with
 //! `failure`, `skipped` and `system-out` in it.
 
+use std::collections::HashMap;
+
 use results::conclusion;
 use results::finding::Finding;
-use results::format::{clients, count, counted, printable};
+use results::format::{count, counted, printable};
 use results::{LimitOutcome, Run, Scenario, Step};
 
 /// The run as JUnit's XML. A limit that broke is a failure; one that broke on the way of a search is skipped, for that
@@ -13,7 +15,7 @@ use results::{LimitOutcome, Run, Scenario, Step};
 /// which no client got in or nothing was answered, and there the case is an error; and one that the user ended before its load
 /// began, where it is skipped. A run that had not ended has a suite with an error more: of what did not run, nothing was kept.
 pub fn junit(run: &Run) -> String {
-    let suites = run.steps.iter().map(|step| suite(run, step));
+    let suites = run.steps.iter().zip(loads(run)).map(|(step, load)| suite(run, step, &load));
     let suites: Vec<Suite> = suites.chain(run.resume_after.map(|whole| unended(run, whole))).collect();
     let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
     let time_ns: u64 = run.steps.iter().map(|step| step.duration_ns).sum();
@@ -38,6 +40,17 @@ fn class(run: &Run) -> String {
     format!("throng.{}", run.scenario)
 }
 
+/// What was asked of each step, by which it is told from the others; a load that is asked again has a number.
+fn loads(run: &Run) -> Vec<String> {
+    let mut times = HashMap::new();
+    let load = |step| {
+        let asked = conclusion::asked(run.scenario, step);
+        let time = times.entry(asked.clone()).and_modify(|time| *time += 1).or_insert(1);
+        if *time == 1 { asked } else { format!("{asked} ({time})") }
+    };
+    run.steps.iter().map(load).collect()
+}
+
 struct Suite {
     tests: usize,
     failures: usize,
@@ -46,36 +59,41 @@ struct Suite {
     xml: String,
 }
 
-fn suite(run: &Run, step: &Step) -> Suite {
+fn suite(run: &Run, step: &Step, load: &str) -> Suite {
     let is_search = conclusion::breaks_on_purpose(run);
     let limits = || step.limits.iter().chain(&step.standing);
     let broken_limits = limits().filter(|limit| !limit.passed).count();
     let (failures, mut skipped) = if is_search { (0, broken_limits) } else { (broken_limits, 0) };
-    let class = class(run);
-    let mut cases: String =
-        limits().map(|limit| case(run.scenario, &class, step, limit, is_search)).collect();
+    // GitLab shows no name of a suite, and of cases with the same names the first alone.
+    let head = |what: &str| attributes(&class(run), &format!("{load}: {what}"), step.duration_ns);
+    let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
+    let said = if marks.is_empty() { marks } else { format!("<system-out>{marks}</system-out>") };
+    let case = |limit: &LimitOutcome| {
+        let outcome = outcome(run.scenario, step, limit, is_search).map(|outcome| outcome + &said);
+        testcase(&head(&limit.limit), outcome)
+    };
+    let mut cases: String = limits().map(case).collect();
     // A search may well go on until no client gets in.
     let dead = dead(step).filter(|_| !is_search || run.steps.iter().all(|step| self::dead(step).is_some()));
-    let measured = format!("    <testcase {}", attributes(&class, step, "measured"));
+    let measured = |outcome| testcase(&head("measured"), outcome);
     if let Some(why) = &dead {
-        cases += &format!("{measured}><error message=\"{}\"/></testcase>\n", escape(why));
+        cases += &measured(Some(format!("<error message=\"{}\"/>{said}", escape(why))));
     } else if limits().next().is_none() {
-        cases = format!("{measured}/>\n");
+        cases = measured(None);
     }
     let mut errors = usize::from(dead.is_some());
     let mut tests = (limits().count() + errors).max(1);
     // Of a load that never began, or never answered, no limit was kept.
     if let Some(why) = conclusion::untold(step).filter(|_| step.has_passed()) {
-        cases = format!("{measured}><skipped message=\"{why}\"/></testcase>\n");
+        cases = measured(Some(format!("<skipped message=\"{why}\"/>")));
         (tests, skipped, errors) = (1, 1, 0);
     }
-    let marks: String = step.marks.iter().map(|mark| escape(&mark.to_string()) + "\n").collect();
-    if !marks.is_empty() {
-        cases += &format!("    <system-out>{marks}</system-out>\n");
+    if !said.is_empty() {
+        cases += &format!("    {said}\n");
     }
     let xml = format!(
         "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\">\n{cases}  </testsuite>\n",
-        clients(step.clients),
+        escape(load),
         seconds(step.duration_ns),
     );
     Suite { tests, failures, skipped, errors, xml }
@@ -83,12 +101,11 @@ fn suite(run: &Run, step: &Step) -> Suite {
 
 /// The suite of a run that was cut short, or is still under way, after so many whole steps.
 fn unended(run: &Run, whole: u32) -> Suite {
-    let case = format!(
-        "    <testcase classname=\"{}\" name=\"ended\" time=\"{}\"><error message=\"the run had not ended: {} measured\"/></testcase>\n",
-        escape(&class(run)),
-        seconds(0),
-        counted(whole.into(), "whole step"),
+    let error = format!(
+        "<error message=\"the run had not ended: {} measured\"/>",
+        counted(whole.into(), "whole step")
     );
+    let case = testcase(&attributes(&class(run), "ended", 0), Some(error));
     let xml = format!(
         "  <testsuite name=\"the run\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"{}\">\n{case}  </testsuite>\n",
         seconds(0),
@@ -112,33 +129,31 @@ fn dead(step: &Step) -> Option<String> {
     Some(what + &why)
 }
 
-fn case(scenario: Scenario, class: &str, step: &Step, limit: &LimitOutcome, is_search: bool) -> String {
-    let head = format!("    <testcase {}", attributes(class, step, &limit.limit));
-    let was = conclusion::actual(limit);
+/// What became of a limit; `None` if it was kept.
+fn outcome(scenario: Scenario, step: &Step, limit: &LimitOutcome, is_search: bool) -> Option<String> {
     if limit.passed {
-        return format!("{head}/>\n");
+        return None;
     }
+    let was = conclusion::actual(limit);
     let message = escape(&was.map_or_else(|| "was not measured".into(), |was| format!("was {was}")));
-    let outcome = if is_search {
-        format!("<skipped message=\"{message}: a search goes on until it breaks\"/>")
-    } else {
-        let loss = conclusion::failing(scenario, step, limit);
-        format!(
-            "<failure type=\"{}\" message=\"{message}\">{}</failure>",
-            loss.key(),
-            escape(&loss.to_string())
-        )
-    };
-    format!("{head}>{outcome}</testcase>\n")
+    if is_search {
+        return Some(format!("<skipped message=\"{message}: a search goes on until it breaks\"/>"));
+    }
+    let loss = conclusion::failing(scenario, step, limit);
+    let text = escape(&loss.to_string());
+    Some(format!("<failure type=\"{}\" message=\"{message}\">{text}</failure>", loss.key()))
 }
 
-fn attributes(class: &str, step: &Step, name: &str) -> String {
-    format!(
-        "classname=\"{}\" name=\"{}\" time=\"{}\"",
-        escape(class),
-        escape(name),
-        seconds(step.duration_ns)
-    )
+/// A test case of these attributes, with what it holds.
+fn testcase(attributes: &str, holds: Option<String>) -> String {
+    match holds {
+        Some(holds) => format!("    <testcase {attributes}>{holds}</testcase>\n"),
+        None => format!("    <testcase {attributes}/>\n"),
+    }
+}
+
+fn attributes(class: &str, name: &str, ns: u64) -> String {
+    format!("classname=\"{}\" name=\"{}\" time=\"{}\"", escape(class), escape(name), seconds(ns))
 }
 
 fn seconds(ns: u64) -> String {
@@ -153,6 +168,8 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use insta::assert_snapshot;
     use results::Unit;
     use results::finding::Caveat;
@@ -182,27 +199,42 @@ mod tests {
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng broadcast node-ws" tests="14" failures="5" skipped="0" errors="0" time="40.000">
           <testsuite name="1,000 clients" tests="7" failures="0" errors="0" skipped="0" time="20.000">
-            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"/>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="unacknowledged==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: rtt.p95&lt;=250ms" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: missing==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: unusable==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: disconnects==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: missing==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: unacknowledged==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="1,000 clients: wrong==0" time="20.000"/>
           </testsuite>
           <testsuite name="4,000 clients" tests="7" failures="5" errors="0" skipped="0" time="20.000">
-            <testcase classname="throng.broadcast" name="rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure></testcase>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure></testcase>
-            <testcase classname="throng.broadcast" name="unusable==0" time="20.000"><failure type="loss.clients" message="was 20">loss.clients</failure></testcase>
-            <testcase classname="throng.broadcast" name="disconnects==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure></testcase>
-            <testcase classname="throng.broadcast" name="unacknowledged==0" time="20.000"/>
-            <testcase classname="throng.broadcast" name="wrong==0" time="20.000"><failure type="loss.wrong" message="was 3">loss.wrong</failure></testcase>
+            <testcase classname="throng.broadcast" name="4,000 clients: rtt.p95&lt;=250ms" time="20.000"><failure type="loss.limit" message="was 6.40s">rtt.p95&lt;=250ms was 6.40s</failure><system-out>caveat.samples
+        </system-out></testcase>
+            <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure><system-out>caveat.samples
+        </system-out></testcase>
+            <testcase classname="throng.broadcast" name="4,000 clients: unusable==0" time="20.000"><failure type="loss.clients" message="was 20">loss.clients</failure><system-out>caveat.samples
+        </system-out></testcase>
+            <testcase classname="throng.broadcast" name="4,000 clients: disconnects==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="4,000 clients: missing==0" time="20.000"><failure type="loss.missing" message="was 490">loss.missing</failure><system-out>caveat.samples
+        </system-out></testcase>
+            <testcase classname="throng.broadcast" name="4,000 clients: unacknowledged==0" time="20.000"/>
+            <testcase classname="throng.broadcast" name="4,000 clients: wrong==0" time="20.000"><failure type="loss.wrong" message="was 3">loss.wrong</failure><system-out>caveat.samples
+        </system-out></testcase>
             <system-out>caveat.samples
         </system-out>
           </testsuite>
         </testsuites>
         "#);
+    }
+
+    #[test]
+    fn each_case_has_a_name_of_its_own() {
+        let mut run = limited();
+        run.steps.push(run.steps[1].clone());
+        run.steps.iter_mut().for_each(|step| step.standing.clear());
+        let xml = junit(&run);
+        let names: Vec<&str> = xml.lines().filter_map(|line| line.split("name=").nth(2)).collect();
+        assert!(names.len() >= 6 && names.iter().collect::<HashSet<_>>().len() == names.len(), "{names:?}");
     }
 
     #[test]
@@ -220,8 +252,8 @@ mod tests {
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng idle node-ws" tests="2" failures="0" skipped="0" errors="0" time="30.000">
           <testsuite name="20,000 clients" tests="2" failures="0" errors="0" skipped="0" time="30.000">
-            <testcase classname="throng.idle" name="unusable==0" time="30.000"/>
-            <testcase classname="throng.idle" name="disconnects==0" time="30.000"/>
+            <testcase classname="throng.idle" name="20,000 clients: unusable==0" time="30.000"/>
+            <testcase classname="throng.idle" name="20,000 clients: disconnects==0" time="30.000"/>
           </testsuite>
         </testsuites>
         "#);
@@ -260,8 +292,8 @@ mod tests {
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="throng idle node-ws" tests="3" failures="0" skipped="0" errors="1" time="30.000">
           <testsuite name="20,000 clients" tests="2" failures="0" errors="0" skipped="0" time="30.000">
-            <testcase classname="throng.idle" name="unusable==0" time="30.000"/>
-            <testcase classname="throng.idle" name="disconnects==0" time="30.000"/>
+            <testcase classname="throng.idle" name="20,000 clients: unusable==0" time="30.000"/>
+            <testcase classname="throng.idle" name="20,000 clients: disconnects==0" time="30.000"/>
           </testsuite>
           <testsuite name="the run" tests="1" failures="0" errors="1" skipped="0" time="0.000">
             <testcase classname="throng.idle" name="ended" time="0.000"><error message="the run had not ended: 1 whole step measured"/></testcase>
@@ -276,7 +308,7 @@ mod tests {
         run.steps[0].interrupted = Some(results::Interrupted::Connecting);
         let xml = junit(&run);
         assert!(xml.contains("tests=\"1\" failures=\"0\" skipped=\"1\" errors=\"0\""), "{xml}");
-        let skipped = "name=\"measured\" time=\"30.000\"><skipped message=\"interrupted while 20,000 clients connected\"/>";
+        let skipped = "name=\"20,000 clients: measured\" time=\"30.000\"><skipped message=\"interrupted while 20,000 clients connected\"/>";
         assert!(xml.contains(skipped) && xml.matches("<testcase").count() == 1, "{xml}");
     }
 
