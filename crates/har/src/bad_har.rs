@@ -16,4 +16,10 @@ pub enum BadHar {
         "its WebSocket has no messages: record again with the network panel open before the page connects"
     )]
     NoMessages,
+    /// Its WebSockets have binary messages alone, so many, which a recording does not keep.
+    #[error(
+        "its {} binary messages cannot be read here; write the app's file by hand: throng docs app, Binary messages",
+        .0
+    )]
+    OnlyBinary(usize),
 }

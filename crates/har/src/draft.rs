@@ -158,7 +158,12 @@ impl<'a> Session<'a> {
             recording.name, all, carried.protocol
         ));
         let others = recording.others.iter().map(|url| format!("left out: the WebSocket {url}"));
-        for note in carried.notes.iter().cloned().chain(others).chain(notes.iter().cloned()).take(RULES_MAX) {
+        let binary = (recording.socket.binary > 0)
+            .then(|| format!("left out: {} binary messages (throng docs app)", recording.socket.binary));
+        let later = (talk.left_out > 0).then(|| format!("left out: the {} last messages", talk.left_out));
+        let left_out = binary.into_iter().chain(later).chain(others);
+        for note in carried.notes.iter().cloned().chain(left_out).chain(notes.iter().cloned()).take(RULES_MAX)
+        {
             out.remark(&note);
         }
         out.text("protocol", carried.protocol);
@@ -406,19 +411,12 @@ impl<'a> Session<'a> {
             }
         }
         let own_words = |kind: &Kind| self.purposes.iter().any(|(other, _)| other == kind);
-        let mut ignored = 0;
-        for kind in &kinds {
+        let is_open = |kind: &&&Kind| !explained.contains(**kind) || self.is_of_others(kind);
+        let rules = kinds.iter().filter(is_open).filter_map(|kind| Some((*kind, kind.condition(&kinds)?)));
+        let rules: Vec<(&Kind, String)> = rules.collect();
+        for (kind, condition) in rules.iter().take(RULES_MAX) {
             let count = talk.of(false, kind).count();
-            let is_foreign = explained.contains(*kind) && self.is_of_others(kind);
-            if explained.contains(*kind) && !is_foreign {
-                continue;
-            }
-            let Some(condition) = kind.condition(&kinds) else { continue };
-            ignored += 1;
-            if ignored > RULES_MAX {
-                out.comment(&format!("left out: {} further kinds of messages.", kinds.len() - RULES_MAX));
-                break;
-            }
+            let is_foreign = explained.contains(*kind);
             let name = kind.name();
             if kind.is_named(&ERRORS) {
                 out.comment(&format!("{name}: came {count} times."));
@@ -438,6 +436,9 @@ impl<'a> Session<'a> {
                 out.comment(&format!("{name}: came {count} times, {what}."));
                 out.line(&format!("[[ignore]]\nwhen = {condition}"));
             }
+        }
+        if rules.len() > RULES_MAX {
+            out.comment(&format!("left out: {} further kinds of messages.", rules.len() - RULES_MAX));
         }
     }
 

@@ -81,7 +81,9 @@ pub(crate) fn path(url: &Url) -> String {
 
 /// The query of a URL without these parameters, with placeholders.
 pub(crate) fn query(url: &Url, without: &[&str], at_s: f64, trace: &mut Trace<'_>) -> String {
-    let pairs = url.query().unwrap_or_default().split('&').zip(url.query_pairs());
+    // As url does: nothing between two signs is no pair.
+    let raw = url.query().unwrap_or_default().split('&').filter(|raw| !raw.is_empty());
+    let pairs = raw.zip(url.query_pairs());
     let kept = pairs.filter(|(_, (name, _))| !without.contains(&name.as_ref()));
     let written = kept.map(|(raw, (name, value))| match trace.resolve(&name, &value, at_s) {
         Some(placeholder) => format!("{}={placeholder}", raw.split('=').next().unwrap_or_default()),

@@ -90,12 +90,16 @@ impl Recording {
         let mut exchanges: Vec<Exchange> = requests.into_iter().filter_map(exchange).collect();
         exchanges.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut sockets: Vec<Socket> = sockets.into_iter().filter_map(|(_, entry)| socket(entry)).collect();
-        let seen = sockets.len();
+        let (seen, binary) = (sockets.len(), sockets.iter().map(|socket| socket.binary).sum());
         sockets.sort_by_key(|socket| (socket.is_of_development(), usize::MAX - socket.frames.len()));
         let mut sockets = sockets.into_iter();
         let socket = sockets.next().filter(|socket| !socket.frames.is_empty());
         let Some(socket) = socket else {
-            return Err(if seen == 0 { BadHar::NoSocket } else { BadHar::NoMessages });
+            return Err(match (seen, binary) {
+                (0, _) => BadHar::NoSocket,
+                (_, 0) => BadHar::NoMessages,
+                (_, binary) => BadHar::OnlyBinary(binary),
+            });
         };
         let others =
             sockets.filter(|other| !other.frames.is_empty()).map(|other| shown(&other.url)).collect();

@@ -45,6 +45,8 @@ pub(crate) struct Talk {
     sent: HashMap<String, usize>,
     /// The first place of each value in the server's messages, under any key and under each.
     received: HashMap<(String, Option<String>), Place>,
+    /// The number of messages after the first [`MESSAGES_MAX`], or after the last whose values found room.
+    pub(crate) left_out: usize,
 }
 
 /// A value in a message, by the numbers of both.
@@ -94,8 +96,9 @@ impl Talk {
             first: HashMap::new(),
             sent: HashMap::new(),
             received: HashMap::new(),
+            left_out: 0,
         };
-        let mut values = 0;
+        let (mut values, all) = (0, turns.len());
         for (at, turn) in turns.into_iter().take(MESSAGES_MAX).enumerate() {
             let message = Message::new(turn);
             values += message.leaves.len();
@@ -120,6 +123,7 @@ impl Talk {
                 break;
             }
         }
+        talk.left_out = all - talk.messages.len();
         talk
     }
 

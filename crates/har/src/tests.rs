@@ -51,6 +51,12 @@ fn broken_files_are_refused() {
     assert!(matches!(Recording::read("a", none.to_string().into_bytes()), Err(BadHar::NoSocket)));
     let silent = recording("ws://a/", &[]).to_string().into_bytes();
     assert!(matches!(Recording::read("a", silent), Err(BadHar::NoMessages)));
+    let mut binary = recording("ws://a/", &[">x", "<y"]);
+    for message in binary["log"]["entries"][0]["_webSocketMessages"].as_array_mut().unwrap() {
+        message["opcode"] = 2.into();
+    }
+    let binary = binary.to_string().into_bytes();
+    assert!(matches!(Recording::read("a", binary), Err(BadHar::OnlyBinary(2))));
 }
 
 #[test]

@@ -115,12 +115,12 @@ impl Session {
     pub(crate) fn hear(&self, place: Place, direction: Direction, is_text: bool, bytes: &[u8]) {
         let Some(place) = place else { return };
         let mut state = self.lock();
-        if state.messages >= MESSAGES_MAX || !state.make_room(bytes.len() + size_of::<Frame>()) {
+        // Binary messages are counted, and make no file.
+        let data: Box<str> = if is_text { String::from_utf8_lossy(bytes).into() } else { Box::default() };
+        if state.messages >= MESSAGES_MAX || !state.make_room(data.len() + size_of::<Frame>()) {
             return state.note(Trouble::LeftOut);
         }
         state.messages += 1;
-        // Binary messages are counted, and make no file.
-        let data = if is_text { String::from_utf8_lossy(bytes).into() } else { Box::default() };
         let time = Timestamp::now().as_nanosecond() as f64 / 1e9;
         let frame = Frame { direction, time, opcode: if is_text { 1 } else { 2 }, data };
         state.exchanges[place].entry.messages.get_or_insert_default().push(frame);
@@ -308,6 +308,18 @@ mod tests {
         assert_eq!((kept[1], kept[kept.len() - 1]), (0, BODY_BYTES_MAX));
         assert!(kept.iter().sum::<usize>() <= SESSION_BYTES_MAX);
         assert_eq!(troubles.keys().collect::<Vec<_>>(), [&Trouble::BodyLeftOut]);
+    }
+
+    #[test]
+    fn binary_messages_take_no_room() {
+        let session = Session::default();
+        let place = session.begin_plain(entry("GET"));
+        let body = vec![0; 1 << 20];
+        for _ in 0..2 * SESSION_BYTES_MAX / body.len() {
+            session.hear(place, Direction::Receive, false, &body);
+        }
+        session.hear(place, Direction::Receive, true, b"text");
+        assert!(session.troubles().is_empty(), "{:?}", session.troubles());
     }
 
     #[test]

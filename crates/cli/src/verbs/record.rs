@@ -201,6 +201,7 @@ impl Record {
                     BadHar::NotHar(why) => why,
                     BadHar::NoSocket => NO_SOCKET.to_owned(),
                     BadHar::NoMessages => "its WebSocket has no messages: use the app for longer".to_owned(),
+                    BadHar::OnlyBinary(_) => error.to_string(),
                 };
                 Failure::could_not("draft", format!("make an app's file of {}", path.display()), why)
             })

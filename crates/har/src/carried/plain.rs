@@ -17,19 +17,11 @@ pub(super) fn read(recording: &Recording) -> Carried {
         };
         records.into_iter().map(|record| Turn::of(frame, record)).collect::<Vec<_>>()
     });
-    let mut notes = Vec::new();
-    if recording.socket.binary > 0 {
-        notes.push(format!(
-            "{} binary messages are left out: throng docs app, Binary messages",
-            recording.socket.binary
-        ));
-    }
     Carried {
         protocol: "plain",
         separator,
         names_subprotocols: true,
         turns: turns.collect(),
-        notes,
         ..Carried::default()
     }
 }
