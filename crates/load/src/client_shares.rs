@@ -50,8 +50,9 @@ pub struct Churn {
 pub(crate) fn is_picked(share: f64, client: u32) -> bool {
     // Without a draw: who is picked follows from the number alone, so every worker and the coordinator agree
     // on it.
-    let before = (f64::from(client) * share).floor();
-    (f64::from(client + 1) * share).floor() > before
+    // 1 − 0.9 is 0.09999999999999998 in binary, and a tenth of ten is one.
+    let picked_of = |clients: f64| (clients * share + 1e-9).floor();
+    picked_of(f64::from(client) + 1.0) > picked_of(f64::from(client))
 }
 
 #[cfg(test)]
@@ -63,6 +64,9 @@ mod tests {
         let slow = Slow { share: 0.25, bytes_per_s: 1 };
         let picked: Vec<u32> = (0..12).filter(|&client| slow.is_slow(client)).collect();
         assert_eq!(picked, [3, 7, 11]);
+        for (share, clients, of_them) in [(0.29, 100, 29), (0.57, 100, 57), (1.0 - 0.9, 1_000, 100)] {
+            assert_eq!((0..clients).filter(|&client| is_picked(share, client)).count(), of_them, "{share}");
+        }
     }
 
     #[test]

@@ -151,7 +151,8 @@ fn said(row: &Row) -> String {
         Change::NoDifference => {
             let percent = row.found.and_then(|found| found.percent());
             let most = percent.map_or(0.0, |percent| percent.low.abs().max(percent.high.abs()));
-            format!("{word} larger than {most:.1}%")
+            // Upwards: what is a little larger than the bound has not been excluded.
+            format!("{word} larger than {:.1}%", (most * 10.0).ceil() / 10.0)
         }
         Change::CannotTell => "?".into(),
     }
@@ -209,7 +210,7 @@ mod tests {
         clients    asked  figure         unit          A         B     B − A    in %  99% from       to  B is                            runs to tell
           1,000  5,000/s  rtt.p99        ms       9.00ms    10.5ms   +1.50ms  +16.7%   +1.08ms  +1.93ms  slower                                     –
           1,000  5,000/s  rtt.p50        ms       2.03ms    2.10ms     +67µs   +3.3%    −819µs  +1.60ms  ?                               > 100 a side
-          1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.3%             –
+          1,000  5,000/s  received_rate  /s      4,990/s   4,987/s    −2.3/s   −0.0%   −16.4/s  +11.8/s  no difference larger than 0.4%             –
           1,000  5,000/s  recovery.p99   ms        900ms   ≥ 5.00s         –       –         –        –  ?                                          –
           1,000  5,000/s  server.rss     bytes  4.77 MiB  3.81 MiB  −977 KiB  −20.0%         –        –  ?                                   3 a side
 
@@ -226,7 +227,7 @@ mod tests {
         |---:|---:|---|---|---:|---:|---:|---:|---:|---:|---|---:|
         | 1,000 | 5,000/s | rtt.p99 | ms | 9.00ms | 10.5ms | +1.50ms | +16.7% | +1.08ms | +1.93ms | slower | – |
         | 1,000 | 5,000/s | rtt.p50 | ms | 2.03ms | 2.10ms | +67µs | +3.3% | −819µs | +1.60ms | ? | > 100 a side |
-        | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,987/s | −2.3/s | −0.0% | −16.4/s | +11.8/s | no difference larger than 0.3% | – |
+        | 1,000 | 5,000/s | received_rate | /s | 4,990/s | 4,987/s | −2.3/s | −0.0% | −16.4/s | +11.8/s | no difference larger than 0.4% | – |
         | 1,000 | 5,000/s | recovery.p99 | ms | 900ms | ≥ 5.00s | – | – | – | – | ? | – |
         | 1,000 | 5,000/s | server.rss | bytes | 4.77 MiB | 3.81 MiB | −977 KiB | −20.0% | – | – | ? | 3 a side |
 

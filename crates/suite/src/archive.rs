@@ -32,10 +32,15 @@ impl Archive {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Archive::default()),
             file => file?,
         };
-        Archive::unpack(file, UNPACKED_BYTES_MAX)
+        Archive::unpack(file)
     }
 
-    fn unpack(packed: impl Read, bytes_max: u64) -> io::Result<Archive> {
+    /// Reads what [`Archive::bytes`] wrote.
+    pub(crate) fn unpack(packed: impl Read) -> io::Result<Archive> {
+        Archive::unpack_at_most(packed, UNPACKED_BYTES_MAX)
+    }
+
+    fn unpack_at_most(packed: impl Read, bytes_max: u64) -> io::Result<Archive> {
         let mut unpacked = BufReader::new(GzDecoder::new(packed).take(bytes_max));
         let (mut files, mut line) = (BTreeMap::new(), Vec::new());
         while unpacked.read_until(b'\n', &mut line)? > 0 {
@@ -106,7 +111,7 @@ mod tests {
         packed.write_all(&vec![b' '; 1 << 20]).unwrap();
         let packed = packed.finish().unwrap();
         assert!(packed.len() < 2 << 10);
-        let refused = Archive::unpack(&packed[..], 1 << 19).unwrap_err();
+        let refused = Archive::unpack_at_most(&packed[..], 1 << 19).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
     }
 

@@ -175,6 +175,8 @@ impl Figure {
     /// asks for.
     pub(crate) fn show_beside(&self, end: f64, value: f64) -> String {
         match self.unit() {
+            Unit::Ms if value < 0.1 => format!("{end:.4}"),
+            Unit::Ms if value < 1.0 => format!("{end:.3}"),
             Unit::Ms if end < 10.0 => format!("{end:.2}"),
             Unit::Ms if end < 100.0 => format!("{end:.1}"),
             // What has not all come is not rounded to all.
@@ -234,7 +236,9 @@ mod tests {
     #[test]
     fn figures_are_shown_as_precisely_as_known() {
         let rtt = Figure::parse("rtt.p95", Scenario::Echo).unwrap();
-        assert_eq!([0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms)), ["0.12", "12.3", "1,234"]);
+        let shown = [0.02134, 0.1234, 12.34, 1234.4].map(|ms| rtt.show(ms));
+        assert_eq!(shown, ["0.0213", "0.123", "12.3", "1,234"]);
+        assert_eq!(rtt.show_beside(0.00412, 0.02134), "0.0041");
         assert!(!rtt.more_is_better() && Figure::parse("rate", Scenario::Http).unwrap().more_is_better());
         assert_eq!(Figure::parse("capacity", Scenario::Broadcast).unwrap().show(12_000.0), "12,000");
         let rate = Figure::parse("rate", Scenario::Http).unwrap();

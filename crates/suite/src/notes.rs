@@ -136,9 +136,15 @@ fn is_at_file_limit(run: &Run) -> bool {
     let of_generator = step.errors.iter().any(|(kind, error)| error.local && kind == "too_many_files");
     let of_server = || {
         let server = step.server.as_ref()?;
-        // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
-        let workers = server.processes?.saturating_sub(1).max(1);
-        Some(server.fds? as f64 >= FILES_SHARE_MIN * run.environment.fd_limit? as f64 * workers as f64)
+        let environment = &run.environment;
+        let limit = server.fds_max.or_else(|| {
+            // Each process has a limit of its own; the first may be there to start the others, and hold nothing.
+            let workers = server.processes?.saturating_sub(1).max(1);
+            // It inherited the generator's, unless it was started on another machine.
+            let inherited = environment.fd_limit.filter(|_| environment.same_host == Some(true))?;
+            Some(inherited * workers)
+        });
+        Some(server.fds? as f64 >= FILES_SHARE_MIN * limit? as f64)
     };
     of_generator || of_server().unwrap_or_default()
 }
@@ -293,17 +299,20 @@ mod tests {
 
     #[test]
     fn file_limits_are_not_the_servers_own() {
-        let full = |fds, processes| {
+        let full = |fds, processes, same_host| {
             let limit = Limit::parse("connect_timeouts==0", Verb::Broadcast).unwrap();
             let mut step = Step { clients: 20_000, usable: Some(19_000), ..Step::default() };
             step.counts.connect_timeouts = 1_000;
             step.stop = Some(limit.check(&step));
             step.server =
                 Some(ServerUse { fds: Some(fds), processes: Some(processes), ..ServerUse::default() });
-            is_at_file_limit(&run(vec![step]))
+            let mut run = run(vec![step]);
+            run.environment.same_host = Some(same_host);
+            is_at_file_limit(&run)
         };
-        assert!(full(19_990, 1) && full(39_990, 3));
-        assert!(!full(19_000, 1), "it stopped by itself");
-        assert!(!full(25_000, 3), "its processes had some left");
+        assert!(full(19_990, 1, true) && full(39_990, 3, true));
+        assert!(!full(19_000, 1, true), "it stopped by itself");
+        assert!(!full(25_000, 3, true), "its processes had some left");
+        assert!(!full(19_990, 1, false), "another machine has another limit");
     }
 }

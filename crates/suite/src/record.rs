@@ -168,6 +168,11 @@ impl Record {
         if head.schema > SCHEMA {
             return Err(RecordError::Newer { path: folder.display().to_string(), found: head.schema });
         }
+        // It is multiplied by: a record may come from anywhere.
+        if !(head.scale > 0.0 && head.scale <= 1.0) {
+            let error = serde::de::Error::custom("scale: expected above 0, and at most 1");
+            return Err(RecordError::Shape { path: path.display().to_string(), error });
+        }
         let path = folder.join(CELLS);
         // A line that was cut off may end within a character.
         let lines = fs::read(&path).map_err(|error| io_error(&path, error))?;
@@ -360,9 +365,9 @@ impl Record {
         }
         let path = self.folder.join(PACKED);
         let bytes = self.packed.bytes().map_err(|error| io_error(&path, error))?;
+        // Nothing takes the place of what can be read that cannot, and nothing is removed for it.
+        let again = Archive::unpack(&bytes[..]).map_err(|error| io_error(&path, error))?;
         replace(&path, &bytes)?;
-        // Nothing is removed that cannot be read from its new place.
-        let again = Archive::read(&path).map_err(|error| io_error(&path, error))?;
         for name in names.iter().filter(|name| again.has(name)) {
             let path = self.folder.join(name);
             fs::remove_file(&path).map_err(|error| io_error(&path, error))?;

@@ -1,7 +1,7 @@
 //! A target that runs: started under guard, found ready, stopped with nothing left.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -88,8 +88,10 @@ impl Server {
         match &target.ready.probe {
             Probe::Tcp(at) => {
                 let at = self.place.fill(at);
-                let address: SocketAddr = at.parse().map_err(|error| format!("{at}: {error}"))?;
-                TcpStream::connect_timeout(&address, PROBE_MAX).map_err(|error| format!("{at}: {error}"))?;
+                let trouble = |error: io::Error| format!("{at}: {error}");
+                let address = at.to_socket_addrs().map_err(trouble)?.next();
+                let address = address.ok_or_else(|| format!("{at} has no address"))?;
+                TcpStream::connect_timeout(&address, PROBE_MAX).map_err(trouble)?;
                 Ok(())
             }
             Probe::Http(url) => visit::get(&self.place.fill(url), None, PROBE_MAX),

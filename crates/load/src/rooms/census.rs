@@ -58,14 +58,14 @@ impl Census {
 
     /// How many people are in the room of one of them, on average.
     pub fn room_of_one(&self) -> f64 {
-        match &self.kind {
-            Kind::All(_) | Kind::Even { .. } => f64::from(self.members(0)),
-            Kind::Counted(members) => {
-                // Over people, not over rooms: a room of n is that of n of them.
-                let squares: f64 = members.iter().map(|&n| f64::from(n) * f64::from(n)).sum();
-                squares / f64::from(self.clients.max(1))
-            }
-        }
+        let Some(last) = self.clients.checked_sub(1) else { return 0.0 };
+        let rooms = match &self.kind {
+            Kind::All(_) | Kind::Even { .. } => self.room(last) + 1,
+            Kind::Counted(members) => members.len() as u32,
+        };
+        // Over people, not over rooms: a room of n is that of n of them.
+        let squares: f64 = (0..rooms).map(|room| f64::from(self.members(room)).powi(2)).sum();
+        squares / f64::from(self.clients)
     }
 
     /// How many of them are in this room.
@@ -82,5 +82,21 @@ impl Census {
             }
             Kind::Counted(members) => members.get(room as usize).copied().unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    #[test]
+    fn people_in_small_rooms_lower_the_mean() {
+        let rooms_of_ten = Division::Even { people: NonZeroU32::new(10).unwrap(), rooms: NonZeroU32::MIN };
+        let mean = |clients| Census::of(&rooms_of_ten, clients, 1, &[0]).room_of_one();
+        assert_eq!([mean(0), mean(7), mean(20)], [0.0, 7.0, 10.0]);
+        // Ten in a room of ten, five in one of five.
+        assert_eq!(mean(15), 125.0 / 15.0);
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct SeriesData {
     /// Per second.
     sent: Vec<f64>,
     received: Vec<f64>,
-    errors: Vec<u64>,
+    errors: Vec<f64>,
     /// Milliseconds. Of rows put together, the highest.
     p50: Vec<Option<f64>>,
     p95: Vec<Option<f64>>,
@@ -96,7 +96,7 @@ impl SeriesData {
         self.clients.push(last.clients);
         self.sent.push(per_s(|row| row.sent));
         self.received.push(per_s(|row| row.received));
-        self.errors.push(rows.iter().map(|row| row.errors).sum());
+        self.errors.push(per_s(|row| row.errors));
         self.p50.push(worst(|row| row.p50_ns));
         self.p95.push(worst(|row| row.p95_ns));
         self.p99.push(worst(|row| row.p99_ns));

@@ -52,7 +52,7 @@ pub(super) fn lines(run: &Run, style: &Style) -> String {
     }
     lines.push(result(run, style).trim_end().to_owned());
     lines.extend(conclusion::conclude(run).why().map(|why| row("WHY", &why)));
-    lines.extend(caveats(run).iter().map(|(label, caveat)| row(label, caveat)));
+    lines.extend(caveats(run, style.detail).iter().map(|(label, caveat)| row(label, caveat)));
     lines.join("\n") + "\n"
 }
 
@@ -91,14 +91,15 @@ pub(super) fn result(run: &Run, style: &Style) -> String {
 }
 
 /// Caveats, each once.
-fn caveats(run: &Run) -> Vec<(&'static str, String)> {
+fn caveats(run: &Run, detail: Detail) -> Vec<(&'static str, String)> {
     let mut told = conclusion::conclude(run).caveats(run);
     if told.is_empty() {
         told.push("none".into());
     }
-    if let Some(more) = told.len().checked_sub(CAVEATS_MAX).filter(|&more| more > 0) {
+    let more = told.len().saturating_sub(CAVEATS_MAX);
+    if more > 0 && detail != Detail::Full {
         told.truncate(CAVEATS_MAX);
-        told.push(format!("and {more} more: -v prints each at its step"));
+        told.push(format!("and {more} more: -v prints all"));
     }
     let labels = ["CAVEATS"].into_iter().chain(iter::repeat(""));
     labels.zip(told).collect()

@@ -66,12 +66,16 @@ fn cpu(step: &Step) -> String {
     percent.map(|percent| format!("{percent:.0}%")).unwrap_or_default()
 }
 
-/// Errors, resources and slow time of the step that stands for the run.
+/// Errors of the first step that failed; resources and slow time of the one that stands for the run.
 pub(super) fn beside(run: &Run, style: &Style) -> String {
     let Some(step) = run.steps.get(shown(run)) else { return String::new() };
     let rows = Rows { style, indent: 0, label: 11 };
-    let errors = run.steps.iter().find(|step| !step.has_passed()).map(told::errors).unwrap_or_default();
-    let errors = errors.iter().map(|text| rows.painted("error", text, Some(Colour::Yellow)));
+    let failed = run.steps.iter().find(|step| !step.has_passed());
+    let errors = failed.into_iter().flat_map(|failed| {
+        let asked = conclusion::asked(run.scenario, failed);
+        told::errors(failed).into_iter().map(move |text| format!("at {asked}: {text}"))
+    });
+    let errors = errors.map(|text| rows.painted("error", &text, Some(Colour::Yellow)));
     let lines: Vec<String> = errors.chain(told::usage_rows(step, &rows)).collect();
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }

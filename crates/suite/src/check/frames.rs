@@ -66,8 +66,9 @@ impl<'a> Socket<'a> {
         let mut socket = Socket::connect(&url, is_interrupted).map_err(|error| error.to_string())?;
         let key = upgrade::new_key(&mut Random);
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         let request = format!(
-            "GET {} HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+            "GET {}{query} HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {}\r\n\r\n",
             url.path(),
             String::from_utf8_lossy(&key)

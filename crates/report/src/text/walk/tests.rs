@@ -16,7 +16,7 @@ fn walk_has_one_row_a_step() {
     ✗     4,000     50.0/s    3.51s    6.65s    6.93s    7.00s   99.8%         99%
         loss.clients, loss.missing, loss.wrong, rtt.p95<=250ms was 6.40s
 
-    error      refused 5, 2.0s to 6.0s: connection refused
+    error      at 4,000 clients: refused 5, 2.0s to 6.0s: connection refused
     server     62% of a core, 87.0 MiB
     generator  31% of a core, 9.00 MiB, p99 of its lag 80µs
 
