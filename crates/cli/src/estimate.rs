@@ -74,7 +74,7 @@ impl Estimate {
                 let bears = schedule.mean_per_s(duration_ns) * copies <= DELIVERIES_PER_S;
                 (seconds(duration_ns), bears)
             }
-            Load::Storm(storm) => (seconds(storm.lead_ns + storm.duration_ns), true),
+            Load::Storm(storm) => (seconds(storm.whole_ns()), true),
             Load::Hold { duration_ns } => (seconds(duration_ns), true),
             Load::Closed { concurrency, until, .. } => {
                 let bears = f64::from(concurrency) * copies / DELIVERIES_PER_S <= self.limit_s;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crew::Progress;
+use crew::{Progress, StepPhase};
 use results::{Run, Step};
 
 use crate::args::RunArgs;
@@ -88,7 +88,8 @@ impl Exports {
             }
             // By its beginning: a second in which the load ended was one of the load.
             let began_ns = second.t_ns.saturating_sub(1_000_000_000);
-            let phase = if began_ns < step.start_ns + step.duration_ns { "loading" } else { "draining" };
+            let is_loading = began_ns < step.start_ns + step.duration_ns;
+            let phase = if is_loading { StepPhase::Loading } else { StepPhase::Draining };
             self.handle_progress(&Progress {
                 phase,
                 done: 1.0,

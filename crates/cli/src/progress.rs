@@ -182,7 +182,7 @@ mod tests {
             ..Default::default()
         };
         let progress = Progress {
-            phase: "loading",
+            phase: crew::StepPhase::Loading,
             clients: 5,
             usable: 4,
             sent: 10,

@@ -18,7 +18,7 @@ use crate::error::{Broken, Error};
 use crate::fleet::{AgentSelection, Fleet};
 use crate::local::Local;
 use crate::merge::{Merge, Participants};
-use crate::observer::{Observer, Progress};
+use crate::observer::{Observer, Progress, StepPhase};
 use crate::rows::Seen;
 use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
@@ -26,12 +26,6 @@ use crate::worker_set::{WorkerEvent, WorkerSet};
 
 /// The window of what is used opens at most this long before the load, because looking at a server takes time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
-/// The phase in which clients connect.
-const GROWING: &str = "connecting";
-/// The phase in which they send.
-const LOADING: &str = "loading";
-/// The phase in which they say goodbye.
-const CLOSING: &str = "closing";
 /// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
 /// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
@@ -215,11 +209,13 @@ impl Crew {
         self.worker_set.order(order);
         let deadline = PhaseDeadline::growing(&self.connecting, self.worker_set.workers().len());
         let grown =
-            self.gather(merge, observer, GROWING, deadline, BTreeMap::new(), |report| match report {
-                Report::Grown { usable, slow, reached, .. } => {
-                    Some([*usable, *slow, *reached].map(u64::from))
+            self.gather(merge, observer, StepPhase::Connecting, deadline, BTreeMap::new(), |report| {
+                match report {
+                    Report::Grown { usable, slow, reached, .. } => {
+                        Some([*usable, *slow, *reached].map(u64::from))
+                    }
+                    _ => None,
                 }
-                _ => None,
             })?;
         // Slow readers are in nobody's books: nothing is due to them.
         let receivers =
@@ -241,7 +237,7 @@ impl Crew {
         observer.handle_start(go_ns);
         let idle = self.wait_for_start(merge, observer, go_ns)?;
         let deadline = PhaseDeadline::loading(&order.load, self.draining, go_ns);
-        let loaded = self.gather(merge, observer, LOADING, deadline, idle, loaded)?;
+        let loaded = self.gather(merge, observer, StepPhase::Loading, deadline, idle, loaded)?;
         if observer.is_interrupted() {
             return Ok(()); // not everything is sent
         }
@@ -255,7 +251,7 @@ impl Crew {
         while !observer.is_interrupted() {
             let time_ns = clock.time_ns(merge.heard_ns(), clock::monotonic_ns());
             match drain.poll(merge, time_ns) {
-                Next::Wait => _ = self.next_report(merge, observer, "draining")?,
+                Next::Wait => _ = self.next_report(merge, observer, StepPhase::Draining)?,
                 Next::CloseWindow => self.watch.close(),
                 Next::Over => break,
             }
@@ -277,7 +273,7 @@ impl Crew {
             return Ok(idle);
         }
         while clock::monotonic_ns() < watch_ns && !observer.is_interrupted() {
-            if let Some(report) = self.next_report(merge, observer, LOADING)? {
+            if let Some(report) = self.next_report(merge, observer, StepPhase::Loading)? {
                 idle.extend(report.worker().zip(loaded(&report)));
             }
         }
@@ -310,18 +306,16 @@ impl Crew {
     /// Closes all connections and lets the workers end.
     pub fn finish(mut self, observer: &mut dyn Observer) {
         self.worker_set.dismiss();
-        let nothing = StepOrder {
-            index: 0,
-            clients: 0,
-            load: load::Load::Closed { concurrency: 0, per_client: 1, until: load::Until::Samples(0) },
-            warmup: true,
-        };
-        let mut merge = Merge::new(self.participants.clone(), nothing, self.epoch_ns, 0);
+        let mut merge = Merge::new(self.participants.clone(), StepOrder::IDLE, self.epoch_ns, 0);
         // What goes wrong now costs no result.
-        let _ =
-            self.gather(&mut merge, observer, CLOSING, PhaseDeadline::at_once(), BTreeMap::new(), |report| {
-                matches!(report, Report::Finished { .. }).then_some(())
-            });
+        let _ = self.gather(
+            &mut merge,
+            observer,
+            StepPhase::Closing,
+            PhaseDeadline::at_once(),
+            BTreeMap::new(),
+            |report| matches!(report, Report::Finished { .. }).then_some(()),
+        );
     }
 
     /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging deltas meanwhile;
@@ -330,13 +324,13 @@ impl Crew {
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
-        phase: &'static str,
+        phase: StepPhase,
         deadline: PhaseDeadline,
         mut picked: BTreeMap<u16, T>,
         pick: impl Fn(&Report) -> Option<T>,
     ) -> Result<BTreeMap<u16, T>, Error> {
         // Goodbyes are said in spite of an earlier interrupt.
-        let was_interrupted = phase == CLOSING && observer.is_interrupted();
+        let was_interrupted = phase == StepPhase::Closing && observer.is_interrupted();
         self.worker_set.start_phase();
         while !self.worker_set.workers().iter().all(|worker| picked.contains_key(worker)) {
             if observer.is_hurried() || observer.is_interrupted() && !was_interrupted {
@@ -357,9 +351,9 @@ impl Crew {
         &mut self,
         merge: &mut Merge,
         observer: &mut dyn Observer,
-        phase: &'static str,
+        phase: StepPhase,
     ) -> Result<Option<Report>, Error> {
-        self.watch.poll((phase == GROWING).then(|| merge.usable()));
+        self.watch.poll((phase == StepPhase::Connecting).then(|| merge.usable()));
         match self.worker_set.hear(merge)? {
             WorkerEvent::Delta { begins_second } => {
                 if begins_second {
@@ -374,7 +368,7 @@ impl Crew {
     }
 
     /// Tells of every second, and in between how far it has come.
-    fn show(&mut self, merge: &mut Merge, observer: &mut dyn Observer, phase: &'static str) {
+    fn show(&mut self, merge: &mut Merge, observer: &mut dyn Observer, phase: StepPhase) {
         let now_ns = clock::monotonic_ns();
         let mut is_due = now_ns.saturating_sub(self.shown_ns) >= PROGRESS_INTERVAL_NS;
         while let Some(second) = merge.poll_second() {

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use load::{Connecting, Draining, Load, Until};
+use load::{Connecting, Draining, Load};
 
 /// A worker that says nothing for this long is stuck.
 pub(crate) const SILENCE_NS_MAX: u64 = 10_000_000_000;
@@ -92,14 +92,7 @@ impl PhaseDeadline {
 
     /// They send, from `go_ns` on: until a known moment, or until all is answered or given up.
     pub(crate) fn loading(load: &Load, draining: Draining, go_ns: u64) -> Self {
-        let duration_ns = match *load {
-            Load::Open { duration_ns, .. }
-            | Load::Hold { duration_ns }
-            | Load::Closed { until: Until::Elapsed { duration_ns }, .. } => Some(duration_ns),
-            Load::Storm(storm) => Some(storm.lead_ns.saturating_add(storm.duration_ns)),
-            Load::Closed { until: Until::Samples(_), .. } => None,
-        };
-        match duration_ns {
+        match load.duration_ns() {
             Some(duration_ns) => Self { from_ns: go_ns.saturating_add(duration_ns), ..Self::at_once() },
             None => {
                 let answer_ns = draining.timeout_ns.saturating_add(ABSENCE_NS_MAX);
@@ -152,6 +145,8 @@ impl StuckWorkers {
 
 #[cfg(test)]
 mod tests {
+    use load::Until;
+
     use super::*;
 
     const S: u64 = 1_000_000_000;

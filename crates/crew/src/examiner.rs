@@ -396,9 +396,7 @@ impl Examiner {
             Load::Open { schedule, duration_ns } => {
                 on_schedule(schedule.mean_per_s(duration_ns), duration_ns)
             }
-            Load::Storm(storm) => {
-                on_schedule(storm.rate_per_s.unwrap_or(0.0), storm.lead_ns.saturating_add(storm.duration_ns))
-            }
+            Load::Storm(storm) => on_schedule(storm.rate_per_s.unwrap_or(0.0), storm.whole_ns()),
             Load::Closed { concurrency, until: Until::Samples(samples), .. } => {
                 part.share_by_slots(samples, concurrency)
             }

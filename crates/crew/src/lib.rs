@@ -43,7 +43,7 @@ pub use course::{Course, Warmup};
 pub use crew::{Crew, Shape};
 pub use error::{Broken, Error};
 pub use merge::Merge;
-pub use observer::{Observer, Progress};
+pub use observer::{Observer, Progress, StepPhase};
 pub use replay::replay;
 pub use scrape::{Metrics, Scrape};
 pub use sweep::Sweep;

@@ -267,7 +267,7 @@ impl Merge {
 
     /// How far the phase has come at this moment, from 0 to 1: of the clients, then of the load.
     pub(crate) fn done(&self, now_ns: u64) -> f64 {
-        let (done, all) = match (self.is_loading(), self.window().schedule_ns(), self.order.load) {
+        let (done, all) = match (self.is_loading(), self.window().load.duration_ns(), self.order.load) {
             (false, ..) => (self.usable(), self.order.clients.into()),
             (true, Some(schedule_ns), _) => (now_ns.saturating_sub(self.go_ns), schedule_ns),
             (true, None, Load::Closed { until: Until::Samples(samples), .. }) => {

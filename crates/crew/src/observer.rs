@@ -1,5 +1,6 @@
 //! The observer of a step: what it is told, and how it ends the step.
 
+use std::fmt;
 use std::sync::Arc;
 
 use net::clock;
@@ -8,11 +9,43 @@ use stats::explicit_buckets::ExplicitBuckets;
 
 use crate::merge::Merge;
 
+/// The phases of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepPhase {
+    /// Clients connect.
+    #[default]
+    Connecting,
+    /// They send.
+    Loading,
+    /// What was sent is waited for.
+    Draining,
+    /// They leave.
+    Closing,
+}
+
+impl StepPhase {
+    /// The name in output and streams.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepPhase::Connecting => "connecting",
+            StepPhase::Loading => "loading",
+            StepPhase::Draining => "draining",
+            StepPhase::Closing => "closing",
+        }
+    }
+}
+
+impl fmt::Display for StepPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// Progress of a step under way.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// The phase: `connecting`, `loading`, `draining`.
-    pub phase: &'static str,
+    /// The phase.
+    pub phase: StepPhase,
     /// How far the phase has come, from 0 to 1.
     pub done: f64,
     /// Clients asked for.
@@ -33,7 +66,7 @@ pub struct Progress {
 
 impl Progress {
     /// How far the step has come.
-    pub(crate) fn of(merge: &Merge, phase: &'static str, second: Option<results::Second>) -> Self {
+    pub(crate) fn of(merge: &Merge, phase: StepPhase, second: Option<results::Second>) -> Self {
         let totals = merge.totals();
         Self {
             phase,
@@ -49,7 +82,7 @@ impl Progress {
     }
 
     /// The same when a second has passed.
-    pub(crate) fn of_second(merge: &Merge, phase: &'static str, second: results::Second) -> Self {
+    pub(crate) fn of_second(merge: &Merge, phase: StepPhase, second: results::Second) -> Self {
         let figures = Some(Arc::new(merge.totals().figures.explicit_buckets()));
         Self { figures, ..Self::of(merge, phase, Some(second)) }
     }

@@ -6,7 +6,7 @@
 //! [`CPU_WINDOW_NS_MIN`] at least.
 
 use engine::Delta;
-use load::{Load, Until, Workload};
+use load::{Load, Workload};
 use results::{CPU_WINDOW_NS_MIN, Rates};
 use stats::Histogram;
 
@@ -40,22 +40,11 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Its length where that is known beforehand; `None`: in a closed loop that ends with its samples.
-    pub(crate) fn schedule_ns(&self) -> Option<u64> {
-        match *self.load {
-            Load::Open { duration_ns, .. }
-            | Load::Hold { duration_ns }
-            | Load::Closed { until: Until::Elapsed { duration_ns }, .. } => Some(duration_ns),
-            Load::Storm(storm) => Some(storm.lead_ns + storm.duration_ns),
-            Load::Closed { until: Until::Samples(_), .. } => None,
-        }
-    }
-
     /// Its end for usage, as far as can be told yet: a worker that still sends prolongs it. `None`:
     /// messages are still being sent.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         let loaded = self.loaded?;
-        let end_ns = match self.schedule_ns() {
+        let end_ns = match self.load.duration_ns() {
             Some(schedule_ns) => self.go_ns + schedule_ns,
             None if self.ends_with_last_answer() => {
                 self.totals.last_arrival_ns.max(self.go_ns + CPU_WINDOW_NS_MIN)
@@ -67,13 +56,13 @@ impl Window<'_> {
 
     /// Returns whether it ends with the last answer, which is known as such only when no other comes.
     pub(crate) fn ends_with_last_answer(&self) -> bool {
-        self.schedule_ns().is_none() && self.full().is_none()
+        self.load.duration_ns().is_none() && self.full().is_none()
     }
 
     /// How long it was, by what is known at `now_ns`: the schedule, of which an interrupted step had a part.
     pub(crate) fn length_ns(&self, now_ns: u64, interrupted: bool) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.go_ns);
-        match (self.schedule_ns(), self.full()) {
+        match (self.load.duration_ns(), self.full()) {
             (Some(schedule_ns), _) if interrupted => schedule_ns.min(elapsed_ns),
             (Some(schedule_ns), _) => schedule_ns,
             (None, Some(loaded)) => loaded.at_ns.saturating_sub(self.go_ns),
@@ -115,7 +104,7 @@ impl Window<'_> {
             _ => length_ns.max(self.until_last_ns()),
         };
         // Of a closed loop with a schedule, what comes behind its end is no part of its rate.
-        let (streamed_after, streamed_ns) = match (self.load, self.schedule_ns()) {
+        let (streamed_after, streamed_ns) = match (self.load, self.load.duration_ns()) {
             (Load::Closed { .. }, Some(_)) => ([totals.tail.events, totals.tail.tokens], length_ns),
             _ => ([0, 0], length_ns.max(self.until_last_ns())),
         };
@@ -173,7 +162,7 @@ impl Window<'_> {
 
     /// The end of a closed loop with samples that was kept full for most of its messages.
     fn full(&self) -> Option<Loaded> {
-        let loaded = self.loaded.filter(|_| self.schedule_ns().is_none())?;
+        let loaded = self.loaded.filter(|_| self.load.duration_ns().is_none())?;
         let answered = match self.workload {
             Workload::Echo => loaded.received,
             Workload::Broadcast => loaded.acks,
@@ -195,6 +184,8 @@ pub(crate) fn per_s(n: u64, ns: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use load::Until;
+
     use super::*;
     use engine::Tail;
     use load::Schedule;

@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use load::{Load, Plan, Segment, StepOrder, Until};
+use load::{Plan, Segment, StepOrder};
 use net::poll::{Event, Events, Interest, Waker};
 use net::{clock, reserve};
 use wire::Reconnection;
@@ -93,17 +93,11 @@ impl Worker {
     ) -> io::Result<Self> {
         let shared = Shared::new(&plan, segment)?;
         shared.poller.add(waker.as_ref(), WAKER_TOKEN, Interest::ReadLevel)?;
-        let idle = StepOrder {
-            index: 0,
-            clients: 0,
-            load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
-            warmup: true,
-        };
         let mut meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
         if plan.records_events {
             meter.recorder = Some(Box::new(Recorder::new(segment, plan.epoch_ns, reports.clone())));
         }
-        let ledger = Ledger::new(meter, idle, segment, Arc::clone(&plan.rooms))
+        let ledger = Ledger::new(meter, StepOrder::IDLE, segment, Arc::clone(&plan.rooms))
             .of_run(plan.run())
             .of_acks(shared.acks())
             .of_streams(shared.wire.stall_times())
@@ -113,7 +107,7 @@ impl Worker {
         let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
             let shared = shared.of_publishers(&of_them)?;
             let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
-            let ledger = Ledger::new(meter, idle, segment, of_them.rooms.clone());
+            let ledger = Ledger::new(meter, StepOrder::IDLE, segment, of_them.rooms.clone());
             let ledger = ledger.of_run(of_them.run()).for_others();
             let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
             Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))

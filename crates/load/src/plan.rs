@@ -161,6 +161,16 @@ pub struct StepOrder {
     pub warmup: bool,
 }
 
+impl StepOrder {
+    /// The order of a worker that has none: nobody is there, and a loop of no messages is over at once.
+    pub const IDLE: StepOrder = StepOrder {
+        index: 0,
+        clients: 0,
+        load: Load::Closed { concurrency: 0, per_client: 1, until: Until::Samples(0) },
+        warmup: true,
+    };
+}
+
 /// When messages are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Load {
@@ -191,6 +201,17 @@ pub enum Load {
 }
 
 impl Load {
+    /// The time that it lasts; `None`: until it has its samples.
+    pub fn duration_ns(&self) -> Option<u64> {
+        match *self {
+            Load::Open { duration_ns, .. }
+            | Load::Hold { duration_ns }
+            | Load::Closed { until: Until::Elapsed { duration_ns }, .. } => Some(duration_ns),
+            Load::Storm(storm) => Some(storm.whole_ns()),
+            Load::Closed { until: Until::Samples(_), .. } => None,
+        }
+    }
+
     /// The ones among these that send.
     pub fn senders(&self, of_plan: Senders) -> Senders {
         if let Load::Storm(storm) = self { of_plan.without(storm.share) } else { of_plan }
@@ -210,6 +231,13 @@ pub struct Storm {
     pub share: f64,
     /// They come back spread over this time; absent: as their protocol's back-off says.
     pub window_ns: Option<u64>,
+}
+
+impl Storm {
+    /// The time from the start to the end of the step; no message of a network makes it overflow.
+    pub fn whole_ns(&self) -> u64 {
+        self.lead_ns.saturating_add(self.duration_ns)
+    }
 }
 
 impl Storm {

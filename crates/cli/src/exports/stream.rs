@@ -71,7 +71,7 @@ impl Stream {
         self.line(
             "second",
             json!({
-                "phase": progress.phase,
+                "phase": progress.phase.name(),
                 "t_s": second.t_ns as f64 / 1e9,
                 "clients": progress.clients,
                 "usable": second.clients,

@@ -327,7 +327,7 @@ mod tests {
                 ..Second::default()
             };
             let progress = Progress {
-                phase: "loading",
+                phase: crew::StepPhase::Loading,
                 done: 0.6,
                 clients: 1_000,
                 usable: 900,

@@ -468,13 +468,10 @@ impl Booking<'_> {
     /// Notes what came in; its number, unless it is of another step.
     #[inline]
     fn note(&mut self, kind: Kind, stamp: Stamp, number: Option<u32>, bytes: u32) {
-        let (now_ns, client, workers, worker) = (self.now_ns, self.client, self.workers, stamp.worker);
+        let (now_ns, client, sender) = (self.now_ns, self.client, self.ledger.sender(stamp));
         self.ledger.meter.note(|| {
             let entry = Entry::new(kind, now_ns, client).bytes(bytes);
             let Some(number) = number else { return entry };
-            // As `Segment::number`, but a stamp from the network may hold any numbers: this must not
-            // overflow.
-            let sender = stamp.client.wrapping_mul(workers.into()).wrapping_add(worker.into());
             entry.message(sender, number).latency(now_ns.saturating_sub(stamp.intended_ns))
         });
     }

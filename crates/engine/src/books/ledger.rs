@@ -223,8 +223,14 @@ impl Ledger {
     /// different ones.
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
-        let sender = Segment { worker: stamp.worker, ..self.segment }.number(stamp.client);
-        self.local_rooms.kind_of_rooms(kind).shared(self.segment.number(client), sender)
+        let number = self.segment.number(client);
+        self.local_rooms.kind_of_rooms(kind).shared(number, self.sender(stamp))
+    }
+
+    /// The number in the run of the client that sent what has this stamp.
+    #[inline]
+    pub(super) fn sender(&self, stamp: Stamp) -> u32 {
+        Segment { worker: stamp.worker, ..self.segment }.number(stamp.client)
     }
 
     /// A client has left: takes the copies of what was sent since then, of messages of this kind that it hears, out of those of

@@ -95,7 +95,7 @@ impl Pace {
                 Self::Open(groups.into_iter().map(open).collect())
             }
             Load::Storm(storm) => {
-                let duration_ns = storm.lead_ns + storm.duration_ns;
+                let duration_ns = storm.whole_ns();
                 let Some(rate_per_s) = storm.rate_per_s.filter(|_| !clients.is_empty()) else {
                     // A storm without a rate, or without senders here, still lasts: clients have to be
                     // watched coming back.

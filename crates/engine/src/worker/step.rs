@@ -1,6 +1,6 @@
 //! A worker's part in a step: it connects, sends what is due, lets answers come in and closes its books.
 
-use load::{Load, SenderGroup, StepOrder, Until};
+use load::{Load, SenderGroup, StepOrder};
 use net::{clock, reserve};
 
 use super::{CLOSE_TIMEOUT_NS, Phase, Worker};
@@ -91,12 +91,10 @@ impl Worker {
             pace.pass_over_absent();
         }
         pace.wait_for_absent(self.plan.messages_per_connection.is_some());
-        let window_end_ns = match order.load {
-            Load::Open { duration_ns, .. } => at_ns + duration_ns,
-            Load::Storm(storm) => at_ns + storm.lead_ns + storm.duration_ns,
-            Load::Closed { until: Until::Elapsed { duration_ns }, .. } => at_ns + duration_ns,
-            // No moment ends these windows: nothing in them is late.
-            Load::Hold { .. } | Load::Closed { until: Until::Samples(_), .. } => u64::MAX,
+        let window_end_ns = match (order.load, order.load.duration_ns()) {
+            // Nothing is sent that could come late.
+            (Load::Hold { .. }, _) | (_, None) => u64::MAX,
+            (_, Some(duration_ns)) => at_ns + duration_ns,
         };
         let disruptions = Disruptions::of(
             &self.plan,
