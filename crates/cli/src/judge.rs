@@ -60,9 +60,8 @@ impl Judge {
         let stops = self.limits.stop.iter().filter_map(|stop| stop.check_decided(&step));
         // The one that broke says most; otherwise any stands for the others.
         step.stop = stops.min_by_key(|outcome| outcome.passed);
-        let Limits { asked, stop } = &self.limits;
         // Before the bottleneck: whether a limit is undecided is part of what it is judged by.
-        verdict::weigh_broken(&mut step, asked.iter().chain(stop).chain(&self.standing));
+        verdict::weigh_broken(&mut step);
         // After the limits: what is sought is the cause of what broke.
         step.bottleneck = Some(verdict::bottleneck(&step, previous));
         step.marks = verdict::marks(&step, self.quantile);

@@ -197,7 +197,7 @@ fn counts(step: &Step) -> Vec<Column> {
 
 fn resources(step: &Step) -> Vec<Column> {
     let (server, generator) = (step.server.as_ref(), step.generator.as_ref());
-    let broken: Vec<_> = step.broken().map(|limit| &*limit.limit).collect();
+    let broken: Vec<_> = step.broken().map(|limit| limit.of.to_string()).collect();
     vec![
         number("server_cpu_percent_mean", server.and_then(|server| server.cpu_percent_mean)),
         optional("server_rss_bytes_peak", server.and_then(|server| server.rss_bytes_peak)),

@@ -70,7 +70,7 @@ fn suite(run: &Run, step: &Step, load: &str) -> Suite {
     let said = if marks.is_empty() { marks } else { format!("<system-out>{marks}</system-out>") };
     let case = |limit: &LimitOutcome| {
         let outcome = outcome(run.scenario, step, limit, is_search).map(|outcome| outcome + &said);
-        testcase(&head(&limit.limit), outcome)
+        testcase(&head(&limit.of.to_string()), outcome)
     };
     let mut cases: String = limits().map(case).collect();
     // A search may well go on until no client gets in.
@@ -171,7 +171,7 @@ mod tests {
     use std::collections::HashSet;
 
     use insta::assert_snapshot;
-    use results::Unit;
+    use results::Requirement;
     use results::finding::Caveat;
 
     use super::*;
@@ -182,11 +182,9 @@ mod tests {
         for step in &mut run.steps {
             let rtt = step.stop.take().expect("the sample has one");
             let missing = LimitOutcome {
-                limit: "missing==0".into(),
                 passed: step.counts.missing == 0,
                 actual: Some(step.counts.missing as f64),
-                unit: Unit::Count,
-                ..LimitOutcome::default()
+                ..LimitOutcome::unmeasured(Requirement::parse("missing==0", Scenario::Broadcast))
             };
             step.limits = vec![rtt, missing];
         }

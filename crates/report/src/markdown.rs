@@ -104,7 +104,7 @@ fn verdict(run: &Run) -> String {
     for limit in &run.verdict.limits {
         let actual = conclusion::actual(limit).map(|actual| format!(" ({actual})")).unwrap_or_default();
         let outcome = if limit.passed { "kept" } else { "**broken**" };
-        text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.limit);
+        text += &format!("- **Limit** `{}`: {outcome}{actual}\n", limit.of);
     }
     if run.verdict.is_trusted() {
         text += "- **CAVEATS** none\n";

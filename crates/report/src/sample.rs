@@ -4,8 +4,8 @@ use results::conclusion::{conclude as conclude_run, failing};
 use results::finding::Finding;
 use results::verdict::{bottleneck, conclude, marks};
 use results::{
-    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, RoleFigures, Run, SayFigures, Scenario,
-    ServerUse, Step, Target, Unit, standing,
+    Environment, GeneratorUse, LimitOutcome, MachineUse, Rates, Requirement, RoleFigures, Run, SayFigures,
+    Scenario, ServerUse, Step, Target, standing,
 };
 use stats::{Capacity, Counts, Figures, Histogram, fit::Line, knee::Knee};
 
@@ -31,14 +31,9 @@ fn judged(scenario: Scenario, mut step: Step) -> Step {
     step
 }
 
-fn limit(passed: bool, actual: f64) -> LimitOutcome {
-    LimitOutcome {
-        limit: "rtt.p95<=250ms".into(),
-        passed,
-        actual: Some(actual),
-        unit: Unit::Ms,
-        ..LimitOutcome::default()
-    }
+fn limit(text: &str, passed: bool, actual: f64) -> LimitOutcome {
+    let of = Requirement::parse(text, Scenario::Broadcast);
+    LimitOutcome { passed, actual: Some(actual), ..LimitOutcome::unmeasured(of) }
 }
 
 /// 1,000 clients, 1,000 broadcasts, all well.
@@ -127,7 +122,7 @@ pub(crate) fn broadcast_step() -> Step {
                 ..ServerUse::default()
             }),
             generator: Some(generator),
-            stop: Some(limit(true, 63.0)),
+            stop: Some(limit("rtt.p95<=250ms", true, 63.0)),
             ..Step::default()
         },
     )
@@ -157,7 +152,7 @@ pub(crate) fn troubled_step() -> Step {
         step.errors.add("refused", (2 + i) * S, "connection refused");
     }
     step.server.as_mut().unwrap().cpu_percent_mean = Some(99.2);
-    step.stop = Some(limit(false, 6_398.9));
+    step.stop = Some(limit("rtt.p95<=250ms", false, 6_398.9));
     judged(Scenario::Broadcast, step)
 }
 
@@ -278,13 +273,7 @@ pub(crate) fn sweep_run() -> Run {
     let step = |clients: u64, per_s: f64, mean_ms: u64| {
         let mut step = broadcast_step();
         let passed = mean_ms <= 1_500;
-        let limit = LimitOutcome {
-            limit: "rtt.mean<=1.5s".into(),
-            passed,
-            actual: Some(mean_ms as f64),
-            unit: Unit::Ms,
-            ..LimitOutcome::default()
-        };
+        let limit = limit("rtt.mean<=1.5s", passed, mean_ms as f64);
         step.clients = clients;
         step.rates = Rates {
             asked_per_s: Some(per_s),

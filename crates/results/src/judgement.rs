@@ -1,5 +1,4 @@
-//! Judgements of figures: bottlenecks and limits. [`verdict`](crate::verdict) and
-//! [`limit`](crate::limit) say how.
+//! Bottlenecks, which [`verdict`](crate::verdict) finds, and the units of figures.
 
 use std::fmt;
 
@@ -75,38 +74,6 @@ pub struct Found {
 impl From<Cause> for Found {
     fn from(cause: Cause) -> Self {
         Self { bottleneck: Bottleneck::of_key(cause.key()).unwrap_or(Bottleneck::Unknown), cause }
-    }
-}
-
-/// A limit held against one step or run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LimitOutcome {
-    /// The limit as the user wrote it.
-    pub limit: String,
-    /// True if it held.
-    pub passed: bool,
-    /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
-    pub actual: Option<f64>,
-    /// True if `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
-    pub at_least: bool,
-    /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of the time, where that part is
-    /// known.
-    pub without_lag: Option<f64>,
-    /// True if that would have kept it: whether the server broke it cannot be told.
-    pub undecided: bool,
-    /// The unit of `actual` and `without_lag`.
-    pub unit: Unit,
-}
-
-impl LimitOutcome {
-    /// The figure that it is about: `missing` of `missing==0`.
-    pub fn figure(&self) -> &str {
-        self.limit.split(['<', '>', '=']).next().unwrap_or_default().trim()
-    }
-
-    /// Its bound as it was written: `0` of `missing==0`.
-    pub fn bound(&self) -> &str {
-        self.limit.rsplit(['<', '>', '=']).next().unwrap_or_default().trim()
     }
 }
 

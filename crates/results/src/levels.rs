@@ -80,17 +80,11 @@ pub fn best(levels: &[Level]) -> Option<&Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judgement::{LimitOutcome, Unit};
+    use crate::limit::LimitOutcome;
     use crate::rates::Rates;
 
     fn step(clients: u64, rate: f64, mean_ms: u64, passed: bool) -> Step {
-        let stop = LimitOutcome {
-            limit: "rtt.mean<=1.5s".into(),
-            passed,
-            actual: None,
-            unit: Unit::Ms,
-            ..LimitOutcome::default()
-        };
+        let stop = LimitOutcome { passed, ..LimitOutcome::of_text("rtt.mean<=1.5s") };
         let rates = Rates {
             asked_per_s: Some(rate),
             received_per_s: Some(rate * clients as f64),

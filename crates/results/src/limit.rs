@@ -9,7 +9,7 @@ use std::fmt;
 use stats::Timed;
 use thiserror::Error;
 
-use crate::judgement::{LimitOutcome, Unit};
+use crate::judgement::Unit;
 use crate::rates::Rate;
 use crate::scenario::Scenario;
 use crate::spent::SlowTail;
@@ -42,6 +42,10 @@ pub struct StepFigure {
 }
 
 impl StepFigure {
+    fn whole(figure: Figure) -> Self {
+        Self { part: Part::Whole, figure }
+    }
+
     /// The figure of that name in `scenario`.
     ///
     /// # Errors
@@ -85,9 +89,117 @@ impl StepFigure {
     }
 }
 
-/// The figure of a limit, of whatever part of the step; `None` where it is about something timed.
-pub(crate) fn figure_of(limit: &LimitOutcome) -> Option<Figure> {
-    Figure::untimed(Part::split(limit.figure()).1)
+/// What a step is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requirement {
+    /// A limit on a figure, asked for or standing.
+    Limit(Limit),
+    /// The generator gets to the end of the step.
+    Finished,
+    /// Clients are there when the storm strikes.
+    Storm,
+    /// Something is sent.
+    Load,
+    /// A limit on a figure that this version of throng does not have, from a file.
+    Unknown(String),
+}
+
+/// Those that no figure of a step is about, as files have them.
+const OF_NO_FIGURE: [(&str, Requirement); 3] = [
+    ("unfinished==0", Requirement::Finished),
+    ("storm==1", Requirement::Storm),
+    ("load==1", Requirement::Load),
+];
+
+impl Requirement {
+    /// Reads what [`Display`](fmt::Display) wrote in a run of `scenario`.
+    pub fn parse(text: &str, scenario: Scenario) -> Self {
+        let of_no_figure = OF_NO_FIGURE.into_iter().find(|(name, _)| *name == text);
+        of_no_figure.map(|(_, requirement)| requirement).unwrap_or_else(|| {
+            Limit::parse(text, scenario)
+                .map_or_else(|_| Requirement::Unknown(text.to_owned()), Requirement::Limit)
+        })
+    }
+
+    /// Reads the text of one that a file has, now that the scenario is known.
+    pub(crate) fn settle(&mut self, scenario: Scenario) {
+        if let Requirement::Unknown(text) = self {
+            *self = Requirement::parse(text, scenario);
+        }
+    }
+
+    /// The limit on a figure.
+    pub fn limit(&self) -> Option<&Limit> {
+        match self {
+            Requirement::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// The figure that it is about, of whatever part of the step.
+    pub(crate) fn figure(&self) -> Option<Figure> {
+        self.limit().map(|limit| limit.of.figure)
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Requirement::Limit(limit) => limit.fmt(f),
+            Requirement::Unknown(text) => f.write_str(text),
+            Requirement::Finished | Requirement::Storm | Requirement::Load => {
+                let name = OF_NO_FIGURE.iter().find(|(_, requirement)| requirement == self);
+                f.write_str(name.map_or("", |(name, _)| name))
+            }
+        }
+    }
+}
+
+/// A requirement held against one step or run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitOutcome {
+    /// The requirement.
+    pub of: Requirement,
+    /// True if it held.
+    pub passed: bool,
+    /// The figure's value, in `unit`; `None` when it was not measured, which breaks the limit.
+    pub actual: Option<f64>,
+    /// True if `actual` is a lower bound, because throng did not wait any longer: that breaks the limit as well.
+    pub at_least: bool,
+    /// The best that `actual` of a broken limit may be without the generator's and CPU contention's part of the time, where
+    /// that part is known.
+    pub without_lag: Option<f64>,
+    /// True if that would have kept it: whether the server broke it cannot be told.
+    pub undecided: bool,
+    /// The unit of `actual` and `without_lag`.
+    pub unit: Unit,
+}
+
+impl LimitOutcome {
+    /// The outcome where nothing was measured.
+    pub fn unmeasured(of: Requirement) -> Self {
+        let unit = of.limit().map(Limit::unit).unwrap_or_default();
+        Self { of, passed: false, actual: None, at_least: false, without_lag: None, undecided: false, unit }
+    }
+
+    /// The outcome of a limit in an echo, or in a run that has what that has not.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str) -> Self {
+        let scenarios = [Scenario::Echo, Scenario::Broadcast, Scenario::Storm, Scenario::Stream];
+        let limits = scenarios.map(|scenario| Limit::parse(text, scenario));
+        let limit = limits.into_iter().find_map(Result::ok).unwrap_or_else(|| panic!("{text}"));
+        Self::unmeasured(Requirement::Limit(limit))
+    }
+
+    /// The limit's bound, in `unit`.
+    pub fn bound(&self) -> Option<f64> {
+        self.of.limit().map(|limit| limit.value)
+    }
+
+    /// Returns whether it is about the rate that was asked.
+    pub(crate) fn is_of_rate(&self) -> bool {
+        self.of.figure() == Some(Figure::Rate(Rate::Achieved))
+    }
 }
 
 /// Why a text is not a limit.
@@ -145,6 +257,10 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 ];
 
 impl Comparison {
+    fn sign(self) -> &'static str {
+        COMPARISONS.into_iter().find(|(_, comparison)| *comparison == self).map_or("", |(sign, _)| sign)
+    }
+
     fn holds(self, actual: f64, value: f64) -> bool {
         match self {
             Comparison::Below => actual < value,
@@ -169,6 +285,39 @@ impl Limit {
         let value =
             read_value(of.figure, value).map_err(|error| LimitError::Value { limit: text.into(), error })?;
         Ok(Limit { text: text.into(), of, comparison, value, as_share })
+    }
+
+    /// The limit that a figure is nothing; where `percent` of what it is part of may be, at most that.
+    pub(crate) fn at_most(figure: Figure, percent: f64) -> Self {
+        if percent > 0.0 { Limit::of_share(figure, Comparison::AtMost, percent) } else { Limit::none(figure) }
+    }
+
+    /// The limit that a figure is this share of what it is part of, or more.
+    pub(crate) fn at_least(figure: Figure, percent: f64) -> Self {
+        Limit::of_share(figure, Comparison::AtLeast, percent)
+    }
+
+    fn none(figure: Figure) -> Self {
+        let text = format!("{}{}0", figure.name(), Comparison::Equal.sign());
+        Limit {
+            text,
+            of: StepFigure::whole(figure),
+            comparison: Comparison::Equal,
+            value: 0.0,
+            as_share: false,
+        }
+    }
+
+    fn of_share(figure: Figure, comparison: Comparison, percent: f64) -> Self {
+        // 99 − 64.1 is 34.900000000000006 in binary, and nobody typed that.
+        let value = (percent * 1e9).round() / 1e9;
+        let text = format!("{}{}{value}%", figure.name(), comparison.sign());
+        Limit { text, of: StepFigure::whole(figure), comparison, value, as_share: true }
+    }
+
+    /// The unit of its value.
+    pub fn unit(&self) -> Unit {
+        self.of.figure.unit(self.as_share)
     }
 
     /// The part of a step it is about.
@@ -236,12 +385,10 @@ impl Limit {
         // The figure would be more if throng had waited longer, and nobody knows by how much.
         let at_least = of.as_deref().is_some_and(|of| self.of.figure.is_open(of));
         LimitOutcome {
-            limit: self.text.clone(),
             passed: !at_least && actual.is_some_and(|actual| self.is_kept_by(actual)),
             actual,
             at_least,
-            unit: self.of.figure.unit(self.as_share),
-            ..LimitOutcome::default()
+            ..LimitOutcome::unmeasured(Requirement::Limit(self.clone()))
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Rates over a step's window. Each is one row: its field, its metric in limits, and its name in files come from there.
 
+/// The share of an asked rate from which it is kept.
+pub const KEPT_PERCENT_MIN: f64 = 99.0;
+
 /// Declares [`Rates`] and [`Rate`]: field, variant, and metric.
 macro_rules! rates {
     ($($(#[$doc:meta])* $field:ident: $rate:ident $metric:literal,)*) => {

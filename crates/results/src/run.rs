@@ -7,8 +7,9 @@ use stats::fit::Line;
 use stats::knee::Knee;
 
 use crate::finding::RunCaveat;
-use crate::judgement::{Found, LimitOutcome};
+use crate::judgement::Found;
 use crate::levels::Level;
+use crate::limit::LimitOutcome;
 use crate::scenario::Scenario;
 use crate::step::Step;
 

@@ -5,13 +5,10 @@
 
 use stats::Count;
 
-use crate::limit::{Counted, Figure, Limit, figure_of};
-use crate::rates::Rate;
+use crate::limit::{Counted, Figure, Limit, LimitOutcome, Requirement};
+use crate::rates::{KEPT_PERCENT_MIN, Rate};
 use crate::scenario::Scenario;
-use crate::{LimitOutcome, Step};
-
-/// The share of the asked rate that must be kept.
-pub const RATE_PERCENT_MIN: f64 = 99.0;
+use crate::step::Step;
 
 /// The figures of the standing limits, in the order in which they are said: clients that were not there, clients lost, visitors
 /// that were not let in, what was lost or had no answer, what was wrong, and how much was too much.
@@ -33,10 +30,6 @@ pub(crate) const FIGURES: [Figure; 14] = [
 ];
 /// The one that must be kept; of the others there may be none.
 pub(crate) const RATE: Figure = Figure::Rate(Rate::Achieved);
-/// The limits that no figure of a step is about: the generator got to the step's end, the storm took place, and so did the load.
-const UNFINISHED: &str = "unfinished==0";
-const STORM: &str = "storm==1";
-const LOAD: &str = "load==1";
 
 /// Returns whether a figure that the scenario has must be as good as it can be.
 fn stands(figure: Figure, scenario: Scenario) -> bool {
@@ -53,15 +46,10 @@ fn stands(figure: Figure, scenario: Scenario) -> bool {
 /// may.
 pub fn limits(scenario: Scenario, asked: &[Limit], allowed_percent: f64) -> Vec<Limit> {
     let figures = FIGURES.into_iter().filter(|figure| figure.is_of(scenario) && stands(*figure, scenario));
-    let texts = figures.map(|figure| match (figure, figure.name()) {
-        // 99 − 64.1 is 34.900000000000006 in binary, and nobody typed that.
-        (RATE, name) => {
-            format!("{name}>={}%", ((RATE_PERCENT_MIN - allowed_percent) * 1e9).round() / 1e9)
-        }
-        (_, name) if allowed_percent > 0.0 => format!("{name}<={allowed_percent}%"),
-        (_, name) => format!("{name}==0"),
+    let all = figures.map(|figure| match figure {
+        RATE => Limit::at_least(RATE, KEPT_PERCENT_MIN - allowed_percent),
+        figure => Limit::at_most(figure, allowed_percent),
     });
-    let all = texts.filter_map(|text| Limit::parse(&text, scenario).ok());
     all.filter(|limit| !asked.iter().any(|asked| asked.is_about_the_same(limit))).collect()
 }
 
@@ -108,56 +96,35 @@ impl Check {
 /// Returns whether a step kept the limits of a group: the standing ones, and those that took their place.
 pub fn passes(step: &Step, check: Check) -> bool {
     let broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
-    broken.filter_map(figure_of).filter_map(Check::of).all(|broken| broken != check)
+    broken.filter_map(|limit| limit.of.figure()).filter_map(Check::of).all(|broken| broken != check)
 }
 
 /// The limit on the rate that a step broke, asked for or standing.
 pub fn broken_rate(step: &Step) -> Option<&LimitOutcome> {
     let mut broken = step.limits.iter().chain(&step.standing).filter(|limit| !limit.passed);
-    broken.find(|limit| figure_of(limit) == Some(RATE))
-}
-
-/// Returns whether it is that of a step that the generator did not get to the end of.
-pub(crate) fn is_unfinished(limit: &LimitOutcome) -> bool {
-    limit.limit == UNFINISHED
+    broken.find(|limit| limit.is_of_rate())
 }
 
 /// The limit broken by a step that the generator did not finish: whatever was kept of it, the load was not held.
 pub fn unfinished() -> LimitOutcome {
-    LimitOutcome { limit: UNFINISHED.into(), passed: false, actual: Some(1.0), ..LimitOutcome::default() }
+    LimitOutcome { actual: Some(1.0), ..LimitOutcome::unmeasured(Requirement::Finished) }
 }
 
 /// The limit broken by a storm whose clients had left before it struck: nobody was cut off, and nobody came back. `None`: it took place, or the
 /// server was to bring it about and did not.
 pub fn storm(step: &Step) -> Option<LimitOutcome> {
     let was_none = step.figures.recovery.is_empty() && step.counts.cut == 0 && step.counts.disconnects > 0;
-    (was_none && !step.was_interrupted()).then(|| LimitOutcome {
-        limit: STORM.into(),
-        passed: false,
-        actual: Some(0.0),
-        ..LimitOutcome::default()
-    })
+    (was_none && !step.was_interrupted()).then(|| none_of(Requirement::Storm))
 }
 
 /// The limit broken by a step in which clients were ready, and nothing was sent: the server kept all others for want of a load.
 /// `None`: there was a load, or none was asked for.
 fn load(step: &Step) -> Option<LimitOutcome> {
-    step.sent_nothing().then(|| LimitOutcome {
-        limit: LOAD.into(),
-        passed: false,
-        actual: Some(0.0),
-        ..LimitOutcome::default()
-    })
+    step.sent_nothing().then(|| none_of(Requirement::Load))
 }
 
-/// Returns whether it is that of a load that did not take place.
-pub(crate) fn is_of_load(limit: &LimitOutcome) -> bool {
-    limit.limit == LOAD
-}
-
-/// Returns whether it is that of a storm that did not take place.
-pub(crate) fn is_of_storm(limit: &LimitOutcome) -> bool {
-    limit.limit == STORM
+fn none_of(of: Requirement) -> LimitOutcome {
+    LimitOutcome { actual: Some(0.0), ..LimitOutcome::unmeasured(of) }
 }
 
 #[cfg(test)]
@@ -246,7 +213,7 @@ mod tests {
 
     fn broken(step: &Step) -> Vec<String> {
         let outcomes = check(&limits(Scenario::Echo, &[], 0.0), step);
-        outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.limit).collect()
+        outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.of.to_string()).collect()
     }
 
     #[test]

@@ -6,7 +6,8 @@ use stats::{Counts, Errors, Figures, Histogram, Interval, Timed};
 
 use crate::absences::{Absences, Ages};
 use crate::finding::Caveat;
-use crate::judgement::{Found, LimitOutcome};
+use crate::judgement::Found;
+use crate::limit::LimitOutcome;
 use crate::rates::Rates;
 use crate::resources::{GeneratorUse, MachineUse, ServerUse};
 use crate::spent::TimeSpent;

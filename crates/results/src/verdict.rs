@@ -37,39 +37,53 @@ pub use owners::{Owner, Owners, slow_time};
 pub use signs::WORKER_CPU_PERCENT_MAX;
 pub use undecided::weigh_broken;
 
-type Rule = fn(&Step, Option<&Step>) -> Option<Cause>;
+/// A rule gives its evidence, if it holds.
+enum Rule {
+    Of(fn(&Step) -> Option<Cause>),
+    /// Beside the step before, if there was one.
+    Beside(fn(&Step, Option<&Step>) -> Option<Cause>),
+}
 
-/// Each gives its evidence, if it holds. They see the step, and the one before it.
-const RULES: [Rule; 23] = [
-    |step, _| server::ended(step),
-    |step, _| app_file::missed(step),
-    |step, _| generator::ran_out(step),
-    |step, _| server::gone(step),
-    |step, _| server::saturated(step),
-    |step, _| failed::failed(step),
-    |step, _| generator::without_agents(step).or_else(|| generator::sent_nothing(step)),
-    |step, _| machine::full(step),
-    |step, _| machine::starved(step),
-    |step, _| generator::exhausted(step),
-    |step, _| pool::short_of_connections(step),
-    |step, _| lag::of_others(step),
-    |step, _| lag::of_its_own(step),
-    |step, _| machine::network(step),
-    |step, _| generator::behind(step),
-    |step, _| machine::crowded(step),
-    |step, _| shared(step),
-    server::fell_behind,
-    |step, _| server::says_late(step),
-    |step, _| server::waits(step),
-    |step, _| server::has_short_queue(step),
-    |step, _| server::is_far(step),
-    |step, _| stalls::stalled(step),
+impl Rule {
+    fn evidence(&self, step: &Step, previous: Option<&Step>) -> Option<Cause> {
+        match self {
+            Rule::Of(rule) => rule(step),
+            Rule::Beside(rule) => rule(step, previous),
+        }
+    }
+}
+
+const RULES: [Rule; 24] = [
+    Rule::Of(server::ended),
+    Rule::Of(app_file::missed),
+    Rule::Of(generator::ran_out),
+    Rule::Of(server::gone),
+    Rule::Of(server::saturated),
+    Rule::Of(failed::failed),
+    Rule::Of(generator::without_agents),
+    Rule::Of(generator::sent_nothing),
+    Rule::Of(machine::full),
+    Rule::Of(machine::starved),
+    Rule::Of(generator::exhausted),
+    Rule::Of(pool::short_of_connections),
+    Rule::Of(lag::of_others),
+    Rule::Of(lag::of_its_own),
+    Rule::Of(machine::network),
+    Rule::Of(generator::behind),
+    Rule::Of(machine::crowded),
+    Rule::Of(shared),
+    Rule::Beside(server::fell_behind),
+    Rule::Of(server::late_pushes),
+    Rule::Of(server::waits),
+    Rule::Of(server::short_queue),
+    Rule::Of(server::far),
+    Rule::Of(stalls::stalled),
 ];
 
 /// Finds the bottleneck of a step; `previous` is the step before it: only a lighter
 /// one says anything.
 pub fn bottleneck(step: &Step, previous: Option<&Step>) -> Found {
-    let cause = RULES.into_iter().find_map(|rule| rule(step, previous));
+    let cause = RULES.iter().find_map(|rule| rule.evidence(step, previous));
     cause.unwrap_or_else(|| nobody(step)).into()
 }
 

@@ -358,7 +358,7 @@ fn wrong(path: &Path, error: rusqlite::Error) -> StoreError {
 mod tests {
     use std::process::Command;
 
-    use results::{LimitOutcome, Scenario, Step};
+    use results::{LimitOutcome, Requirement, Scenario, Step};
     use stats::Timed;
 
     use super::*;
@@ -412,7 +412,7 @@ mod tests {
     fn a_searchs_row_is_of_one_step() {
         let mut run = run_of(4);
         for broken in [1, 3] {
-            let limit = LimitOutcome { passed: false, ..LimitOutcome::default() };
+            let limit = LimitOutcome::unmeasured(Requirement::Finished);
             run.steps[broken].standing.push(limit);
         }
         let found = entry(&run);

@@ -209,6 +209,8 @@ fn memory_per_client(run: &Run) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use results::{LimitOutcome, Requirement};
+
     use super::*;
 
     #[test]
@@ -324,7 +326,7 @@ mod tests {
         let of = |at_least| capacity.is_at_least(&searched(637, 637, at_least));
         assert_eq!((of(true), of(false)), (true, false));
         let walked = |passed| {
-            let stop = Some(results::LimitOutcome { passed, ..Default::default() });
+            let stop = Some(LimitOutcome { passed, ..LimitOutcome::unmeasured(Requirement::Finished) });
             let steps = vec![Step { clients: 1_000, stop, ..Step::default() }];
             capacity.is_at_least(&Run { steps, ..Run::default() })
         };

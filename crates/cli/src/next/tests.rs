@@ -1,5 +1,5 @@
 use results::finding::quantity::{Ns, Percent, Quantile};
-use results::{LimitOutcome, Rates, Second, Verdict};
+use results::{LimitOutcome, Rates, Requirement, Second, Verdict};
 use stats::{Capacity, Counts};
 
 use clap::CommandFactory;
@@ -21,9 +21,8 @@ fn run(line: &str, change: impl FnOnce(&mut Step)) -> Run {
 
 fn broken(step: &mut Step, standing: &str, counts: Counts) {
     step.counts = Counts { connects: 100, connected: 100, ..counts };
-    let limit =
-        LimitOutcome { limit: standing.into(), passed: false, actual: Some(1.0), ..LimitOutcome::default() };
-    step.standing.push(limit);
+    let of = Requirement::parse(standing, Scenario::Broadcast);
+    step.standing.push(LimitOutcome { actual: Some(1.0), ..LimitOutcome::unmeasured(of) });
 }
 
 /// The keys of what is proposed, and the first command.

@@ -290,7 +290,7 @@ fn limits(run: &Run) -> Vec<LimitView> {
     let mut stops = run.steps.iter().filter_map(|step| step.stop.as_ref());
     let stop = stops.clone().find(|stop| !stop.passed).or(stops.next_back());
     let view = |limit: &LimitOutcome| LimitView {
-        limit: limit.limit.clone(),
+        limit: limit.of.to_string(),
         passed: limit.passed,
         actual: conclusion::actual(limit).unwrap_or_else(|| "not measured".into()),
     };

@@ -3,6 +3,7 @@
 
 use results::conclusion;
 use results::format::{count, rate};
+use results::rates::KEPT_PERCENT_MIN;
 use results::{Bottleneck, Rates, Scenario, Step};
 use stats::{CountOf, Timed};
 
@@ -16,9 +17,6 @@ use crate::text::{absences, says};
 const LABEL_WIDTH: usize = 14;
 /// The width of one metric, its name included: a row of them has 80 columns.
 const CELL_WIDTH: usize = 11;
-
-/// The share of messages completed from which a server keeps up.
-const KEPT_UP_SHARE: f64 = 0.99;
 
 const COLUMNS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
@@ -134,7 +132,7 @@ fn pushes(step: &Step) -> Option<String> {
 /// At which rate messages of a schedule were answered, where that is well below the one at which they were sent.
 fn completed(rates: &Rates) -> Option<f64> {
     let (_, sent, completed) = (rates.asked_per_s?, rates.sent_per_s?, rates.achieved_per_s?);
-    (0.0 < completed && completed < KEPT_UP_SHARE * sent).then_some(completed)
+    (0.0 < completed && 100.0 * completed < KEPT_PERCENT_MIN * sent).then_some(completed)
 }
 
 fn bottleneck(step: &Step) -> Option<(String, Option<Colour>)> {

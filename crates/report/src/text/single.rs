@@ -3,7 +3,7 @@
 use results::conclusion;
 use results::format::{bytes, count, rate, share, statuses};
 use results::standing::{self, Check};
-use results::{Scenario, Step};
+use results::{Scenario, Step, Unit};
 use stats::{Count, CountOf, Timed};
 
 use crate::reading;
@@ -56,7 +56,7 @@ fn checks(scenario: Scenario, step: &Step, style: &Style) -> Vec<String> {
     lines.extend(rates(scenario, step).map(|(check, text)| line(check, "rate", &text)));
     lines.extend(step.limits.iter().chain(&step.stop).map(|limit| {
         let was = conclusion::actual(limit).unwrap_or_else(|| "not measured".into());
-        mark(&rows, Some(limit.passed), "limit", &format!("{}  was {was}", limit.limit))
+        mark(&rows, Some(limit.passed), "limit", &format!("{}  was {was}", limit.of))
     }));
     lines
 }
@@ -122,13 +122,11 @@ fn rates(scenario: Scenario, step: &Step) -> Option<(Option<Check>, String)> {
     let Some(asked) = step.rates.asked_per_s else {
         return (completed > 0.0).then(|| (None, rate(completed, sends) + &received));
     };
-    let missed =
-        step.kept_percent().zip(standing::broken_rate(step)).map(|(kept, limit)| match limit.bound() {
-            bound if bound.ends_with('%') => {
-                format!(", {} completed in time ({bound} required)", share(kept))
-            }
-            bound => format!(" ({bound} required)"),
-        });
+    let broken = standing::broken_rate(step).and_then(|limit| limit.bound().zip(Some(limit.unit)));
+    let missed = step.kept_percent().zip(broken).map(|(kept, (bound, unit))| match unit {
+        Unit::Percent => format!(", {} completed in time ({bound}% required)", share(kept)),
+        _ => format!(" ({} required)", rate(bound, "")),
+    });
     let rates = format!("{} of {}", rate(completed, "").trim_end_matches("/s"), rate(asked, sends));
     Some((Some(Check::Rate), rates + &missed.unwrap_or_default() + &received))
 }

@@ -5,16 +5,14 @@ use stats::{Count, CountOf, Whole};
 use crate::finding::Loss;
 use crate::finding::quantity::{Kinds, Ns, PerS, Percent};
 use crate::format::{self, count, cut_percent};
-use crate::judgement::{LimitOutcome, Unit};
-use crate::limit::{Counted, Figure, figure_of};
+use crate::judgement::Unit;
+use crate::limit::{Counted, Figure, LimitOutcome, Requirement};
+use crate::rates::KEPT_PERCENT_MIN;
 use crate::scenario::{Due, Scenario};
 use crate::silence;
 use crate::standing;
 use crate::step::{HTTP_STATUS, PUBLISH, Step, is_of_answers};
-use crate::units;
 
-/// The share of the asked rate from which on what was too much is told by what queued up, not by the rate.
-const QUEUED_RATE_MIN: f64 = 0.99;
 /// The share of the rate that is left without what was lost that is enough for it to be explained by that.
 const EXPLAINED: f64 = 0.9;
 /// Digits beyond the usual ones with which a value is told from its bound: nanoseconds of a duration of seconds.
@@ -25,33 +23,27 @@ const OWN_COPIES_MIN: u64 = 10;
 /// Why a step does not pass: standing limits by what was lost, and the others as they were written.
 pub fn failings(scenario: Scenario, step: &Step) -> Vec<Loss> {
     // Missing clients also miss the rate: one of the two is enough, unless much more is missing than they would have sent.
-    let is_of_rate = |limit: &LimitOutcome| figure_of(limit) == Some(standing::RATE);
-    let is_explained = step.standing.iter().any(|limit| !limit.passed && !is_of_rate(limit))
+    let is_explained = step.standing.iter().any(|limit| !limit.passed && !limit.is_of_rate())
         && step.kept_percent().is_none_or(|kept| kept >= EXPLAINED * 100.0 * (1.0 - share_lost(step)));
     let standing = step.standing.iter().filter(|limit| !limit.passed);
-    let standing = standing.filter(|limit| !is_explained || !is_of_rate(limit));
+    let standing = standing.filter(|limit| !is_explained || !limit.is_of_rate());
     let broken = standing.chain(step.limits.iter().chain(&step.stop).filter(|limit| !limit.passed));
     broken.map(|limit| failing(scenario, step, limit)).collect()
 }
 
 /// A broken limit: what was lost, or the limit and what came.
 pub fn failing(scenario: Scenario, step: &Step, limit: &LimitOutcome) -> Loss {
-    let is_standing = step.standing.iter().any(|standing| standing.limit == limit.limit);
-    let found = match figure_of(limit).filter(|_| is_standing) {
-        Some(figure) => loss(scenario, step, figure),
-        None if is_standing && standing::is_unfinished(limit) => Some(Loss::Unfinished),
-        None if is_standing && standing::is_of_load(limit) => {
-            Some(Loss::NoLoad { duration: Ns(step.duration_ns) })
-        }
-        None if is_standing && standing::is_of_storm(limit) => {
-            Some(Loss::NoStorm { left: step.counts.disconnects, of: step.connections() })
-        }
-        None => None,
+    let is_standing = || step.standing.iter().any(|standing| standing.of == limit.of);
+    let found = match &limit.of {
+        Requirement::Limit(of) if is_standing() => loss(scenario, step, of.figure()),
+        Requirement::Limit(_) | Requirement::Unknown(_) => None,
+        Requirement::Finished => Some(Loss::Unfinished),
+        Requirement::Load => Some(Loss::NoLoad { duration: Ns(step.duration_ns) }),
+        Requirement::Storm => Some(Loss::NoStorm { left: step.counts.disconnects, of: step.connections() }),
     };
-    let limit_text = limit.limit.clone();
-    found.unwrap_or_else(|| match actual(limit) {
-        Some(actual) => Loss::Limit { limit: limit_text, actual },
-        None => Loss::Unmeasured { limit: limit_text },
+    found.unwrap_or_else(|| match (limit.of.to_string(), actual(limit)) {
+        (limit, Some(actual)) => Loss::Limit { limit, actual },
+        (limit, None) => Loss::Unmeasured { limit },
     })
 }
 
@@ -107,21 +99,10 @@ fn apart(limit: &LimitOutcome, value: f64) -> String {
         Unit::Bytes => format::bytes_to(value, more),
         Unit::Count => count(value.round() as u64),
     };
-    let bound = bound(limit).filter(|_| !limit.passed);
+    // Counts are whole.
+    let bound = limit.bound().filter(|_| !limit.passed && limit.unit != Unit::Count);
     let is_apart = |more: &usize| bound.is_none_or(|bound| written(value, *more) != written(bound, *more));
     written(value, (0..=DIGITS_MORE_MAX).find(is_apart).unwrap_or(0))
-}
-
-/// The bound of a limit, in its unit; `None` of counts, which are whole.
-fn bound(limit: &LimitOutcome) -> Option<f64> {
-    let text = limit.bound();
-    match limit.unit {
-        Unit::Ms => units::duration_ns(text).ok().map(|ns| ns as f64 / 1e6),
-        Unit::Percent => units::percent(text).ok(),
-        Unit::PerSecond => units::rate_per_s(text).or(units::bytes_per_s(text)).ok(),
-        Unit::Bytes => units::bytes(text).ok().map(|bytes| bytes as f64),
-        Unit::Count => None,
-    }
 }
 
 /// The loss by a standing limit's metric; `None` if it is zero.
@@ -188,7 +169,8 @@ fn loss(scenario: Scenario, step: &Step, figure: Figure) -> Option<Loss> {
 /// The value of a rate that was not kept.
 fn missed(scenario: Scenario, step: &Step, what: String) -> Option<Loss> {
     let (asked, achieved) = (step.due_per_s()?, step.rates.achieved_per_s?);
-    let is_answered = achieved >= asked * QUEUED_RATE_MIN;
+    // What was too much is then told by what queued up, not by the rate.
+    let is_answered = 100.0 * achieved >= asked * KEPT_PERCENT_MIN;
     let sends = scenario.facts().sends.to_owned();
     let late = step.counts.late;
     Some(match is_answered {

@@ -3,7 +3,7 @@ use stats::{Capacity, Counts};
 use super::*;
 use crate::finding::quantity::Percent;
 use crate::finding::{Cause, Finding};
-use crate::judgement::{Found, Unit};
+use crate::judgement::Found;
 use crate::levels::{Level, levels};
 use crate::scenario::Scenario;
 use crate::verdict::{self, bottleneck};
@@ -449,16 +449,9 @@ fn overruled_steps_are_not_the_breaking_point() {
 
 /// A limit on the latency is broken, and would have been kept without lag, or not.
 fn too_slow(undecided: bool) -> Step {
-    let limit = "p95<=1ms".to_owned();
     let without_lag = Some(if undecided { 0.9 } else { 1.5 });
-    let outcome = LimitOutcome {
-        limit,
-        actual: Some(2.0),
-        without_lag,
-        undecided,
-        unit: Unit::Ms,
-        ..LimitOutcome::default()
-    };
+    let outcome =
+        LimitOutcome { actual: Some(2.0), without_lag, undecided, ..LimitOutcome::of_text("p95<=1ms") };
     Step { limits: vec![outcome], ..step() }
 }
 
@@ -478,7 +471,7 @@ fn limits_that_lag_may_break_are_undecided() {
 #[test]
 fn busy_machines_excuse_no_proof() {
     let said = |limit: &str| {
-        let broken = LimitOutcome { limit: limit.into(), actual: Some(4.0), ..LimitOutcome::default() };
+        let broken = LimitOutcome { actual: Some(4.0), ..LimitOutcome::of_text(limit) };
         let mut run = run_of(Scenario::Broadcast, vec![Step { limits: vec![broken], ..step() }]);
         let full = Cause::MachineFull { idle: Percent(0.0), others: Some(Percent(80.0)), programs: None };
         run.steps[0].bottleneck = Some(full.into());

@@ -3,7 +3,8 @@
 
 use super::held::heaviest_kept;
 use super::undecided::{is_limited, is_undecided};
-use crate::judgement::{LimitOutcome, Unit};
+use crate::judgement::Unit;
+use crate::limit::LimitOutcome;
 use crate::run::Run;
 use crate::step::Step;
 use crate::verdict;

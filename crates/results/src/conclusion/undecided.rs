@@ -3,8 +3,8 @@
 use stats::Count;
 
 use crate::finding::Cause;
-use crate::judgement::{Bottleneck, LimitOutcome};
-use crate::limit::{Counted, Figure, figure_of};
+use crate::judgement::Bottleneck;
+use crate::limit::{Counted, Figure, LimitOutcome};
 use crate::standing;
 use crate::step::Step;
 
@@ -23,7 +23,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
     let may_be_kept = |limit: &LimitOutcome| {
         let may_be_generators = is_short || is_limited(step) && limit.without_lag.is_none();
         // A client that finds no port stays away, and what was due to it never comes.
-        let is_away = figure_of(limit) == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
+        let is_away = limit.of.figure() == Some(Figure::Counted(Counted::Count(Count::LostOffline)));
         limit.undecided
             || is_unmatched && is_of_missing(limit)
             || is_short && is_away
@@ -35,7 +35,7 @@ pub(super) fn is_undecided(step: &Step) -> bool {
 
 /// Returns whether a limit is broken by what did not come.
 fn is_of_missing(limit: &LimitOutcome) -> bool {
-    match figure_of(limit) {
+    match limit.of.figure() {
         Some(Figure::Counted(Counted::Count(count))) => {
             matches!(count, Count::Missing | Count::Unacknowledged)
         }
@@ -47,7 +47,7 @@ fn is_of_missing(limit: &LimitOutcome) -> bool {
 /// Returns whether a limit is on something that no lack of CPU brings about: a copy that came twice, corrupt or to the wrong client, or
 /// never to a client that was away. Copies that are missing are not among them: they may come after the wait for them.
 fn is_proof(limit: &LimitOutcome) -> bool {
-    match figure_of(limit) {
+    match limit.of.figure() {
         Some(Figure::Counted(Counted::Wrong)) => true,
         Some(Figure::Counted(Counted::Count(count))) => {
             let is_of_pushes = matches!(count, Count::PushSkipped | Count::PushDiffering);

@@ -5,10 +5,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::finding::FileFinding;
 use super::mirror::mirror;
 use crate::finding::{Cause, Finding};
-use crate::judgement::{Bottleneck, Found, LimitOutcome, Unit};
+use crate::judgement::{Bottleneck, Found, Unit};
+use crate::limit::{LimitOutcome, Requirement};
 
 mirror!(FileLimit of LimitOutcome {
-    limit: String,
+    #[serde(rename = "limit", with = "requirement")]
+    of: Requirement,
     passed: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     at_least: bool,
@@ -20,6 +22,19 @@ mirror!(FileLimit of LimitOutcome {
     actual,
     without_lag,
 });
+
+/// What a text requires depends on the run's scenario: [`Requirement::settle`].
+mod requirement {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(of: &Requirement, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(of)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Requirement, D::Error> {
+        String::deserialize(deserializer).map(Requirement::Unknown)
+    }
+}
 
 mod unit {
     use super::*;

@@ -201,6 +201,10 @@ impl FileRun {
 impl From<FileRun> for Run {
     fn from(file: FileRun) -> Self {
         let steps = file.steps.into_iter().map(|step| step.into_memory(file.scenario)).collect();
+        let mut verdict = Verdict::from(file.verdict);
+        for outcome in &mut verdict.limits {
+            outcome.of.settle(file.scenario);
+        }
         Run {
             id: file.id,
             name: file.name,
@@ -216,7 +220,7 @@ impl From<FileRun> for Run {
             inputs: file.inputs,
             steps,
             resume_after: file.resume_after,
-            verdict: file.verdict.into(),
+            verdict,
         }
     }
 }

@@ -310,9 +310,12 @@ impl FileStep {
         // A file of this version has the list, if only an empty one.
         let has_standing = self.standing.is_some();
         let mut step = Step::from(self);
+        for outcome in step.limits.iter_mut().chain(&mut step.standing).chain(&mut step.stop) {
+            outcome.of.settle(scenario);
+        }
         if !has_standing {
             let asked: Vec<Limit> =
-                step.limits.iter().filter_map(|asked| Limit::parse(&asked.limit, scenario).ok()).collect();
+                step.limits.iter().filter_map(|asked| asked.of.limit().cloned()).collect();
             step.standing = standing::check(&standing::limits(scenario, &asked, 0.0), &step);
         }
         step

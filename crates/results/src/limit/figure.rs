@@ -92,7 +92,7 @@ impl Figure {
     }
 
     /// A figure whose name means the same in each scenario that has it.
-    pub(super) fn untimed(name: &str) -> Option<Self> {
+    fn untimed(name: &str) -> Option<Self> {
         let counted = Counted::all().find(|known| known.name() == name).map(Figure::Counted);
         let rate = || Rate::ALL.into_iter().find(|rate| rate.metric() == name).map(Figure::Rate);
         let gauge = || find(&GAUGES, name).map(Figure::Gauge);

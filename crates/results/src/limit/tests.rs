@@ -63,7 +63,7 @@ fn an_outcome_says_what_was_measured() {
     let missing = outcome("missing<0.5%");
     assert_eq!((missing.actual, missing.unit), (Some(1.0), Unit::Percent));
     assert_eq!(outcome("max<1s").actual, Some(100.0));
-    assert_eq!(outcome("max<1s").limit, "max<1s");
+    assert_eq!(outcome("max<1s").of.to_string(), "max<1s");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use stats::steady::Steady;
 use stats::{Counts, Figures};
 
 use super::{Second, Step};
+use crate::rates::KEPT_PERCENT_MIN;
 
 impl Step {
     /// How much of the rate that was asked was kept up with, in percent; `None` in a closed loop, where agents were lost, and
@@ -101,16 +102,21 @@ impl Step {
         share_sent(sent as f64, asked) * answered
     }
 
-    /// Returns whether the rate that was asked was kept up with, but for a hundredth; false in a closed loop.
+    /// Returns whether the rate that was asked was kept; false in a closed loop.
     pub fn keeps_rate(&self) -> bool {
-        self.kept_percent().is_some_and(|kept| kept >= 99.0)
+        self.kept_percent().is_some_and(|kept| kept >= KEPT_PERCENT_MIN)
+    }
+
+    /// The share of the rate that was asked and not kept; `None` where it was kept, and in a closed loop.
+    pub(crate) fn missed_percent(&self) -> Option<f64> {
+        self.kept_percent().filter(|kept| *kept < KEPT_PERCENT_MIN).map(|kept| 100.0 - kept)
     }
 
     /// Returns whether fewer messages a second were completed than were asked, but for a hundredth; false in a closed loop.
     pub fn is_rate_missed(&self) -> bool {
         self.due_per_s()
             .zip(self.rates.achieved_per_s)
-            .is_some_and(|(asked, achieved)| achieved < 0.99 * asked)
+            .is_some_and(|(asked, achieved)| 100.0 * achieved < KEPT_PERCENT_MIN * asked)
     }
 
     /// Messages completed a second once the step had settled, whenever the last answer came; `None` where its rows do not tell.

@@ -3,8 +3,9 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::caveats;
-use crate::judgement::{Bottleneck, Found, LimitOutcome};
+use crate::judgement::{Bottleneck, Found};
 use crate::levels;
+use crate::limit::LimitOutcome;
 use crate::run::Verdict;
 use crate::step::Step;
 
@@ -17,7 +18,7 @@ pub fn conclude(steps: &[Step]) -> Verdict {
     let mut ascending: Vec<&Step> = steps.iter().collect();
     ascending.sort_by(|a, b| by_weight(a, b));
     for outcome in ascending.into_iter().flat_map(|step| &step.limits) {
-        match limits.iter_mut().find(|known| known.limit == outcome.limit) {
+        match limits.iter_mut().find(|known| known.of == outcome.of) {
             // The first that broke it, going upwards, is the lightest.
             Some(known) if known.passed => *known = outcome.clone(),
             Some(_) => {}

@@ -6,7 +6,7 @@ use stats::Count;
 use super::machine;
 use super::signs::{clients_or, generator_had_time, lost_clients, overflows, unreachable};
 use crate::finding::Cause;
-use crate::limit::{Counted, Figure, figure_of};
+use crate::limit::{Counted, Figure};
 use crate::standing;
 use crate::step::Step;
 
@@ -77,7 +77,7 @@ pub(super) fn failed(step: &Step) -> Option<Cause> {
 }
 
 fn broke(step: &Step, counted: Counted) -> bool {
-    step.broken().any(|limit| figure_of(limit) == Some(Figure::Counted(counted)))
+    step.broken().any(|limit| limit.of.figure() == Some(Figure::Counted(counted)))
 }
 
 /// Clients that it turned away or left waiting, if the way to it was there.

@@ -45,7 +45,7 @@ pub(super) fn full(step: &Step) -> Option<Cause> {
 /// A server that hardly worked and did not keep up, on a machine that others filled: it may have had no turn in time.
 pub(super) fn crowded(step: &Step) -> Option<Cause> {
     let machine = step.machine.as_ref().filter(|_| is_filled_by_others(step))?;
-    let missed_percent = step.kept_percent().filter(|&kept| kept < 99.0).map(|kept| 100.0 - kept);
+    let missed_percent = step.missed_percent();
     let can_be = match (missed_percent, Owners::of_tail(step)) {
         (None, _) => false,
         (Some(_), Some(owners)) => owners.percent(Owner::Contention) >= OWNED_PERCENT_MIN,

@@ -10,7 +10,7 @@ use super::signs::{
 use super::{lag, machine, marks};
 use crate::finding::Cause;
 use crate::finding::quantity::{Cores, Factor, Ns, PerS, Percent};
-use crate::judgement::LimitOutcome;
+use crate::limit::{Figure, LimitOutcome};
 use crate::step::Step;
 
 /// Share of an open loop's deliveries after the end of its schedule above which a queue was building up with the
@@ -92,7 +92,7 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause>
         return Some(Cause::ServerLeftOut { missing: counts.missing, due: counts.due() });
     }
     if let (Some(asked), Some(achieved)) = (step.due_per_s(), step.rates.achieved_per_s)
-        && step.kept_percent().is_some_and(|kept| kept < 99.0)
+        && step.missed_percent().is_some()
         && is_missed(achieved, asked)
     {
         return Some(Cause::ServerRate { achieved: PerS(achieved), asked: PerS(asked) });
@@ -101,23 +101,22 @@ pub(super) fn fell_behind(step: &Step, previous: Option<&Step>) -> Option<Cause>
 }
 
 /// The cause where pushes broke a limit that the generator heard in time.
-pub(super) fn says_late(step: &Step) -> Option<Cause> {
+pub(super) fn late_pushes(step: &Step) -> Option<Cause> {
     let is_of_pushes = |limit: &&LimitOutcome| {
-        let timed = limit.figure().split('.').next().and_then(Timed::named);
-        matches!(timed, Some(Timed::PushGap | Timed::PushAge))
+        matches!(limit.of.figure(), Some(Figure::Timed(Timed::PushGap | Timed::PushAge, _)))
     };
     let broken = step.broken().find(is_of_pushes).filter(|_| lag::caveat(step).is_none())?;
-    Some(Cause::ServerSaysLate { limit: broken.limit.clone() })
+    Some(Cause::ServerSaysLate { limit: broken.of.to_string() })
 }
 
 /// An open loop whose answers outlast its schedule: the server fell behind all along.
 fn queued(step: &Step) -> Option<Cause> {
-    let kept = step.kept_percent()?;
+    step.missed_percent()?;
     let late = step.counts.late as f64 / step.counts.expected as f64;
     let is_on_time = marks::fell_behind_ns(step).is_none() && lag::caveat(step).is_none();
     // A generator that was late has some late answers to its own account.
     let late_max = if is_on_time { 0.0 } else { LATE_SHARE_MAX };
-    (late > late_max && kept < 99.0).then_some(Cause::ServerQueue { late: Percent(100.0 * late) })
+    (late > late_max).then_some(Cause::ServerQueue { late: Percent(100.0 * late) })
 }
 
 /// Latency that grew faster than the load while the generator was idle and on time, and no other program had the CPU.
@@ -168,13 +167,13 @@ pub(super) fn waits(step: &Step) -> Option<Cause> {
 
 /// Returns whether there was no room in its queue for clients, where connecting is measured. The kernel drops what begins a
 /// connection then, and sends it again after a second, and after two, and four.
-pub(super) fn has_short_queue(step: &Step) -> Option<Cause> {
+pub(super) fn short_queue(step: &Step) -> Option<Cause> {
     let is_of_connecting = step.figures.rtt.is_empty() || !step.figures.recovery.is_empty();
     overflows(step).filter(|_| is_of_connecting).map(|overflows| Cause::ServerListenQueue { overflows })
 }
 
 /// A closed loop whose answers take as long as the way there and back.
-pub(super) fn is_far(step: &Step) -> Option<Cause> {
+pub(super) fn far(step: &Step) -> Option<Cause> {
     if step.machine.as_ref()?.same_host == Some(true) {
         return None;
     }

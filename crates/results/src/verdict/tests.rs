@@ -8,9 +8,7 @@ use crate::finding::quantity::Quantile;
 use crate::finding::{Caveat, Finding, Place, RunCaveat};
 use crate::scenario::Scenario;
 use crate::standing;
-use crate::{
-    GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, TimeSpent, Unit,
-};
+use crate::{GeneratorUse, LimitOutcome, MachineUse, ProgramUse, Rates, ServerUse, ThreadUse, TimeSpent};
 
 mod conclude;
 mod failed;

@@ -5,36 +5,36 @@ use stats::Timed;
 use super::lag;
 use super::owners::Owners;
 use super::signs::OWNED_PERCENT_MIN;
-use crate::judgement::{LimitOutcome, Unit};
-use crate::limit::{Figure, Limit, Statistic};
+use crate::judgement::Unit;
+use crate::limit::{Figure, LimitOutcome, Statistic};
 use crate::rates::Rate;
 use crate::step::Step;
 
 /// Chooses the slow messages by the broken limits, and says of each of these limits what its figure comes to without the
-/// generator's and CPU contention's part of the time. `limits` are those that the step's outcomes are of.
-pub fn weigh_broken<'a>(step: &mut Step, limits: impl Iterator<Item = &'a Limit>) {
-    let is_broken = |limit: &Limit| step.broken().any(|outcome| outcome.limit == limit.to_string());
-    let broken: Vec<&Limit> = limits.filter(|limit| is_broken(limit)).collect();
-    let tails = broken.iter().filter_map(|limit| limit.slow_tail(step.figures.accounted()));
+/// generator's and CPU contention's part of the time.
+pub fn weigh_broken(step: &mut Step) {
+    let accounted = step.figures.accounted();
+    let tails = step.broken().filter_map(|broken| broken.of.limit()?.slow_tail(accounted));
     // Of several, the one that allows most: what is beyond it is beyond all.
     let tail = tails.max_by_key(|tail| tail.from_ns);
     // Before the shares are asked for: they are of the slow messages that are chosen here.
     if let Some(spent) = &mut step.spent {
         spent.settle_tail(tail);
     }
-    let weighed: Vec<LimitOutcome> = step.broken().map(|outcome| weighed(step, outcome, &broken)).collect();
+    let weighed: Vec<LimitOutcome> = step.broken().map(|outcome| weighed(step, outcome)).collect();
     let outcomes = step.limits.iter_mut().chain(&mut step.stop).chain(&mut step.standing);
     for (outcome, weighed) in outcomes.filter(|outcome| !outcome.passed).zip(weighed) {
         *outcome = weighed;
     }
 }
 
-fn weighed(step: &Step, outcome: &LimitOutcome, broken: &[&Limit]) -> LimitOutcome {
-    let limit = broken.iter().find(|limit| limit.to_string() == outcome.limit);
+fn weighed(step: &Step, outcome: &LimitOutcome) -> LimitOutcome {
+    let limit = outcome.of.limit();
     // What never came would not have come any sooner.
     let actual = outcome.actual.filter(|_| !outcome.at_least);
-    let weigh = |(limit, actual): (&&Limit, f64)| without_lag(step, limit.figure(), outcome.unit, actual);
-    let without_lag = limit.zip(actual).and_then(weigh);
+    let without_lag = outcome.of.figure().zip(actual);
+    let without_lag =
+        without_lag.and_then(|(figure, actual)| self::without_lag(step, figure, outcome.unit, actual));
     let undecided = without_lag.zip(limit).is_some_and(|(value, limit)| limit.is_kept_by(value));
     // The kernel stamps the last event of a read. The first may have come long before, and the account gives that time to the
     // server: it can clear a server of first events, and not convict it.

@@ -35,7 +35,7 @@ fn full_figures() -> Figures {
 /// A step with every field filled.
 pub(super) fn full_step() -> Step {
     let outcome = LimitOutcome {
-        limit: "p95<250ms".into(),
+        of: Requirement::parse("p95<250ms", Scenario::Broadcast),
         passed: false,
         actual: Some(252.469),
         at_least: true,
@@ -79,7 +79,10 @@ pub(super) fn full_step() -> Step {
         connecting: (1..=2).map(full_second).collect(),
         series: (1..=20).map(full_second).collect(),
         limits: vec![outcome.clone()],
-        standing: vec![LimitOutcome { limit: "missing==0".into(), ..outcome.clone() }],
+        standing: vec![LimitOutcome {
+            of: Requirement::parse("missing==0", Scenario::Broadcast),
+            ..outcome.clone()
+        }],
         stop: Some(outcome),
         bottleneck: Some(Cause::ServerCpu { cpu: Percent(98.5), cores: Cores(1.0) }.into()),
         marks: vec![Caveat::Others { others: Percent(98.5), programs: None }],

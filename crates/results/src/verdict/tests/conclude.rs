@@ -4,13 +4,7 @@ use super::*;
 
 #[test]
 fn a_run_is_concluded_from_its_steps() {
-    let outcome = |limit: &str, passed| LimitOutcome {
-        limit: limit.into(),
-        passed,
-        actual: Some(1.0),
-        unit: Unit::Ms,
-        ..LimitOutcome::default()
-    };
+    let outcome = |limit, passed| LimitOutcome { passed, actual: Some(1.0), ..LimitOutcome::of_text(limit) };
     let found = |bottleneck| Some(Found { bottleneck, cause: Cause::told(String::new()) });
     let step = |clients, p95, bottleneck| Step {
         clients,
@@ -41,11 +35,9 @@ fn searches_conclude_from_the_lightest_broken_step() {
         clients,
         rates: Rates { asked_per_s, ..Rates::default() },
         limits: vec![LimitOutcome {
-            limit: "p95<1ms".into(),
             passed: broke.is_none(),
             actual: broke,
-            unit: Unit::Ms,
-            ..LimitOutcome::default()
+            ..LimitOutcome::of_text("p95<1ms")
         }],
         bottleneck: Some(Cause::ServerTookNone { clients }.into()),
         ..Step::default()
@@ -69,13 +61,7 @@ fn searches_conclude_from_the_lightest_broken_step() {
 fn repeated_loads_are_decided_by_most() {
     let step = |(at, bottleneck): (usize, Bottleneck)| Step {
         clients: 43,
-        limits: vec![LimitOutcome {
-            limit: "p95<1ms".into(),
-            passed: false,
-            actual: Some(2.0),
-            unit: Unit::Ms,
-            ..LimitOutcome::default()
-        }],
+        limits: vec![LimitOutcome { actual: Some(2.0), ..LimitOutcome::of_text("p95<1ms") }],
         bottleneck: Some(Found { bottleneck, cause: Cause::told(at.to_string()) }),
         ..Step::default()
     };

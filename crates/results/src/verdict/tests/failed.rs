@@ -1,7 +1,7 @@
 //! Broken standing limits: each is somebody's.
 
 use super::*;
-use crate::limit::{Counted, Figure};
+use crate::limit::{Counted, Figure, Limit, Requirement};
 
 /// The step with one standing limit broken, by ten of what it counts.
 fn breaking(figure: Figure) -> Step {
@@ -17,8 +17,7 @@ fn breaking(figure: Figure) -> Step {
             Figure::Counted(_) => step.counts.corrupt = 10,
             _ => (step.counts.late, step.rates.achieved_per_s) = (5_000, Some(250.0)),
         }
-        let limit = format!("{}==0", figure.name());
-        step.standing = vec![LimitOutcome { limit, ..LimitOutcome::default() }];
+        step.standing = vec![LimitOutcome::unmeasured(Requirement::Limit(Limit::at_most(figure, 0.0)))];
     })
 }
 
@@ -41,8 +40,7 @@ fn damaged_messages_are_wrong_before_missing() {
     let damaged = |missing| {
         let why = judged(|step| {
             (step.counts.corrupt, step.counts.missing) = (12, missing);
-            let broken = |limit: &str| LimitOutcome { limit: limit.into(), ..LimitOutcome::default() };
-            step.standing = vec![broken("missing==0"), broken("wrong==0")];
+            step.standing = ["missing==0", "wrong==0"].map(LimitOutcome::of_text).to_vec();
         });
         why.1.split(' ').next().map(str::to_owned)
     };
@@ -54,7 +52,7 @@ fn damaged_messages_are_wrong_before_missing() {
 fn storm(step: &mut Step) {
     step.figures.recovery.record_n_ns(9_000 * MS, 300);
     (step.counts.cut, step.counts.not_back) = (300, 100);
-    step.standing = vec![LimitOutcome { limit: "not_back==0".into(), ..LimitOutcome::default() }];
+    step.standing = vec![LimitOutcome::of_text("not_back==0")];
 }
 
 #[test]

@@ -5,7 +5,12 @@ use crate::FleetAgent;
 
 /// The rule that decides.
 fn deciding(step: &Step, previous: Option<&Step>) -> Option<usize> {
-    RULES.iter().position(|rule| rule(step, previous).is_some())
+    RULES.iter().position(|rule| rule.evidence(step, previous).is_some())
+}
+
+fn nothing_sent(step: &mut Step) {
+    step.usable = Some(1_000);
+    step.counts = Counts { connects: 1_000, connected: 1_000, ..Counts::default() };
 }
 
 /// Steps of which each is decided by another rule.
@@ -32,6 +37,7 @@ fn examples() -> Vec<Step> {
             held_to(step);
         }),
         with(|step| step.fleet = vec![FleetAgent { lost: Some("".into()), ..FleetAgent::default() }]),
+        with(nothing_sent),
         with(|step| {
             machine(step, |machine| (machine.idle_percent_mean, machine.same_host) = (Some(1.0), Some(true)));
         }),

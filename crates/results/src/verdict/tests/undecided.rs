@@ -9,7 +9,7 @@ fn weighed(step: &mut Step, texts: &[&str]) -> Vec<(Option<f64>, bool)> {
     let scenario = if step.figures.first.is_empty() { Scenario::Echo } else { Scenario::Stream };
     let limits: Vec<Limit> = texts.iter().map(|text| Limit::parse(text, scenario).unwrap()).collect();
     step.limits = limits.iter().map(|limit| limit.check(step)).collect();
-    weigh_broken(step, limits.iter());
+    weigh_broken(step);
     let rounded = |value: f64| (value * 10.0).round() / 10.0;
     step.limits.iter().map(|limit| (limit.without_lag.map(rounded), limit.undecided)).collect()
 }
@@ -134,7 +134,7 @@ fn send_lag_excuses_no_service_time() {
     let limits = ["service.p95<50ms", "delivery.p95<50ms"]
         .map(|text| Limit::parse(text, Scenario::Broadcast).unwrap());
     step.limits = limits.iter().map(|limit| limit.check(&step)).collect();
-    weigh_broken(&mut step, limits.iter());
+    weigh_broken(&mut step);
     let undecided: Vec<bool> = step.limits.iter().map(|limit| limit.undecided).collect();
     assert_eq!(undecided, [false, true], "one begins with the write, and the other when it was due");
 }
