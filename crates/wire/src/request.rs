@@ -225,7 +225,7 @@ pub fn is_sendable(name: &str, value: &[u8]) -> bool {
     !is_reserved && fields::is_token(name.as_bytes()) && fields::is_value(value)
 }
 
-/// Returns whether what is asked for can be put into a request.
+/// Refuses options that cannot be put into a request.
 pub(crate) fn check(options: &Options) -> Result<(), BadOption> {
     if !is_host(options.host.as_bytes()) {
         return Err(BadOption::Host);
@@ -257,7 +257,7 @@ pub(crate) fn is_target(text: &[u8]) -> bool {
     text.starts_with(b"/") && text.iter().all(|b| b.is_ascii_graphic() && *b != b'#')
 }
 
-/// Returns whether every row of people's data fits into the head of a request, where it stands as it is.
+/// Refuses users' data with a row that cannot stand in the head of a request, which has no escapes.
 fn check_rows(
     identities: &Identities,
     fields: &Template,

@@ -63,7 +63,7 @@ impl Nats {
         Ok((url.host_str().unwrap_or_default().to_owned(), url.port().unwrap_or(PORT)))
     }
 
-    /// Returns whether it is named as a NATS can be, with what lets us in.
+    /// Checks that the URL can be one of a NATS, and that the credentials can be read.
     ///
     /// # Errors
     /// What is expected instead.

@@ -91,7 +91,7 @@ impl Clients {
         self.all[index as usize].record.state == State::Usable
     }
 
-    /// Returns whether the connection of a client may be ended, for it to come back.
+    /// The client's presence, which says whether its connection may be ended now for it to reconnect.
     pub(crate) fn presence(&self, index: u32) -> Presence {
         let Shared { wire, resumes, .. } = &self.shared;
         match self.is_usable(index) {

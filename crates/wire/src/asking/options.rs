@@ -109,7 +109,7 @@ impl HttpOptions {
     /// in its memory.
     pub const BODY_BYTES_MAX: usize = 16 << 20;
 
-    /// Returns whether that can be carried out, whichever version of HTTP it is for.
+    /// Refuses options that cannot be carried out in any version of HTTP.
     pub(crate) fn check(&self) -> Result<(), BadOption> {
         let bad = |option, expected| Err(BadOption::OfDialect { option, expected });
         if !fields::is_token(self.method.as_bytes()) || self.method == "CONNECT" {

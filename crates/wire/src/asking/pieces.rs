@@ -43,7 +43,8 @@ impl PieceRules {
         Ok(Some(PieceRules { form: options.form, end, tokens, order }))
     }
 
-    /// Returns whether an event is the end mark, and whether it counts as an event as well.
+    /// Recognises the end mark: `None` for any other event, or else whether the mark counts as an event as
+    /// well.
     fn is_end(&self, kind: &[u8], data: &[u8]) -> Option<bool> {
         let (is_end, counts) = match self.end.as_ref()? {
             (EndMark::Data(mark), _) => (data == mark.as_bytes(), false),

@@ -52,7 +52,7 @@ impl fmt::Display for BadFind {
     }
 }
 
-/// Returns whether a value can be looked for there.
+/// Checks that `from` names a place where a value can be looked for.
 ///
 /// # Errors
 /// What is wrong with the place.

@@ -77,7 +77,7 @@ impl fmt::Display for BadKey {
 }
 
 impl Jwt {
-    /// Returns whether the key can sign.
+    /// Checks that the key can sign.
     ///
     /// # Errors
     /// What the key has to be.

@@ -210,7 +210,8 @@ impl Pending {
         }
     }
 
-    /// Returns whether the body is whole. That of a session's request is kept.
+    /// Reads on in the body, and returns whether it is whole. Keeps the body of a session's request, and what
+    /// the answer depends on.
     fn read_body(&mut self, cfg: &ServerConfig, input: &mut &[u8]) -> Result<bool, Failure> {
         while let Some(piece) = self.body.read(&cfg.limits, input)? {
             match (piece, &mut self.answer) {

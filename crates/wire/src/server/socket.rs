@@ -30,7 +30,7 @@ pub(super) struct Session {
 }
 
 impl Upgrade {
-    /// Returns whether the request may have its upgrade; or the HTTP status to refuse it with.
+    /// Grants a request its upgrade, or returns the HTTP status to refuse it with.
     pub(super) fn judge(request: &Request<'_>, cfg: &ServerConfig) -> Result<Upgrade, u16> {
         let id = cfg.dialect.map_or_else(|| DialectId::at(request.path()), DialectId::group);
         let facts = id.facts();

@@ -118,7 +118,8 @@ fn is_key(key: &[u8]) -> bool {
     key.len() == 24 && key.ends_with(b"==") && key[..22].iter().all(is_digit)
 }
 
-/// Returns whether a request may come from where it says: 403 if not, 400 if it says so twice.
+/// Refuses a request from an origin that is not allowed with the status `refusal`, and one with two origins
+/// with 400.
 pub(crate) fn check_origin(fields: &Fields<'_>, allowed: &[String], refusal: u16) -> Result<(), u16> {
     match fields.only("origin") {
         Err(_) => Err(400),

@@ -175,7 +175,8 @@ pub(crate) fn room_of_broadcast(message: &[u8]) -> Option<&[u8]> {
     Scan::new(named).string()
 }
 
-/// Returns whether somebody joins a room, or else leaves it, and its name as it stands there.
+/// Recognises a message that joins a room (true) or leaves it (false), and finds the room's name, as written
+/// there.
 pub(crate) fn recognise_move(message: &[u8]) -> Option<(bool, &[u8])> {
     let joins = message.starts_with(br#"{"type":"join","room":"#);
     let named = match joins {

@@ -99,7 +99,7 @@ impl std::fmt::Display for BadCondition {
     }
 }
 
-/// Returns whether a condition can be used.
+/// Checks that a condition can be used.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -42,7 +42,8 @@ impl VisitedRooms {
         }
     }
 
-    /// Returns whether a message is what a client waits for on its way in or out. What is to be kept of it is.
+    /// Returns whether a client waits for this message on its way into or out of a visited room. If so, keeps
+    /// what the app's file keeps of the message.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.

@@ -252,7 +252,7 @@ impl Client {
         }
     }
 
-    /// Returns whether nothing is missing any more.
+    /// Makes the client ready, and reports that, once all its subscriptions are confirmed.
     fn find_usable(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let Client::Held(held) = self else { return };
         let Stage::Subscribing(confirmed) = &held.stage else { return };

@@ -145,7 +145,8 @@ impl Stream {
         self.handle_part(http, ends)
     }
 
-    /// Returns whether the answer is whole; a body is then as long as its head says (§8.1.1), where it has to have one at all.
+    /// Says whether the answer is whole or has more to come. Refuses a whole one whose body is not as long as
+    /// its head says (§8.1.1); an answer that may have no body must have none.
     fn handle_part(&self, http: &HttpOptions, ends: bool) -> Result<Part, Http2Reason> {
         if !ends {
             return Ok(Part::More);

@@ -79,7 +79,7 @@ impl Heartbeat {
         self.due_ns
     }
 
-    /// Returns whether a ping is to be sent now; `None` when the other side is dead.
+    /// Returns whether a ping is to be sent now, or `None` if the other side is dead.
     pub(crate) fn handle_timeout(&mut self, now_ns: u64) -> Option<bool> {
         if now_ns < self.due_ns {
             return Some(false);

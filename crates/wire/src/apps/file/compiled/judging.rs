@@ -232,7 +232,8 @@ impl CompiledApp {
         PayloadKind::Unknown
     }
 
-    /// Returns whether the opening or a visit waits for this message. Then it does no more, and what is to be kept of it is.
+    /// Returns whether the opening or a visit waits for this message. If so, takes that step, and keeps what
+    /// the app's file keeps of the message.
     ///
     /// # Errors
     /// It lacks what is to be kept of it.
