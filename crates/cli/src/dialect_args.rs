@@ -78,7 +78,7 @@ impl DialectArgs {
         matches!(self.of_all.ack, Some(AckArg::Result | AckArg::Callback))
     }
 
-    /// Returns whether the dialect has a use for all flags given.
+    /// Refuses a flag for which the dialect has no use.
     pub(crate) fn check(&self, dialect: DialectId) -> Result<(), Failure> {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();

@@ -115,8 +115,8 @@ impl Exports {
         }
     }
 
-    /// The run has ended. Who takes the rest is waited for, unless `is_over`. Returns whether every line of the stream, if there
-    /// is one, has been read.
+    /// Ends the exports after the run, and waits until the pushes are delivered, or `is_over`. Returns
+    /// whether every line of the stream, if there is one, has been read.
     pub(crate) fn finish(self, run: &Run, is_over: &dyn Fn() -> bool) -> bool {
         let is_read = self.stream.is_none_or(|stream| stream.finish(run));
         for push in self.pushes {

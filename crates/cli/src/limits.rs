@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, scenario: Scenario, rooms: &Rooms) -> Result<Limi
     Ok(limit)
 }
 
-/// Returns whether there will be such a part.
+/// Refuses a kind of message or a role that the run does not have.
 fn check_part(part: &Part, rooms: &Rooms) -> Result<(), String> {
     let (what, name, there, why) = match part {
         Part::Whole => return Ok(()),

@@ -333,7 +333,7 @@ fn opened<'a>(of_app: &'a str, of_url: &'a str) -> Result<&'a str, Failure> {
     Ok(of_url)
 }
 
-/// Returns whether the frames of messages may be chosen, where they are.
+/// Refuses `--text` for a protocol that decides on the frames of its messages itself.
 fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result<(), Failure> {
     if args.text && !known.is_some_and(|dialect| dialect.facts().takes_anything) {
         let problem =
@@ -355,7 +355,7 @@ fn introduced(mut client_spec: ClientSpec, says_token: bool) -> Result<ClientSpe
     Ok(client_spec)
 }
 
-/// Returns whether clients have more time to become usable than the opening of their app waits by itself.
+/// Refuses an app whose opening waits, by itself, for as long as clients have to become ready.
 fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> {
     let Some(app) = &client_spec.of_dialect.app else { return Ok(()) };
     let waits = app.open.iter().map(|step| if let OpenStep::Wait(ns) = step { *ns } else { 0 });
@@ -369,7 +369,7 @@ fn check_waits(args: &RunArgs, client_spec: &ClientSpec) -> Result<(), Failure> 
     Err(Failure::usage("--connect-timeout", problem))
 }
 
-/// Returns whether clients can speak like this.
+/// Refuses a client spec that cannot be put on the wire.
 pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     client_spec.wire_config().map(drop).map_err(|bad| Failure::usage(&bad_flag(bad), bad))
 }

@@ -66,7 +66,8 @@ pub fn tcp_mem_bytes() -> io::Result<[u64; 3]> {
     Ok(bytes)
 }
 
-/// Returns whether the kernel can encrypt what a socket sends, as far as it has loaded what that takes (TCP's upper layer protocol `tls`).
+/// Returns whether the kernel can encrypt what a socket sends: whether TCP's upper layer protocol `tls` is
+/// loaded.
 pub fn has_kernel_tls() -> io::Result<bool> {
     Ok(read("net/ipv4/tcp_available_ulp")?.split_ascii_whitespace().any(|name| name == "tls"))
 }

@@ -171,7 +171,8 @@ impl<S: Side> Tls<S> {
         expiry::not_after(self.state.side.common().peer_certificates()?.first()?)
     }
 
-    /// Returns whether a client and its server have agreed on what the client asked for (RFC 7301): to be asked once application data can flow.
+    /// Checks that the server agreed to the protocol that the client asked for (RFC 7301). Call it once
+    /// application data can flow.
     ///
     /// # Errors
     /// [`TlsError::NoProtocol`]: the server takes no notice.

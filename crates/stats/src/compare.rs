@@ -234,8 +234,8 @@ impl Comparison {
         (self.a != 0.0).then(|| Interval { low: percent(low), high: percent(high) })
     }
 
-    /// Returns whether B has changed that way (faster or slower) by at least that share of A. A `share` of 0: at all, and it has
-    /// not when it certainly has by less than [`MARGIN`].
+    /// Rules whether B has changed in a direction (faster or slower) by at least a share of A. A `share` of 0
+    /// asks for any change; then a change that is certainly less than [`MARGIN`] is none.
     pub fn ruling(&self, toward: Change, share: f64) -> Ruling {
         let is_more = (toward == Change::Faster) == (self.better == Better::Higher);
         let (Interval { low, high }, by) = (self.difference, self.b - self.a);

@@ -120,7 +120,7 @@ pub(crate) fn room_places(client_spec: &ClientSpec) -> String {
     )
 }
 
-/// Returns whether what the command line puts into requests and joins names nothing that is not there, and nothing that cannot be.
+/// Refuses placeholders of the command line that name a column that is not there, or stand where none can.
 pub(crate) fn check(client_spec: &ClientSpec) -> Result<(), Failure> {
     let template = |flag: &str, text: &str| {
         Template::opening(text, &client_spec.people.names, Quoting::Plain)

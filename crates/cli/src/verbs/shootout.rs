@@ -256,7 +256,7 @@ impl Shootout {
         Ok((suite, record, passed))
     }
 
-    /// Returns whether there are the CPUs of the flags, as far as that is known here: those of another machine its agent knows.
+    /// Refuses flags that pin to CPUs that are not there. The agent checks the CPUs of its own machine.
     fn check_pins(&self, host: &Host) -> Result<(), Failure> {
         if self.pin.is_some() && self.fleet.fleet.is_some() {
             return Err(Failure::usage("--pin", "pin a fleet at its agents: throng agent --pin"));
@@ -394,7 +394,7 @@ impl Kept {
     }
 }
 
-/// Returns whether everything asked for has a figure; what has none is told.
+/// The exit status: fine if every target was measured and no measurement failed. Prints what was not.
 fn outcome(record: &Record, sections: &[Section]) -> Exit {
     let has_figure = |name: &String| {
         let standings = sections.iter().flat_map(|section| &section.standings);

@@ -48,8 +48,8 @@ pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     Ok(Reservation { socket: bind_tcp(&free, true)? })
 }
 
-/// Returns whether a server could listen there: `AddrInUse` if one does, `AddrNotAvailable` if this machine does not have the address.
-/// Port 0 stands for any.
+/// Checks that a server could listen on this address: `AddrInUse` if one does, `AddrNotAvailable` if this
+/// machine does not have the address. Port 0 stands for any.
 ///
 /// Listens nowhere, not for a moment: a child that was forked in that moment would keep the socket until its exec, and take
 /// connections in the place of a server that is not there yet.

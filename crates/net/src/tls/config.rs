@@ -171,7 +171,7 @@ impl ServerTls {
     }
 }
 
-/// Returns whether certificates are in this text of a PEM file, and can be trusted.
+/// Checks that this text of a PEM file contains certificates, which can be trusted.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -179,7 +179,7 @@ pub fn check_authorities(text: &str) -> io::Result<()> {
     roots(Some(text)).map(drop)
 }
 
-/// Returns whether this text of a PEM file is a private key.
+/// Checks that this text of a PEM file is a private key that can be used.
 ///
 /// # Errors
 /// It cannot be used, and why.
@@ -188,7 +188,7 @@ pub fn check_key(key: &Secret) -> io::Result<()> {
     provider.load_private_key(private_key(key)?).map(drop).map_err(|error| unusable(error.to_string()))
 }
 
-/// Returns whether a client can say with these texts of PEM files who it is.
+/// Checks that a client can identify itself with these texts of PEM files.
 ///
 /// # Errors
 /// They cannot be used, and why.

@@ -71,7 +71,7 @@ impl Packed {
         self.clamped += other.clamped;
     }
 
-    /// Returns whether buckets and sums can be of one histogram: they may have come over a network.
+    /// Refuses buckets and sums that cannot be of one histogram: they may have come over a network.
     fn check(&self) -> Result<(), DecodeError> {
         let (mut samples, mut last_us) = (0u64, None);
         for pair in self.buckets.claimed() {

@@ -18,7 +18,8 @@ pub(super) fn generator(args: &FleetArgs) -> Generator {
 /// Facts of a machine that stay when it is restarted or updated.
 const LASTING: [&str; 3] = ["CPU", "cores", "memory"];
 
-/// Returns whether servers run, and the load is made, where they were; `here` has the facts of this machine.
+/// Refuses to resume a shootout with the servers or the load generator on other machines than before; `here`
+/// has the facts of this machine.
 pub(super) fn check_machines(
     head: &Head,
     here: &[(String, String)],
@@ -71,7 +72,7 @@ pub(super) fn besides(head: &Head) -> &'static str {
     if is_here { "" } else { ", with the same flags of the fleet" }
 }
 
-/// Returns whether a target is started and spoken to as it was, as far as that is known.
+/// Refuses a target that is started or spoken to in another way than before, as far as that is known.
 pub(super) fn check_manifest(receipt: &PreparedTarget, target: &Target) -> Result<(), Failure> {
     let told = |about: &About| {
         format!("started with `{}` and spoken to in {}", about.start, about.dialects.join(", "))
@@ -84,7 +85,7 @@ pub(super) fn check_manifest(receipt: &PreparedTarget, target: &Target) -> Resul
     Err(Failure::usage("--resume", problem))
 }
 
-/// Returns whether a target that passed the gate again has the version that it had.
+/// Refuses a target that passed the gate again with another version than before.
 pub(super) fn check_version(receipt: &PreparedTarget, now: &PreparedTarget) -> Result<(), Failure> {
     if now.trouble.is_some() || now.version == receipt.version {
         return Ok(());

@@ -56,7 +56,7 @@ fn word((name, value): &(String, String)) -> String {
     }
 }
 
-/// Returns whether the command line would take the verb and its flags.
+/// Refuses a verb or flags that the command line would not take.
 pub(super) fn check(verb: &str, flags: &[(String, String)]) -> Result<(), FlagMistake> {
     let line = Line::command();
     let Some(of_verb) = line.find_subcommand(verb) else {
