@@ -43,7 +43,7 @@ pub(crate) struct WorkerSet {
     /// Workers that do not report.
     stuck: StuckWorkers,
     /// Workers that report no progress.
-    idleness: StuckWorkers,
+    stuck_workers: StuckWorkers,
 }
 
 /// Something received from a worker.
@@ -72,7 +72,7 @@ impl WorkerSet {
             epoch_ns: plan.epoch_ns,
             log: Log::default(),
             stuck: StuckWorkers::default(),
-            idleness: StuckWorkers::default(),
+            stuck_workers: StuckWorkers::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl WorkerSet {
 
     /// Starts to watch for workers that come to no end.
     pub(crate) fn start_phase(&mut self) {
-        self.idleness = StuckWorkers::new(clock::monotonic_ns());
+        self.stuck_workers = StuckWorkers::new(clock::monotonic_ns());
     }
 
     /// Receives the next event, if there is one soon. Deltas are merged on the way, and events logged.
@@ -149,7 +149,7 @@ impl WorkerSet {
             return Ok(());
         }
         let late = self.workers.iter().copied().filter(|&worker| !ended(worker));
-        match self.idleness.poll_stuck(late, deadline.idle_ns_max, now_ns) {
+        match self.stuck_workers.poll_stuck(late, deadline.idle_ns_max, now_ns) {
             Some(worker) => self.handle_failed(merge, worker, IDLE.to_owned()),
             None => Ok(()),
         }
@@ -216,11 +216,11 @@ impl WorkerSet {
     fn note_news(&mut self, report: &Report) {
         match report {
             Report::Delta(delta) if delta.counts != Counts::default() => {
-                self.idleness.handle_report(delta.worker);
+                self.stuck_workers.handle_report(delta.worker);
             }
             Report::Events(_) | Report::Settled(_) => {
                 for &worker in &self.workers {
-                    self.idleness.handle_report(worker);
+                    self.stuck_workers.handle_report(worker);
                 }
             }
             _ => {}

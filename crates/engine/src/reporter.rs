@@ -60,7 +60,7 @@ pub(crate) struct Reporter {
     segment: Segment,
     reports: Sender<Report>,
     outgoing: Outgoing,
-    beat: ReportPhase,
+    phase: ReportPhase,
     /// When the next delta is due.
     next_ns: Option<u64>,
 }
@@ -68,12 +68,12 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// Nothing is due yet.
     pub(crate) fn new(segment: Segment, reports: Sender<Report>) -> Self {
-        Self { segment, reports, outgoing: Outgoing::default(), beat: ReportPhase::Loading, next_ns: None }
+        Self { segment, reports, outgoing: Outgoing::default(), phase: ReportPhase::Loading, next_ns: None }
     }
 
-    /// Deltas keep to this beat from `at_ns` on.
-    pub(crate) fn keep(&mut self, beat: ReportPhase, at_ns: u64) {
-        self.beat = beat;
+    /// Reports deltas at this phase's interval from `at_ns` on.
+    pub(crate) fn keep(&mut self, phase: ReportPhase, at_ns: u64) {
+        self.phase = phase;
         self.next_ns = Some(at_ns + self.interval_ns());
     }
 
@@ -128,7 +128,7 @@ impl Reporter {
     }
 
     fn interval_ns(&self) -> u64 {
-        self.beat.interval_ns(self.segment.workers)
+        self.phase.interval_ns(self.segment.workers)
     }
 }
 

@@ -51,7 +51,12 @@ impl<P> ClientProtocol for NoClient<P> {
         match self.0 {}
     }
 
-    fn send<I: Io>(&mut self, _link: &mut Link<'_, P, I>, _letter: &MessageTemplate, _filling: &Filling<'_>) {
+    fn send<I: Io>(
+        &mut self,
+        _link: &mut Link<'_, P, I>,
+        _template: &MessageTemplate,
+        _filling: &Filling<'_>,
+    ) {
         match self.0 {}
     }
 }
@@ -90,7 +95,7 @@ impl<P, C> HttpClientProtocol for NoRequests<P, C> {
     fn send<I: Io>(
         &mut self,
         _link: &mut HttpLink<'_, P, I>,
-        _letter: &MessageTemplate,
+        _template: &MessageTemplate,
         _filling: &Filling<'_>,
     ) -> Sending {
         match self.0 {}

@@ -69,12 +69,12 @@ pub(crate) enum ProtocolEvent<'a> {
 /// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
 pub(crate) trait ProtocolHandler {
     /// Takes one thing that the protocol tells.
-    fn handle(&mut self, carried: ProtocolEvent<'_>);
+    fn handle(&mut self, event: ProtocolEvent<'_>);
 }
 
 impl<F: FnMut(ProtocolEvent<'_>)> ProtocolHandler for F {
-    fn handle(&mut self, carried: ProtocolEvent<'_>) {
-        self(carried);
+    fn handle(&mut self, event: ProtocolEvent<'_>) {
+        self(event);
     }
 }
 

@@ -201,8 +201,8 @@ impl Client {
         if let (State::LoggingIn(visit), Some(steps)) = (&mut self.state, &cfg.login) {
             let mut input = bytes;
             let (limits, identities) = (&cfg.options().limits, &cfg.common.identities);
-            let went = visit.handle_input(steps, limits, identities, now_ns, &mut input, io);
-            let result = went.and_then(|went| self.handle_went(cfg, now_ns, went, input, io, on));
+            let progress = visit.handle_input(steps, limits, identities, now_ns, &mut input, io);
+            let result = progress.and_then(|progress| self.handle_went(cfg, now_ns, progress, input, io, on));
             return result.inspect_err(|_| self.state = State::Failed(Reconnection::Usual));
         }
         if let State::Asking(question) = &mut self.state {
@@ -266,8 +266,8 @@ impl Client {
             }
             State::LoggingIn(visit) => {
                 let Some(steps) = &cfg.login else { return Err(Failure::EofBeforeAnswer) };
-                let went = visit.handle_eof(steps, &cfg.common.identities, now_ns, io)?;
-                self.handle_went(cfg, now_ns, went, b"", io, on)
+                let progress = visit.handle_eof(steps, &cfg.common.identities, now_ns, io)?;
+                self.handle_went(cfg, now_ns, progress, b"", io, on)
             }
             State::Asking(question) => question.handle_eof(io),
             State::Requesting(protocol) => {

@@ -127,8 +127,8 @@ pub(crate) trait Protocol {
     }
 
     /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        Self::Server::publish(cfg, now_ns, said, on);
+    fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
+        Self::Server::publish(cfg, now_ns, publication, on);
     }
 
     /// How many messages these are that somebody else has encoded for sessions over plain requests; `None`: sessions could
@@ -334,7 +334,7 @@ pub(crate) trait ServerProtocol: Sized {
     fn handle_answered<I: Io>(
         &mut self,
         _link: &mut ServerLink<'_, I>,
-        _word: Option<<Self::Session as ServerSession>::SessionSignal>,
+        _signal: Option<<Self::Session as ServerSession>::SessionSignal>,
         _on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         Ok(())
@@ -348,5 +348,11 @@ pub(crate) trait ServerProtocol: Sized {
     fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
 
     /// Tells everyone in the room what is published there, where connections over a WebSocket are all that is told.
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, _said: &Publication<'_>, _on: &mut impl OnServerEvent) {}
+    fn publish(
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        _publication: &Publication<'_>,
+        _on: &mut impl OnServerEvent,
+    ) {
+    }
 }

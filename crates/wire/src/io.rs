@@ -32,7 +32,7 @@ pub trait Io {
     }
     /// Takes the outcome of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
     /// requests have such.
-    fn handle_request_outcome(&mut self, _stamp: Stamp, _fate: RequestOutcome) {}
+    fn handle_request_outcome(&mut self, _stamp: Stamp, _outcome: RequestOutcome) {}
     /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
     fn handle_reason(&mut self, _reason: &[u8]) {}
 }

@@ -232,24 +232,24 @@ impl Server {
         &mut self,
         cfg: &ServerConfig,
         now_ns: u64,
-        word: Option<SessionSignal>,
+        signal: Option<SessionSignal>,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
         let http = match &mut self.state {
             State::Http(http) => http,
             State::Open(Session { sender, dialect, .. }) => {
-                let result = dialect.handle_answered(&mut ServerLink { cfg, now_ns, sender, io }, word, on);
+                let result = dialect.handle_answered(&mut ServerLink { cfg, now_ns, sender, io }, signal, on);
                 return self.settle(result, io);
             }
             State::Multiplexed(_) | State::Done => return Ok(()),
         };
         // Before a plain answer: a session that was asked about an upgrade has answered that, and no request.
         if let Some((upgrade, waiting)) = http.take_upgrade() {
-            self.handle_entered(cfg, now_ns, *upgrade, word, io, on)?;
+            self.handle_entered(cfg, now_ns, *upgrade, signal, io, on)?;
             return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
         }
-        if word.is_some() {
+        if signal.is_some() {
             let waiting = http.admit().unwrap_or_default();
             return self.handle_input(cfg, now_ns, 0, &waiting, io, on);
         }
@@ -267,11 +267,11 @@ impl Server {
         cfg: &ServerConfig,
         now_ns: u64,
         upgrade: Upgrade,
-        word: Option<SessionSignal>,
+        signal: Option<SessionSignal>,
         io: &mut impl Io,
         on: &mut impl FnMut(ServerEvent<'_>),
     ) -> Result<(), Failure> {
-        if word.is_none() {
+        if signal.is_none() {
             self.state = State::Done;
             io.close_stream(0);
             // The session's own answer is written by now, and says why.
@@ -279,7 +279,7 @@ impl Server {
         }
         let mut session = upgrade.open(cfg, now_ns, io, on);
         let link = &mut ServerLink { cfg, now_ns, sender: &mut session.sender, io };
-        let result = session.dialect.handle_answered(link, word, on);
+        let result = session.dialect.handle_answered(link, signal, on);
         self.state = State::Open(session);
         self.settle(result, io)
     }

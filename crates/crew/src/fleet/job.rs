@@ -43,17 +43,17 @@ pub struct AgentResources<'a> {
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
-pub fn serve(options: &AgentOptions<'_>, means: &AgentResources<'_>) -> Result<(), Error> {
-    if means.policy.allowed.is_empty() {
+pub fn serve(options: &AgentOptions<'_>, resources: &AgentResources<'_>) -> Result<(), Error> {
+    if resources.policy.allowed.is_empty() {
         (options.log)("it may load nothing: --allow names servers, e.g. --allow ws://10.0.0.0/8:*");
     }
-    let begin = |run, link| Ok(Job::new(means, options.log, run, link));
-    agent::serve(options, means.threads, means.clients_per_process, None, begin)
+    let begin = |run, link| Ok(Job::new(resources, options.log, run, link));
+    agent::serve(options, resources.threads, resources.clients_per_process, None, begin)
 }
 
 /// One run's work.
 struct Job<'a> {
-    means: &'a AgentResources<'a>,
+    resources: &'a AgentResources<'a>,
     log: &'a dyn Fn(&str),
     run: String,
     link: Link,
@@ -73,12 +73,12 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// The work is to come.
-    fn new(means: &'a AgentResources<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
+    fn new(resources: &'a AgentResources<'a>, log: &'a dyn Fn(&str), run: String, link: Link) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS_WAITING_MAX);
         let (deltas, backlog) = (BTreeMap::new(), Backlog::default());
         let (local, segments, clients_max) = (None, Vec::new(), 0);
         Self {
-            means,
+            resources,
             log,
             run,
             link,
@@ -100,7 +100,7 @@ impl<'a> Job<'a> {
         if self.local.is_some() {
             return Err(ClaimEnd::ProtocolViolation);
         }
-        let begun = match self.means.policy.refusal(&brief.plan) {
+        let begun = match self.resources.policy.refusal(&brief.plan) {
             Some(why) => {
                 (self.log)(&format!("run {}: refused: {why}", self.run));
                 Err(why)
@@ -122,14 +122,14 @@ impl<'a> Job<'a> {
         // Before the workers start: their first times are on the run's clock already.
         net::clock::set_offset_ns(brief.offset_ns);
         let Brief { plan, segments, processes, .. } = brief;
-        let AgentResources { cpus, child, .. } = self.means;
+        let AgentResources { cpus, child, .. } = self.resources;
         let (local, outbox) = Local::start(plan, segments, (*processes).into(), cpus, child)?;
         let sender = self.sender.clone();
         thread::Builder::new()
             .name("reports".into())
             .spawn(move || outbox.iter().try_for_each(|report| sender.blocking_send(report)))?;
         self.local = Some(local);
-        let capacity = Capacity::of(self.means.clients_per_process, self.means.threads);
+        let capacity = Capacity::of(self.resources.clients_per_process, self.resources.threads);
         self.clients_max = capacity.clients_max(segments.len(), (*processes).into());
         self.segments.clone_from(segments);
         self.may_storm = sense::may_storm(plan);

@@ -46,7 +46,7 @@ pub(super) enum Order {
 pub(super) struct Relay {
     bus: Bus,
     plan: Plan,
-    posts: Vec<AgentLink>,
+    agents: Vec<AgentLink>,
     workers: u16,
     reports: SyncSender<Report>,
     /// Reports that the crew had no room for: one, and that agents were lost.
@@ -68,19 +68,19 @@ impl Relay {
         started: Sender<Result<(), Error>>,
     ) -> Result<(Self, Subscriber), Error> {
         let bus = Bus::connect(&wanted.nats).await?;
-        let agents = gather::find(&bus, wanted).await?;
-        let parts = agent_link::parts(agents.iter().map(|hello| wanted.threads.unwrap_or(hello.threads)))?;
-        for (hello, part) in agents.iter().zip(&parts) {
+        let hellos = gather::find(&bus, wanted).await?;
+        let parts = agent_link::parts(hellos.iter().map(|hello| wanted.threads.unwrap_or(hello.threads)))?;
+        for (hello, part) in hellos.iter().zip(&parts) {
             agent_link::check_rows(&plan, &hello.name, part)?;
         }
         let workers = parts[0][0].workers;
         let run = intro::unique();
         // Before any agent is claimed: NATS keeps nothing for a subject to which nobody listens yet.
         let ups = bus.subscribe(format!("throng.run.{run}.*")).await?;
-        let (claimed, refusal) = gather::claim(&bus, &run, &agents, wanted.key.as_ref()).await;
+        let (claimed, refusal) = gather::claim(&bus, &run, &hellos, wanted.key.as_ref()).await;
         let now_ns = clock::monotonic_ns();
         if let Some(error) = refusal {
-            for (hello, claimed) in agents.iter().zip(claimed) {
+            for (hello, claimed) in hellos.iter().zip(claimed) {
                 let Some(claimed) = claimed else { continue };
                 let mut link = claimed.link(&bus, hello, now_ns);
                 link.send(&Down::Release);
@@ -89,16 +89,16 @@ impl Relay {
             let _ = bus.flush().await;
             return Err(error);
         }
-        let posts = agents.into_iter().zip(claimed).zip(parts).map(|((hello, claimed), part)| {
+        let agents = hellos.into_iter().zip(claimed).zip(parts).map(|((hello, claimed), part)| {
             let link = claimed.expect("nobody refused").link(&bus, &hello, now_ns);
             AgentLink::new(hello, link, part, wanted.clients_max)
         });
-        let posts: Vec<AgentLink> = posts.collect();
-        *states.lock().expect("nobody panics with it") = posts.iter().map(AgentLink::state).collect();
+        let agents: Vec<AgentLink> = agents.collect();
+        *states.lock().expect("nobody panics with it") = agents.iter().map(AgentLink::state).collect();
         let (waiting, started) = (VecDeque::new(), Some(started));
         let stall = StallDetector::new(now_ns);
         let relay =
-            Self { bus, plan, posts, workers, reports, waiting, states, started, until_ns: None, stall };
+            Self { bus, plan, agents, workers, reports, waiting, states, started, until_ns: None, stall };
         Ok((relay, ups))
     }
 
@@ -121,27 +121,29 @@ impl Relay {
     async fn handle_order(&mut self, order: Order) {
         let now_ns = clock::monotonic_ns();
         if let Order::Dismiss(worker) = order {
-            let is_dismissed = |post: &&mut AgentLink| post.phase != Phase::Lost && post.is_own(worker);
-            for post in self.posts.iter_mut().filter(is_dismissed) {
-                post.dismiss(&self.bus, now_ns).await;
+            let is_dismissed = |agent: &&mut AgentLink| agent.phase != Phase::Lost && agent.is_own(worker);
+            for agent in self.agents.iter_mut().filter(is_dismissed) {
+                agent.dismiss(&self.bus, now_ns).await;
             }
             return;
         }
-        for (index, post) in self.posts.iter_mut().enumerate().filter(|(_, post)| post.phase != Phase::Lost) {
+        for (index, agent) in
+            self.agents.iter_mut().enumerate().filter(|(_, agent)| agent.phase != Phase::Lost)
+        {
             match &order {
                 Order::Command(command) => {
                     // Only between steps: a clock that moves in the midst of one would move its latencies.
-                    if let (Command::Step(_), Some(offset_ns)) = (command, post.exchanges.apply(now_ns)) {
-                        post.link.send(&Down::Command(Command::Clock { offset_ns }));
+                    if let (Command::Step(_), Some(offset_ns)) = (command, agent.exchanges.apply(now_ns)) {
+                        agent.link.send(&Down::Command(Command::Clock { offset_ns }));
                         let mut states = self.states.lock().expect("nobody panics with it");
-                        states[index].offset = post.exchanges.applied(now_ns);
+                        states[index].offset = agent.exchanges.applied(now_ns);
                     }
-                    post.link.send(&Down::Command(command.clone()));
+                    agent.link.send(&Down::Command(command.clone()));
                 }
-                Order::Release => post.link.send(&Down::Release),
+                Order::Release => agent.link.send(&Down::Release),
                 Order::Dismiss(_) => {}
             }
-            post.link.pump(&self.bus, now_ns).await;
+            agent.link.pump(&self.bus, now_ns).await;
         }
         if let Order::Release = order {
             self.until_ns.get_or_insert(now_ns + RELEASE_NS);
@@ -151,22 +153,22 @@ impl Relay {
     async fn handle_up(&mut self, subject: &str, payload: &[u8]) {
         let now_ns = clock::monotonic_ns();
         let index = subject.rsplit('.').next().and_then(|token| token.parse::<usize>().ok());
-        let Some((index, post)) = index.and_then(|index| Some((index, self.posts.get_mut(index)?))) else {
+        let Some((index, agent)) = index.and_then(|index| Some((index, self.agents.get_mut(index)?))) else {
             return;
         };
-        if post.phase == Phase::Lost {
+        if agent.phase == Phase::Lost {
             return;
         }
         // Nothing is taken off a link while the crew has no room: what is not acknowledged waits at the
         // agent.
-        match post.link.handle_if::<Up>(self.waiting.is_empty(), payload, now_ns) {
+        match agent.link.handle_if::<Up>(self.waiting.is_empty(), payload, now_ns) {
             Err(_) => self.lose(index, "it talks nonsense").await,
             Ok(Incoming::Nothing) => {}
             Ok(Incoming::Beat(content)) => self.handle_answer(index, &content, now_ns),
             Ok(Incoming::Message(Up::Ready)) => {
-                post.phase = Phase::Ready;
+                agent.phase = Phase::Ready;
                 self.states.lock().expect("nobody panics with it")[index].is_ready = true;
-                if self.posts.iter().all(|post| post.phase == Phase::Ready) {
+                if self.agents.iter().all(|agent| agent.phase == Phase::Ready) {
                     self.start(Ok(()));
                 }
             }
@@ -180,7 +182,7 @@ impl Relay {
                 let message: String = message.chars().filter(|c| stats::is_shown(*c)).take(200).collect();
                 self.lose(index, &message).await;
             }
-            Ok(Incoming::Message(Up::Report(report))) if post.may_say(&report, &self.plan, self.workers) => {
+            Ok(Incoming::Message(Up::Report(report))) if agent.may_say(&report, &self.plan, self.workers) => {
                 self.tell(report);
             }
             Ok(Incoming::Message(Up::Report(_))) => self.lose(index, "it talks nonsense").await,
@@ -189,14 +191,14 @@ impl Relay {
 
     fn handle_answer(&mut self, index: usize, content: &Content, now_ns: u64) {
         let &Content::Answer { sent_ns, here_ns, rss_bytes } = content else { return };
-        let post = &mut self.posts[index];
-        post.awaits_answer = false;
+        let agent = &mut self.agents[index];
+        agent.awaits_answer = false;
         // Only what we have sent can be answered.
-        if sent_ns <= now_ns && sent_ns >= post.beat_ns.saturating_sub(AHEAD_NS_MAX) {
-            post.exchanges.add(sent_ns, here_ns, now_ns);
+        if sent_ns <= now_ns && sent_ns >= agent.beat_ns.saturating_sub(AHEAD_NS_MAX) {
+            agent.exchanges.add(sent_ns, here_ns, now_ns);
         }
         let mut states = self.states.lock().expect("nobody panics with it");
-        states[index].offset = post.exchanges.applied(now_ns);
+        states[index].offset = agent.exchanges.applied(now_ns);
         states[index].rss_bytes = rss_bytes;
     }
 
@@ -204,47 +206,47 @@ impl Relay {
         self.tell_waiting();
         let now_ns = clock::monotonic_ns();
         self.stall.handle_tick(self.bus.is_connected(), now_ns);
-        for index in 0..self.posts.len() {
-            let post = &mut self.posts[index];
-            if post.phase == Phase::Lost {
+        for index in 0..self.agents.len() {
+            let agent = &mut self.agents[index];
+            if agent.phase == Phase::Lost {
                 continue;
             }
-            if post.link.is_lost(now_ns) {
+            if agent.link.is_lost(now_ns) {
                 let excuse = self.excuse(index, now_ns);
                 let excuse = excuse.map(|excuse| excuse.to_string());
                 self.lose(index, excuse.as_deref().unwrap_or("no word from it for 3 s")).await;
                 continue;
             }
-            if post.phase == Phase::Met && post.exchanges.count() >= EXCHANGES_MIN {
-                let brief = post.brief(&self.plan, now_ns);
-                post.link.send(&Down::Brief(Box::new(brief)));
-                post.phase = Phase::Briefed;
+            if agent.phase == Phase::Met && agent.exchanges.count() >= EXCHANGES_MIN {
+                let brief = agent.brief(&self.plan, now_ns);
+                agent.link.send(&Down::Brief(Box::new(brief)));
+                agent.phase = Phase::Briefed;
             }
             // Thousands of agents are met at the pace at which they answer.
-            let is_next = post.exchanges.count() < EXCHANGES_MIN && !post.awaits_answer;
-            if is_next || now_ns.saturating_sub(post.beat_ns) >= BEAT_INTERVAL_NS {
-                (post.beat_ns, post.awaits_answer) = (now_ns, true);
-                post.link.put(&self.bus, Content::Beat { sent_ns: clock::monotonic_ns() }).await;
+            let is_next = agent.exchanges.count() < EXCHANGES_MIN && !agent.awaits_answer;
+            if is_next || now_ns.saturating_sub(agent.beat_ns) >= BEAT_INTERVAL_NS {
+                (agent.beat_ns, agent.awaits_answer) = (now_ns, true);
+                agent.link.put(&self.bus, Content::Beat { sent_ns: clock::monotonic_ns() }).await;
             }
-            post.link.pump(&self.bus, now_ns).await;
+            agent.link.pump(&self.bus, now_ns).await;
         }
     }
 
     /// Why an agent was not heard, where that is not its own doing.
     fn excuse(&self, index: usize, now_ns: u64) -> Option<StallCause> {
-        let others = self.posts.iter().enumerate().filter(|(at, _)| *at != index);
-        let silent = others.filter(|(_, post)| post.link.is_silent(now_ns)).count();
-        self.stall.excuse(OtherAgents { agents: self.posts.len() - 1, silent }, now_ns)
+        let others = self.agents.iter().enumerate().filter(|(at, _)| *at != index);
+        let silent = others.filter(|(_, agent)| agent.link.is_silent(now_ns)).count();
+        self.stall.excuse(OtherAgents { agents: self.agents.len() - 1, silent }, now_ns)
     }
 
     /// An agent is lost to the run.
     async fn lose(&mut self, index: usize, why: &str) {
-        let post = &mut self.posts[index];
-        post.dismiss(&self.bus, clock::monotonic_ns()).await;
-        let worker = post.segments[0].worker;
-        let agent = post.hello.name.clone();
+        let agent = &mut self.agents[index];
+        agent.dismiss(&self.bus, clock::monotonic_ns()).await;
+        let worker = agent.segments[0].worker;
+        let name = agent.hello.name.clone();
         self.tell(Report::Failed { worker, message: why.to_owned() });
-        self.start(Err(Error::Agent { agent, why: why.to_owned() }));
+        self.start(Err(Error::Agent { agent: name, why: why.to_owned() }));
     }
 
     /// Tells the crew, now or when it has room: the link goes on meanwhile.
@@ -270,7 +272,7 @@ impl Relay {
     }
 
     fn is_over(&self) -> bool {
-        let has_heard = |post: &AgentLink| post.phase == Phase::Lost || post.link.is_idle();
-        self.until_ns.is_some_and(|ns| ns <= clock::monotonic_ns() || self.posts.iter().all(has_heard))
+        let has_heard = |agent: &AgentLink| agent.phase == Phase::Lost || agent.link.is_idle();
+        self.until_ns.is_some_and(|ns| ns <= clock::monotonic_ns() || self.agents.iter().all(has_heard))
     }
 }

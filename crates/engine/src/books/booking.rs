@@ -30,7 +30,7 @@ pub(crate) struct Booking<'a> {
     /// Set when the event ends the connection.
     pub(crate) end: &'a mut Option<Cause>,
     /// Answers that are not in the figures yet.
-    pub(crate) alike: LatencyRun,
+    pub(crate) latency_run: LatencyRun,
     /// The message in hand came in the same frame as the one before.
     pub(crate) is_in_same_frame: bool,
     /// Age of the bytes that the event is made of.
@@ -48,7 +48,7 @@ pub(crate) struct LatencyRun {
 impl Booking<'_> {
     /// Puts into the figures what is not there yet.
     pub(crate) fn finish(&mut self) {
-        let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.alike);
+        let LatencyRun { service_ns, rtt_ns, answers } = std::mem::take(&mut self.latency_run);
         if answers == 0 {
             return;
         }
@@ -514,13 +514,13 @@ impl Booking<'_> {
         }
         // Answers of one read share their times, so a histogram is updated once for a run of them and not for
         // each.
-        if (self.alike.service_ns, self.alike.rtt_ns) != (service_ns, rtt_ns) {
+        if (self.latency_run.service_ns, self.latency_run.rtt_ns) != (service_ns, rtt_ns) {
             self.finish();
-            (self.alike.service_ns, self.alike.rtt_ns) = (service_ns, rtt_ns);
+            (self.latency_run.service_ns, self.latency_run.rtt_ns) = (service_ns, rtt_ns);
         }
         self.ledger.meter.outstanding.remove(awaited, self.now_ns.saturating_sub(self.reach.woken_ns));
         let awaited = u64::from(awaited);
-        self.alike.answers += awaited;
+        self.latency_run.answers += awaited;
         if let Some(say) = self.ledger.meter.say(kind) {
             say.rtt.record_n_ns(rtt_ns, awaited);
         }

@@ -432,7 +432,7 @@ mod tests {
             record: &mut Record { state: State::Usable, ..Record::default() },
             ledger: &mut ledger,
             end: &mut None,
-            alike: LatencyRun::default(),
+            latency_run: LatencyRun::default(),
             is_in_same_frame: false,
             reach: Reach::default(),
         };

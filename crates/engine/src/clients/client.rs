@@ -346,7 +346,7 @@ impl LoadClient {
             record: &mut self.record,
             ledger,
             end: &mut end,
-            alike: LatencyRun::default(),
+            latency_run: LatencyRun::default(),
             is_in_same_frame: false,
             reach,
         };

@@ -401,7 +401,7 @@ impl Clients {
             record: &mut all[stamp.client as usize].record,
             ledger,
             end: &mut None,
-            alike: LatencyRun::default(),
+            latency_run: LatencyRun::default(),
             is_in_same_frame: false,
             reach,
         };

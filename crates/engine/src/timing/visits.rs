@@ -36,7 +36,7 @@ pub(crate) struct Visits {
     segment: Segment,
     seed: u64,
     /// By client.
-    places: Vec<RoundProgress>,
+    rounds: Vec<RoundProgress>,
     /// Visitors by when they are due, while there is a load.
     due: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -62,18 +62,18 @@ impl Visits {
             rooms: Arc::clone(rooms),
             segment,
             seed,
-            places: Vec::new(),
+            rounds: Vec::new(),
             due: BinaryHeap::new(),
         })
     }
 
     /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been there for long.
     pub(crate) fn handle_usable(&mut self, client: u32) -> Vec<u16> {
-        if self.places.len() <= client as usize {
-            self.places.resize(client as usize + 1, RoundProgress::default());
+        if self.rounds.len() <= client as usize {
+            self.rounds.resize(client as usize + 1, RoundProgress::default());
         }
-        self.places[client as usize] =
-            RoundProgress { drawn: self.places[client as usize].drawn, ..RoundProgress::default() };
+        self.rounds[client as usize] =
+            RoundProgress { drawn: self.rounds[client as usize].drawn, ..RoundProgress::default() };
         // A moment of its round, uniformly by time: a long wait is entered as often as it is long, as in a
         // system that has run for ever.
         let mut begun = self.draw(client) * self.visit(client).round_ns_mean() as f64;
@@ -87,11 +87,11 @@ impl Visits {
                     let mean = step.wait_ns_mean() as f64;
                     if begun < mean {
                         let wait_ns = self.draw_wait(client, ns_min, ns_max) as f64;
-                        let place = &mut self.places[client as usize];
-                        place.at = ((at + 1) % steps.len()) as u8;
+                        let round = &mut self.rounds[client as usize];
+                        round.at = ((at + 1) % steps.len()) as u8;
                         // The place was found with the mean wait; the rest of it is scaled to the wait that
                         // is drawn.
-                        place.left_ns = (wait_ns * (1.0 - begun / mean)) as u64;
+                        round.left_ns = (wait_ns * (1.0 - begun / mean)) as u64;
                         break;
                     }
                     begun -= mean;
@@ -106,7 +106,7 @@ impl Visits {
         self.due.clear();
         for &client in clients {
             if !self.visit(client).steps.is_empty() {
-                self.due.push(Reverse((at_ns + self.places[client as usize].left_ns, client)));
+                self.due.push(Reverse((at_ns + self.rounds[client as usize].left_ns, client)));
             }
         }
     }
@@ -114,7 +114,7 @@ impl Visits {
     /// The load is over: everybody stays where they are.
     pub(crate) fn stop(&mut self, now_ns: u64) {
         for Reverse((at_ns, client)) in self.due.drain() {
-            self.places[client as usize].left_ns = at_ns.saturating_sub(now_ns);
+            self.rounds[client as usize].left_ns = at_ns.saturating_sub(now_ns);
         }
     }
 
@@ -138,7 +138,7 @@ impl Visits {
             if !is_there(client) {
                 continue;
             }
-            let place = self.places[client as usize].at;
+            let place = self.rounds[client as usize].at;
             let steps = &self.visit(client).steps;
             match steps[usize::from(place)] {
                 VisitStep::Wait { ns_min, ns_max } => {
@@ -159,24 +159,24 @@ impl Visits {
 
     /// Somebody has done it.
     pub(crate) fn handle_done(&mut self, action: VisitAction) {
-        self.places[action.client as usize].looks = 0;
+        self.rounds[action.client as usize].looks = 0;
         self.go_on(action.client, action.at_ns);
     }
 
     /// A client's next step is due then.
     fn go_on(&mut self, client: u32, at_ns: u64) {
         let steps = self.visit(client).steps.len();
-        let place = &mut self.places[client as usize];
-        place.at = ((usize::from(place.at) + 1) % steps) as u8;
+        let round = &mut self.rounds[client as usize];
+        round.at = ((usize::from(round.at) + 1) % steps) as u8;
         self.due.push(Reverse((at_ns, client)));
     }
 
     /// Somebody who was to leave waits for an answer: whether they do so a little longer.
     pub(crate) fn postpone(&mut self, action: VisitAction, now_ns: u64) -> bool {
-        let place = &mut self.places[action.client as usize];
-        let is_patient = place.looks < LOOKS_MAX;
+        let round = &mut self.rounds[action.client as usize];
+        let is_patient = round.looks < LOOKS_MAX;
         if is_patient {
-            place.looks += 1;
+            round.looks += 1;
             self.due.push(Reverse((now_ns + LOOK_NS, action.client)));
         }
         is_patient
@@ -197,10 +197,10 @@ impl Visits {
 
     /// A number from 0 to 1, below 1.
     fn draw(&mut self, client: u32) -> f64 {
-        let place = &mut self.places[client as usize];
-        place.drawn = place.drawn.wrapping_add(1);
+        let round = &mut self.rounds[client as usize];
+        round.drawn = round.drawn.wrapping_add(1);
         let number = u64::from(self.segment.number(client));
-        fastrand::Rng::with_seed(self.seed ^ number << 32 ^ u64::from(place.drawn)).f64()
+        fastrand::Rng::with_seed(self.seed ^ number << 32 ^ u64::from(round.drawn)).f64()
     }
 }
 
@@ -240,7 +240,7 @@ mod tests {
     fn waiting_visitors_leave_a_little_later() {
         let mut visits = visits();
         visits.handle_usable(0);
-        visits.places[0] = RoundProgress::default();
+        visits.rounds[0] = RoundProgress::default();
         visits.start(&[0], 0);
         let action = visits.poll(0, |_| true).unwrap();
         assert_eq!(action.way, Direction::In);

@@ -116,10 +116,10 @@ impl App {
     }
 
     /// A client is about to connect: what it goes on from is at hand from now on.
-    pub(crate) fn go_on(&self, place: &mut Option<Box<AppProgress>>) {
-        let (App::File(app), Some(place)) = (self, place) else { return };
+    pub(crate) fn go_on(&self, progress: &mut Option<Box<AppProgress>>) {
+        let (App::File(app), Some(progress)) = (self, progress) else { return };
         if app.is_resumed() {
-            let AppProgress { script, given, .. } = &mut **place;
+            let AppProgress { script, given, .. } = &mut **progress;
             let ClientValues { kept, resumption } = &mut **given.get_or_insert_default();
             let heard = resumption.as_mut().map(|before| std::mem::take(&mut before.heard));
             app.go_on(heard.filter(|heard| !heard.is_empty()), script, &mut kept.values);

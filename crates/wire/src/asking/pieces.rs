@@ -261,7 +261,7 @@ mod tests {
         let http = HttpOptions { stream: Some(stream.clone()), ..HttpOptions::default() };
         let rules = PieceRules::new(&http).unwrap().unwrap();
         let (mut pieces, mut told) = (Pieces::default(), Vec::new());
-        let on = &mut |carried: ProtocolEvent<'_>| match carried {
+        let on = &mut |event: ProtocolEvent<'_>| match event {
             ProtocolEvent::Event(Event::Progress { request: 7, progress }) => told.push(progress),
             other => panic!("{other:?}"),
         };

@@ -24,18 +24,18 @@ impl Client {
         &mut self,
         cfg: &Config,
         now_ns: u64,
-        went: LoginProgress,
+        progress: LoginProgress,
         input: &[u8],
         io: &mut impl Io,
         on: &mut impl FnMut(Event),
     ) -> Result<(), Failure> {
-        if went == LoginProgress::On {
+        if progress == LoginProgress::On {
             return Ok(());
         }
         on(Event::LoggedIn);
         // The connection is gone with the last answer: the driver makes another, whose opening goes on from
         // here.
-        if went == LoginProgress::ThroughAndOut {
+        if progress == LoginProgress::ThroughAndOut {
             return Ok(());
         }
         self.ask(cfg, now_ns, io);

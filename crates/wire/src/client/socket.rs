@@ -82,8 +82,8 @@ pub(super) struct AppHandler<'a, F> {
 
 impl<F: FnMut(Event)> ProtocolHandler for AppHandler<'_, F> {
     #[inline(always)]
-    fn handle(&mut self, carried: ProtocolEvent<'_>) {
-        match carried {
+    fn handle(&mut self, event: ProtocolEvent<'_>) {
+        match event {
             ProtocolEvent::Arrival(arrival) => {
                 self.cfg.app.judge(&arrival, self.script.as_deref_mut(), self.on);
             }

@@ -53,11 +53,11 @@ macro_rules! servers {
             pub(crate) fn handle_answered<I: Io>(
                 &mut self,
                 link: &mut ServerLink<'_, I>,
-                word: Option<SessionSignal>,
+                signal: Option<SessionSignal>,
                 on: &mut impl OnServerEvent,
             ) -> Result<(), Failure> {
                 match self {
-                    $(ServerState::$id(server) => server.handle_answered(link, word.map(SessionSignal::$module), on),)*
+                    $(ServerState::$id(server) => server.handle_answered(link, signal.map(SessionSignal::$module), on),)*
                 }
             }
         }

@@ -97,17 +97,17 @@ macro_rules! sessions {
         }
 
         /// Tells the members of a room what is published there, in the words of every protocol.
-        fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-            $(<protocols::$module::$id as Protocol>::publish(cfg, now_ns, said, on);)*
+        fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
+            $(<protocols::$module::$id as Protocol>::publish(cfg, now_ns, publication, on);)*
         }
 
         impl SessionSignal {
             $(
-                #[doc = concat!("The word of a session of `", stringify!($module), "`.")]
+                #[doc = concat!("The signal of a session of `", stringify!($module), "`.")]
                 pub(super) fn $module(self) -> <SessionOf<protocols::$module::$id> as ServerSession>::SessionSignal {
                     match self.0 {
-                        SignalOf::$id(word) => word,
-                        _ => unreachable!("a session's word is for a connection of its own protocol"),
+                        SignalOf::$id(signal) => signal,
+                        _ => unreachable!("a session's signal is for a connection of its own protocol"),
                     }
                 }
             )*
@@ -135,7 +135,7 @@ macro_rules! sessions {
                 match (&mut self.state, request.of) {
                     $((State::$id(session), Of::$id(question)) => {
                         let answer = session.handle_request(link, question, &request.body, on);
-                        answer.map(|word| SessionSignal(SignalOf::$id(word)))
+                        answer.map(|signal| SessionSignal(SignalOf::$id(signal)))
                     })*
                     _ => unreachable!("a session's name is of its protocol"),
                 }
@@ -223,8 +223,8 @@ impl SessionRequest {
     /// client's counts once, not once for each protocol. False: its body is no JSON, and nobody is told anything.
     pub fn publish(&self, cfg: &ServerConfig, now_ns: u64, on: &mut impl FnMut(ServerEvent<'_>)) -> bool {
         let Of::Publication(_, room) = &self.of else { return false };
-        let said = Publication::new(room, &self.body);
-        said.map(|said| publish(cfg, now_ns, &said, on)).is_some()
+        let publication = Publication::new(room, &self.body);
+        publication.map(|publication| publish(cfg, now_ns, &publication, on)).is_some()
     }
 
     /// Writes the answer to such a request: how many members the room has; `None`: its body is no JSON.

@@ -54,7 +54,7 @@ impl RemoteServerReader {
             let until = Instant::now() + 2 * ANSWER_TIME;
             self.latest = None;
             // Answers to earlier questions come first.
-            while self.latest.as_ref().is_none_or(|look| look.whole.is_none() && !look.has_ended) {
+            while self.latest.as_ref().is_none_or(|reading| reading.whole.is_none() && !reading.has_ended) {
                 let left = until.saturating_duration_since(Instant::now());
                 self.latest = self.answers.recv_timeout(left).ok()?;
             }
@@ -71,25 +71,25 @@ async fn ask(
     answers: &mpsc::Sender<Option<ServerReading>>,
 ) {
     while let Some(whole) = questions.recv().await {
-        let mut look = None;
+        let mut reading = None;
         let heard = |bytes: &[u8]| {
-            look = postcard::from_bytes(bytes).ok().filter(is_sound);
+            reading = postcard::from_bytes(bytes).ok().filter(is_sound);
             true
         };
         let question = if whole { vec![1] } else { Vec::new() };
         let _ = bus.ask(subject, question, ANSWER_TIME, heard).await;
-        if answers.send(look).is_err() {
+        if answers.send(reading).is_err() {
             return;
         }
     }
 }
 
 /// Returns whether a look can be true: it came over a network. Names of threads and programs are shown.
-fn is_sound(look: &ServerReading) -> bool {
+fn is_sound(reading: &ServerReading) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && name.chars().all(stats::is_shown);
-    look.cores > 0.0
-        && look.name.as_deref().is_none_or(is_plain)
-        && look.whole.as_ref().is_none_or(|whole| {
+    reading.cores > 0.0
+        && reading.name.as_deref().is_none_or(is_plain)
+        && reading.whole.as_ref().is_none_or(|whole| {
             whole.threads.len() <= THREADS_MAX && whole.threads.iter().all(|thread| is_plain(&thread.name))
         })
 }
@@ -109,14 +109,14 @@ mod tests {
             system_ns: 0,
             run_queue_wait_ns: 0,
         };
-        let look = |name: &str| ServerReading {
+        let reading = |name: &str| ServerReading {
             cores: 1.0,
             whole: Some(WindowReading { threads: vec![thread(name)], ..WindowReading::default() }),
             ..ServerReading::default()
         };
-        assert!(is_sound(&look("worker-1")));
-        assert!(!is_sound(&look("\u{1b}[2J")) && !is_sound(&look(&"x".repeat(99))));
+        assert!(is_sound(&reading("worker-1")));
+        assert!(!is_sound(&reading("\u{1b}[2J")) && !is_sound(&reading(&"x".repeat(99))));
         assert!(!is_sound(&ServerReading::default()), "no cores");
-        assert!(!is_sound(&ServerReading { name: Some("\u{1b}[2J".into()), ..look("worker-1") }));
+        assert!(!is_sound(&ServerReading { name: Some("\u{1b}[2J".into()), ..reading("worker-1") }));
     }
 }

@@ -29,7 +29,7 @@ fn booked(answers: impl IntoIterator<Item = Event>) -> String {
         record: &mut record,
         ledger: &mut ledger,
         end: &mut None,
-        alike: LatencyRun::default(),
+        latency_run: LatencyRun::default(),
         is_in_same_frame: false,
         reach: Reach::default(),
     };

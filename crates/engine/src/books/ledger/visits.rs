@@ -104,9 +104,9 @@ impl Ledger {
     }
 
     /// The server has answered a visitor.
-    pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, passed: RoomChange, now_ns: u64) {
+    pub(crate) fn handle_passed(&mut self, client: u32, kind: u16, change: RoomChange, now_ns: u64) {
         let Some(memberships) = &mut self.memberships else { return };
-        match passed {
+        match change {
             RoomChange::In => {
                 let Some(asked_ns) = memberships.enter(client, kind, now_ns) else { return };
                 self.meter.figures.join.record_ns(now_ns.saturating_sub(asked_ns));

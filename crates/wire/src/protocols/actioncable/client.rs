@@ -82,7 +82,7 @@ impl ClientProtocol for Client {
             note(known, payload, parts, |identifier| place_of(link, identifier));
         }
         let found = stamp::find(payload);
-        let carried = match found {
+        let event = match found {
             Found::At { .. } if action.is_none() && is_of_another_subscription(link, payload) => {
                 ProtocolEvent::Event(Event::Beside { bytes })
             }
@@ -96,7 +96,7 @@ impl ClientProtocol for Client {
                 open,
             ),
         };
-        on.handle(carried);
+        on.handle(event);
         Ok(())
     }
 

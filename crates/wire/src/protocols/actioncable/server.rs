@@ -139,13 +139,13 @@ impl ServerProtocol for Server {
     }
 
     /// For those whose subscription has the room as its one parameter, written as clients do: without blanks.
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        for name in said.names() {
+    fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
+        for name in publication.names() {
             let plain = [br#"{"channel":""#, CHANNEL.as_bytes(), br#"","room":"#, &name, b"}"].concat();
             let mut identifier = Vec::new();
             json::escape(&mut identifier, &plain);
             let before: &[u8] = br#"","message":{"action":"broadcast","payload":"#;
-            let text = [br#"{"identifier":""#, &identifier[..], before, said.payload, b"}}"];
+            let text = [br#"{"identifier":""#, &identifier[..], before, publication.payload, b"}}"];
             let room = Room::of(DialectId::Actioncable, 0, &plain);
             match &cfg.history {
                 None => publication::tell(room, &text, on),

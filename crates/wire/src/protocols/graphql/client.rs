@@ -59,8 +59,8 @@ impl ClientProtocol for Client {
                 return Ok(());
             }
         }
-        if let Some(carried) = self.handle_other(link, text, bytes) {
-            on.handle(carried);
+        if let Some(event) = self.handle_other(link, text, bytes) {
+            on.handle(event);
         }
         Ok(())
     }

@@ -116,10 +116,15 @@ impl ServerProtocol for Server {
     }
 
     /// For those whose subscription has the room as its one variable.
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        for name in said.names() {
+    fn publish(
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        publication: &Publication<'_>,
+        on: &mut impl OnServerEvent,
+    ) {
+        for name in publication.names() {
             let variables = [br#"{"room":"#, &name[..], b"}"].concat();
-            publication::tell(room_of(&variables), &[said.payload], on);
+            publication::tell(room_of(&variables), &[publication.payload], on);
         }
     }
 }

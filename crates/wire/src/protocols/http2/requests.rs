@@ -481,7 +481,7 @@ impl HttpClientProtocol for Requests {
     fn send<I: Io>(
         &mut self,
         link: &mut Link<'_, I>,
-        _letter: &MessageTemplate,
+        _template: &MessageTemplate,
         filling: &Filling<'_>,
     ) -> Sending {
         let is_first = self.waiting.is_empty();

@@ -113,16 +113,16 @@ impl ClientProtocol for Client {
         let found = stamp::find_before(text, link.parts.bytes_behind_id(text));
         let says = match found {
             Found::None => {
-                if let Some(carried) = self.handle_control(link, text, bytes) {
-                    on.handle(carried);
+                if let Some(event) = self.handle_control(link, text, bytes) {
+                    on.handle(event);
                 }
                 return Ok(());
             }
             // A stamp that announces somebody is in the join itself, and comes back in its answer.
             Found::At { stamp, .. } if stamp.announced().is_some() && is_reply(text) => {
                 // Who joins may be told what they have joined with.
-                if let Some(carried) = self.handle_control(link, text, bytes) {
-                    on.handle(carried);
+                if let Some(event) = self.handle_control(link, text, bytes) {
+                    on.handle(event);
                 }
                 return Ok(());
             }

@@ -114,9 +114,14 @@ impl ServerProtocol for Server {
         Err(Failure::Silent)
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        let topic = [b"room:", &said.room[..]].concat();
-        let members = [br#""payload":"#, said.payload].concat();
+    fn publish(
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        publication: &Publication<'_>,
+        on: &mut impl OnServerEvent,
+    ) {
+        let topic = [b"room:", &publication.room[..]].concat();
+        let members = [br#""payload":"#, publication.payload].concat();
         // The two serializers share no frame.
         for version in [Version::V2, Version::V1] {
             let mut text = Vec::new();

@@ -107,8 +107,13 @@ impl ServerProtocol for Server {
         Ok(())
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        publication::tell(room_named(said.in_url), &[&said.message()], on);
+    fn publish(
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        publication: &Publication<'_>,
+        on: &mut impl OnServerEvent,
+    ) {
+        publication::tell(room_named(publication.in_url), &[&publication.message()], on);
     }
 }
 

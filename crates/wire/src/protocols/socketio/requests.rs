@@ -217,9 +217,9 @@ impl Client {
         }
         // Usable is who has got the transport that was asked for.
         let transport = self.transport;
-        let mut on = |carried: ProtocolEvent<'_>| match carried {
+        let mut on = |event: ProtocolEvent<'_>| match event {
             ProtocolEvent::Ready if transport == Transport::Upgrade => {}
-            carried => on.handle(carried),
+            event => on.handle(event),
         };
         let filling = Filling::of(link.context_with(&self.cookies));
         let say = &mut |said: Said<'_>| match said {

@@ -110,11 +110,11 @@ impl ServerProtocol for Server {
     fn handle_answered<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
-        word: Option<UpgradeReply>,
+        reply: Option<UpgradeReply>,
         on: &mut impl OnServerEvent,
     ) -> Result<(), Failure> {
         let Stage::Candidate(candidate) = &mut self.stage else { return Ok(()) };
-        match word {
+        match reply {
             Some(UpgradeReply::Admitted) => {
                 candidate.handle_admitted();
                 while let Stage::Candidate(candidate) = &mut self.stage
@@ -159,9 +159,9 @@ impl ServerProtocol for Server {
         outcome.inspect_err(|_| link.sender.close(link.io, NO_CODE))
     }
 
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
+    fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
         let history = cfg.history.as_ref().map(|history| (Arc::clone(history), now_ns));
-        app::publish(said.in_url, said.payload, history, on);
+        app::publish(publication.in_url, publication.payload, history, on);
     }
 }
 

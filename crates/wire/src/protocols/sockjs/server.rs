@@ -133,9 +133,14 @@ impl ServerProtocol for Server {
         Ok(())
     }
 
-    fn publish(_cfg: &ServerConfig, _now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
+    fn publish(
+        _cfg: &ServerConfig,
+        _now_ns: u64,
+        publication: &Publication<'_>,
+        on: &mut impl OnServerEvent,
+    ) {
         for service in SERVICES.iter().filter(|service| service.app == App::Benchmark) {
-            app::publish(ServiceRoom::named(service, said.in_url), &said.message(), on);
+            app::publish(ServiceRoom::named(service, publication.in_url), &publication.message(), on);
         }
     }
 }

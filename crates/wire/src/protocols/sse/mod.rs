@@ -93,8 +93,8 @@ impl Protocol for Sse {
         Some(server::plain_answer(cfg, now_ns, request, io))
     }
 
-    fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-        server::publish(cfg, now_ns, said, on);
+    fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
+        server::publish(cfg, now_ns, publication, on);
     }
 
     fn messages_for_sessions(encoded: &[u8]) -> Option<u32> {

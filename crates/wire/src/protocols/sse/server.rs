@@ -13,11 +13,16 @@ use crate::session::{PlainAnswer, SessionHead};
 use crate::ws::upgrade;
 
 /// Tells a room's streams an event with the payload as its data; where there is a history, with its number as its id.
-pub(super) fn publish(cfg: &ServerConfig, now_ns: u64, said: &Publication<'_>, on: &mut impl OnServerEvent) {
-    let room = room(said.in_url);
+pub(super) fn publish(
+    cfg: &ServerConfig,
+    now_ns: u64,
+    publication: &Publication<'_>,
+    on: &mut impl OnServerEvent,
+) {
+    let room = room(publication.in_url);
     let event = |id: &str| {
         let mut event = Vec::new();
-        event_stream::write_event(&mut event, id.as_bytes(), said.payload);
+        event_stream::write_event(&mut event, id.as_bytes(), publication.payload);
         event
     };
     let event = match &cfg.history {
