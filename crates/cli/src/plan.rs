@@ -55,7 +55,7 @@ fn app_of(args: &RunArgs) -> Option<&Path> {
 /// The same, of clients that say what these flags say.
 pub(crate) fn telling(
     args: &RunArgs,
-    tells: &BroadcastArgs,
+    says: &BroadcastArgs,
     target: &Target,
     workload: Workload,
     dialect: &str,
@@ -66,7 +66,7 @@ pub(crate) fn telling(
     check_local_addrs(args)?;
     let division = args.people_args.rooms(clients_max)?;
     let (mut client_spec, described) =
-        client_spec(args, tells, workload, target, dialect, &division, clients_max)?;
+        client_spec(args, says, workload, target, dialect, &division, clients_max)?;
     check_waits(args, &client_spec)?;
     let AppSettings { publish, rooms, to_others, tells_apart } = described;
     let is_divided = workload == Workload::Broadcast && division != Division::ONE;
@@ -89,7 +89,7 @@ pub(crate) fn telling(
     };
     let security = Security::of(args)?;
     let tls = target.tls_name.as_deref().map(|name| security.to(name));
-    let published = tells.publish();
+    let published = says.publish();
     if published.is_some() && workload == Workload::Echo {
         return Err(Failure::usage("--publish-url", "is for broadcasts: an echo is for its sender alone"));
     }
@@ -201,7 +201,7 @@ pub(crate) fn rooms(args: &RunArgs, clients_max: Option<u64>) -> Result<Rooms, F
 
 fn client_spec(
     args: &RunArgs,
-    tells: &BroadcastArgs,
+    says: &BroadcastArgs,
     workload: Workload,
     target: &Target,
     dialect: &str,
@@ -210,7 +210,7 @@ fn client_spec(
 ) -> Result<(ClientSpec, AppSettings), Failure> {
     let file = args.app.as_deref().or_else(|| app_file::is_file(dialect).then(|| Path::new(dialect)));
     let known = DialectId::from_name(dialect);
-    let has_app = file.is_some() || tells.is_given();
+    let has_app = file.is_some() || says.is_given();
     let spoken = known.or(has_app.then_some(DialectId::Custom));
     let spoken = spoken.ok_or_else(|| Failure::usage("--protocol", no_dialect(dialect)))?;
     let mut client_spec = of_flags(args, target, spoken)?;
@@ -234,7 +234,7 @@ fn client_spec(
         Some(file) => app_file::read(file, people, clients_max.into())?,
         None => {
             let protocol = asked.unwrap_or(DialectId::Custom);
-            app_file::of_flags(tells, protocol, workload, args.dialect_args.asks_reply(), people)?
+            app_file::of_flags(says, protocol, workload, args.dialect_args.asks_reply(), people)?
         }
     };
     let protocol = asked.unwrap_or(described.protocol);

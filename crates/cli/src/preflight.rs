@@ -36,12 +36,12 @@ pub(crate) fn check(request: &mut Request<'_>) -> Result<(), Failure> {
     let asks = is_http && SAFE_METHODS.contains(&http.method.as_str());
     // Nothing is there yet to be put down: the first is the end.
     let interrupts = interrupts::install()?;
-    let met = engine::probe(plan, asks, &|| interrupts.count() > 0)
+    let result = engine::probe(plan, asks, &|| interrupts.count() > 0)
         .map_err(|error| Failure::of_generator("start_client", "start a client", net::errors::told(&error)))?
         .ok_or_else(Failure::interrupted)?;
-    if let Some(Obstacle { key, text }) = obstacle(plan, is_http, &met) {
+    if let Some(Obstacle { key, text }) = obstacle(plan, is_http, &result) {
         let url = secrets::url(&target.url);
-        let failure = match met.is_local {
+        let failure = match result.is_local {
             true => Failure::of_generator("connect", format!("connect from this machine to {url}"), text),
             false => Failure::could_not("reach", format!("reach {url}"), text),
         };
@@ -65,18 +65,18 @@ struct Obstacle {
 }
 
 /// Finds an obstacle to the load, if there is one.
-fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
-    if plan.tls.is_none() && (met.failure.is_some() || met.status == Some(400)) && is_tls(met) {
+fn obstacle(plan: &Plan, is_http: bool, result: &ProbeResult) -> Option<Obstacle> {
+    if plan.tls.is_none() && (result.failure.is_some() || result.status == Some(400)) && is_tls(result) {
         let scheme = if is_http { "https" } else { "wss" };
         let text = format!("the server speaks TLS on this port: use {scheme}://");
         return Some(Obstacle { key: "speaks_tls".to_owned(), text });
     }
-    if let Some(status) = met.status {
-        let text = wrong_status(plan, status, met)?;
+    if let Some(status) = result.status {
+        let text = wrong_status(plan, status, result)?;
         return Some(Obstacle { key: format!("status_{status}"), text });
     }
-    let heard = met.excerpt();
-    if let Some(other) = other_dialect(plan, met, &heard) {
+    let heard = result.excerpt();
+    if let Some(other) = other_dialect(plan, result, &heard) {
         let dialect = plan.client_spec.dialect.name();
         let remedy = match &plan.client_spec.of_dialect.app {
             None => format!("pass --protocol {other}"),
@@ -87,7 +87,7 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
         let text = format!("the server speaks {other}, not {dialect}: it opens with {heard}; {remedy}");
         return Some(Obstacle { key: format!("speaks_{other}"), text });
     }
-    let (kind, why) = met.failure.as_ref()?;
+    let (kind, why) = result.failure.as_ref()?;
     // Frames of HTTP/2 are nothing to be read.
     let is_text = plan.client_spec.alpn().is_none() || kind == "not_http2";
     // What the error quotes already is not said again.
@@ -98,12 +98,12 @@ fn obstacle(plan: &Plan, is_http: bool, met: &ProbeResult) -> Option<Obstacle> {
 }
 
 /// Explains the status of an answer, unless it is one to be measured.
-fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
+fn wrong_status(plan: &Plan, status: u16, result: &ProbeResult) -> Option<String> {
     let http = HttpOptions::from(&plan.client_spec.of_dialect.settings);
     // A server error may be what is to be measured; a wrong path hardly is.
     let is_wrong = matches!(status, 300..=399) || WRONG_REQUEST.contains(&status);
-    let answer = Answer::read(&met.said);
-    match &met.failure {
+    let answer = Answer::read(&result.said);
+    match &result.failure {
         None if !is_wrong || http.is_expected(status) => None,
         None => Some(format!(
             "{} {} was answered with {}{}; or say that it is right: --expect-status {status}",
@@ -121,18 +121,18 @@ fn wrong_status(plan: &Plan, status: u16, met: &ProbeResult) -> Option<String> {
 }
 
 /// The dialect that the server has shown to speak, if it is another. A user's own may open as any, and goes on otherwise.
-fn other_dialect(plan: &Plan, met: &ProbeResult, heard: &str) -> Option<&'static str> {
+fn other_dialect(plan: &Plan, result: &ProbeResult, heard: &str) -> Option<&'static str> {
     let spoken = plan.client_spec.dialect;
     let shown = DialectId::opening_with(heard)?;
     let has_gone_on = heard.contains("} {");
-    let is_other = if spoken.facts().needs_app { met.failure.is_some() && !has_gone_on } else { true };
+    let is_other = if spoken.facts().needs_app { result.failure.is_some() && !has_gone_on } else { true };
     (shown != spoken && is_other).then_some(shown.name())
 }
 
 /// Returns whether the server has shown that it expects TLS.
-pub(crate) fn is_tls(met: &ProbeResult) -> bool {
-    let said = String::from_utf8_lossy(&met.said);
-    met.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
+pub(crate) fn is_tls(result: &ProbeResult) -> bool {
+    let said = String::from_utf8_lossy(&result.said);
+    result.said.starts_with(&TLS_ALERT) || SPEAKS_TLS.iter().any(|words| said.contains(words))
 }
 
 /// The remedy for a status.

@@ -31,7 +31,7 @@ pub(crate) struct Sink {
     printer: Printer,
     /// The file of `--out`.
     out: Option<ResultsFile>,
-    keeper: RunArchive,
+    archive: RunArchive,
     pages: Pages,
     is_quiet: bool,
     /// The summary of a GitHub job.
@@ -54,12 +54,12 @@ impl Sink {
     pub(crate) fn new(args: &RunArgs, run: &Run, is_walk: bool, style: Style) -> Result<Self, Failure> {
         let out = args.out.as_ref().map(|dir| ResultsFile::new(dir.join(format!("{}.json", run.id))));
         let github = args.github.then(github_summary).transpose()?;
-        let keeper = RunArchive::new(args)?;
+        let archive = RunArchive::new(args)?;
         let pages = Pages::new(args);
         let (format, is_quiet) = (args.format, args.quiet);
         let streams_instead = args.stream.as_deref().is_some_and(exports::is_stdout);
         let has_stream = args.stream.is_some() && !streams_instead;
-        let is_kept = keeper.has_place() || out.is_some() || github.is_some() || has_stream;
+        let is_kept = archive.has_place() || out.is_some() || github.is_some() || has_stream;
         let unwritten = match output::check_open() {
             // Standard output is closed, but the results are worth having elsewhere: the exit code tells of
             // it.
@@ -72,7 +72,7 @@ impl Sink {
             style,
             printer: Printer::new(is_walk, style),
             out,
-            keeper,
+            archive,
             pages,
             is_quiet,
             github,
@@ -97,7 +97,7 @@ impl Sink {
         if let Some(failure) = self.behind.as_ref().filter(|_| !was_behind) {
             stderr::line(format_args!("throng: {failure}; the run goes on"));
         }
-        self.keeper.keep_so_far(run);
+        self.archive.keep_so_far(run);
         run.verdict.trust.remove(0);
     }
 
@@ -128,7 +128,7 @@ impl Sink {
         self.print(&text);
         self.keep(run);
         self.tell_github(run);
-        let is_kept = self.keeper.keep(run).unwrap_or_else(|failure| {
+        let is_kept = self.archive.keep(run).unwrap_or_else(|failure| {
             self.unwritten.get_or_insert(failure);
             false
         });

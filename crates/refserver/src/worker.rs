@@ -238,7 +238,7 @@ impl Worker {
         self.board.publish(self.number, Figures { stats: self.stats.clone(), open: self.connections.len() });
     }
 
-    /// Returns whether the board has the newest figures.
+    /// Returns whether the board has the newest metrics.
     fn is_published(&self) -> bool {
         self.board.shows(self.number, &self.stats, self.connections.len())
     }
@@ -250,7 +250,7 @@ impl Worker {
         if !self.unfinished.is_empty() || is_behind {
             return Some(0);
         }
-        let faults_ns = self.faults.as_ref().and_then(|line| line.poll_timeout(self.now_ns));
+        let faults_ns = self.faults.as_ref().and_then(|faults| faults.poll_timeout(self.now_ns));
         let times = [
             self.timers.next_ns(),
             self.accept_again_ns,

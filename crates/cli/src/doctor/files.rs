@@ -27,7 +27,7 @@ fn throng(facts: &Facts, required: &RequiredLoad) -> Row {
         found: format!("{} in each process", limit(facts.nofile_hard)),
         needed: of_processes(processes),
         verdict,
-        mend: (verdict != Verdict::Ok).then(|| Fix::Tell(format!("ulimit -Hn {files}"))),
+        fix: (verdict != Verdict::Ok).then(|| Fix::Tell(format!("ulimit -Hn {files}"))),
     }
 }
 

@@ -34,7 +34,7 @@ fn kernel_tls(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
         found: found.into(),
         needed,
         verdict: Verdict::Ok,
-        mend: None,
+        fix: None,
     })
 }
 
@@ -66,7 +66,7 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, required: &Requir
     let sure = |cost: &&Cost| 2.0 * cost.kernel_bytes_half_width < cost.kernel_bytes;
     let Some(cost) = facts.cost.as_ref().filter(sure) else {
         let needed = "not measured: too few open files, or too busy a machine".into();
-        return Row { check, found, needed, verdict: Verdict::Unknown, mend: None };
+        return Row { check, found, needed, verdict: Verdict::Unknown, fix: None };
     };
     let needed_bytes = needed_bytes(cost, facts, required);
     let server = match required.server {
@@ -90,8 +90,8 @@ fn room(check: &'static str, left: Option<u64>, facts: &Facts, required: &Requir
     let for_clients = usable.unwrap_or(0.0) - of_processes(cost, facts, required);
     let fits = (for_clients / per_client(cost, required)) as u64; // none, if it is negative
     let or_none = if required.keeps_windows { "; --no-context-takeover needs no windows" } else { "" };
-    let mend = (verdict == Verdict::TooLow).then(|| Fix::Tell(format!("--clients {fits} fit{or_none}")));
-    Row { check, found, needed, verdict, mend }
+    let fix = (verdict == Verdict::TooLow).then(|| Fix::Tell(format!("--clients {fits} fit{or_none}")));
+    Row { check, found, needed, verdict, fix }
 }
 
 /// TCP's buffers have a limit of their own, in pages.
@@ -104,7 +104,7 @@ fn buffers(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
     let per_client = cost.tcp_bytes.max(0.0) * required.ends() as f64 / 2.0;
     let needed = memory.tcp_bytes + (per_client * required.clients as f64) as u64;
     let verdict = if needed <= high { Verdict::Ok } else { Verdict::TooLow };
-    let mend = || {
+    let fix = || {
         let grown = |was: u64| was.saturating_mul(needed.div_ceil(high)).div_ceil(facts.page_bytes);
         Fix::sysctl(NAME, format!("{} {} {}", grown(low), grown(pressure), grown(high)))
     };
@@ -113,6 +113,6 @@ fn buffers(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
         found: bytes(high as f64),
         needed: bytes(needed as f64),
         verdict,
-        mend: (verdict == Verdict::TooLow).then(mend),
+        fix: (verdict == Verdict::TooLow).then(fix),
     })
 }

@@ -36,11 +36,11 @@ fn ports(facts: &Facts, required: &RequiredLoad) -> Row {
         n => format!("{} ports × {} addresses", count(ports), count(n)),
     };
     let addresses = required.addresses();
-    let (capacity, needed, mend) = match required.sources {
+    let (capacity, needed, fix) = match required.sources {
         // This many on each address, whatever the number of clients.
         Sources::Loopback => (ports, required.clients.min(CLIENTS_PER_ADDR), widen()),
         Sources::Fixed { addresses, endpoints } => {
-            let mend = if addresses * endpoints * widest >= required.clients {
+            let fix = if addresses * endpoints * widest >= required.clients {
                 widen()
             } else {
                 let more = required.clients.div_ceil(endpoints.max(1) * ports.unwrap_or(widest).max(1));
@@ -48,10 +48,10 @@ fn ports(facts: &Facts, required: &RequiredLoad) -> Row {
                     "--local-addr with {more} addresses of this machine: ip addr add ADDR dev DEV"
                 ))
             };
-            (ports.map(|ports| ports * addresses * endpoints), required.clients, mend)
+            (ports.map(|ports| ports * addresses * endpoints), required.clients, fix)
         }
     };
-    let row = Row::of(CHECK, capacity, needed, || mend);
+    let row = Row::of(CHECK, capacity, needed, || fix);
     let found = ports.map_or_else(|| "?".into(), |ports| shown(ports, addresses));
     Row { found, needed: count(required.clients), ..row }
 }
@@ -66,7 +66,7 @@ fn conntrack(facts: &Facts, required: &RequiredLoad) -> Option<Row> {
     let entries = cost.conntrack_entries.round() as u64 * required.clients;
     if entries == 0 {
         let (found, needed) = (count(table.max), "0: no rule tracks connections".into());
-        return Some(Row { check: CHECK, found, needed, verdict: Verdict::Ok, mend: None });
+        return Some(Row { check: CHECK, found, needed, verdict: Verdict::Ok, fix: None });
     }
     let needed = table.count + entries;
     Some(Row::of(CHECK, Some(table.max), needed, || Fix::sysctl(CHECK, needed)))

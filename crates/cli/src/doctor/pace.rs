@@ -34,8 +34,8 @@ fn threads(facts: &Facts, required: &RequiredLoad) -> Vec<Row> {
     ];
     if let Some(tasks) = facts.cgroup.tasks {
         let total = tasks.used + needed;
-        let mend = || Fix::Tell(format!("systemctl set-property --runtime UNIT TasksMax={total}"));
-        rows.push(Row::of("threads: control group", Some(tasks.max), total, mend));
+        let fix = || Fix::Tell(format!("systemctl set-property --runtime UNIT TasksMax={total}"));
+        rows.push(Row::of("threads: control group", Some(tasks.max), total, fix));
     }
     rows
 }
@@ -50,7 +50,7 @@ fn governor(facts: &Facts) -> Option<Row> {
         found: governor.clone(),
         needed: "performance".into(),
         verdict: if steady { Verdict::Ok } else { Verdict::Advised },
-        mend: (!steady).then(|| Fix::Tell(format!("echo performance | tee {FILES}"))),
+        fix: (!steady).then(|| Fix::Tell(format!("echo performance | tee {FILES}"))),
     })
 }
 
@@ -59,7 +59,7 @@ fn clock(facts: &Facts) -> Row {
     let name = facts.clocksource.as_deref().unwrap_or("?");
     let cheap = facts.clock_ns <= CLOCK_NS_MAX;
     let better = CLOCKS.into_iter().find(|clock| facts.clocksources.iter().any(|known| known == clock));
-    let mend = better.filter(|&better| !cheap && better != name).map(|better| Fix::Write {
+    let fix = better.filter(|&better| !cheap && better != name).map(|better| Fix::Write {
         file: PathBuf::from(FILE),
         value: better.into(),
         command: format!("echo {better} > {FILE}"),
@@ -69,6 +69,6 @@ fn clock(facts: &Facts) -> Row {
         found: format!("{name}, {:.0} ns a reading", facts.clock_ns),
         needed: format!("at most {CLOCK_NS_MAX:.0} ns"),
         verdict: if cheap { Verdict::Ok } else { Verdict::Advised },
-        mend,
+        fix,
     }
 }

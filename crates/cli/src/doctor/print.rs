@@ -16,8 +16,8 @@ pub(crate) fn text(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> Stri
     for row in rows {
         let (check, found, verdict) = (row.check, &row.found, row.verdict.name());
         text += &format!("{verdict:8} {check:checks$}  {found:founds$}  needed: {}\n", row.needed);
-        if let Some(mend) = &row.mend {
-            text += &format!("         {:checks$}  → {}\n", "", mend.command());
+        if let Some(fix) = &row.fix {
+            text += &format!("         {:checks$}  → {}\n", "", fix.command());
         }
     }
     text + "\n" + &conclusion(facts, required, rows)
@@ -66,7 +66,7 @@ pub(crate) fn json(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> Valu
             "found": row.found,
             "needed": row.needed,
             "verdict": row.verdict,
-            "command": row.mend.as_ref().map(|mend| mend.command()),
+            "command": row.fix.as_ref().map(|fix| fix.command()),
         })
     };
     let cost = facts.cost.as_ref().map(|cost| {

@@ -44,7 +44,7 @@ pub(crate) struct Row {
     /// How the two compare.
     pub(crate) verdict: Verdict,
     /// The remedy.
-    pub(crate) mend: Option<Fix>,
+    pub(crate) fix: Option<Fix>,
 }
 
 /// A remedy.
@@ -88,7 +88,7 @@ impl Row {
         check: &'static str,
         found: Option<u64>,
         needed: u64,
-        mend: impl FnOnce() -> Fix,
+        fix: impl FnOnce() -> Fix,
     ) -> Self {
         let verdict = match found {
             None => Verdict::Unknown,
@@ -100,7 +100,7 @@ impl Row {
             found: found.map_or_else(|| "?".into(), limit),
             needed: report::count(needed),
             verdict,
-            mend: (verdict == Verdict::TooLow).then(mend),
+            fix: (verdict == Verdict::TooLow).then(fix),
         }
     }
 }

@@ -63,7 +63,7 @@ fn row<'a>(rows: &'a [Row], check: &str) -> &'a Row {
 fn low(facts: &Facts, required: &RequiredLoad) -> Vec<(&'static str, String)> {
     let rows = rows(facts, required);
     let low = rows.iter().filter(|row| row.verdict == Verdict::TooLow);
-    low.map(|row| (row.check, row.mend.as_ref().expect("what to do").command().to_owned())).collect()
+    low.map(|row| (row.check, row.fix.as_ref().expect("what to do").command().to_owned())).collect()
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn remote_servers_take_half() {
     let ports = row(&rows, "ports × addresses");
     assert_eq!((ports.verdict, ports.found.as_str()), (Verdict::TooLow, "28,232 ports × 1 address"));
     let more = RequiredLoad { clients: 100_000, ..required };
-    let [("ports × addresses", mend)] = &low(&facts, &more)[..] else { panic!("no range is wide enough") };
-    assert!(mend.contains("--local-addr") && mend.contains(" 4 "), "{mend}");
+    let [("ports × addresses", fix)] = &low(&facts, &more)[..] else { panic!("no range is wide enough") };
+    assert!(fix.contains("--local-addr") && fix.contains(" 4 "), "{fix}");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn an_uneven_pace_is_advice() {
     let rows = rows(&facts, &required(100));
     let (governor, clock) = (row(&rows, "CPU governor"), row(&rows, "clock source"));
     assert_eq!((governor.verdict, clock.verdict), (Verdict::Advised, Verdict::Advised));
-    let command = clock.mend.as_ref().unwrap().command();
+    let command = clock.fix.as_ref().unwrap().command();
     assert!(command.starts_with("echo tsc > /sys/"), "{command}");
 }
 
@@ -226,8 +226,8 @@ fn mending_writes_values_and_tells_the_old() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("range");
     fs::write(&file, "32768\t60999\n").unwrap();
-    let mend = Fix::Write { file: file.clone(), value: "1024 65535".into(), command: "…".into() };
-    assert_eq!(mend.apply().unwrap().unwrap(), "32768 60999");
+    let fix = Fix::Write { file: file.clone(), value: "1024 65535".into(), command: "…".into() };
+    assert_eq!(fix.apply().unwrap().unwrap(), "32768 60999");
     assert_eq!(fs::read_to_string(&file).unwrap(), "1024 65535");
     assert!(Fix::Tell("ulimit".into()).apply().is_none(), "what is not ours is left alone");
     let gone = Fix::Write { file: dir.path().join("none"), value: "1".into(), command: "…".into() };

@@ -7,14 +7,14 @@ fn plan_for(url: &str, dialect: &str) -> Plan {
     plan::plan(&args, &target::of(&args, 1).unwrap(), load::Workload::Echo, dialect, None).unwrap()
 }
 
-fn met(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> ProbeResult {
+fn probe_result(failure: Option<(&str, &str)>, status: Option<u16>, said: &[u8]) -> ProbeResult {
     let failure = failure.map(|(kind, why)| (kind.to_owned(), why.to_owned()));
     ProbeResult { failure, status, said: said.to_vec(), ..ProbeResult::default() }
 }
 
 /// The key of what is in the way, if its text holds these names.
-fn key_of(plan: &Plan, is_http: bool, met: &ProbeResult, names: &[&str]) -> Option<String> {
-    let Obstacle { key, text } = obstacle(plan, is_http, met)?;
+fn key_of(plan: &Plan, is_http: bool, result: &ProbeResult, names: &[&str]) -> Option<String> {
+    let Obstacle { key, text } = obstacle(plan, is_http, result)?;
     for name in names {
         assert!(text.contains(name), "{key} does not name {name}: {text}");
     }
@@ -46,8 +46,8 @@ fn obstacles_have_keys_and_advice() {
             &["no HTTP", "SSH-2.0-OpenSSH"],
         ),
     ] {
-        let met = met(failure, status, said);
-        assert_eq!(key_of(&plan, false, &met, names).as_deref(), Some(key), "{failure:?} {status:?}");
+        let result = probe_result(failure, status, said);
+        assert_eq!(key_of(&plan, false, &result, names).as_deref(), Some(key), "{failure:?} {status:?}");
     }
 }
 
@@ -58,16 +58,16 @@ fn servers_without_http_2_are_told_apart() {
         ("not_http2", &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &["HTTP/1.1 400 Bad Request", "--http2"][..]),
         ("eof", b"", &["--http2"]),
     ] {
-        let met = met(Some((kind, "why")), None, said);
-        assert_eq!(key_of(&plan, true, &met, names).as_deref(), Some(kind));
+        let result = probe_result(Some((kind, "why")), None, said);
+        assert_eq!(key_of(&plan, true, &result, names).as_deref(), Some(kind));
     }
-    let refused = obstacle(&plan, true, &met(Some(("refused", "why")), None, b"")).unwrap();
+    let refused = obstacle(&plan, true, &probe_result(Some(("refused", "why")), None, b"")).unwrap();
     assert!(!refused.text.contains("--http2"), "{}", refused.text);
 }
 
 #[test]
 fn the_usual_path_is_named() {
-    let not_found = met(Some(("http_status", "")), Some(404), b"");
+    let not_found = probe_result(Some(("http_status", "")), Some(404), b"");
     let plan = plan_for("ws://127.0.0.1:1/ws", "actioncable");
     let names = ["/cable", "--origin http://127.0.0.1:1"];
     assert_eq!(key_of(&plan, false, &not_found, &names).as_deref(), Some("status_404"));
@@ -77,11 +77,12 @@ fn the_usual_path_is_named() {
 
 #[test]
 fn another_dialect_is_known_by_its_welcome() {
-    let welcome = met(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x12{\"type\":\"welcome\"}");
+    let welcome =
+        probe_result(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x12{\"type\":\"welcome\"}");
     let mut plan = plan_for("ws://127.0.0.1:1/ws", "json");
     let key = key_of(&plan, false, &welcome, &["--protocol actioncable"]);
     assert_eq!(key.as_deref(), Some("speaks_actioncable"));
-    let greeting = met(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello");
+    let greeting = probe_result(None, None, b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x05hello");
     assert!(obstacle(&plan, false, &greeting).is_none());
     plan.client_spec.dialect = DialectId::Custom;
     assert!(obstacle(&plan, false, &welcome).is_none(), "an app may open as any");
@@ -92,8 +93,9 @@ fn another_dialect_is_known_by_its_welcome() {
 #[test]
 fn unexpected_client_error_statuses_end_a_run() {
     let mut plan = plan_for("http://127.0.0.1:1/a", "http");
-    let judged =
-        |plan: &Plan, status: u16, names: &[&str]| key_of(plan, true, &met(None, Some(status), b""), names);
+    let judged = |plan: &Plan, status: u16, names: &[&str]| {
+        key_of(plan, true, &probe_result(None, Some(status), b""), names)
+    };
     for status in [302, 401, 403, 404, 405, 407] {
         let remedy = format!("--expect-status {status}");
         assert_eq!(judged(&plan, status, &["GET /a", &remedy]), Some(format!("status_{status}")));

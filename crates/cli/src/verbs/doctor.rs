@@ -138,15 +138,15 @@ fn fix(rows: &[Row]) -> bool {
     let mut changed = false;
     for row in rows {
         // Most rows are in order, or nothing that throng knows mends them.
-        let Some(mend) = &row.mend else { continue };
-        match mend.apply() {
-            None => stderr::line(format_args!("throng: {}: left to you: {}", row.check, mend.command())),
+        let Some(fix) = &row.fix else { continue };
+        match fix.apply() {
+            None => stderr::line(format_args!("throng: {}: left to you: {}", row.check, fix.command())),
             Some(Ok(before)) => {
                 changed = true;
-                stderr::line(format_args!("throng: {}: was {before}; did: {}", row.check, mend.command()));
+                stderr::line(format_args!("throng: {}: was {before}; did: {}", row.check, fix.command()));
             }
             Some(Err(error)) => {
-                stderr::line(format_args!("throng: {}: {error}; as root: {}", row.check, mend.command()))
+                stderr::line(format_args!("throng: {}: {error}; as root: {}", row.check, fix.command()))
             }
         }
     }

@@ -66,7 +66,7 @@ pub(crate) struct WorkerFaults {
     later: BinaryHeap<Reverse<Later>>,
     later_bytes: usize,
     next_number: u64,
-    tricks: VecDeque<DeferredFault>,
+    deferred: VecDeque<DeferredFault>,
     /// Connections that had something to read while the server was deaf.
     unread: Vec<u64>,
     waiting: VecDeque<(u64, Socket)>,
@@ -115,7 +115,7 @@ impl WorkerFaults {
             later: BinaryHeap::new(),
             later_bytes: 0,
             next_number: 0,
-            tricks: VecDeque::new(),
+            deferred: VecDeque::new(),
             unread: Vec::new(),
             waiting: VecDeque::new(),
             counts: BTreeMap::new(),
@@ -195,7 +195,7 @@ impl WorkerFaults {
         if let Some(how) = shared.faults.ending(client.number, own) {
             // Nothing behind this message comes out, though it may be in the same write.
             client.silent = true;
-            return self.tricks.push_back(DeferredFault::End(token, how));
+            return self.deferred.push_back(DeferredFault::End(token, how));
         }
         let outcome = shared.faults.outcome(k, own);
         if outcome.drop {
@@ -203,10 +203,10 @@ impl WorkerFaults {
         }
         let mut bytes = frame.to_vec();
         if outcome.stray {
-            self.tricks.push_back(DeferredFault::Stray(token, bytes.clone()));
+            self.deferred.push_back(DeferredFault::Stray(token, bytes.clone()));
         }
         if outcome.leak {
-            self.tricks.push_back(DeferredFault::Leak(token, bytes.clone()));
+            self.deferred.push_back(DeferredFault::Leak(token, bytes.clone()));
         }
         // After the copies for others, which are sound.
         if outcome.corrupt {
@@ -249,8 +249,8 @@ impl WorkerFaults {
     }
 
     /// The next thing to do besides sending.
-    pub(crate) fn poll_trick(&mut self) -> Option<DeferredFault> {
-        self.tricks.pop_front()
+    pub(crate) fn poll_deferred(&mut self) -> Option<DeferredFault> {
+        self.deferred.pop_front()
     }
 
     /// A connection was accepted: it is given back if it may come in now.

@@ -19,7 +19,7 @@ const STALL_POLL: Duration = Duration::from_millis(50);
 
 /// Sends what the faults let out now of an output for one client, of which `messages` are messages.
 pub(super) fn send(
-    line: &mut WorkerFaults,
+    faults: &mut WorkerFaults,
     connection: &mut Connection,
     output: &[u8],
     messages: &[Range<usize>],
@@ -29,7 +29,7 @@ pub(super) fn send(
     // Members of rooms are upgraded, all but those that poll over HTTP, which are left alone.
     let Some(mut client) = connection.faults.take() else { return send(connection, output) };
     // Not the time of the turn: no message may seem to have come earlier than it did.
-    let now = line.handle_messages(&mut client, token, output, messages, monotonic_ns());
+    let now = faults.handle_messages(&mut client, token, output, messages, monotonic_ns());
     connection.faults = Some(client);
     if now.is_empty() { Ok(()) } else { send(connection, now) }
 }
@@ -37,8 +37,8 @@ pub(super) fn send(
 impl Worker {
     /// Sleeps as long as nothing at all is to be done. A server that is to stop does not stall.
     pub(super) fn stall(&self) {
-        let Some(line) = &self.faults else { return };
-        let until_ns = line.stalled_until_ns(monotonic_ns()).unwrap_or_default();
+        let Some(faults) = &self.faults else { return };
+        let until_ns = faults.stalled_until_ns(monotonic_ns()).unwrap_or_default();
         while self.stop.level() == 0 {
             let rest = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
             if rest.is_zero() {
@@ -53,8 +53,8 @@ impl Worker {
     pub(super) fn admit(&mut self, socket: Socket) {
         match &mut self.faults {
             None => self.open(socket),
-            Some(line) => {
-                if let Some(socket) = line.handle_accepted(socket, self.now_ns) {
+            Some(faults) => {
+                if let Some(socket) = faults.handle_accepted(socket, self.now_ns) {
                     self.open(socket);
                 }
             }
@@ -63,42 +63,42 @@ impl Worker {
 
     /// Returns whether a connection is not to be read now.
     pub(super) fn is_deaf(&mut self, key: usize, token: u64) -> bool {
-        let Some(line) = &mut self.faults else { return false };
-        line.is_deaf(self.connections[key].faults.as_deref(), token, monotonic_ns())
+        let Some(faults) = &mut self.faults else { return false };
+        faults.is_deaf(self.connections[key].faults.as_deref(), token, monotonic_ns())
     }
 
-    /// Does what is due: sends what was delayed, plays the tricks, reads and accepts what was left waiting.
+    /// Does what is due: sends what was delayed, carries out deferred faults, reads and accepts what was left waiting.
     pub(super) fn work_faults(&mut self) {
         if self.faults.is_none() {
             return;
         }
         let now_ns = monotonic_ns();
-        while let Some((token, bytes)) = self.line().poll_later(now_ns) {
+        while let Some((token, bytes)) = self.active_faults().poll_later(now_ns) {
             if let Some(key) = self.find(token).filter(|&key| self.hears(key)) {
                 self.send_output(key, &bytes);
             }
         }
-        while let Some(trick) = self.line().poll_trick() {
-            self.play(trick);
+        while let Some(fault) = self.active_faults().poll_deferred() {
+            self.carry_out(fault);
         }
-        while let Some(token) = self.line().poll_unread(now_ns) {
+        while let Some(token) = self.active_faults().poll_unread(now_ns) {
             if let Some(key) = self.find(token) {
                 self.read_later(key);
             }
         }
-        while let Some(socket) = self.line().poll_accepted(now_ns) {
+        while let Some(socket) = self.active_faults().poll_accepted(now_ns) {
             self.open(socket);
         }
     }
 
     /// Puts what was done wrong into the totals.
     pub(super) fn count_faults(&mut self) {
-        let counts = self.faults.iter().flat_map(|line| line.counts());
+        let counts = self.faults.iter().flat_map(|faults| faults.counts());
         self.stats.faults = counts.map(|(&name, &count)| (name.into(), count)).collect();
     }
 
-    fn play(&mut self, trick: DeferredFault) {
-        match trick {
+    fn carry_out(&mut self, fault: DeferredFault) {
+        match fault {
             DeferredFault::Stray(token, bytes) => {
                 let stranger = self.stranger_to(token, |_| true);
                 self.send_copy(stranger, &bytes, "stray");
@@ -114,7 +114,7 @@ impl Worker {
             }
             DeferredFault::End(token, how) => {
                 if let Some(key) = self.find(token) {
-                    self.line().count(how.name());
+                    self.active_faults().count(how.name());
                     self.end(key, how);
                 }
             }
@@ -125,7 +125,7 @@ impl Worker {
     fn send_copy(&mut self, client: Option<usize>, bytes: &[u8], fault: &'static str) {
         if let Some(key) = client {
             self.send_output(key, bytes);
-            self.line().count(fault);
+            self.active_faults().count(fault);
         }
     }
 
@@ -160,7 +160,7 @@ impl Worker {
         connection.phase == Phase::Open && connection.faults.as_ref().is_some_and(|client| !client.silent)
     }
 
-    fn line(&mut self) -> &mut WorkerFaults {
+    fn active_faults(&mut self) -> &mut WorkerFaults {
         self.faults.as_mut().expect("looked at before")
     }
 }

@@ -247,7 +247,7 @@ impl Worker {
         let connection = &mut self.connections[key];
         let mut output = std::mem::take(&mut self.buffers.output);
         let written = Cell::new(0);
-        let is_faulty = self.faults.as_ref().is_some_and(|line| line.are_of_messages());
+        let is_faulty = self.faults.as_ref().is_some_and(|faults| faults.are_of_messages());
         let whole = is_faulty.then_some(&written);
         let mut io = SessionIo { output: &mut output, rng: &mut self.rng, closes: false, whole };
         let mut verdict = Verdict::default();
@@ -265,10 +265,10 @@ impl Worker {
                     stats.upgrades += 1;
                     verdict.answered = true;
                     *is_upgraded = true;
-                    *client_faults = faults.as_ref().map(|line| line.client());
+                    *client_faults = faults.as_ref().map(|faults| faults.client());
                 }
                 ServerEvent::Joined { room } => memberships.join(groups, room, key as u32),
-                ServerEvent::Left { .. } if faults.as_mut().is_some_and(|line| line.lingers()) => {}
+                ServerEvent::Left { .. } if faults.as_mut().is_some_and(|faults| faults.lingers()) => {}
                 // A server that stops has removed all clients from all rooms: then there is nothing to leave.
                 ServerEvent::Left { room } => moved.extend(memberships.leave(groups, room)),
                 ServerEvent::Echoed { .. } => stats.echoes += 1,

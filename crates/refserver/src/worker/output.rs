@@ -60,8 +60,8 @@ impl Worker {
         let connection = &mut self.connections[key];
         let way = Way { poller: &self.poller, token: token(key, connection.serial), held: &self.held };
         let cipher = &mut self.buffers.cipher;
-        let line = self.faults.as_mut().expect("echoes are noted for the faults");
-        let sent = faulty::send(line, connection, output, echoes, way.token, |connection, left| {
+        let faults = self.faults.as_mut().expect("echoes are noted for the faults");
+        let sent = faulty::send(faults, connection, output, echoes, way.token, |connection, left| {
             connection.send_messages(left, way, cipher)
         });
         self.handle_sent(key, sent);
@@ -237,11 +237,11 @@ impl Worker {
         let cipher = &mut self.buffers.cipher;
         match &mut self.faults {
             None => connection.send_copies(batch, way, cipher),
-            Some(line) => {
+            Some(faults) => {
                 let send = |connection: &mut Connection, left: &[u8]| {
                     connection.send_copies(&mut Batch::new(left), way, cipher)
                 };
-                faulty::send(line, connection, batch.bytes(), EVERYTHING, way.token, send)
+                faulty::send(faults, connection, batch.bytes(), EVERYTHING, way.token, send)
             }
         }
     }

@@ -125,10 +125,11 @@ fn floods_have_bounded_reads_in_a_turn() {
 fn leaks_of_gone_clients_are_dropped() {
     let [(mut worker, _)] = workers::<1>();
     let leak = Some(MessageSelector { selector: Selector::All, of_each_client: false });
-    let mut line = WorkerFaults::new(Arc::new(faults::Shared::new(Faults { leak, ..Faults::default() }, 0)));
-    let mut client = line.client();
-    line.handle_messages(&mut client, token(3, 1), b"\x81\x01a", faults::EVERYTHING, 0);
-    worker.faults = Some(Box::new(line));
+    let mut faults =
+        WorkerFaults::new(Arc::new(faults::Shared::new(Faults { leak, ..Faults::default() }, 0)));
+    let mut client = faults.client();
+    faults.handle_messages(&mut client, token(3, 1), b"\x81\x01a", faults::EVERYTHING, 0);
+    worker.faults = Some(Box::new(faults));
     settle(&mut worker);
     worker.count_faults();
     assert_eq!(worker.stats.faults.get("leak"), None);

@@ -3,7 +3,7 @@ use crate::faults::{Delay, Ending, MessageSelector, Selector, Time, Wave};
 
 const TOKEN: u64 = 5;
 
-fn line(faults: Faults) -> WorkerFaults {
+fn worker_faults(faults: Faults) -> WorkerFaults {
     WorkerFaults::new(Arc::new(Shared::new(faults, 0)))
 }
 
@@ -26,9 +26,9 @@ fn letters(frames: &[u8]) -> String {
 
 /// The output at once when these messages go in together.
 fn through(faults: Faults, messages: &str) -> String {
-    let mut line = line(faults);
-    let mut client = line.client();
-    letters(line.handle_messages(&mut client, TOKEN, &frames(messages), EVERYTHING, 0))
+    let mut faults = worker_faults(faults);
+    let mut client = faults.client();
+    letters(faults.handle_messages(&mut client, TOKEN, &frames(messages), EVERYTHING, 0))
 }
 
 #[test]
@@ -45,13 +45,13 @@ fn messages_are_dropped_doubled_swapped_and_corrupted() {
 #[test]
 fn a_delayed_message_holds_nobody_up() {
     let delay = Delay { time: Time::Fixed(100), which: one(0).unwrap() };
-    let mut line = line(Faults { delays: vec![delay], ..Faults::default() });
-    let mut client = line.client();
-    assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("ab"), EVERYTHING, 7)), "b");
-    assert_eq!(line.poll_timeout(7), Some(107));
-    assert_eq!(line.poll_later(106), None);
-    assert_eq!(line.poll_later(107), Some((TOKEN, frames("a"))));
-    assert_eq!(line.poll_timeout(107), None);
+    let mut faults = worker_faults(Faults { delays: vec![delay], ..Faults::default() });
+    let mut client = faults.client();
+    assert_eq!(letters(faults.handle_messages(&mut client, TOKEN, &frames("ab"), EVERYTHING, 7)), "b");
+    assert_eq!(faults.poll_timeout(7), Some(107));
+    assert_eq!(faults.poll_later(106), None);
+    assert_eq!(faults.poll_later(107), Some((TOKEN, frames("a"))));
+    assert_eq!(faults.poll_timeout(107), None);
 }
 
 #[test]
@@ -68,35 +68,35 @@ fn service_is_serial_and_ticks_follow() {
 fn an_ended_client_gets_nothing_more() {
     for (how, number) in [(CloseMethod::Reset, 0), (CloseMethod::Mute, 1)] {
         let ending = Ending { how, who: Selector::One(number), at: 1 };
-        let mut line = line(Faults { endings: vec![ending], ..Faults::default() });
-        let mut clients = [line.client(), line.client()];
+        let mut faults = worker_faults(Faults { endings: vec![ending], ..Faults::default() });
+        let mut clients = [faults.client(), faults.client()];
         let ended = &mut clients[number as usize];
-        assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("abc"), EVERYTHING, 0)), "a");
-        assert_eq!(letters(line.handle_messages(ended, TOKEN, &frames("d"), EVERYTHING, 0)), "");
-        assert!(line.is_deaf(Some(ended), TOKEN, 0));
-        assert_eq!(line.poll_trick(), Some(DeferredFault::End(TOKEN, how)));
+        assert_eq!(letters(faults.handle_messages(ended, TOKEN, &frames("abc"), EVERYTHING, 0)), "a");
+        assert_eq!(letters(faults.handle_messages(ended, TOKEN, &frames("d"), EVERYTHING, 0)), "");
+        assert!(faults.is_deaf(Some(ended), TOKEN, 0));
+        assert_eq!(faults.poll_deferred(), Some(DeferredFault::End(TOKEN, how)));
         let other = &mut clients[1 - number as usize];
-        assert_eq!(letters(line.handle_messages(other, TOKEN, &frames("abc"), EVERYTHING, 0)), "abc");
+        assert_eq!(letters(faults.handle_messages(other, TOKEN, &frames("abc"), EVERYTHING, 0)), "abc");
     }
 }
 
 #[test]
 fn stray_copies_are_sound() {
-    let mut line = line(Faults { stray: Some(all()), corrupt: Some(all()), ..Faults::default() });
-    let mut client = line.client();
-    assert_eq!(letters(line.handle_messages(&mut client, TOKEN, &frames("a"), EVERYTHING, 0)), "`");
-    assert_eq!(line.poll_trick(), Some(DeferredFault::Stray(TOKEN, frames("a"))));
-    assert_eq!(line.counts().get("stray"), None, "nobody has got it yet");
+    let mut faults = worker_faults(Faults { stray: Some(all()), corrupt: Some(all()), ..Faults::default() });
+    let mut client = faults.client();
+    assert_eq!(letters(faults.handle_messages(&mut client, TOKEN, &frames("a"), EVERYTHING, 0)), "`");
+    assert_eq!(faults.poll_deferred(), Some(DeferredFault::Stray(TOKEN, frames("a"))));
+    assert_eq!(faults.counts().get("stray"), None, "nobody has got it yet");
 }
 
 #[test]
 fn unread_input_comes_up_after_deafness() {
     let deaf = Some(Wave { length_ns: 10, period_ns: 100 });
-    let mut line = line(Faults { deaf, ..Faults::default() });
-    assert!(!line.is_deaf(None, TOKEN, 89));
-    assert!(line.is_deaf(None, TOKEN, 95));
-    assert_eq!(line.poll_timeout(95), Some(100));
-    assert_eq!(line.poll_unread(99), None);
-    assert_eq!(line.poll_unread(100), Some(TOKEN));
-    assert_eq!(line.poll_timeout(100), None);
+    let mut faults = worker_faults(Faults { deaf, ..Faults::default() });
+    assert!(!faults.is_deaf(None, TOKEN, 89));
+    assert!(faults.is_deaf(None, TOKEN, 95));
+    assert_eq!(faults.poll_timeout(95), Some(100));
+    assert_eq!(faults.poll_unread(99), None);
+    assert_eq!(faults.poll_unread(100), Some(TOKEN));
+    assert_eq!(faults.poll_timeout(100), None);
 }
