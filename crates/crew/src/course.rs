@@ -55,7 +55,7 @@ impl Course {
         Self { rule, index: 0, warmup: None, path: Path::Sweep { sweep, duration_ns } }
     }
 
-    /// The same, after a warm-up.
+    /// Sets the warm-up.
     pub fn with_warmup(self, warmup: Option<Warmup>) -> Self {
         Self { warmup, ..self }
     }

@@ -53,7 +53,7 @@ pub struct Crew {
     epoch_ns: u64,
     /// Memory of the generator's processes before the first client, in bytes, if it can be read.
     rss_before: Option<u64>,
-    /// The same when the clients of the step were there, and how many were usable then.
+    /// Memory of the generator's processes once the clients of the step were connected, in bytes.
     rss_grown: Option<u64>,
     /// Growth of the kernel's memory meanwhile, if that is known.
     kernel_grown: Option<u64>,

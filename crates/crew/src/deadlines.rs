@@ -110,7 +110,7 @@ pub(crate) struct StuckWorkers {
     listened_ns: u64,
     /// When all workers were looked at last, in time listened.
     checked_ns: u64,
-    /// The same, when each was heard last.
+    /// When each worker was heard last, in time listened.
     heard_ns: HashMap<u16, u64>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Examiner {
     order: Option<StepOrder>,
     /// Each worker's part of its load.
     parts: Vec<Option<Segment>>,
-    /// The same of each sender group, with its share.
+    /// Each sender group's share of the load, and each worker's part of that.
     groups: Vec<(f64, Vec<Option<Segment>>)>,
     began_ns: u64,
     /// The most clients that any step so far has asked for.
@@ -84,7 +84,7 @@ impl Examiner {
         }
     }
 
-    /// The same, of workers on this machine if `are_own`.
+    /// Says whether the workers are on this machine.
     pub(crate) fn of_own(self, are_own: bool) -> Self {
         Self { are_own, ..self }
     }

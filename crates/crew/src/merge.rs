@@ -467,7 +467,7 @@ impl Merge {
         to_lost + from_lost.map(|tally| u64::from(tally.received)).sum::<u64>()
     }
 
-    /// The same by kind of messages, and what came to lost agents again.
+    /// Copies of lost agents by kind of messages: what came to them, and what they sent.
     fn of_lost_by_say(&self) -> Vec<ArrivedDue> {
         let mut of_lost = self.arrived_at_lost(self.people.rooms.says().len(), |account| &account.of_says);
         let mix = self.people.rooms.mix(self.people.workers);

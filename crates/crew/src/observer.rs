@@ -81,7 +81,7 @@ impl Progress {
         }
     }
 
-    /// The same when a second has passed.
+    /// The progress when a second has passed, with the figures so far.
     pub(crate) fn of_second(merge: &Merge, phase: StepPhase, second: results::Second) -> Self {
         let figures = Some(Arc::new(merge.totals().figures.explicit_buckets()));
         Self { figures, ..Self::of(merge, phase, Some(second)) }

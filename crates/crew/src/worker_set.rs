@@ -27,7 +27,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
 const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
-/// The same for one that speaks but comes to no end.
+/// The error of a worker that reports but does not finish its phase.
 const IDLE: &str = "it comes to no end of its phase, and reports no progress; is its machine overloaded?";
 
 /// All workers of a run, wherever they are.

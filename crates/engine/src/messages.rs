@@ -112,9 +112,9 @@ pub struct Delta<H = Packed> {
     /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under
     /// way to clients that left in a churn.
     pub counts: Counts,
-    /// The same by kind of messages; empty where there is but one.
+    /// Counts and times by kind of messages; empty where there is one kind only.
     pub says: Vec<SayDelta<H>>,
-    /// The same by role of people; empty where there are none.
+    /// Counts and times by role of users; empty without roles.
     pub roles: Vec<RoleDelta<H>>,
     /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are there.
     pub due: u64,
@@ -460,7 +460,7 @@ impl Delta<Histogram> {
 }
 
 impl Delta {
-    /// The same, where both are packed.
+    /// Adds another delta, where both are packed.
     pub fn merge(&mut self, other: &Delta) {
         self.figures.merge(&other.figures);
         self.loop_lag.merge(&other.loop_lag);

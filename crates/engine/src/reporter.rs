@@ -21,9 +21,9 @@ use crate::messages::{Delta, DeltaPermit, Report};
 
 /// How often a delta is reported.
 const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
-/// The same while clients connect: as often as the server's memory is sampled.
+/// How often a delta is reported while clients connect: as often as the server's memory is sampled.
 const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
-/// The same while draining.
+/// How often a delta is reported while draining.
 const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
 /// Deltas of all workers a second beyond which each reports more seldom, though never less than once a second.
 const REPORTS_PER_S_MAX: u64 = 100;

@@ -264,9 +264,9 @@ pub struct VisitedRoom {
     pub kind: u16,
     /// Its place among the [joins](AppFile::joins), where the protocol carries rooms of its own. Else messages do it:
     pub place: Option<u16>,
-    /// These, and what they wait for.
+    /// Steps by which a client joins: messages, and what it waits for.
     pub join: Vec<OpenStep>,
-    /// The same of leaving.
+    /// Steps by which a client leaves.
     pub leave: Vec<OpenStep>,
 }
 

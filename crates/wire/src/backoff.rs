@@ -20,9 +20,9 @@ pub enum Backoff {
         first_ms: f64,
         /// How many times as long each is.
         factor: f64,
-        /// The range of that share, before the first attempt.
+        /// The range of the random share of a wait, before the first attempt.
         first_share: (f64, f64),
-        /// The same before all others.
+        /// The range of the random share before all other attempts.
         share: (f64, f64),
         /// No wait is longer.
         ms_max: f64,

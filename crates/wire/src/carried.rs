@@ -139,7 +139,7 @@ pub(crate) enum MessageHint<'a> {
     Unknown,
     /// It came under this event's name.
     Named(&'a [u8]),
-    /// The same, of servers that say things under names of their own, which are no concern of ours.
+    /// It came under this event's name, from a server that also uses names of its own, which the app ignores.
     NamedAmongOthers(&'a [u8]),
     /// It answers a message of this kind.
     Answer(Kind),

@@ -107,8 +107,7 @@ impl Config {
         if options.headers.iter().any(is_foreign) { Err(BadOption::Header) } else { Ok(()) }
     }
 
-    /// The same, with messages that take these sizes in turn, which mean what [`Payload::padding`](crate::Payload)
-    /// means.
+    /// Gives messages these sizes in turn, which mean what [`Payload::padding`](crate::Payload) means.
     ///
     /// # Errors
     /// A size that no message can have; a dialect other than `raw` and `json`.
@@ -123,8 +122,8 @@ impl Config {
         self.varied("payload-padding", |_| tails)
     }
 
-    /// The same, with messages that carry these rows in turn, each of them a JSON value: after the stamp in `raw`, as
-    /// `data` in the payload of `json`.
+    /// Lets messages carry these rows in turn, each of them a JSON value: after the stamp in `raw`, as `data`
+    /// in the payload of `json`.
     ///
     /// # Errors
     /// A dialect other than these.
@@ -149,8 +148,8 @@ impl Config {
         Ok(Config { app, templates, series, ..self })
     }
 
-    /// The same, of a run whose messages show the wall clock: a stamp's time of sending and this. One that shows another
-    /// when it comes back is damaged.
+    /// Lets messages show the wall clock: a stamp's time of sending and this offset. A message that comes
+    /// back with another time is damaged.
     pub fn with_wall_clock(self, unix_minus_now_ns: u64) -> Config {
         let app = match self.app {
             App::Bench(bench) => App::Bench(bench.with_wall_clock(unix_minus_now_ns)),
@@ -161,7 +160,7 @@ impl Config {
         Config { app, common, ..self }
     }
 
-    /// The same, of clients that share a run with those of so many workers in all.
+    /// Sets the number of all workers of the run, by which roles and kinds of messages are dealt out.
     pub fn among_workers(self, workers: u16) -> Config {
         let roles = &self.options().people.roles;
         let mix = self.app.mix().of_roles(roles, workers);

@@ -91,7 +91,7 @@ impl Flag {
         Flag { kind: FlagKind::Size(default), ..Flag::text(name, "SIZE", help) }
     }
 
-    /// The same, where help is to say what holds otherwise.
+    /// Sets the default that help shows.
     pub(crate) const fn or(self, default: &'static str) -> Flag {
         Flag { default: Some(default), ..self }
     }

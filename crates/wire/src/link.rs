@@ -40,7 +40,7 @@ impl<'a, P, I: Io> Link<'a, P, I> {
         self.say_marked(text, Mark::NONE);
     }
 
-    /// The same, of what may announce this client.
+    /// Says what is no message of the app's, with a mark that may announce this client.
     pub(crate) fn say_marked(&mut self, text: &Template, mark: Mark<'_>) {
         let filling = Filling { mark, ..self.filling() };
         self.sender.message(self.io, true, |out| text.write(out, &filling, 0));
@@ -66,7 +66,7 @@ impl<'a, P, I: Io> HttpLink<'a, P, I> {
         self.common.context(self.io, self.now_ns, self.kept)
     }
 
-    /// The same, with the cookies that its transport has by now.
+    /// This client's context now, with the cookies that its transport has by now.
     pub(crate) fn context_with<'b>(&self, cookies: &'b Cookies) -> ClientContext<'b>
     where
         'a: 'b,

@@ -131,7 +131,7 @@ impl Options {
         Template::opening(text, &self.people.names, quoting).map_err(unknown)
     }
 
-    /// The same of what was chosen with this flag, which has to be a JSON object.
+    /// A template of the value of this flag, which has to be a JSON object.
     pub(crate) fn object(&self, flag: &Flag, text: &str) -> Result<Template, BadOption> {
         let object = self.template(text.trim(), Quoting::JSON)?;
         json::object(&object.sample(), |_, _| {}).ok_or(BadOption::of(flag, "a JSON object"))?;
@@ -143,7 +143,8 @@ impl Options {
         Ok(self.encode_shared().then(&Template::of_fields_with_cookies(&self.own_fields()?)))
     }
 
-    /// The same of requests that nobody sets cookies by: they have some only where the clients log in.
+    /// The field lines that all requests share, besides `Host`, where no answer sets cookies: these have
+    /// cookies only where the clients log in.
     pub(crate) fn encode_fields(&self) -> Result<Template, BadOption> {
         if self.of_dialect.app.as_ref().is_some_and(|app| !app.login.is_empty()) {
             return self.encode_fields_with_cookies();

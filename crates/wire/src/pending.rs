@@ -34,7 +34,8 @@ impl Pending {
         self.take_if(number, |_| true)
     }
 
-    /// The same, if its stamp is as it should be: else it goes on waiting.
+    /// Takes the message of this number if `is_meant` accepts its stamp; otherwise the message goes on
+    /// waiting.
     pub(crate) fn take_if(
         &mut self,
         number: u64,

@@ -18,7 +18,7 @@ pub(crate) const PATH: &str = "/publish/";
 pub(crate) struct Publication<'a> {
     /// The room as a URL names it, escapes and all: those who came by `?room=NAME` have named it so.
     pub(crate) in_url: &'a str,
-    /// The same without escapes, as it stands in topics and parameters.
+    /// The room's name without escapes, as it stands in topics and parameters.
     pub(crate) room: Vec<u8>,
     /// JSON.
     pub(crate) payload: &'a [u8],

@@ -142,7 +142,8 @@ impl Common {
         self.write_key(io, filling)
     }
 
-    /// The same, with another path and query that are made of its own.
+    /// Writes the request for an upgrade with another path and query, which `other` makes of the client's
+    /// own.
     pub(crate) fn write_upgrade_to(
         &self,
         io: &mut impl Io,

@@ -17,7 +17,7 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    /// The same, with so many bytes more before it.
+    /// The spot when `bytes` bytes more come before it.
     pub(crate) fn behind(self, bytes: usize) -> Spot {
         Spot { at: self.at + bytes, ..self }
     }

@@ -38,7 +38,7 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// The same, where bodies may be as large as the server of any protocol was told to take them, and says that it does.
+    /// Allows bodies as large as the server of any protocol was told to take, and announces that it takes.
     pub fn with_room_for_bodies(mut self) -> ServerConfig {
         let flags = DialectId::ALL.iter().filter_map(|dialect| dialect.facts().body_flag);
         let largest = flags.map(|flag| self.settings.amount(flag)).max();

@@ -25,8 +25,8 @@ pub const HELD: StreamId = 1;
 
 /// Most bytes that wait for a client to ask for them, of what others have said.
 const OTHERS_BYTES_MAX: usize = 1 << 20;
-/// The same of what its own requests have brought about: answers to sixteen of the largest that Socket.IO's clients send,
-/// which may all be under way before the first is asked for.
+/// Most bytes that wait for a client of what its own requests have brought about: answers to sixteen of the
+/// largest that Socket.IO's clients send, which may all be under way before the first is asked for.
 const OWN_BYTES_MAX: usize = 16 << 20;
 
 /// Returns whether so much is not kept for a client that does not ask for it.
@@ -41,14 +41,15 @@ pub enum Answer<W> {
     Whole,
     /// It is kept open, in the place of whichever was before.
     Held,
-    /// It is answered, and there is a word for [`Server::handle_answered`](crate::Server::handle_answered).
+    /// It is answered, and there is a signal for [`Server::handle_answered`](crate::Server::handle_answered).
     Told(W),
-    /// The same, and from now on the session lasts as long as the connection: when that is gone, it is to be told.
+    /// It is answered with a signal, and from now on the session lasts as long as the connection: when that
+    /// is gone, the session is to be told.
     Taken(W),
 }
 
 impl<W> Answer<W> {
-    /// The same, with the word in another form.
+    /// Converts the signal.
     pub(crate) fn map<V>(self, form: impl FnOnce(W) -> V) -> Answer<V> {
         match self {
             Answer::Whole => Answer::Whole,
@@ -76,7 +77,8 @@ pub(crate) struct SessionHead<Q> {
 pub(crate) enum PlainAnswer<S> {
     /// An empty answer.
     Status(u16),
-    /// The same, which names the methods that there are: to another (405, RFC 9110 §15.5.6), or to who asks (204, §9.3.7).
+    /// An empty answer that names the methods there are: to any other method (405, RFC 9110 §15.5.6), or to
+    /// OPTIONS (204, §9.3.7).
     Methods(u16, &'static str),
     /// This, already written.
     Whole(Vec<u8>),
@@ -89,7 +91,7 @@ pub(crate) enum PlainAnswer<S> {
 }
 
 impl<S> PlainAnswer<S> {
-    /// The same, with the request for a session in another form.
+    /// Converts the request for a session.
     pub(crate) fn map<T>(self, form: impl FnOnce(S) -> T) -> PlainAnswer<T> {
         match self {
             PlainAnswer::Status(status) => PlainAnswer::Status(status),

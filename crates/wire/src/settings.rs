@@ -74,13 +74,13 @@ pub enum Value {
 }
 
 impl Settings {
-    /// The same, with this choice.
+    /// Adds a choice.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Settings {
         self.0.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same, and where nothing was chosen, what others chose.
+    /// Adds the choices of `others` where nothing was chosen.
     pub fn or(self, others: Settings) -> Settings {
         let mut all = others.0;
         all.extend(self.0);

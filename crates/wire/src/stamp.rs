@@ -106,20 +106,20 @@ impl Stamp {
         Stamp { run: 0, worker, client, seq, intended_ns, lag: Lag::NONE }.sent_at(sent_ns)
     }
 
-    /// The same, in this run.
+    /// Sets the number of the run.
     #[inline]
     pub fn of_run(self, run: u16) -> Stamp {
         Stamp { run, ..self }
     }
 
-    /// The same, sent at `sent_ns`.
+    /// Sets the time of sending.
     #[inline]
     pub fn sent_at(self, sent_ns: u64) -> Stamp {
         Stamp { lag: Lag::of_ns(sent_ns.saturating_sub(self.intended_ns)), ..self }
     }
 
-    /// The same, of one who is announced to the others in a room that they join, and not of a message. No run has so many workers
-    /// that one could be taken for the other.
+    /// Marks the stamp as one of a client that is announced to the others in a room it joins, and not of a
+    /// message. No run has enough workers for the two to be confused.
     pub fn announcing(self) -> Stamp {
         Stamp { worker: self.worker | ANNOUNCES, ..self }
     }

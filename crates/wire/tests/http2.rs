@@ -63,7 +63,7 @@ impl World {
         world
     }
 
-    /// The same, greeted with these settings.
+    /// A connected world that the server has greeted with these settings.
     pub(crate) fn new(http: HttpOptions, all: &[(u16, u32)]) -> World {
         let mut world = World::connected(http);
         assert!(!world.client.is_usable());
@@ -72,7 +72,7 @@ impl World {
         world
     }
 
-    /// The same, with so many requests under way.
+    /// A world with `requests` requests under way.
     fn asking(requests: u32) -> World {
         let mut world = World::new(streams(requests), &[]);
         world.send(0..requests);

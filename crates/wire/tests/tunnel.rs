@@ -37,7 +37,7 @@ impl World {
         World { cfg, client, io, events: Vec::new() }
     }
 
-    /// The same, greeted with these settings and those that allow a tunnel.
+    /// A connected world that the server has greeted with these settings and the one that allows a tunnel.
     fn asking(all: &[(u16, u32)]) -> World {
         World::asking_with(over_http2(|_| {}), all)
     }
@@ -49,7 +49,7 @@ impl World {
         world
     }
 
-    /// The same, whose tunnel the server has granted.
+    /// A world whose tunnel the server has granted.
     fn open(all: &[(u16, u32)]) -> World {
         World::over(over_http2(|_| {}), all)
     }

@@ -21,7 +21,7 @@ fn of_joins(dialect: DialectId, names: [&str; 2]) -> Config {
     of_joins_with(dialect, names, Template::literal("{}"))
 }
 
-/// The same, with these parameters for the second.
+/// The app of a protocol that joins its rooms itself, with these parameters for the second.
 fn of_joins_with(dialect: DialectId, [own, hall]: [&str; 2], params: Template) -> Config {
     let own = (Template::literal(own), Template::literal("{}"));
     let hall = (Template::literal(hall), params);

@@ -43,7 +43,8 @@ pub(super) fn apart_of_says(
     of_says
 }
 
-/// The same of each role, by those of its clients; nothing without roles. `interrupted`: as in [`Away::of`].
+/// Copies that departures and absences leave due to each role's clients; empty without roles. `interrupted`:
+/// as in [`Away::of`].
 pub(super) fn apart_of_roles(
     room_index: &RoomIndex<'_>,
     said: &Said<'_>,

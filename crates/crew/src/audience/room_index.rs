@@ -77,7 +77,7 @@ impl<'a> RoomIndex<'a> {
         (0..self.people.clients).filter(move |client| self.sent.contains_key(&((client % workers) as u16)))
     }
 
-    /// The same, and what is known of it.
+    /// The kind of a broadcast's message, with what the plan says about that kind.
     pub(super) fn say_of(&self, name: Name) -> &SayKind {
         &self.people.rooms.says()[self.kind_of(name)]
     }

@@ -44,22 +44,22 @@ impl Link {
         Self { subject, session, transport, told: 0, heard_ns: now_ns, signs: None, obeys: None }
     }
 
-    /// The same, whose messages the other end alone can read.
+    /// Seals what goes out, so that only the other end can read it.
     pub(super) fn sealing(self, envelope: Envelope) -> Self {
         Self { transport: self.transport.sealing(envelope), ..self }
     }
 
-    /// The same, to which the other end seals its messages.
+    /// Opens what comes in, which the other end seals.
     pub(super) fn opening(self, envelope: Envelope) -> Self {
         Self { transport: self.transport.opening(envelope), ..self }
     }
 
-    /// The same, with what goes out signed, if there is something to sign it with.
+    /// Signs what goes out, if there is a seal.
     pub(super) fn signing(self, seal: Option<Seal>) -> Self {
         Self { signs: seal, ..self }
     }
 
-    /// The same, deaf to what is not signed, if it is known by whom it has to be.
+    /// Ignores what comes in without a valid signature, if there is a seal to check it with.
     pub(super) fn obeying(self, seal: Option<Seal>) -> Self {
         Self { obeys: seal, ..self }
     }
@@ -96,7 +96,8 @@ impl Link {
         self.handle_if(true, bytes, now_ns)
     }
 
-    /// The same, but messages only where `takes_messages`: others come again, as if the bus had lost them.
+    /// Handles a packet, but a message only if `takes_messages`: otherwise the other end sends it again, as
+    /// if the bus had lost it.
     pub(crate) fn handle_if<T: DeserializeOwned>(
         &mut self,
         takes_messages: bool,

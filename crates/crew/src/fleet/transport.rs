@@ -70,12 +70,12 @@ impl Transport {
         }
     }
 
-    /// The same, whose messages the other end alone can read.
+    /// Seals what goes out, so that only the other end can read it.
     pub(super) fn sealing(self, envelope: Envelope) -> Self {
         Self { seals: Some(envelope), ..self }
     }
 
-    /// The same, to which the other end seals its messages.
+    /// Opens what comes in, which the other end seals.
     pub(super) fn opening(self, envelope: Envelope) -> Self {
         Self { opens: Some(envelope), ..self }
     }

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 pub(crate) enum Awaiting {
     #[default]
     Nothing,
-    /// This many that were due at the same time.
+    /// This many messages that were due at the same time.
     Together { messages: u32, due_ns: u64 },
-    /// The same, of several times.
+    /// Messages that were due at several times.
     Many(Box<DueTimes>), // 16 bytes in a client, not 48
 }
 

@@ -85,22 +85,22 @@ impl Ledger {
         }
     }
 
-    /// The same, of a run with this number.
+    /// Sets the number of the run.
     pub(crate) fn of_run(self, run: u16) -> Self {
         Self { run, ..self }
     }
 
-    /// The same, of clients that may lose their connections and come back.
+    /// Says whether clients may lose their connections and reconnect.
     pub(crate) fn of_flapping(self, is_flapping: bool) -> Self {
         Self { has_leavers: self.has_leavers || is_flapping, ..self }
     }
 
-    /// The same, of an app that looks for what the server says by itself.
+    /// Sets the pushes that the app looks for: what the server says by itself.
     pub(crate) fn of_pushes(self, pushes: Option<Pushes>) -> Self {
         Self { pushes: pushes.map(Box::new), ..self }
     }
 
-    /// The same, where answers come in pieces, with stalls of this many median gaps.
+    /// Sets how many median gaps make a stall, where answers come in pieces.
     pub(crate) fn of_streams(self, stall_times: Option<u64>) -> Self {
         Self { streams: Streams::new(stall_times.unwrap_or(0)), ..self }
     }
@@ -128,12 +128,12 @@ impl Ledger {
         }
     }
 
-    /// The same, of clients that may have others speak for them.
+    /// Says whether publishers may speak for these clients.
     pub(crate) fn of_spoken_for(self, are_spoken_for: bool) -> Self {
         Self { are_spoken_for, ..self }
     }
 
-    /// The same, where these kinds of messages are acknowledged.
+    /// Sets which kinds of messages are acknowledged.
     pub(crate) fn of_acks(self, acks: Acks) -> Self {
         Self { acks, ..self }
     }
@@ -144,7 +144,8 @@ impl Ledger {
         self.acks.has(kind) || self.local_rooms.say(kind).hears_itself()
     }
 
-    /// The same, of clients that say what is others': they are to be told what becomes of it.
+    /// Makes this the ledger of publishers, which send other clients' messages and report the outcomes to
+    /// them.
     pub(crate) fn for_others(self) -> Self {
         Self { relayed: Some(Vec::new()), ..self }
     }
@@ -210,7 +211,7 @@ impl Ledger {
         self.count_all(count, kind, client, 1);
     }
 
-    /// The same of so many messages.
+    /// Counts something of `messages` messages of this kind that came to this client.
     #[inline]
     pub(crate) fn count_all(&mut self, count: Count, kind: usize, client: u32, messages: u64) {
         self.meter.count(count, kind, messages);

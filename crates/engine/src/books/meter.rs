@@ -30,9 +30,9 @@ pub(crate) struct Meter {
     pub(crate) loop_lag: Histogram,
     pub(crate) outstanding: Outstanding,
     pub(crate) counts: Counts,
-    /// The same by kind of messages, where there are several.
+    /// Counts and times by kind of messages, where there are several kinds.
     says: Vec<SayDelta<Histogram>>,
-    /// The same by role, where there are any.
+    /// Counts and times by role, where there are roles.
     roles: Vec<RoleDelta<Histogram>>,
     pub(crate) errors: Errors,
     /// The contents of pushes that are compared.
@@ -133,7 +133,7 @@ impl Meter {
         }
     }
 
-    /// The same, of messages of so many kinds, and people of so many roles.
+    /// Sets the number of kinds of messages, and of users' roles.
     pub(crate) fn of_kinds(self, kinds: usize, roles: usize) -> Self {
         let says = if kinds > 1 { vec![SayDelta::default(); kinds] } else { Vec::new() };
         Self { says, roles: vec![RoleDelta::default(); roles], ..self }
@@ -214,7 +214,7 @@ impl Meter {
         }
     }
 
-    /// The same, with a word to it.
+    /// Records an entry, with a detail, if events are recorded.
     pub(crate) fn note_detailed(&mut self, entry: Entry, detail: &'static str) {
         if let Some(recorder) = &mut self.recorder {
             recorder.add_detailed(entry, detail);

@@ -168,7 +168,7 @@ impl Shared {
         })
     }
 
-    /// The same of those who publish what is said in the rooms of these clients, by the plan for them.
+    /// The shared state of the publishers of these clients' messages, by the publishers' plan.
     pub(crate) fn of_publishers(&self, plan: &Plan) -> io::Result<Self> {
         Ok(Self { poller: Arc::clone(&self.poller), mark: PUBLISHER, ..Self::new(plan, self.segment)? })
     }

@@ -97,7 +97,7 @@ impl Output {
         }
     }
 
-    /// The same for the session of a client, by its number in the run.
+    /// The output of a client's session, by the client's number in the run.
     #[inline]
     pub(crate) fn of(&mut self, client: u32) -> ClientOutput<'_> {
         ClientOutput { output: self, client }

@@ -9,7 +9,7 @@ use crate::resumption::Resumption;
 use crate::template::Kept;
 
 impl Client {
-    /// The same, which goes on with the session of another whose connection is lost, if the server lets it.
+    /// A client that resumes the session of another whose connection is lost, if the server lets it.
     pub fn resuming(resumption: Resumption) -> Client {
         let kept = Kept { cookies: resumption.cookies.clone(), ..Kept::default() };
         let given = ClientValues { kept, resumption: Some(resumption.into()) };

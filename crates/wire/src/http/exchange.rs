@@ -61,7 +61,7 @@ impl Exchange {
         }
     }
 
-    /// The same, of one whose requests carry messages.
+    /// An exchange whose requests carry messages.
     pub(crate) fn of_messages(stream: StreamId) -> Exchange {
         Exchange { is_of_messages: true, ..Exchange::new(stream) }
     }

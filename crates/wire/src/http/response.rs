@@ -114,7 +114,8 @@ impl Responses {
         self.next_with(limits, to_head, input, |_| Ok(()))
     }
 
-    /// The same, which shows the fields of each final head that differs from the one before.
+    /// Reads the next event as [`next`](Self::next) does, and shows `look` the fields of each final head that
+    /// differs from the one before.
     pub(crate) fn next_with<'a>(
         &mut self,
         limits: &Limits,

@@ -42,7 +42,8 @@ impl Mix {
         Mix { arcs: Arcs::new(&shares), roles: None }
     }
 
-    /// The same, where each of these roles says its own, in a run of so many workers; without any, everybody says everything.
+    /// Gives each of these roles its own kinds, in a run of `workers` workers. Without roles, every client
+    /// sends all kinds.
     pub fn of_roles(self, roles: &[RoleKind], workers: u16) -> Mix {
         let says = |role: &RoleKind| {
             let said = role.says.iter().enumerate().filter(|(_, often)| **often > 0);

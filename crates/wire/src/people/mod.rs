@@ -69,7 +69,7 @@ impl People {
         Some(Division::Listed { rooms, of_rows }).filter(Division::is_sound)
     }
 
-    /// The same with other rows.
+    /// A copy with other rows.
     pub fn with_rows(&self, rows: Table) -> People {
         let People { names, rooms, roles, token, .. } = self;
         let (names, rooms, roles, token) = (names.clone(), rooms.clone(), roles.clone(), token.clone());

@@ -177,13 +177,13 @@ impl<T> Function<T> {
         }
     }
 
-    /// The same, of another text.
+    /// A copy of the function with another text.
     pub(super) fn with(&self, other: impl Fn(&T) -> T) -> Function<T> {
         let Ok(function) = self.map(|of| Ok::<_, Infallible>(other(of)), |key| Ok(key.clone()));
         function
     }
 
-    /// The same, with its text and its key made anew.
+    /// A copy of the function whose text and key are converted.
     pub(super) fn map<E>(
         &self,
         of_text: impl Fn(&T) -> Result<T, E>,
@@ -201,7 +201,8 @@ impl<T> Function<T> {
         })
     }
 
-    /// The same where all of it stands quoted like this: digits and letters have nothing to quote.
+    /// Changes the quoting of what the function writes. Only Base64 has any: digits and letters have nothing
+    /// to quote.
     pub(super) fn requote(&mut self, quoted: impl Fn(Quoting) -> Quoting) {
         if let Function::Base64 { quoting, .. } = self {
             *quoting = quoted(*quoting);

@@ -15,7 +15,7 @@ use super::quoting::Quoting;
 pub enum Purpose {
     /// A message that is measured, and so has an id, a time and padding.
     Measured,
-    /// The same, whose answer has its number, so that it needs no id of its own.
+    /// A measured message whose answer has its number, so that it needs no id of its own.
     Numbered,
     /// For joining a room, which may announce the newcomer to the others there: with an id.
     Joining,
@@ -95,7 +95,7 @@ impl Template {
             .map_err(|at| BadTemplate::Unknown { at, known: known(Purpose::Opening, names) })
     }
 
-    /// The same of a path with its query, in which braces may have been percent-encoded on their way.
+    /// Reads a path with its query, in which braces may have been percent-encoded on their way.
     pub(crate) fn target(text: &str, names: &Names) -> Result<Template, BadTemplate> {
         let mut plain = String::with_capacity(text.len());
         let mut rest = text;

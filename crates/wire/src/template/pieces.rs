@@ -102,7 +102,7 @@ impl Template {
         Template::default().text(text)
     }
 
-    /// The same, with a literal behind it.
+    /// Appends a literal.
     pub fn text(mut self, text: impl AsRef<[u8]>) -> Template {
         let text = text.as_ref();
         match self.pieces.last_mut() {
@@ -114,7 +114,7 @@ impl Template {
         self
     }
 
-    /// The same, with a hole behind it.
+    /// Appends a hole.
     pub(crate) fn hole(self, hole: Piece) -> Template {
         match hole {
             Piece::Text(text) => self.text(text),
@@ -126,17 +126,17 @@ impl Template {
         }
     }
 
-    /// The same, with another template behind it.
+    /// Appends another template.
     pub fn then(self, other: &Template) -> Template {
         other.pieces.iter().fold(self, |all, piece| all.hole(piece.clone()))
     }
 
-    /// The same as it stands within a JSON string. Ids and numbers have nothing to escape.
+    /// The template as it stands within a JSON string. Ids and numbers have nothing to escape.
     pub(crate) fn escaped(&self) -> Template {
         self.requoted(Quoting::JSON, Quoting::escaped)
     }
 
-    /// The same, which is plain, quoted like this: text and cells.
+    /// This plain template with its text and cells quoted.
     pub fn quoted(&self, quoting: Quoting) -> Template {
         self.requoted(quoting, |_| quoting)
     }
@@ -199,7 +199,7 @@ impl Template {
         })
     }
 
-    /// The same, with each key of a function as `read` has it, which is told how it is written.
+    /// A copy with each function's key as `read` makes it from the key as written.
     ///
     /// # Errors
     /// The first of `read`.
@@ -245,7 +245,7 @@ impl Template {
         self.pieces.is_empty()
     }
 
-    /// The same with the padding in its place.
+    /// A copy with the padding in its place.
     pub(crate) fn padded(&self, bytes: usize) -> Template {
         let padded = |all: Template, piece: &Piece| match piece {
             Piece::Padding => all.text(padding(bytes).collect::<Vec<u8>>()),
@@ -345,7 +345,7 @@ impl Template {
         }
     }
 
-    /// The same as text, which cells and literals are.
+    /// The filled template as text, which cells and literals are.
     pub(crate) fn filled_text(&self, filling: &Filling<'_>) -> String {
         String::from_utf8_lossy(&self.filled(filling)).into_owned()
     }

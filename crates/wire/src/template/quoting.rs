@@ -25,7 +25,7 @@ impl Quoting {
     /// The inside of a JSON string.
     pub const JSON: Quoting = Quoting::Json { within: 0 };
 
-    /// The same, where all of it stands within a JSON string. What is percent-encoded has nothing to escape.
+    /// This quoting within a JSON string. Percent-encoded text has nothing to escape.
     pub(super) fn escaped(self) -> Quoting {
         match self {
             Quoting::Plain => Quoting::JSON,

@@ -238,7 +238,7 @@ pub(crate) fn receive(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Even
     outcome
 }
 
-/// The same of any dialect.
+/// The outcome for any dialect, read whole and byte by byte, without the first event.
 pub(crate) fn receive_all(cfg: &Config, fields: &str, frames: &[u8]) -> Outcome<Event> {
     let whole = receive_by(cfg, fields, frames, usize::MAX);
     let bytewise = receive_by(cfg, fields, frames, 1);

@@ -124,7 +124,7 @@ impl World {
         std::mem::take(&mut self.connections[at].out)
     }
 
-    /// The same, as far as it is text.
+    /// The server's output on a connection since the last time, as text.
     pub(crate) fn read(&mut self, at: usize) -> String {
         String::from_utf8_lossy(&self.take(at)).into_owned()
     }

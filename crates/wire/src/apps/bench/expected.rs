@@ -21,7 +21,7 @@ impl Expected {
         Expected { tail, tails: Vec::new(), unix_minus_now_ns: None }
     }
 
-    /// The same, in turn. Each client sends every one of them equally often.
+    /// Gives messages these ends in turn. Each client sends all of them equally often.
     pub(super) fn with_tails(self, tails: Vec<Vec<u8>>) -> Expected {
         Expected { tails, ..self }
     }

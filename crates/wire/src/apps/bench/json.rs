@@ -45,7 +45,7 @@ pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     Ok(tail)
 }
 
-/// The same with a row of data, which is JSON, in the place of the padding.
+/// The end of a message with a row of data, which is JSON, in the place of the padding.
 pub(super) fn tail_of_row(row: &str) -> Vec<u8> {
     [BEFORE_ROW, row.as_bytes(), AFTER_ROW].concat()
 }

@@ -51,7 +51,7 @@ fn role_at(payload: &[u8], offset: usize, sent: Sent<'_>) -> Option<Role> {
     role_of_rewritten(payload, &payload[offset..offset + TEXT_BYTES], sent)
 }
 
-/// The same, of a server that encodes anew.
+/// The role of a message from a server that encodes payloads anew.
 #[inline(never)]
 fn role_of_rewritten(payload: &[u8], stamp: &[u8], sent: Sent<'_>) -> Option<Role> {
     let (mut role, mut inner) = (None, None);

@@ -45,12 +45,12 @@ impl Bench {
         Ok(Bench { form, shape, is_text, expected: Expected::new(tail), escaped: OnceLock::new() })
     }
 
-    /// The same, with messages that end in these in turn.
+    /// Gives messages these ends in turn.
     pub(crate) fn with_tails(self, tails: Vec<Vec<u8>>) -> Bench {
         Bench { expected: self.expected.with_tails(tails), ..self }
     }
 
-    /// The same, with messages that show the wall clock: a stamp's time of sending and this.
+    /// Lets messages show the wall clock: a stamp's time of sending and this offset.
     pub(crate) fn with_wall_clock(self, unix_minus_now_ns: u64) -> Bench {
         Bench { expected: self.expected.with_wall_clock(unix_minus_now_ns), ..self }
     }
@@ -122,7 +122,7 @@ impl Bench {
         tail.strip_suffix(b"}}").unwrap_or(tail)
     }
 
-    /// The same as it stands in a string.
+    /// The ending as it stands in a JSON string.
     #[inline]
     fn escaped(&self) -> &[u8] {
         self.escaped.get_or_init(|| {
@@ -132,7 +132,7 @@ impl Bench {
         })
     }
 
-    /// The same, where messages have one and all the same.
+    /// The payload, where messages have one as text, and all have the same.
     pub(crate) fn text_payload(&self) -> Option<Template> {
         let is_json = self.form == Form::Json || matches!(self.shape, Shape::Alone | Shape::Member(_));
         (is_json && self.shape != Shape::Bytes && !self.expected.is_varied()).then(|| self.payload())

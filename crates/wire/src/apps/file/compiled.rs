@@ -189,7 +189,7 @@ impl CompiledApp {
         self.has_script
     }
 
-    /// The same, whose broadcasts are of these kinds.
+    /// Sets the mix of kinds of broadcasts.
     pub(crate) fn with_mix(self, mix: Mix) -> CompiledApp {
         CompiledApp { mix, ..self }
     }

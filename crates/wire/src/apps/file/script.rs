@@ -203,7 +203,7 @@ impl Script {
         self.extras.as_ref().is_some_and(|extras| extras.is_back)
     }
 
-    /// The same, once: from then on it has said so.
+    /// Takes note that a client that is back says how far it has come: true at the first call only.
     pub(super) fn take_is_back(&mut self) -> bool {
         self.extras.as_mut().is_some_and(|extras| std::mem::take(&mut extras.is_back))
     }

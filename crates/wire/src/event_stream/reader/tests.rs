@@ -46,7 +46,7 @@ const DATA: [(&str, &[u8], &[&str]); 17] = [
 /// A name, a stream, and type, data and last event ID of its events.
 type Case = (&'static str, &'static [u8], &'static [[&'static str; 3]]);
 
-/// The same with event type and last event ID.
+/// Cases with an event type and a last event ID.
 #[rustfmt::skip]
 const EVENTS: [Case; 9] = [
     ("format-field-event", b"event:test\ndata:x\n\ndata:x\n\n", &[["test", "x", ""], ["", "x", ""]]),

@@ -77,7 +77,7 @@ pub(crate) struct Parts {
 #[derive(Debug)]
 pub(super) struct Topic {
     pub(super) name: Template,
-    /// The same as a JSON string, with its marks.
+    /// The name as a JSON string, with its quotation marks.
     quoted: Template,
     /// The payload that joins it.
     pub(super) join: Template,

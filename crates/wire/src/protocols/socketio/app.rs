@@ -122,7 +122,7 @@ impl App {
         connected.flat_map(|at| self.rooms_in(at, out))
     }
 
-    /// The same of one namespace.
+    /// The rooms of the session in one namespace.
     fn rooms_in(&self, at: usize, out: &impl PacketOutput) -> Vec<Room> {
         self.places.all(at).map(|room| out.room(NAMESPACES[at]).within(room)).collect()
     }
@@ -320,7 +320,8 @@ impl<'a> Known<'a> {
         Some(Known { pid: pid?, offset })
     }
 
-    /// The same token, and what was broadcast since, unless this server never gave the one or the other.
+    /// Finds the session's token in the history, and what was broadcast since; `None` if this server never
+    /// gave the token or the offset.
     fn recover(self, history: &History, room: Room, now_ns: u64) -> Option<([u8; SID_CHARS], Vec<Message>)> {
         let pid = self.pid.try_into().ok().filter(|_| history.knows(self.pid))?;
         Some((pid, history.after(room, self.offset, now_ns)?.messages))

@@ -70,7 +70,7 @@ pub(crate) struct TextPacket<'a> {
 pub(crate) enum Said<'a> {
     /// The packet that connects to a namespace, which may be each client's own.
     Connect(&'a Namespace),
-    /// The same, which goes on with a session.
+    /// The packet that connects to a namespace and resumes a session.
     Resume(&'a Resumption),
     /// This packet.
     Packet(&'a [u8]),

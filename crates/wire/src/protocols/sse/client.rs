@@ -182,7 +182,8 @@ impl Asked {
 }
 
 impl Redirected {
-    /// The same, led further; `None`: too often, or to where this client has no connection.
+    /// Follows another redirect; `None` after too many, or to a server to which this client has no
+    /// connection.
     fn follow<I: Io>(&self, location: &str, link: &HttpLink<'_, Parts, I>) -> Option<Redirected> {
         let asked = || match &self.target {
             Some(target) => target.to_string(),
