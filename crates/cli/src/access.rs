@@ -14,7 +14,7 @@ pub(crate) const WAYS_TO_LOG_IN: [&str; 3] = [
     "[[login]] in an app file, which throng record URL writes from a session",
 ];
 
-/// The same in a sentence.
+/// The ways to log in, in a sentence.
 pub(crate) fn log_in() -> String {
     let [header, token, login] = WAYS_TO_LOG_IN;
     format!("log in with {header}; {token}; or {login}")

@@ -54,7 +54,7 @@ impl Work {
         }
     }
 
-    /// The same under a load, which may exchange none.
+    /// The work under a load, which may exchange no messages.
     pub(crate) fn under(self, load: Load) -> Self {
         match load {
             Load::Hold { .. } => Work::Connects,

@@ -32,7 +32,7 @@ impl Compression {
         self.compress.then_some(options)
     }
 
-    /// The same for the other end, if that is ours.
+    /// The flags for the other end, if that is throng's own server.
     pub(crate) fn flags<'a>(self) -> impl Iterator<Item = &'a str> {
         let given = [(self.compress, "--compress"), (self.no_context_takeover, "--no-context-takeover")];
         given.into_iter().filter_map(|(is_given, flag)| is_given.then_some(flag))

@@ -34,7 +34,7 @@ impl TalkArgs {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
 
-    /// The same plan, in which it is so.
+    /// Puts these flags into the plan.
     ///
     /// # Errors
     /// Senders that are to get no copy, of messages that are no client's; senders where the app's file says who they are.

@@ -50,7 +50,7 @@ enum AckArg {
 const CALLBACK: &str = "ack callback";
 
 impl DialectArgs {
-    /// The same, as the plan carries it.
+    /// The options as the plan carries them.
     pub(crate) fn options(&self) -> DialectOptions {
         let OfAll { ack, token, token_in } = self.of_all.clone();
         let ack = match ack {
@@ -61,7 +61,7 @@ impl DialectArgs {
         DialectOptions { token, token_in, ack, app: None, settings: self.settings.clone() }
     }
 
-    /// The same, and where nothing is said, what others say.
+    /// Adds the flags of `others` where a flag was not given.
     pub(crate) fn or(self, others: DialectArgs) -> DialectArgs {
         DialectArgs {
             of_all: OfAll {
@@ -208,7 +208,7 @@ pub(crate) struct ServeDialectArgs {
 }
 
 impl ServeDialectArgs {
-    /// The same, as the server takes it.
+    /// The settings as the server takes them.
     pub(crate) fn settings(&self) -> Settings {
         self.settings.clone()
     }

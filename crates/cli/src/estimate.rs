@@ -31,17 +31,17 @@ impl Estimate {
         Self { course, workload, rooms, connections_per_s: CONNECTIONS_PER_S, limit_s: f64::INFINITY }
     }
 
-    /// The same with people in rooms.
+    /// Sets the rooms that users are in.
     pub(crate) fn in_rooms(self, rooms: Rooms) -> Self {
         Self { rooms, ..self }
     }
 
-    /// The same with a pace of connecting, if there is one.
+    /// Sets the pace of connecting, if there is one.
     pub(crate) fn connecting(self, per_s: Option<f64>) -> Self {
         Self { connections_per_s: per_s.unwrap_or(self.connections_per_s), ..self }
     }
 
-    /// The same with a limit of the round trip.
+    /// Sets the limit of the round trip.
     pub(crate) fn up_to(self, limit_ns: u64) -> Self {
         Self { limit_s: limit_ns as f64 / 1e9, ..self }
     }

@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// The same of a file that somebody wrote: in place of a flag stands its name, and the line.
+    /// Makes this a failure of a file that a user wrote: its name and line stand in the place of a flag.
     pub(crate) fn in_file(self) -> Self {
         Self { key: "usage.file".to_owned(), ..self }
     }

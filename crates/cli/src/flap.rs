@@ -67,7 +67,7 @@ impl FlapArgs {
         Ok(())
     }
 
-    /// The same, of clients that come back as new ones.
+    /// Lets clients reconnect as new ones, without resuming their sessions.
     pub(crate) fn without_resuming(self) -> Self {
         Self { no_session_resume: true, ..self }
     }
@@ -105,7 +105,7 @@ impl FlapArgs {
         self
     }
 
-    /// The same plan, in which it is so.
+    /// Puts these flags into the plan.
     ///
     /// # Errors
     /// Flags that say how clients flap, of clients that do not.

@@ -49,7 +49,7 @@ impl NatsArgs {
         Ok(nats)
     }
 
-    /// The same on another command line.
+    /// These flags for another command line.
     fn words(&self) -> impl Iterator<Item = String> {
         let files = [
             ("creds", &self.creds),
@@ -173,7 +173,7 @@ impl FleetArgs {
         Duration::from_nanos(self.fleet_wait)
     }
 
-    /// The same on the command line of another run.
+    /// These flags for the command line of another run.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |flag: &str, value: Option<String>| {

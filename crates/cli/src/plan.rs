@@ -52,7 +52,7 @@ fn app_of(args: &RunArgs) -> Option<&Path> {
     args.app.as_deref().or(dialect.map(Path::new))
 }
 
-/// The same, of clients that say what these flags say.
+/// The plan for a workload whose clients send what the flags `says` tell them to.
 pub(crate) fn telling(
     args: &RunArgs,
     says: &BroadcastArgs,
@@ -343,7 +343,8 @@ fn check_text(args: &RunArgs, known: Option<DialectId>, dialect: &str) -> Result
     Ok(())
 }
 
-/// The same, in which each client says who it is. `says_token`: the app itself says what lets it in.
+/// Puts the token in its place, and checks a client spec in which each client identifies itself.
+/// `says_token`: the app itself sends its token.
 fn introduced(mut client_spec: ClientSpec, says_token: bool) -> Result<ClientSpec, Failure> {
     people::place_token(&mut client_spec, says_token);
     people::check(&client_spec)?;

@@ -27,7 +27,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
     run_restarting(request, Restarts::default())
 }
 
-/// The same, while servers are restarted.
+/// Runs all steps while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
     // What can be refused is refused before anybody connects.
     app_file::check_messages(&request.plan, request.scenario)?;

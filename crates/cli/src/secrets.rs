@@ -50,7 +50,7 @@ pub(crate) fn url(text: &str) -> String {
     mask().url(text)
 }
 
-/// The same of a path with its query.
+/// A path with its query, without the values that are secrets.
 pub(crate) fn place(text: &str) -> String {
     mask().place(text)
 }

@@ -111,7 +111,7 @@ impl ClientSpec {
         }
     }
 
-    /// The same, checked and encoded for the wire.
+    /// The client spec, checked and encoded for the wire.
     ///
     /// # Errors
     /// What cannot be sent: a header with a line break, a payload without room for its stamp.

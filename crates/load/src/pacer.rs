@@ -28,7 +28,7 @@ impl Pacer {
         Self { schedule, offset, stride }
     }
 
-    /// The same of a constant rate per second, which is positive and finite.
+    /// A pacer of a constant rate per second, which is positive and finite.
     pub fn constant(rate_per_s: f64, offset: u32, stride: u32) -> Self {
         Self::new(Schedule::constant(rate_per_s), offset, stride)
     }

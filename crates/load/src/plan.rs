@@ -100,8 +100,8 @@ impl Plan {
         })
     }
 
-    /// The same for some of the workers, one after the other: without the rows of people's data that no client of theirs
-    /// takes.
+    /// The plan for some of the workers, which are neighbours: without the rows of users' data that none of
+    /// their clients takes.
     pub fn part(&self, segments: &[Segment]) -> Plan {
         let (Some(clients_max), Some(first), Some(last)) =
             (self.clients_max, segments.first(), segments.last())

@@ -28,7 +28,7 @@ pub struct Piece {
 }
 
 impl Schedule {
-    /// The same rate for ever.
+    /// A constant rate without an end.
     ///
     /// # Panics
     /// If it is not positive and finite.
@@ -71,7 +71,7 @@ impl Schedule {
             && (self.length > 0 || self.rest_per_s > 0.0)
     }
 
-    /// The same shape, every rate times `factor`.
+    /// Multiplies every rate by `factor`.
     pub fn times(mut self, factor: f64) -> Self {
         for piece in &mut self.pieces {
             piece.from_per_s *= factor;

@@ -39,7 +39,7 @@ impl Senders {
         Senders { speakers, slow: slow.map_or(0.0, |slow| slow.share), storm: 0.0, role_shares: None }
     }
 
-    /// The same, of people with these roles, if they have any.
+    /// Sets the roles of users, if there are any.
     pub fn of_roles(self, roles: &[RoleKind]) -> Senders {
         let whole: u64 = roles.iter().map(RoleKind::weight).sum();
         let share = |role: &RoleKind| role.weight() as f64 / whole as f64;
@@ -50,7 +50,7 @@ impl Senders {
         Senders { role_shares: (!roles.is_empty()).then(role_shares), ..self }
     }
 
-    /// The same without the share that drops its connections.
+    /// Leaves out the share of clients whose connections a storm drops.
     pub fn without(self, storm: f64) -> Senders {
         Senders { storm, ..self }
     }

@@ -17,12 +17,12 @@ pub fn monotonic_ns() -> u64 {
     own_monotonic_ns().wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
 }
 
-/// The same as of the last tick of the kernel's timer, some ms ago at most: for a third of the cost.
+/// The run's clock as of the last tick of the kernel's timer, some ms ago at most: for a third of the cost.
 pub fn monotonic_coarse_ns() -> u64 {
     read(ClockId::MonotonicCoarse).wrapping_add_signed(OFFSET_NS.load(Ordering::Relaxed))
 }
 
-/// The same on this machine's own clock, whatever the run's.
+/// This machine's own monotonic clock, whatever the run's.
 pub fn own_monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
 }

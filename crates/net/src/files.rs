@@ -28,7 +28,8 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_any(path, bytes_max)
 }
 
-/// The same of any file, also a pipe that another program writes to (`/dev/stdin`), up to its end.
+/// Reads any file of at most `bytes_max` bytes, also a pipe that another program writes to (`/dev/stdin`), up
+/// to its end.
 pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One that grows meanwhile, or has no size, as those of /proc, is held to the limit, too.
@@ -42,7 +43,7 @@ pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of a file of text, which is UTF-8.
+/// Reads a regular file of UTF-8 text of at most `bytes_max` bytes.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     String::from_utf8(read(path, bytes_max)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))

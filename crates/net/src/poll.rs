@@ -129,8 +129,8 @@ impl Poller {
         }
     }
 
-    /// The same without `epoll_pwait2`, which Linux has from 5.11 on and which some sandboxes forbid: as exact, by a call
-    /// more.
+    /// Waits without `epoll_pwait2`, which Linux has from 5.11 on and which some sandboxes forbid: as
+    /// exactly, with one more call.
     #[cold]
     fn wait_twice(&self, events: &mut Events, timeout: Option<&Timespec>) -> io::Result<()> {
         match rustix::event::poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout) {

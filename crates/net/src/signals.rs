@@ -98,8 +98,9 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
     signal_with_parent(command, Signal::TERM)
 }
 
-/// The same with SIGKILL: for processes that have nothing to finish without their parent. However busy they are, and
-/// whatever they do about signals, they do not outlive it, even where it is killed.
+/// Makes the process that `command` will start get SIGKILL when the thread that spawns it ends: for processes
+/// that have nothing to finish without their parent. However busy they are, and whatever they do about
+/// signals, they do not outlive it, even where it is killed.
 pub fn kill_with_parent(command: &mut Command) -> &mut Command {
     signal_with_parent(command, Signal::KILL)
 }

@@ -109,7 +109,8 @@ impl Tls<ClientSide> {
         Self::client_of(tls.of_newcomers(), server_name)
     }
 
-    /// The same of a client that was there before, and goes on with its session if that was kept and the server lets it.
+    /// The side of a client that was connected before, and resumes its TLS session if that was kept and the
+    /// server lets it.
     pub fn new_client_again(tls: &ClientTls, server_name: &str) -> Result<Self, TlsError> {
         Self::client_of(tls.of_the_returned(), server_name)
     }

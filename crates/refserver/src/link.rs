@@ -50,7 +50,7 @@ impl Link {
         Ok(())
     }
 
-    /// The same for broadcasts, which others also get.
+    /// Sends broadcasts, which other clients also get, and keeps what the socket does not take.
     pub(crate) fn send_copies(&mut self, batch: &mut Batch<'_>, way: Way<'_>) -> io::Result<()> {
         let sent = self.begin(batch.bytes())?;
         if sent < batch.bytes().len() {

@@ -60,10 +60,12 @@ pub(crate) struct Worker {
     listeners: Vec<Arc<Listener>>,
     connections: Slab<Connection>,
     sessions: Sessions,
-    /// Requests for sessions, with the tokens of their connections and the streams there (0 over HTTP/1.1), in the order they came in.
+    /// Requests for sessions, with the tokens of their connections and the streams there (0 over HTTP/1.1),
+    /// in the order they came in.
     asked: VecDeque<(u64, u32, SessionRequest)>,
-    /// The same of connections that have moved here in this turn. They are asked in the next: what was sent before them to
-    /// others is read by then, so that no poll overtakes the upgrade that was sent before it.
+    /// Requests for sessions of connections that have moved here in this turn. They are asked in the next:
+    /// what was sent before them to others is read by then, so that no poll overtakes the upgrade that was
+    /// sent before it.
     moved_in: Vec<(u64, u32, SessionRequest)>,
     /// Tokens of sessions that have lost the connection they held.
     bereft: Vec<u64>,

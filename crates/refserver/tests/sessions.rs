@@ -69,7 +69,7 @@ fn open_session(stream: &mut TcpStream) -> String {
     format!("{path}&sid={}", sid.expect("a handshake"))
 }
 
-/// The same, once it is in the main namespace, and there is nothing more to say to it.
+/// Opens a session that has joined the main namespace and has nothing more to receive, and returns its path.
 fn open_polling(stream: &mut TcpStream) -> String {
     let path = open_session(stream);
     request(stream, &path, "40");

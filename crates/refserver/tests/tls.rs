@@ -1,4 +1,4 @@
-//! The same over TLS.
+//! Echoes, broadcasts and closes over TLS.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

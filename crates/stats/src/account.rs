@@ -83,8 +83,8 @@ impl Reach {
     }
 }
 
-/// The same by how long their round trips took; and what kept them before they were sent. A worker's, of a fraction of a second, are
-/// far from 64 bits; those of a step may get there, and stay.
+/// Parts of latencies by how long the round trips took, and what kept messages before they were sent. A
+/// worker's sums, of a fraction of a second, are far from 64 bits; a step's may get there, and stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     classes: Vec<LatencyParts>,

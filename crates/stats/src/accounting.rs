@@ -295,8 +295,8 @@ impl Counts {
         self.iter().all(|(count, &n)| n <= if count.facts().is_of_crew { 0 } else { PLAUSIBLE_MAX })
     }
 
-    /// The same, with none above what is [plausible](Self::is_plausible): of tokens, and of pushes left out, the server
-    /// under test says how many.
+    /// Caps each count at what is [plausible](Self::is_plausible): of tokens, and of pushes left out, the
+    /// server under test says how many.
     pub fn capped(mut self) -> Counts {
         for count in Count::ALL {
             let n = self.get_mut(count);

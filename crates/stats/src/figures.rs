@@ -135,7 +135,7 @@ impl Figures {
         if self.first.is_empty() { Timed::Rtt } else { Timed::First }
     }
 
-    /// The same, small.
+    /// The figures packed, to be small.
     pub fn pack(&self) -> Figures<Packed> {
         let mut packed = Figures::default();
         for (timed, samples) in self.iter() {
@@ -151,7 +151,7 @@ impl Figures {
         }
     }
 
-    /// The same in few buckets.
+    /// The figures in few buckets.
     pub fn explicit_buckets(&self) -> Figures<ExplicitBuckets> {
         let mut explicit_buckets = Figures::default();
         for (timed, samples) in self.iter() {

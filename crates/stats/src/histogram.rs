@@ -188,7 +188,8 @@ impl Histogram {
         self.edges().map(|(edge_ns, samples)| (edge_ns.clamp(self.min_ns, self.max_ns), samples))
     }
 
-    /// The same by the buckets' upper edges, which no other sample moves.
+    /// The occupied buckets from the smallest: the upper edge, which no other sample moves, and how many
+    /// samples it holds.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.buckets.iter().map(|(us, samples)| (us * 1_000, samples))
     }

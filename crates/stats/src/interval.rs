@@ -68,7 +68,7 @@ impl Sample {
         Self::about(values, values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// The same with a mean that is known otherwise.
+    /// A sample of these values about a mean that is known otherwise.
     pub(crate) fn about(values: &[f64], mean: f64) -> Option<Self> {
         let n = values.len() as f64;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);

@@ -54,7 +54,7 @@ macro_rules! table {
                 }
             }
 
-            /// The same, to be changed.
+            /// The value of a row, to be changed.
             pub fn get_mut(&mut self, row: $enum) -> &mut $value {
                 match row {
                     $($enum::$row => &mut self.$field,)*

@@ -58,7 +58,7 @@ fn some(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// The same as an object; times and sizes in plain numbers.
+/// The doctor's rows as a JSON object; times and sizes are plain numbers.
 pub(crate) fn json(facts: &Facts, required: &RequiredLoad, rows: &[Row]) -> Value {
     let row = |row: &Row| {
         json!({

@@ -16,7 +16,7 @@ pub(crate) fn value(text: &str) -> Result<Secret, String> {
     value_in(HERE.as_ref(), text)
 }
 
-/// The same in a file, whose paths begin in its folder.
+/// The value of a key in a file, whose paths begin in the file's folder.
 pub(crate) fn value_in(folder: &Path, text: &str) -> Result<Secret, String> {
     let Some(reference) = Reference::of(text) else { return Ok(text.into()) };
     read(folder, reference).map(known)

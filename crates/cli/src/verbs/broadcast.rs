@@ -62,7 +62,7 @@ impl Broadcast {
         Self { run, tells, steps, talk, flap, slow: None, interval: None }
     }
 
-    /// The same, in which each client sends a message so often.
+    /// Sets the interval at which each client sends a message.
     pub(crate) fn at_interval(self, interval: Option<u64>) -> Self {
         Self { interval, ..self }
     }

@@ -75,7 +75,7 @@ impl At {
     }
 }
 
-/// The same as `kubectl apply -k deploy/kubernetes` starts, except the example of a run.
+/// Manifests that `kubectl apply -k deploy/kubernetes` applies, except the example of a run.
 const MANIFESTS: [&str; 4] = [
     include_str!("../../kubernetes/namespace.yaml"),
     include_str!("../../kubernetes/network.yaml"),

@@ -88,7 +88,7 @@ impl Report {
 }
 
 impl ReportFormat {
-    /// The same of a shootout: its rankings.
+    /// Prints the rankings of a shootout, or writes its page.
     fn of_shootout(&self, kept: &Kept) -> Result<Exit, Failure> {
         if let Some(path) = &self.html {
             kept.write_page(path)?;

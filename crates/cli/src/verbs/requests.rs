@@ -234,7 +234,7 @@ impl RequestArgs {
         Ok(LoadRule::Same(Load::Closed { concurrency, per_client, until }))
     }
 
-    /// The same load, before it counts.
+    /// The warm-up: the load of the step, before it counts.
     fn warmup(&self, clients: u32, rule: LoadRule) -> Option<Warmup> {
         let duration_ns = self.warmup.filter(|&ns| ns > 0)?;
         let load = match rule.for_clients(clients) {

@@ -271,7 +271,7 @@ pub(crate) fn of_each(interval_ns: u64, duration: Option<u64>, default_ns: u64) 
     Ok(LoadRule::EachClient { interval_ns, duration_ns })
 }
 
-/// The same load with a tenth of the first step's clients, before it counts.
+/// The warm-up: the load with a tenth of the first step's clients, before it counts.
 pub(crate) fn warmup(args: &StepArgs, default: u64, rule: LoadRule) -> Result<Option<Warmup>, Failure> {
     let Some(duration_ns) = args.warmup.filter(|&ns| ns > 0) else { return Ok(None) };
     // A verb without a usual number of clients goes up in steps.

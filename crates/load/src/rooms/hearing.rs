@@ -60,7 +60,8 @@ impl Rooms {
         Some(Rooms { kinds, says, roles, visits: Vec::new() }).filter(Rooms::is_sound)
     }
 
-    /// The same, where people of each role, or all where there are none, visit rooms like this; `None`: that cannot be meant.
+    /// Sets how users of each role, or all users without roles, visit rooms; `None` if the rooms are then not
+    /// [sound](Self::is_sound).
     pub fn with_visits(self, visits: Vec<Visit>) -> Option<Rooms> {
         Some(Rooms { visits, ..self }).filter(Rooms::is_sound)
     }
@@ -77,7 +78,7 @@ impl Rooms {
             && visits.iter().all(|visit| visit.is_sound(kinds.len()))
     }
 
-    /// The same, where nobody gets a copy of what they say themselves.
+    /// Makes no sender get a copy of its own messages.
     pub fn to_others(mut self) -> Rooms {
         for say in &mut self.says {
             say.to_others = true;

@@ -78,7 +78,7 @@ impl ClientTls {
         ClientTls::of_versions(options, rustls::DEFAULT_VERSIONS)
     }
 
-    /// The same of a client that speaks this version and no other.
+    /// Loads the roots for a client that speaks this version of TLS and no other.
     pub fn of_version(options: &TlsOptions, version: TlsVersion) -> io::Result<ClientTls> {
         ClientTls::of_versions(options, &[version.supported()])
     }

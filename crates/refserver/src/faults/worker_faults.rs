@@ -53,7 +53,7 @@ pub(crate) struct ClientFaults {
 pub(crate) enum DeferredFault {
     /// Send these bytes, meant for the client of the token, to another.
     Stray(u64, Vec<u8>),
-    /// The same, to one of another room.
+    /// Send these bytes, meant for the client of the token, to a client of another room.
     Leak(u64, Vec<u8>),
     /// End the connection of the token.
     End(u64, CloseMethod),

@@ -192,7 +192,8 @@ impl Worker {
         self.buffers.own_words = own_words;
     }
 
-    /// The same, by the one way in which this group's members are sent it: they are not told apart copy by copy.
+    /// Delivers a group's output by `send`, the one way for all its members: they are not told apart copy by
+    /// copy.
     #[inline(always)]
     fn deliver_by(
         &mut self,

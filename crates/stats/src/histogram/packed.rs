@@ -153,7 +153,7 @@ impl fmt::Debug for Packed {
 
 impl<'de> Deserialize<'de> for Packed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The same, unchecked.
+        /// The fields of a packed histogram, unchecked.
         #[derive(Deserialize)]
         struct Claimed {
             buckets: Pairs,

@@ -19,7 +19,8 @@ impl Pairs {
         std::iter::from_fn(move || reader.next_pair())
     }
 
-    /// The same of bytes that may be anything: `None` where they are no pair, and whatever then.
+    /// Iterates over bytes that may be anything: gives `None` where they are no pair, and after that any
+    /// values.
     pub(super) fn claimed(&self) -> impl Iterator<Item = Option<(u64, u64)>> + '_ {
         let mut reader = Reader { bytes: &self.0, us: 0 };
         std::iter::from_fn(move || (!reader.bytes.is_empty()).then(|| reader.next_pair()))

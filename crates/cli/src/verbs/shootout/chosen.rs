@@ -20,7 +20,8 @@ pub(super) fn named<'a>(
     Ok(each_once(found.concat()))
 }
 
-/// Takes out of a suite what cannot be had of servers on another machine. The scenarios' names, and why.
+/// Takes the scenarios out of a suite that cannot be run against servers on another machine. Returns their
+/// names, and why.
 pub(super) fn leave_out_local(suite: &mut Suite) -> Vec<(String, &'static str)> {
     let why = |scenario: &Scenario| match scenario {
         Scenario { unix: true, .. } => "a unix socket does not reach another machine",
@@ -30,7 +31,8 @@ pub(super) fn leave_out_local(suite: &mut Suite) -> Vec<(String, &'static str)> 
     local.map(|scenario| (scenario.name.clone(), why(&scenario))).collect()
 }
 
-/// The same, said; of a suite of nothing else there is nothing left to measure.
+/// Leaves out the scenarios that cannot reach servers on another machine, and says so. Refuses a suite in
+/// which no scenario is left.
 pub(super) fn keep_what_reaches(suite: &mut Suite) -> Result<(), Failure> {
     let left_out = leave_out_local(suite);
     for (name, why) in &left_out {

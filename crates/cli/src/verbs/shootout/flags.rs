@@ -43,7 +43,8 @@ pub(super) fn words(flags: &[(String, String)]) -> impl Iterator<Item = String> 
     flags.iter().map(word)
 }
 
-/// The same, without those of other dialects: a target with several has its flags for all of them in one place.
+/// Formats the flags as on a command line, without those of other dialects: a target with several dialects
+/// has its flags for all of them in one place.
 pub(super) fn words_for(dialect: DialectId, flags: &[(String, String)]) -> impl Iterator<Item = String> + '_ {
     let concerns = move |name: &str| dialects_of(name).is_none_or(|dialects| dialects.contains(&dialect));
     flags.iter().filter(move |(name, _)| concerns(name)).map(word)

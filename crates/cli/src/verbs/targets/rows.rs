@@ -250,7 +250,7 @@ fn tell(target: &Target, what: &str) {
 }
 
 impl Rows {
-    /// The same, and the folders whose manifests have these mistakes.
+    /// Adds the folders whose manifests have these mistakes.
     pub(super) fn with(mut self, mistakes: &[(String, Mistake)]) -> Self {
         self.0.extend(mistakes.iter().map(|(name, mistake)| Row {
             name: name.clone(),
