@@ -4,8 +4,8 @@
 //! `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be under
 //! way at other workers, so that is the crew's to say.
 //!
-//! The worker joins three rooms that know nothing of each other's business: `timing` says what is next, `clients` does it,
-//! and `books`, which the clients keep, say what came of it.
+//! The worker joins three modules: `timing` says what is next, `clients` does it, and `books`, which the
+//! clients keep, say what came of it.
 
 mod step;
 mod visits;
@@ -38,11 +38,12 @@ const WAKER_TOKEN: u64 = u64::MAX;
 
 /// Phases of a worker.
 enum Phase {
-    /// Waiting for a step.
+    /// Waiting for the crew's next command: before the first step, between growing and the load, and after
+    /// settling.
     Idle,
-    /// Connecting.
+    /// Connecting the step's clients.
     Growing(Box<Growth>),
-    /// Grown, waiting for the start, or loading: as the step's pace says.
+    /// Sending as the step's pace says, or waiting for the moment at which the load begins.
     Loading,
     /// All sent; answers may still come.
     Draining,
