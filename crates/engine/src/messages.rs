@@ -261,7 +261,7 @@ pub struct Attendance {
 pub struct RoomPlace {
     /// The kind of rooms.
     pub kind: u16,
-    /// The room, among those of its kind.
+    /// The room, among the rooms of its kind.
     pub room: u32,
     /// The role of those who come or go; 0 where there are none.
     pub role: u8,
@@ -437,8 +437,8 @@ impl Usage {
 }
 
 impl Delta<Histogram> {
-    /// Adds what `other` measured: another interval or another worker. The time, the number of clients and the contents of pushes
-    /// stay those of `self`, for the caller to combine as it sees fit.
+    /// Adds what `other` measured, in another interval or at another worker. `self` keeps its time, number of
+    /// clients and contents of pushes, for the caller to combine.
     pub fn add(&mut self, other: &Delta) {
         self.figures.add(&other.figures);
         self.loop_lag.add(&other.loop_lag);

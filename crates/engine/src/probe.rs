@@ -1,7 +1,7 @@
 //! One client that tries what thousands are about to do, and what it met.
 //!
-//! It goes the way of all clients (the same connections, sessions and words for what went wrong), once, on the thread of
-//! whoever asks. It sends nothing that a run would not, and says goodbye.
+//! It goes the way of all clients (the same connections, sessions and words for what went wrong), once, on
+//! the caller's thread. It sends nothing that a run would not, and says goodbye.
 
 use std::io;
 

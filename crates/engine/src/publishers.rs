@@ -1,7 +1,7 @@
 //! Connections by which a worker asks an application to tell its rooms something: few, and kept open.
 //!
-//! A message is that of the client in whose room it is said. It is in the books of the clients, and only its connection's own
-//! affairs are in those of the connections: of these nothing but the errors is told.
+//! A message belongs to the client in whose room it is said, and is booked there. The connections' own books
+//! have only what concerns the connections; of these, nothing but errors is reported.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const ERRORS: &str = "publish_";
 /// The connections of one worker.
 pub(crate) struct Publishers {
     clients: Clients,
-    of_each: Vec<Publisher>,
+    all: Vec<Publisher>,
     /// Messages that wait for a connection to stand.
     waiting: VecDeque<Stamp>,
     /// How long a connection may take to stand, and a message may wait for one.
@@ -43,21 +43,21 @@ struct Publisher {
 }
 
 impl Publishers {
-    /// This many, none of which is connected; each has that long to connect.
+    /// Publishers that are not connected yet; each has `timeout_ns` to connect.
     pub(crate) fn new(clients: Clients, count: u32, timeout_ns: u64) -> Self {
         let asked = HttpOptions::from(&clients.shared.wire.options().of_dialect.settings);
-        let of_each = vec![Publisher::default(); count as usize];
-        Self { clients, of_each, waiting: VecDeque::new(), timeout_ns, down_ns: None, asked }
+        let all = vec![Publisher::default(); count as usize];
+        Self { clients, all, waiting: VecDeque::new(), timeout_ns, down_ns: None, asked }
     }
 
     /// A step begins.
     pub(crate) fn start_step(&mut self, order: StepOrder, users: &mut Clients, now_ns: u64) {
         // Those that were down at the end of the step before have their time anew.
         self.down_ns = None;
-        for publisher in &mut self.of_each {
+        for publisher in &mut self.all {
             publisher.under_way.clear();
         }
-        let count = self.of_each.len() as u32;
+        let count = self.all.len() as u32;
         for index in self.clients.start_step(order, count, now_ns) {
             self.connect(index, users, now_ns);
         }
@@ -74,7 +74,7 @@ impl Publishers {
     }
 
     fn connect(&mut self, index: u32, users: &mut Clients, now_ns: u64) {
-        self.of_each[index as usize].tried_ns = now_ns;
+        self.all[index as usize].tried_ns = now_ns;
         match self.clients.connect_again(index, now_ns) {
             Some(ConnectAttempt::Full | ConnectAttempt::Failed) => {
                 self.hand_over(index, users, now_ns);
@@ -103,19 +103,19 @@ impl Publishers {
         for index in 0..self.count() {
             // Each message asks for a connection: without a pause, an application that refuses would get a
             // connect for each.
-            let is_due = now_ns.saturating_sub(self.of_each[index as usize].tried_ns) >= RETRY_NS;
+            let is_due = now_ns.saturating_sub(self.all[index as usize].tried_ns) >= RETRY_NS;
             if is_due && self.clients.is_vacant(index) {
                 self.connect(index, users, now_ns);
             }
         }
         let usable = (0..self.count()).filter(|&index| self.clients.is_usable(index));
         // Not in turn: one slow answer would hold up every n-th message while other connections are free.
-        usable.min_by_key(|&index| self.of_each[index as usize].under_way.len())
+        usable.min_by_key(|&index| self.all[index as usize].under_way.len())
     }
 
     /// Has a message published over this connection.
     fn say(&mut self, index: u32, stamp: Stamp, users: &mut Clients, now_ns: u64) {
-        self.of_each[index as usize].under_way.push_back(stamp);
+        self.all[index as usize].under_way.push_back(stamp);
         let late_ns = now_ns.saturating_sub(stamp.intended_ns);
         match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
             Ok((Sending::Out, bytes)) => users.book_sent(stamp, bytes, now_ns),
@@ -151,9 +151,9 @@ impl Publishers {
         while self.clients.is_usable(index)
             && let Some(stamp) = self.waiting.pop_front()
         {
-            // Stamped anew: its lag is that of the moment at which it really goes out.
+            // Stamped anew, so that its lag counts until the moment at which it really goes out.
             let stamp = stamp.sent_at(now_ns);
-            self.of_each[index as usize].under_way.push_back(stamp);
+            self.all[index as usize].under_way.push_back(stamp);
             match self.clients.say_for(index, users.sender_of(stamp), stamp, now_ns) {
                 Ok((Sending::Out, bytes)) => {
                     users.book_request_outcome(stamp, RequestOutcome::Sent { bytes }, now_ns)
@@ -174,7 +174,7 @@ impl Publishers {
 
     /// When a connection is to be given up that is under way, or tried again for which messages wait.
     fn due_ns(&self, index: u32) -> Option<u64> {
-        let Publisher { tried_ns, redialling_ns, .. } = self.of_each[index as usize];
+        let Publisher { tried_ns, redialling_ns, .. } = self.all[index as usize];
         if self.clients.is_vacant(index) {
             return (!self.waiting.is_empty()).then_some(tried_ns + RETRY_NS);
         }
@@ -190,7 +190,7 @@ impl Publishers {
             let is_usable = self.clients.is_usable(index);
             let is_redialling = is_usable && self.clients.is_dialling(index);
             stands |= is_usable && !is_redialling;
-            let publisher = &mut self.of_each[index as usize];
+            let publisher = &mut self.all[index as usize];
             publisher.redialling_ns = is_redialling.then(|| publisher.redialling_ns.unwrap_or(now_ns));
             if self.due_ns(index).is_some_and(|due_ns| due_ns <= now_ns) {
                 match self.clients.is_vacant(index) {
@@ -217,7 +217,7 @@ impl Publishers {
     fn lose(&mut self, index: u32, cause: Cause, users: &mut Clients, now_ns: u64) {
         self.clients.lose(index, cause, now_ns);
         self.hand_over(index, users, now_ns);
-        let under_way = std::mem::take(&mut self.of_each[index as usize].under_way);
+        let under_way = std::mem::take(&mut self.all[index as usize].under_way);
         for stamp in under_way {
             users.book_unpublished(stamp, now_ns);
         }
@@ -261,7 +261,7 @@ impl Publishers {
 
     /// Nothing is to be heard of this message any more. Answers come in order.
     fn forget(&mut self, index: u32, stamp: Stamp) {
-        let Publisher { under_way, .. } = &mut self.of_each[index as usize];
+        let Publisher { under_way, .. } = &mut self.all[index as usize];
         if let Some(at) = under_way.iter().position(|other| other.seq == stamp.seq) {
             under_way.remove(at);
         }

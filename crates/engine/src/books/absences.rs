@@ -11,7 +11,7 @@ use load::Cut;
 use crate::books::record::Record;
 use crate::messages::{Absence, age_class};
 
-/// Messages of several senders may overtake each other by so much on their way through a server.
+/// Time by which messages of several senders may overtake each other on their way through a server.
 pub(crate) const OVERTAKE_NS: u64 = 1_000_000_000;
 
 /// The period that a message's copy belongs to.
@@ -52,8 +52,8 @@ impl Absences {
         record.latest_ns.saturating_sub(OVERTAKE_NS).max(record.since_ns)
     }
 
-    /// The connection of a client (by its number in the run) has ended, and it is away since [`from_ns`](Absences::from_ns),
-    /// with so many of the copies since then in.
+    /// Begins the absence of a client (by its number in the run) whose connection has ended: it is away since
+    /// [`from_ns`](Absences::from_ns), and had `had` of the copies since then.
     pub(crate) fn begin(
         &mut self,
         client: u32,

@@ -250,8 +250,8 @@ impl Booking<'_> {
         }
     }
 
-    /// Returns whether a stamp can be that of a broadcast of the step. Of other workers' this one knows no more than
-    /// that there is such a worker.
+    /// Returns whether a stamp can be one of the step's broadcasts. Of other workers' broadcasts, this worker
+    /// only knows which workers there are.
     #[inline]
     fn may_have_been_sent(&self, stamp: Stamp, number: u32) -> bool {
         if stamp.worker != self.worker {
@@ -359,10 +359,10 @@ impl Booking<'_> {
     }
 
     fn copy(&mut self, stamp: Stamp, number: u32, kind: usize, bytes: u32) {
-        // In this order. A copy from another room is a leak, whoever gets it. A slow reader is in nobody's
-        // books. Then goes what was sent before the client was there, in an absence, or while it was
-        // outside a room that it visits. Only what is left was due to it here, and may set its bit in the
-        // tally.
+        // In this order. A copy from another room is a leak, even at a slow reader. A slow reader's other
+        // copies are counted apart. Then go copies sent before the client was there, in an absence, or while
+        // it was outside a room that it visits. Only what is left was due to it here, and may set its bit in
+        // the tally.
         let Some(room) = self.ledger.shared_room(self.client, stamp, kind) else {
             self.ledger.count(Count::Leaked, kind, self.client);
             return self.note(Kind::Leaked, stamp, Some(number), bytes);
@@ -421,7 +421,7 @@ impl Booking<'_> {
         }
         self.note(Kind::Receive, stamp, Some(number), bytes);
         // Recovered copies are in the account of absences alone: neither in `received` nor in the deliveries,
-        // whose times would be those of the absence.
+        // which would then measure the absence.
         if let Some(absence) = absence {
             return self.recovered(absence, kind, sent_ns);
         }

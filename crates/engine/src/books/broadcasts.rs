@@ -31,7 +31,7 @@ pub(crate) enum Copy {
     Reordered,
     /// This client had it already.
     Duplicate,
-    /// Its number is that of another sender's message, or of another kind's.
+    /// Its number belongs to a message of another sender or another kind.
     Unexpected,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Broadcasts {
     spare: Vec<Vec<u64>>,
 }
 
-/// A place is far behind if so many later broadcasts have come to others alone.
+/// Later broadcasts that have come to others alone after which a place counts as far behind.
 const BEHIND_MAX: usize = 64;
 
 /// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate more.
@@ -151,9 +151,10 @@ impl Broadcasts {
         (if reordered { Copy::Reordered } else { Copy::InOrder }, tally.timed)
     }
 
-    /// The client at this place of a room has left, and counts as absent since `from_ns`: takes the copies of the messages of a
-    /// kind that were sent there since, and were due to it, out of those of clients that were here. How many they are.
-    /// `is_heard` says by a sender's worker and number there whether it hears that one.
+    /// Moves copies to the account of absences: the client at this place of a room has left, and counts as
+    /// absent since `from_ns`. They are copies of messages of one kind that were sent there since and were
+    /// due to it. Returns how many were moved. `is_heard` says by a sender's worker and number there whether
+    /// the client hears that sender.
     pub(crate) fn excuse(
         &mut self,
         kind: u16,
@@ -251,7 +252,7 @@ impl Broadcasts {
         if let Some(&highest) = self.highest.get(&(chain, place)) {
             return highest > number;
         }
-        // As a rule the next one or two decide. Whoever is far behind is looked up from the other end,
+        // As a rule the next one or two decide. A place that is far behind is looked up from the other end,
         // once.
         for _ in 0..BEHIND_MAX {
             let Some(tally) = next.and_then(|number| self.tally(chain.0, number)) else { return false };

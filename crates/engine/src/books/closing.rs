@@ -25,7 +25,8 @@ pub(crate) fn close<C: AsMut<Record>>(
     now_ns: u64,
 ) -> Settled {
     charge_lost(ledger, clients, now_ns);
-    // Before the announcements are handed over below: those of visitors who were not let in become void here.
+    // Before the announcements are handed over below: announcements of visitors that were not let in become
+    // void here.
     ledger.close_joins(now_ns);
     ledger.meter.counts.not_back += ledger.step.absences.open();
     count_unacknowledged(ledger, clients, acks);
@@ -160,7 +161,8 @@ fn charge_unanswered<C: AsMut<Record>>(
     let senders = std::mem::take(&mut ledger.step.senders);
     for (place, &index) in senders.iter().enumerate() {
         let record = clients[index as usize].as_mut();
-        // Charged with that: whoever loses its connection before the next step is not charged again in that one.
+        // Charged now, once: a client that loses its connection before the next step is not charged again
+        // there.
         let awaiting = std::mem::take(&mut record.awaiting);
         // Both are in the order of sending, and what was given up before is missing and not awaited: the newest are.
         let given_up = record.echoes.missing().count().saturating_sub(awaiting.iter().count());

@@ -38,7 +38,7 @@ pub(crate) struct Echoes {
 }
 
 impl Echoes {
-    /// Numbers the next so many messages: the number of the first.
+    /// Numbers the next `messages` messages, and returns the first number.
     pub(crate) fn send(&mut self, messages: u32) -> u32 {
         self.next += messages;
         self.next - messages
@@ -49,7 +49,7 @@ impl Echoes {
         self.next -= 1;
     }
 
-    /// The number whose lower bits, those of `mask`, are these: of all such the nearest to what is due next.
+    /// The number with these lower bits, which `mask` selects, that is nearest to the number due next.
     pub(crate) fn widen(&self, low: u32, mask: u32) -> u32 {
         // The distance from `high`, taken as negative beyond half the range (serial number arithmetic, RFC
         // 1982).
@@ -81,7 +81,8 @@ impl Echoes {
         Answer::Reordered
     }
 
-    /// Books the echoes of so many messages from this number on at once, if all of them come in order: whether they do.
+    /// Books the echoes of `messages` messages from this number on at once, if all are in order. Returns
+    /// whether they are.
     #[inline]
     pub(crate) fn handle_series(&mut self, number: u32, messages: u32) -> bool {
         let is_in_order = number == self.high && messages <= self.next.saturating_sub(number);
@@ -91,7 +92,7 @@ impl Echoes {
         is_in_order
     }
 
-    /// Waits for nothing sent so far: how many had not come back.
+    /// Stops waiting for what was sent so far, and returns how many messages had not come back.
     pub(crate) fn abandon(&mut self) -> u64 {
         let abandoned = self.missing().count() as u64;
         (self.high, self.gaps) = (self.next, None);

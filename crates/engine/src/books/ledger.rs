@@ -220,8 +220,8 @@ impl Ledger {
         }
     }
 
-    /// The room that a client shares with the one who sent what has this stamp, a message of this kind; `None`: they are in
-    /// different ones.
+    /// The room that a client shares with the sender of a message with this stamp and kind; `None` if they
+    /// are in different rooms.
     #[inline]
     pub(crate) fn shared_room(&self, client: u32, stamp: Stamp, kind: usize) -> Option<u32> {
         let number = self.segment.number(client);
@@ -234,8 +234,8 @@ impl Ledger {
         Segment { worker: stamp.worker, ..self.segment }.number(stamp.client)
     }
 
-    /// A client has left: takes the copies of what was sent since then, of messages of this kind that it hears, out of those of
-    /// clients that were here. How many they are.
+    /// Moves copies to the account of absences for a client that has left: those of messages of this kind,
+    /// sent since `from_ns`, that it hears. Returns how many were moved.
     pub(super) fn excuse(&mut self, client: u32, kind: usize, from_ns: u64) -> u32 {
         let Self { local_rooms, segment, step, .. } = self;
         let (local_kind, own) = (local_rooms.kind_of_rooms(kind), (segment.worker, client));
@@ -302,8 +302,8 @@ impl Ledger {
         self.step.messages_sent += u64::from(messages);
     }
 
-    /// A client's messages of these numbers, all of one kind, go out. `of_each` adds to the note of one which it is. Their lag is
-    /// in the figures with those of their write.
+    /// Books a client's messages of these numbers, all of one kind, as sent. `annotate` adds a message's
+    /// number to its log entry. The lag of the messages is recorded with their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -311,7 +311,7 @@ impl Ledger {
         client: u32,
         numbers: Range<u32>,
         intended_ns: u64,
-        of_each: impl Fn(Entry, u32) -> Entry,
+        annotate: impl Fn(Entry, u32) -> Entry,
     ) {
         let kind = self.kind_of(client, numbers.start);
         let messages = u64::from(numbers.end - numbers.start);
@@ -327,7 +327,7 @@ impl Ledger {
             self.meter.acks += messages;
             self.meter.tail.acks += if is_after_window { messages } else { 0 };
         }
-        self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, of_each);
+        self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, annotate);
     }
 
     /// The connection turned out to be gone when its message was to go out: the kernel took nothing of it, so no one can
@@ -371,8 +371,8 @@ impl Ledger {
         self.meter.error("unsent", client, now_ns, || "its client had lost its connection".into());
     }
 
-    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered another. It was
-    /// due so long ago.
+    /// A message waits at its client until its connection has room for it; or, with `is_busy`, has answered
+    /// another. It was due `late_ns` ago.
     pub(crate) fn handle_waiting(&mut self, is_busy: bool, late_ns: u64) {
         self.meter.held.kept += 1;
         self.meter.account.waited_late_ns += late_ns;

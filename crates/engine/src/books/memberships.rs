@@ -95,7 +95,8 @@ impl Memberships {
         Some(Memberships { visited, speaks_in, inside, latest, all, entered })
     }
 
-    /// A step begins with so many clients here. Whoever is inside, or at the door, stays there.
+    /// Begins a step with this many clients here. Clients that are in a room, or waiting to enter one, stay
+    /// as they are.
     pub(crate) fn start_step(&mut self, clients: u32) {
         let clients = self.inside.len().max(clients as usize);
         self.inside.resize(clients, 0);

@@ -102,7 +102,7 @@ impl Secrets {
 }
 
 impl Meter {
-    /// A meter for the calling thread, which shows none of these secrets.
+    /// A meter for the calling thread, which hides these secrets.
     pub(crate) fn new(epoch_ns: u64, secrets: Secrets) -> Self {
         Self {
             worker: secrets.segment.worker,
@@ -151,7 +151,7 @@ impl Meter {
         self.says.get_mut(kind)
     }
 
-    /// Counts something of so many messages of this kind.
+    /// Counts something of `messages` messages of this kind.
     #[inline]
     pub(crate) fn count(&mut self, count: Count, kind: usize, messages: u64) {
         *self.counts.get_mut(count) += messages;
@@ -184,8 +184,8 @@ impl Meter {
         self.note(|| Entry::new(Kind::Connect, now_ns, client));
     }
 
-    /// Messages of these numbers go out. `of_each` adds to the note of one which it is. Their lag is in the figures with those of
-    /// their write.
+    /// Books messages of these numbers as sent. `annotate` adds a message's number to its log entry. The lag
+    /// of the messages is recorded with their write.
     #[inline]
     pub(crate) fn handle_sent(
         &mut self,
@@ -194,14 +194,14 @@ impl Meter {
         kind: usize,
         intended_ns: u64,
         numbers: Range<u32>,
-        of_each: impl Fn(Entry, u32) -> Entry,
+        annotate: impl Fn(Entry, u32) -> Entry,
     ) {
         self.count(Count::Sent, kind, u64::from(numbers.end - numbers.start));
         let late_ns = now_ns.saturating_sub(intended_ns);
         if let Some(recorder) = &mut self.recorder {
             let entry = Entry::new(Kind::Send, now_ns, client).latency(late_ns);
             for number in numbers {
-                recorder.add(of_each(entry, number));
+                recorder.add(annotate(entry, number));
             }
         }
     }
@@ -269,19 +269,19 @@ impl Meter {
         }
     }
 
-    /// Hands on what has been noted of single events.
+    /// Hands on the recorded events.
     pub(crate) fn flush_events(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.flush();
         }
     }
 
-    /// How long ago the last time was.
+    /// Time since the last [`take`](Self::take).
     pub(crate) fn collected_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.since_ns)
     }
 
-    /// Everything since the last time.
+    /// Everything measured since the last time.
     pub(crate) fn take(&mut self, now_ns: u64, usable: u32) -> Delta {
         let thread = proc::thread_usage();
         let usage = Usage {

@@ -10,7 +10,7 @@ pub(crate) struct Outstanding {
 }
 
 impl Outstanding {
-    /// Adds so many messages, which have been sent.
+    /// Adds messages that have been sent.
     #[inline]
     pub(crate) fn add(&mut self, messages: u32, now_ns: u64) {
         if self.messages == 0 {
@@ -19,7 +19,7 @@ impl Outstanding {
         self.messages += u64::from(messages);
     }
 
-    /// Removes so many, which had been answered by `at_ns` or are waited for no longer.
+    /// Removes messages that had been answered by `at_ns`, or are waited for no longer.
     #[inline]
     pub(crate) fn remove(&mut self, messages: u32, at_ns: u64) {
         let left = self.messages.saturating_sub(u64::from(messages));

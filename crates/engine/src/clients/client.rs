@@ -14,7 +14,8 @@ use crate::clients::streams::{StreamCommand, Streams};
 use crate::events::{Entry, Kind};
 use crate::timing::Portion;
 
-/// A server that floods one client must not keep the others waiting: after so many reads it is their turn.
+/// Reads of one client after which it is another's turn: a server that floods one client must not keep the
+/// others waiting.
 const READS_PER_TURN: u32 = 4;
 /// Bytes from which output is written: a socket's buffer takes several.
 const WRITE_BYTES: u32 = 64 << 10;
@@ -459,8 +460,8 @@ impl LoadClient {
                     ledger.meter.figures.send_lag.record_n_ns(late_ns, messages);
                 }
                 for Staged { numbers, intended_ns, bytes } in staged.drain(..) {
-                    let of_each = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
-                    ledger.handle_sent(now_ns, index, numbers, intended_ns, of_each);
+                    let annotate = |sent: Entry, number| sent.message(sender, number).bytes(bytes);
+                    ledger.handle_sent(now_ns, index, numbers, intended_ns, annotate);
                 }
                 // What waits in vain counts as sent, as in a socket's buffer.
                 match self.session.is_overfull() {
@@ -482,8 +483,8 @@ impl LoadClient {
         outcome
     }
 
-    /// Says this client's next message, which was due at `intended_ns` and is said at `now_ns`, and those of its
-    /// series that are due too. `None`: the session keeps it for a while.
+    /// Sends this client's next message, which was due at `intended_ns`, at `now_ns`, with the messages of
+    /// its series that are due too. `None`: the session keeps it for a while.
     fn say(
         &mut self,
         index: u32,

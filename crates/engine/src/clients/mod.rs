@@ -1,7 +1,7 @@
 //! The clients of one worker: what is done to one of them, and that it is booked.
 //!
-//! Nothing here knows what phase a step is in, or what is to come. Whoever asks for something is told what came of it,
-//! and draws the conclusions.
+//! Nothing here knows what phase a step is in, or what is to come. The caller is told what came of its
+//! request, and draws the conclusions.
 
 mod attempt;
 mod client;
@@ -116,8 +116,8 @@ impl Clients {
         self.all.iter().all(|client| client.record.state == State::Vacant)
     }
 
-    /// A step begins that has so many of its clients here. Those it does without say goodbye; gives those that are to
-    /// connect.
+    /// Begins a step with `share` clients here. Clients beyond those say goodbye; returns the clients that
+    /// are to connect.
     pub(crate) fn start_step(&mut self, order: StepOrder, share: u32, now_ns: u64) -> VecDeque<u32> {
         if self.count() < share {
             self.all.resize_with(share as usize, LoadClient::default);
@@ -134,10 +134,10 @@ impl Clients {
         (0..share).filter(vacant).collect()
     }
 
-    /// Keeps the TLS sessions of so many clients for when they come back.
+    /// Keeps the TLS sessions of `clients` clients for when they reconnect.
     pub(crate) fn keep_tls_sessions(&self, clients: u32) {
         if let Some((tls, _)) = self.shared.tls(0) {
-            // One for each: with fewer, some who come back would make a whole handshake, which a browser
+            // One for each: with fewer, some that reconnect would make a whole handshake, which a browser
             // would not.
             tls.keep_sessions(clients as usize);
         }
@@ -186,9 +186,10 @@ impl Clients {
         now_ns: u64,
     ) -> ConnectAttempt {
         let client = &mut self.all[index as usize];
-        // A newcomer, whoever had this place in an earlier step: its TLS session is a first one, too.
+        // A newcomer, even if another client had this place in an earlier step: its TLS session is a first
+        // one, too.
         client.record.was_usable = false;
-        // Read anew: `now_ns` is that of the turn, in which many connect one after the other.
+        // Read anew: `now_ns` is the time of the turn, in which many connect one after the other.
         let mut begun = client.connect(index, clock::monotonic_ns(), &mut self.shared);
         if let Err(Cause::Net(ErrorKind::WouldBlock)) = begun {
             if may_wait {
@@ -442,7 +443,7 @@ impl Clients {
         let client = &mut self.all[index as usize];
         // Asked first, since the session ends below.
         let reconnection = client.session.reconnection();
-        // Taken whoever is lost, or the next one's silence would be that of this one.
+        // Taken whichever client is lost, or this silence would be charged to the next one.
         let silent_ns = self.shared.silent_ns.take();
         match client.record.state {
             State::Vacant => ClosedConnection::Nothing,
@@ -502,7 +503,7 @@ impl Clients {
                 // The sockets stay open, because a close would send a FIN: the server has to find out by
                 // itself.
                 streams.silence();
-                // One link for each client: whoever is behind an older one learns that it is dead.
+                // One link for each client: the peer of an older one learns that it is dead.
                 self.silent.insert(index, streams);
             }
             Cut::Reset | Cut::Close => streams.reset(),

@@ -22,8 +22,8 @@ const READ_BYTES: usize = 256 << 10;
 
 /// The kernel keeps little for a client that reads slowly, so that the server has to: as on a slow link.
 const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
-/// One read in so many asks when the kernel received what it reads, for the loop lag: a prime, so that no round of clients falls in
-/// step with it.
+/// Reads of which one asks when the kernel received what it reads, for the loop lag: a prime, so that no
+/// round of clients falls in step with it.
 const STAMPED_READ_EVERY: u32 = 61;
 /// A longer time between two events of a turn is taken for an absence from the CPU. A large batch of messages takes as long, too:
 /// the answers behind it then count as a little younger than they are.
@@ -37,7 +37,8 @@ pub(crate) const SAID_BYTES_MAX: usize = 16 << 10;
 /// More clients on one worker are more than its process can have files.
 pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
 
-/// In the tokens of connections that publish, where others count attempts: nobody makes so many.
+/// A bit in the tokens of connections that publish. Other tokens count attempts there, which never get that
+/// far.
 pub(crate) const PUBLISHER: u64 = 1 << 63;
 
 /// The token that epoll gives back with an event: which stream of which client, and of which of its connections.
@@ -107,7 +108,7 @@ pub(crate) struct Shared {
     pub(crate) plain: Vec<u8>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) output: Output,
-    /// The messages that are in the output, while they are those of a load.
+    /// The messages of a load that are in the output.
     pub(crate) staged: Vec<Staged>,
     /// The server's messages to a client that probes; absent in a run.
     pub(crate) said: Option<Vec<u8>>,

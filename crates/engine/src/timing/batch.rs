@@ -5,28 +5,28 @@ use crate::timing::{Next, Pace};
 /// No more than this before something is read again: about a millisecond's work.
 const MESSAGES_MAX: usize = 1024;
 
-/// Messages that are due: whose, since when, and how many.
+/// Due messages of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
     /// The sender.
     pub(crate) client: u32,
-    /// When they were to be sent.
+    /// When the messages were to be sent.
     pub(crate) intended_ns: u64,
-    /// How many they are.
+    /// How many messages there are.
     messages: u32,
 }
 
-/// Messages that are due, those of one client side by side.
+/// Due messages; one client's are side by side.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     due: Vec<Due>,
 }
 
-/// Messages due of one client, one by one.
+/// One client's due messages, to be taken one by one.
 #[derive(Debug)]
 pub(crate) struct Portion<'a> {
     due: &'a [Due],
-    /// Taken of the first.
+    /// Messages already taken of the first entry.
     taken: u32,
 }
 
@@ -38,12 +38,12 @@ impl Due {
 }
 
 impl<'a> Portion<'a> {
-    /// The messages due of the one client that these are of.
+    /// One client's due messages.
     pub(crate) fn of(due: &'a [Due]) -> Portion<'a> {
         Portion { due, taken: 0 }
     }
 
-    /// Takes up to so many messages that were due at this moment, if the next ones were: how many.
+    /// Takes up to `most` messages, if the next ones were due at this moment, and returns how many.
     #[inline]
     pub(crate) fn take_alike(&mut self, intended_ns: u64, most: u32) -> u32 {
         let Some(first) = self.due.first().filter(|due| due.intended_ns == intended_ns) else { return 0 };
@@ -121,8 +121,8 @@ impl Batch {
 
     /// Messages due, client by client.
     pub(crate) fn portions(due: &[Due]) -> impl Iterator<Item = (u32, Portion<'_>)> {
-        let of_each = due.chunk_by(|a, b| a.client == b.client);
-        of_each.map(|due| (due[0].client, Portion::of(due)))
+        let by_client = due.chunk_by(|a, b| a.client == b.client);
+        by_client.map(|due| (due[0].client, Portion::of(due)))
     }
 
     /// Takes out what was gathered; [`put_back`](Self::put_back) spares the next batch the allocation.

@@ -31,8 +31,8 @@ impl Churn {
         start_ns: u64,
         end_ns: u64,
     ) -> Self {
-        // The rate is that of all clients. Workers take its moments in turn, so that the leaves of all
-        // together are evenly spaced.
+        // The rate is for all clients. Workers take its moments in turn, so that all departures together are
+        // evenly spaced.
         let rate = Schedule::constant(churn.share_per_s * f64::from(clients_of_all.max(1)));
         let pacer = Pacer::new(rate, u32::from(segment.worker), u32::from(segment.workers));
         Self { pacer, start_ns, end_ns, clients, begun: 0, next: 0, is_deserted: false }

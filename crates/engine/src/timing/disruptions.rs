@@ -1,10 +1,11 @@
 //! Disruptions of a step's connections: a storm, a churn or flapping, and reconnects.
 //!
-//! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its protocol's
-//! clients do, or spread over a window. In a churn, a client that leaves is followed by a new one as soon as its
-//! connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not. Who flaps stays away for as long as was asked, or as
-//! its protocol's clients do; one that is lost comes back as they do. Where a connection takes so many messages, the client that
-//! ends it is back as soon as it has ended, or after [`GOODBYE_NS_MAX`], and so is one that is lost.
+//! Rules. In a storm, a client that loses its connection, to the storm or to the server, comes back as its
+//! protocol's clients do, or spread over a window. In a churn, a client that leaves is followed by a new one
+//! as soon as its connection has ended, or after [`GOODBYE_NS_MAX`]; one that is lost is not. A client that
+//! flaps stays away for as long as was asked, or as its protocol's clients do; one that is lost comes back as
+//! they do. Where a connection takes a number of messages, the client that ends it is back as soon as it has
+//! ended, or after [`GOODBYE_NS_MAX`], and so is one that is lost.
 
 use load::{Cut, Load, Plan, Segment, StepOrder};
 use wire::Reconnection;
@@ -18,7 +19,7 @@ use crate::timing::storm::Storm;
 /// How long servers have to answer the goodbye of a client that leaves.
 const GOODBYE_NS_MAX: u64 = 1_000_000_000;
 
-/// A client that is to have its next connection is waited for until so many attempts have failed.
+/// Failed attempts after which a client that is to have its next connection is no longer waited for.
 const TRIES_MAX: u32 = 5;
 
 /// An action on a connection.

@@ -1,9 +1,10 @@
 //! Timing: values that know what is next, and when.
 //!
-//! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask again
-//! (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients, [`Pace`] has them send, a
-//! [`Batch`] at a time, [`Disruptions`] (a storm, a churn, flapping or connections of so many messages) takes their connections and brings them back, [`Visits`] sends
-//! them into rooms and out again, and [`SlowReaders`] lets slow ones read.
+//! Each is told the time and what has happened (`handle_*`), is asked what to do now (`poll`) and when to ask
+//! again (`poll_timeout`), and touches nothing: the worker does what they say. [`Growth`] connects clients,
+//! [`Pace`] has them send, a [`Batch`] at a time, [`Disruptions`] (a storm, a churn, flapping or connections
+//! that end after a number of messages) takes their connections and brings them back, [`Visits`] sends them
+//! into rooms and out again, and [`SlowReaders`] lets slow ones read.
 
 mod batch;
 mod churn;

@@ -1,8 +1,9 @@
 //! The next client to send, and when: the workload of one step at one worker.
 //!
-//! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever became
-//! of earlier ones; those who have a rate of their own have turns of their own. **Closed**: as many messages under way as there are slots; an answer frees a slot for the
-//! next message, sent by a client chosen at random among those that may have another under way.
+//! Rules. **Open**: message k goes out through the k-th client in turn when its time has come, whatever
+//! became of earlier ones; sender groups with a rate of their own have turns of their own. **Closed**: as
+//! many messages under way as there are slots; an answer frees a slot for the next message, sent by a client
+//! chosen at random among those that may have another under way.
 
 use std::collections::HashMap;
 use std::iter;
@@ -13,7 +14,7 @@ use load::{Load, Pacer, Schedule, Segment, StepOrder, Until};
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Send through this client so many messages, which were due at this moment.
+    /// Send `messages` messages, which were due at this moment, through this client.
     Send { client: u32, intended_ns: u64, messages: u32 },
     /// Nothing before this moment.
     At(u64),
@@ -102,7 +103,8 @@ impl Pace {
                     return Self::Hold(start_ns + duration_ns);
                 };
                 let schedule = Schedule::constant(rate_per_s);
-                // Whoever comes back is watched for to the end, also where the last message was due long before.
+                // Clients that reconnect are watched for to the end, also where the last message was due long
+                // before.
                 let open = |group| Open {
                     has_absences: true,
                     end_ns: start_ns + duration_ns,
@@ -112,7 +114,7 @@ impl Pace {
             }
             Load::Hold { duration_ns } => Self::Hold(start_ns + duration_ns),
             Load::Closed { concurrency, per_client, until } => {
-                // Those of one client are side by side, to go out together.
+                // One client's messages are side by side, to go out together.
                 let each = |&client: &u32| iter::repeat_n(client, per_client as usize);
                 let idle: Vec<u32> = clients.iter().flat_map(each).collect();
                 // Slots beyond what clients may have under way would never be taken.
@@ -156,9 +158,10 @@ impl Pace {
         }
     }
 
-    /// The action at `now_ns`, with `most` messages at the most, which is one at least. Each [`Next::Send`] is given once and
-    /// counts as sent. `takes` says how many of so many messages a client takes now, and counts those as taken. A closed
-    /// loop passes over clients that take none; an open one names them, so that what could not be sent is known.
+    /// The action at `now_ns`, with `most` messages at the most, which is one at least. Each [`Next::Send`]
+    /// is given once and counts as sent. `takes` says how many of a number of messages a client takes now,
+    /// and counts them as taken. A closed loop passes over clients that take none; an open one names them, so
+    /// that what could not be sent is known.
     pub(crate) fn poll(&mut self, now_ns: u64, most: u32, takes: impl Fn(u32, u32) -> u32) -> Next {
         match self {
             Self::Open(groups) => {

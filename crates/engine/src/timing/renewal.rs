@@ -1,7 +1,8 @@
-//! Clients that end their connection after a number of messages and come back at once: who has had its number.
+//! Clients that end their connection after a number of messages and reconnect at once: counts the messages,
+//! and says which clients leave.
 //!
-//! Rules. A connection takes so many messages and no more. When each of them is answered, or given up, the client says
-//! goodbye. Once it is usable again, it counts anew. After everything is sent, nobody leaves.
+//! Rules. A connection takes `limit` messages and no more. When each of them is answered, or given up, the
+//! client says goodbye. Once it is usable again, it counts anew. After everything is sent, nobody leaves.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -24,13 +25,13 @@ struct Count {
 }
 
 impl Renewal {
-    /// Each of so many clients has a new connection, for `limit` messages.
+    /// Gives each of `clients` clients a new connection, for `limit` messages.
     pub(crate) fn new(limit: NonZeroU32, clients: u32) -> Self {
         let clients = vec![Count::default(); clients as usize];
         Self { limit: limit.get(), clients, done: Vec::new(), is_loaded: false }
     }
 
-    /// How many of so many further messages a usable client's connection takes: those are counted.
+    /// Returns how many of `messages` further messages a usable client's connection takes, and counts them.
     pub(crate) fn take(&self, client: u32, messages: u32) -> u32 {
         let taken = &self.clients[client as usize].taken;
         // Cannot underflow: no more than the limit is ever taken.

@@ -101,7 +101,7 @@ impl Visits {
         (0..8).filter(|kind| inside & 1 << kind != 0).collect()
     }
 
-    /// The load begins at this moment for those of these who make rounds.
+    /// Begins the load at this moment for those of `clients` that make rounds.
     pub(crate) fn start(&mut self, clients: &[u32], at_ns: u64) {
         self.due.clear();
         for &client in clients {

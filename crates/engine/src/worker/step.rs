@@ -11,7 +11,7 @@ use crate::reporter::ReportPhase;
 use crate::timing::{Batch, Disruptions, Growth, LocalSenders, Next, Pace};
 
 impl Worker {
-    /// Begins to connect the clients that the step has more than there are.
+    /// Begins to connect the clients that the step has in addition to those that are there.
     pub(super) fn start_growing(&mut self, order: StepOrder, now_ns: u64) {
         (self.pace, self.disruptions) = (None, None);
         // A token has 24 bits for the client, and an order from the network may ask for more.
@@ -167,8 +167,8 @@ impl Worker {
             if next.is_none() {
                 sent_ns = clock::monotonic_ns();
             }
-            // What a closed loop has under way is bounded by its slots, and what has become due in an open one by nothing: first what
-            // has arrived meanwhile, and the time that it is by then.
+            // What a closed loop has under way is bounded by its slots, but nothing bounds what has become
+            // due in an open one: what has arrived meanwhile comes first.
             if is_open && room > 0 && next.is_none() {
                 return (self.next_send_ns, self.is_behind) = (Some(now_ns), true);
             }
@@ -215,7 +215,8 @@ impl Worker {
             && !self.disruptions.as_ref().is_some_and(Disruptions::has_hope)
     }
 
-    /// Sends what was gathered: whether some of it did not go out, so that others may have its turn.
+    /// Sends what was gathered. Returns whether some of it did not go out, so that other clients may have its
+    /// turn.
     fn send_batch(&mut self, now_ns: u64) -> bool {
         let (batch, mut was_unsent) = (self.batch.take(), false);
         for (client, mut portion) in Batch::portions(&batch) {
@@ -238,8 +239,8 @@ impl Worker {
         was_unsent
     }
 
-    /// Returns whether the client whose turn it is is away, as it was to be, or outside the room where it speaks. An open loop that passes over
-    /// clients comes to such a one where nobody is there at all.
+    /// Returns whether the client at turn is away on purpose, or outside the room where it speaks. An open
+    /// loop that passes over absent clients only comes to one where all are absent.
     fn has_nobody_for(&self, client: u32) -> bool {
         if self.clients.is_usable(client) {
             return !self.clients.may_speak(client);

@@ -197,8 +197,9 @@ impl Ledger {
         self.note_attendance(client, record, -1, now_ns);
     }
 
-    /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received nor missing, and
-    /// the answers it waited for count as at least so late, unless others bring them.
+    /// A usable client leaves in mid-step. What is under way to it is in flight for ever, neither received
+    /// nor missing, and the answers it waited for count as at least as late as they are now, unless others
+    /// bring them.
     pub(crate) fn handle_parting(
         &mut self,
         client: u32,
@@ -206,7 +207,7 @@ impl Ledger {
         workload: Workload,
         now_ns: u64,
     ) {
-        // Another takes its place, who was never there.
+        // Another client takes its place, which was never there.
         record.was_usable = false;
         let awaited = record.awaiting.iter().count();
         self.give_up_own(client, record, now_ns);
@@ -227,7 +228,8 @@ impl Ledger {
         self.meter.counts.left += 1;
     }
 
-    /// Whoever has left waits no more for so many answers, to what it sent a moment ago.
+    /// Excuses the answers to the latest `messages` messages of a client that has left, which it awaits no
+    /// more.
     fn excuse_from_answers(&mut self, client: u32, messages: usize) {
         let latest = self.step.sent.iter_mut().rev();
         let own = latest.filter(|sent| sent.client == client && !sent.acknowledged && !sent.is_excused);
