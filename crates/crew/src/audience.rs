@@ -206,8 +206,9 @@ mod tests {
 
     #[test]
     fn absent_clients_have_an_account_of_their_own() {
-        // Client 1 lost its connection at 380, of which it had all but the last two; it had got the one sent at 300 of them, and
-        // was back at 550. It got the one sent at 500 then, and that of 350 never.
+        // Client 1 lost its connection at 380, and was back at 550. Of the broadcasts that count as sent in
+        // its absence, it had got the one sent at 300 before, got the one sent at 500 when it was back, and
+        // never got the two between them.
         let mut settled = books(
             0,
             &[(300, -1), (550, 1)],

@@ -38,7 +38,7 @@ impl Costs {
         worked.map(none_of).reduce(|a, b| a * b).map(|none| 1.0 - none)
     }
 
-    /// Sums it up; `seconds` are those of the load.
+    /// Sums up what the generator used; `seconds` are the seconds of the load.
     pub(crate) fn generator_use(&self, seconds: &[Second], loop_lag: Histogram) -> GeneratorUse {
         let share =
             |used_ns: u64, wall_ns: u64| (wall_ns > 0).then(|| PERCENT * used_ns as f64 / wall_ns as f64);

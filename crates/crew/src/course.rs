@@ -135,7 +135,7 @@ impl Course {
             Load::Open { schedule, duration_ns } => Some(schedule.mean_per_s(duration_ns)),
             _ => None,
         };
-        // A walk goes in one direction, so the highest rate is that of its first or its last step.
+        // A walk goes in one direction, so its first or its last step has the highest rate.
         let last = next.saturating_add(by.saturating_mul(left.saturating_sub(1)));
         asked(next).zip(asked(last)).map(|(first, last)| first.max(last))
     }

@@ -40,7 +40,8 @@ pub struct Shape {
     pub threads: u16,
     /// CPUs to pin the threads to, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// Clients that there is room for: the most of any step, or where that is not known beforehand, those of the first.
+    /// Clients that there is room for: the most of any step, or the first step's where that is not known
+    /// beforehand.
     pub clients: u64,
 }
 
@@ -281,7 +282,7 @@ impl Crew {
         Ok(idle)
     }
 
-    /// The generator's memory per client, that of lost agents included.
+    /// The generator's memory per client, with the memory of lost agents.
     fn bytes_per_client(&self) -> Option<f64> {
         let grown = self.rss_grown.zip(self.rss_before).map(|(is, was)| is.saturating_sub(was));
         let is_known = self.usable > 0 && self.worker_set.agents.are_all_there();

@@ -18,7 +18,8 @@ pub(crate) const SILENCE_NS_MAX: u64 = 10_000_000_000;
 const IDLENESS_NS_MAX: u64 = 15_000_000_000;
 /// A client that gets no answer tries this often (`engine`'s `TRIES_MAX`) without reporting it, and waits for its turn.
 const TRIES_MAX: u64 = 6;
-/// A closed loop whose clients have all lost their connection waits for them: the longest back-off is that of Action Cable.
+/// A closed loop whose clients have all lost their connection waits for them: the longest back-off is Action
+/// Cable's.
 const ABSENCE_NS_MAX: u64 = 60_000_000_000;
 const NS_PER_S: f64 = 1e9;
 /// At most this much of the time between two looks counts as listening.

@@ -1,12 +1,12 @@
 //! How long a step drains (METHODOLOGY `missing`): until all is in, every connection that owed something has ended, nothing
 //! has come for a while, or time is up.
 //!
-//! A while is two seconds, and three times the longest answer so far: a slow server is not one that has lost what it
-//! was sent. Who gave a time of their own has it waited for.
+//! A while is two seconds, and three times the longest answer so far: a slow server is not one that has lost
+//! what it was sent. A time that the user gave is waited for in full.
 //!
-//! The rest to come is known while all agents are there. When one is lost, echoes still are: each returns to the
-//! worker that sent it, so those of the others are held against what the others sent. How many broadcasts a lost agent
-//! had under way is unknown; there, silence decides.
+//! The rest to come is known while all agents are there. When one is lost, the echoes to come still are: each
+//! returns to the worker that sent it, so the other workers' echoes are held against what those sent. How
+//! many broadcasts a lost agent had under way is unknown; there, silence decides.
 //!
 //! Clients that flap are waited for, and then what they are sent again: how much that is no one can know.
 //!

@@ -1,10 +1,11 @@
 //! Checks whether what workers report can be true. They may be on other machines, and what comes from there may be anything.
 //!
-//! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no more
-//! clients than its share, begins each connection once unless clients come back, sends no more than the schedule has,
-//! answers no more than was sent, and does nothing faster than [`EVENTS_PER_S_MAX`]. All this holds for what it has
-//! reported in the step together, so that many small lies add up to a large one. Books are closed once, with times in
-//! order. A worker that says what cannot be is believed nothing more: the report becomes that of a worker that failed.
+//! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no
+//! more clients than its share, begins each connection once unless clients come back, sends no more than the
+//! schedule has, answers no more than was sent, and does nothing faster than [`EVENTS_PER_S_MAX`]. All this
+//! holds for what it has reported in the step together, so that many small lies add up to a large one. Books
+//! are closed once, with times in order. A worker that says what cannot be is believed nothing more: its
+//! report is treated as that it failed.
 
 mod account;
 mod fault;
@@ -168,7 +169,8 @@ impl Examiner {
         self.accounts[&delta.worker].check(self.workload, &bounds)
     }
 
-    /// Returns whether what pushes said came to clients here, and to no more than so many.
+    /// Returns whether the contents of pushes came to this worker's clients, as often as pushes were
+    /// compared.
     fn are_contents(&self, delta: &Delta, now_ns: u64) -> bool {
         let is_sound = |content: &engine::Content| {
             self.is_here(delta.worker, content.client)

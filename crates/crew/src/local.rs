@@ -28,21 +28,23 @@ impl Capacity {
         Self { files: u64::from(clients) + FILES_PER_WORKER * u64::from(workers) }
     }
 
-    /// How many processes these workers need where each has so many clients: at most one for each.
+    /// How many processes these workers need where each has `clients_of_each` clients: at most one for each
+    /// worker.
     pub(crate) fn processes(self, workers: usize, clients_of_each: u64) -> usize {
         // Whole workers only: a worker's clients share its poller, and so its process.
         let together = self.files / (clients_of_each + FILES_PER_WORKER);
         workers.div_ceil(together.clamp(1, workers as u64) as usize)
     }
 
-    /// The most clients that these workers may have, of which each has as many, spread over so many processes.
+    /// The most clients that these workers may have together, in equal shares, spread over `processes`
+    /// processes.
     pub(crate) fn clients_max(self, workers: usize, processes: usize) -> u64 {
         let of_each = self.files / together(workers, processes) as u64;
         of_each.saturating_sub(FILES_PER_WORKER) * workers as u64
     }
 }
 
-/// Workers in the largest of so many processes.
+/// Workers in the largest of `processes` processes.
 fn together(workers: usize, processes: usize) -> usize {
     workers.div_ceil(processes).max(1)
 }

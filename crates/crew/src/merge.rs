@@ -424,8 +424,8 @@ impl Merge {
         }
         // Which of its rooms a client that left had heard of last is not known. How much it lacked is.
         let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
-        // The sum of the kinds must be that of all: what is known only in total is taken from the kinds'
-        // missing, in their order.
+        // The kinds must add up to the total: what is known only in total is taken from the kinds' missing,
+        // in their order.
         let mut unknown = of_all.in_flight.saturating_sub(known);
         for say in &mut says {
             let taken = unknown.min(say.counts.missing);
@@ -459,7 +459,8 @@ impl Merge {
         self.counts_of_lost().map(|counts| counts.sent.saturating_sub(counts.received)).sum()
     }
 
-    /// Copies that lost agents received, and those of their messages that others did: they were due, because they came.
+    /// Copies that lost agents received, and copies of their messages that others received: they were due,
+    /// because they came.
     fn copies_of_lost(&self) -> u64 {
         let to_lost: u64 = self.counts_of_lost().map(certain).sum();
         let tallies = self.settled.iter().flat_map(|settled| &settled.tallies);

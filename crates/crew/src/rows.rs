@@ -167,8 +167,8 @@ impl Rows {
         let main = Histogram::from(&row.main);
         let quantile = |q| (!main.is_empty()).then(|| main.quantile_ns(q));
         let Usage { cpu_ns, wall_ns, .. } = row.usage;
-        // CPU time over the workers' summed time is a mean per worker; times their number it is that of the
-        // generator.
+        // CPU time over the workers' summed time is a mean per worker; times their number it is the
+        // generator's.
         let workers = self.usable.len().max(1) as f64;
         let mut second = Second {
             t_ns: row.at_ns.saturating_sub(self.epoch_ns),

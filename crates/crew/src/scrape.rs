@@ -44,8 +44,8 @@ struct State {
 }
 
 impl Scrape {
-    /// Reads it for the first time, and from then on twice a second. `only`: names must start with one of these; empty:
-    /// all but the buckets of histograms.
+    /// Reads the source for the first time, and from then on twice a second. `only`: names must start with
+    /// one of these; empty: all but the buckets of histograms.
     ///
     /// # Errors
     /// Why it cannot be read, or that it has none of the metrics asked for, in words for the user.

@@ -151,7 +151,7 @@ impl ServerReader {
 }
 
 impl ServerReading {
-    /// Memory that is its own: what connections need is part of it, and the kernel takes back none of it.
+    /// Memory of the server's own: what connections need is part of it, and the kernel cannot take it back.
     pub(crate) fn own_bytes(&self) -> u64 {
         self.rss_bytes.saturating_sub(self.file_bytes)
     }

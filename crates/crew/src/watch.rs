@@ -54,7 +54,7 @@ pub(crate) struct Seen {
     pub(crate) throttled_percent: Option<f64>,
 }
 
-/// A reader of the server's figures, on this machine or on that of a target agent.
+/// A reader of the server's figures, on this machine or a target agent's.
 enum Reader {
     Local(Box<ServerReader>),
     Remote(Box<RemoteServerReader>),
@@ -120,14 +120,15 @@ impl ServerWatch {
         }
     }
 
-    /// A step's window opens: that of its connecting, and then that of its load.
+    /// Opens a window of a step: first for its connecting, then for its load.
     pub(crate) fn start(&mut self) {
-        // Kept from the first window of the step: queues overflow while clients connect, before that of the
-        // load.
+        // Kept from the first window of the step: queues overflow while clients connect, before the load's
+        // window.
         self.overflows_before = self.overflows_before.or_else(overflows);
         (self.window, self.closed) = (Window::default(), None);
         let mut sample = self.sample(true);
-        // Only as a step begins: a server that ends within one is the step's result, whoever starts it again.
+        // Only as a step begins: a server that ends within a step is the step's result, whatever starts it
+        // again.
         if self.first.is_none() && (self.ended_at_ns.take().is_some() || self.is_gone) {
             self.find_again();
             sample = self.sample(true);
@@ -284,7 +285,8 @@ impl ServerWatch {
             processes: Some(is.processes.into()),
             threads: Some(is.threads.into()),
             fds: is.fds.map(u64::from),
-            // The limit is each process's, the count that of all: they can be compared where there is one.
+            // The limit is each process's, the count is for all: they can be compared where there is one
+            // process.
             fds_max: is.fds_max.filter(|_| is.processes == 1),
             name: is.name.clone(),
             pid: Some(is.pid.into()),

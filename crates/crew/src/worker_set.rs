@@ -35,7 +35,7 @@ pub(crate) struct WorkerSet {
     /// Dropped before the agents, which have more to say.
     reports: Receiver<Report>,
     pub(crate) agents: Agents,
-    /// Workers that take part: all but those of lost agents.
+    /// Workers that take part: all but the workers of lost agents.
     workers: BTreeSet<u16>,
     examiner: Examiner,
     epoch_ns: u64,

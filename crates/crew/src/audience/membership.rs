@@ -88,14 +88,14 @@ fn left_ns(books: &[Settled]) -> HashMap<Room, Vec<u64>> {
     left_ns
 }
 
-/// Adds up the changes of each of these, in order of time.
+/// Adds up the changes of each key, in order of time.
 fn changes<K: Eq + Hash>(books: &[Settled], of: impl Fn(&Attendance) -> K) -> HashMap<K, Changes> {
     let mut changes: HashMap<K, Changes> = HashMap::new();
     for change in books.iter().flat_map(|settled| &settled.attendance) {
         changes.entry(of(change)).or_default().push((change.at_ns, change.change.into()));
     }
     for changes in changes.values_mut() {
-        // Each worker's are in order of time, but not those of all together.
+        // Each worker's changes are in order of time, but not the changes of all workers together.
         changes.sort_by_key(|&(at_ns, _)| at_ns);
         let mut sum = 0;
         for (_, change) in changes {

@@ -76,7 +76,7 @@ pub(super) fn all_sent(books: &[Settled]) -> impl Iterator<Item = (Name, &SentBr
         .flat_map(|settled| (0..).zip(&settled.sent).map(|(number, sent)| ((settled.worker, number), sent)))
 }
 
-/// How many copies of each came, to whoever it was due, and when the last did.
+/// How many copies of each broadcast came, to any client, and when the last did.
 pub(super) fn arrived<'a>(tallies: impl Iterator<Item = &'a BroadcastTally>) -> HashMap<Name, (u32, u64)> {
     let mut arrived: HashMap<Name, (u32, u64)> = HashMap::new();
     for &BroadcastTally { worker, number, received, last_ns, .. } in tallies {

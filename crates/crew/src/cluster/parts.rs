@@ -116,7 +116,7 @@ impl Joiner {
         Some(std::mem::take(&mut sender.message))
     }
 
-    /// Makes room for a new sender: whoever has been silent for longest has most likely ended.
+    /// Makes room for a new sender: the one that has been silent for longest has most likely ended.
     fn forget_longest_silent(&mut self) {
         let silent = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(&sender, _)| sender);
         if let Some(sender) = silent.and_then(|sender| self.senders.remove(&sender)) {

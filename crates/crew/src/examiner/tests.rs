@@ -118,7 +118,7 @@ fn attendance(changes: &[(u64, u32, i32)]) -> Change {
     Box::new(in_books(move |settled| settled.attendance.clone_from(&attendance)))
 }
 
-/// A second worker that claims so many clients.
+/// A second worker that claims these numbers of clients.
 fn grown(usable: u32, slow: u32, reached: u32) -> Change {
     Box::new(move |report| {
         if let Report::Grown { worker: worker @ 1, .. } = report {

@@ -1,9 +1,10 @@
 //! Encryption of orders, since a plan has the clients' credentials.
 //!
-//! An agent makes up a key when it starts, and says its public part of itself. A coordinator makes one up for each claim, and
-//! says that part in the claim; from then on each message to the agent is sealed with both (X25519, XSalsa20-Poly1305: NATS'
-//! xkeys). Whoever only listens reads nothing. Whoever can also answer calls in an agent's place gets what that agent would have
-//! got: against that, NATS has accounts and permissions.
+//! An agent makes up a key when it starts, and says its public part of itself. A coordinator makes one up for
+//! each claim, and says that part in the claim; from then on each message to the agent is sealed with both
+//! (X25519, XSalsa20-Poly1305: NATS' xkeys). A program that only listens reads nothing. One that can also
+//! answer calls in an agent's place gets what that agent would have got: against that, NATS has accounts and
+//! permissions.
 
 use std::sync::Arc;
 

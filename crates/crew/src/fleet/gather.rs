@@ -1,4 +1,5 @@
-//! Gathers the agents of a run: finds the agents, refuses those of another version, and claims as many as are asked for.
+//! Gathers the agents of a run: finds them, refuses agents of another version, and claims as many as are
+//! asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,13 +38,14 @@ pub struct AgentSelection {
     pub wait: Duration,
     /// Worker threads of each, instead of what it would have.
     pub threads: Option<u16>,
-    /// The most clients that a step will have, or those of the first, where there is no most; `None`: not known.
+    /// The most clients that a step will have, or the first step's, where there is no most; `None` if that is
+    /// not known.
     pub clients_max: Option<u64>,
     /// The key that signs orders, for agents that require it.
     pub key: Option<FleetKey>,
 }
 
-/// An agent that is claimed: the mark of that, and what signs what follows, if it wants that.
+/// A claim on an agent: the session, and what seals and signs the orders that follow.
 pub(super) struct Claimed {
     session: u64,
     envelope: Envelope,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local::Capacity;
 
-/// The version that both ends must share: the program's version, and that of the messages.
+/// The version that both ends must share: the program's version, and the version of the messages.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 /// The subject where all agents listen for calls.
@@ -72,7 +72,7 @@ pub(crate) enum Call {
 /// An agent's introduction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its version and that of its messages.
+    /// The version of the agent and of its messages.
     pub version: String,
     /// Made up when it started: names the subjects that it listens to.
     pub id: String,
@@ -121,7 +121,7 @@ impl Hello {
     /// Returns whether what it says can be true: it came over a network.
     fn is_sound(&self) -> bool {
         let of_lock = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
-        // Those of earlier versions have no such key.
+        // Agents of earlier versions have no such key.
         let of_lock = of_lock.chain(Some(&self.sealed_to).filter(|key| !key.is_empty()));
         let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(of_lock);
         let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);

@@ -1,8 +1,8 @@
 //! Comparison of pushes between their receivers, at whichever worker they are.
 //!
-//! Rules. The content that most receivers had is right, and whoever had another differs. Workers report what their clients had
-//! within seconds of each other, so a push is kept until [`RECENT_MAX`] others have begun since, twice over at most, and decided then:
-//! a run of days takes no more memory than one of minutes.
+//! Rules. The content that most receivers had is right, and a receiver of another differs. Workers report
+//! what their clients had within seconds of each other, so a push is kept until [`RECENT_MAX`] others have
+//! begun since, twice over at most, and decided then: a run of days takes no more memory than one of minutes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

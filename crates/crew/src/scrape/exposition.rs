@@ -39,7 +39,7 @@ pub(super) fn parse(body: &str) -> Result<Metrics, String> {
 /// `name{label="value",…} value [timestamp]`; blanks and braces may be in a label's value.
 fn sample(line: &str) -> Option<(&str, f64)> {
     let end = match line.find('{') {
-        // A brace behind a blank is none of labels.
+        // A brace behind a blank does not begin labels.
         Some(open) if !line[..open].contains(char::is_whitespace) => open + labels_end(&line[open..])?,
         _ => line.find(char::is_whitespace)?,
     };
