@@ -1,7 +1,9 @@
-//! The cost of one message, in nanoseconds of one core: `cargo bench -p throng-wire`; with `-- json`, that of these rows.
+//! The cost of one message, in nanoseconds of one core: `cargo bench -p throng-wire`; with `-- json`, of the
+//! rows whose names contain `json`.
 //!
-//! The best of many short rounds, since what disturbs a round only ever adds to it. Each writes to a place of its own: where
-//! what is written lies a multiple of 4 KiB from what is read, a load waits for stores that it has nothing to do with.
+//! Each cost is the best of many short rounds, since disturbances only ever add to a round. Each writes to a
+//! place of its own: where what is written lies a multiple of 4 KiB from what is read, a load waits for
+//! stores that it has nothing to do with.
 
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/common/mod.rs"]

@@ -219,7 +219,7 @@ pub enum OpenStep {
     Ask(Say),
     /// Go on when this comes in.
     Expect(Condition),
-    /// Go on after so many nanoseconds.
+    /// Go on after this many nanoseconds.
     Wait(u64),
     /// Keep these of what the step before has waited for.
     Keep(Vec<Keep>),
@@ -336,7 +336,7 @@ pub struct Reaction {
 pub struct Push {
     /// How it is recognised.
     pub when: Condition,
-    /// The place of each one's number, one more than that of the one before, as written: `json:/seq`.
+    /// The place of a push's number, which is one more than the push's before, as written: `json:/seq`.
     pub number: Option<String>,
     /// The place of each one's time.
     pub time: Option<String>,

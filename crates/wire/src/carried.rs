@@ -112,7 +112,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) says: MessageHint<'a>,
     /// Bytes on the wire.
     pub(crate) bytes: u32,
-    /// Takes the envelope off; `None`: it is none of the protocol's messages.
+    /// Takes the envelope off; `None` if the text is not a message of the protocol.
     pub(crate) open: fn(&'a [u8]) -> Option<Opened<'a>>,
 }
 

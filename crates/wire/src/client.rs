@@ -295,7 +295,7 @@ impl Client {
         let State::Requesting(protocol) = &mut self.state else { return result };
         match (result, protocol.take_over()) {
             (Err(_), _) => {
-                // Whoever drives it may connect again, and go on from here.
+                // The driver may connect again, and go on from here.
                 let (known, cookies) = (protocol.resumption(), protocol.cookies().clone());
                 self.state = State::Failed(protocol.reconnection());
                 self.keep_session(known, cookies);
@@ -456,8 +456,8 @@ impl Client {
         }
     }
 
-    /// Sends so many echoes, which were due and go out at the same time; the stamps of the others follow the first's
-    /// ([`Stamp::after`]). Only where there are [series](Client::series_bytes).
+    /// Sends `messages` echoes, which were due and go out at the same time. The stamps of the others follow
+    /// the first's ([`Stamp::after`]). Only where there are [series](Client::series_bytes).
     pub fn send_series(
         &mut self,
         cfg: &Config,

@@ -242,10 +242,10 @@ impl Config {
         self.parts.question(&self.options().of_dialect.settings)
     }
 
-    /// A measured message up to what varies: the one with this stamp.
+    /// The measured message with this stamp, up to what varies.
     ///
     /// # Panics
-    /// If there is none of this kind.
+    /// If the app has no message of this kind.
     #[inline]
     pub(crate) fn message_template(&self, kind: Kind, stamp: &Stamp) -> &MessageTemplate {
         let message_template = match kind {

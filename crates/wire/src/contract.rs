@@ -83,7 +83,8 @@ pub(crate) trait Protocol {
     /// Takes note of the messages that are measured, for what follows from their form.
     fn handle_templates(_parts: &mut Self::Parts, _templates: &[&MessageTemplate]) {}
 
-    /// Returns whether a client goes on to need what it was given at its login, so that its messages or those of others can be named.
+    /// Returns whether a client needs, after its login, what it was given there, to name its own messages or
+    /// others'.
     fn names_kept(_parts: &Self::Parts) -> bool {
         false
     }

@@ -237,9 +237,9 @@ impl PushNumber {
 /// Something that the server says by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pushed {
-    /// Its kind among those of the user's own app.
+    /// Its kind, among the kinds of the user's own app.
     pub kind: u16,
-    /// Its number, one more than that of the one before, if it has one.
+    /// Its number, one more than the push's before, if pushes have numbers.
     pub number: Option<PushNumber>,
     /// When it was said, in nanoseconds of the wall clock, if it says so.
     pub said_unix_ns: Option<NonZeroU64>,

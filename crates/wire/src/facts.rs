@@ -123,7 +123,7 @@ impl Opening {
 /// Places where a protocol's own clients put a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenHome {
-    /// Nowhere: whoever has one must say where it goes.
+    /// Nowhere: a user who gives a token must say where it goes.
     Nowhere,
     /// Into this parameter of the query.
     Query(&'static str),

@@ -37,7 +37,7 @@ pub enum FlagKind {
     Switch,
     /// A length of time; nanoseconds where it is not given.
     Time(u64),
-    /// Bytes; so many where it is not given.
+    /// Bytes, with the number where the flag is not given.
     Size(u64),
 }
 

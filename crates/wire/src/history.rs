@@ -1,10 +1,11 @@
 //! The history of a server's broadcasts, for clients that lose their connections and come back.
 //!
-//! Rules. Each message of a room gets a number as it is broadcast, and carries it. A client that comes back names the last
-//! that it has got, and is sent those behind it that are still there. A room keeps its latest messages: so many, or those of so
-//! long; all rooms together no more than [`BYTES_MAX`], of which what is too old in rooms that have fallen silent goes before what
-//! is not in others, give or take a sixteenth of that time. A number that was never given is nobody's. What sessions had joined is
-//! kept beside it, by protocols whose clients need not join again ([`Sessions`]).
+//! Rules. Each message of a room gets a number as it is broadcast, and carries it. A client that comes back
+//! names the last that it has got, and is sent those behind it that are still there. A room keeps its latest
+//! messages, up to a number or an age; all rooms together keep no more than [`BYTES_MAX`]. What is too old in
+//! rooms that have fallen silent goes before what is not in others, give or take a sixteenth of the age. A
+//! number that was never given is nobody's. What sessions had joined is kept beside it, by protocols whose
+//! clients need not join again ([`Sessions`]).
 
 mod sessions;
 
@@ -150,7 +151,8 @@ impl History {
         self.missed(&mut self.lock(), room, now_ns, |entry| entry.at_ns < from_ns).messages
     }
 
-    /// The messages of a room behind those that its client had, as they are sent again: whole if none of them is too old.
+    /// The messages of a room behind the ones that the client had, as they are sent again: whole unless one
+    /// of them is too old.
     fn missed<'s>(
         &self,
         state: &'s mut State,
@@ -234,7 +236,7 @@ impl Keep {
 }
 
 impl Log {
-    /// Takes its oldest message out of those of all rooms, if it has one.
+    /// Drops the room's oldest message, if it has one, and takes its size off the `bytes` of all rooms.
     fn forget_oldest(&mut self, bytes: &mut usize) -> bool {
         let Some(oldest) = self.kept.pop_front() else { return false };
         self.gone = oldest.number;

@@ -125,7 +125,7 @@ fn decode_value(out: &mut Vec<u8>, bytes: &mut &[u8], depth: u32) -> Option<()> 
     Some(())
 }
 
-/// Appends so many, with commas between, in these brackets.
+/// Appends `items` items in these brackets, with commas between them.
 fn decode_items(
     out: &mut Vec<u8>,
     &[open, close]: &[u8; 2],

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use crate::event::Kind;
 use crate::stamp::Stamp;
 
-/// Most messages of one client that an answer is waited for: beyond it the oldest has none. It is far above what a client has under
-/// way at a server that answers, so that none of its answers is taken for an unknown one.
+/// Most messages of one client that an answer is waited for: beyond it the oldest has none. It is far above
+/// what a client has under way at a server that answers, so that no answer of such a server is taken for an
+/// unknown one.
 const PENDING_MAX: usize = 1 << 14;
 
 /// Messages without their answer, oldest first.

@@ -48,7 +48,8 @@ impl<'a> Publication<'a> {
     }
 }
 
-/// Has a text in a frame sent to everyone in a room. Whoever drives the server counts the message, once for all rooms.
+/// Has a text in a frame sent to everyone in a room. The server's driver counts the message, once for all
+/// rooms.
 pub(crate) fn tell(room: Room, text: &[&[u8]], on: &mut impl OnServerEvent) {
     let mut frame = Vec::new();
     frame::put(&mut frame, Opcode::Text, |out| io::extend(out, text));

@@ -16,7 +16,7 @@ pub struct Resumption {
     pub(crate) alive_s: u64,
     /// How far the client has come in a user's own app, in that app's words.
     pub(crate) heard: Values,
-    /// Cookies that the server has set: those of the client's next session, even of a new one.
+    /// Cookies that the server has set, for the client's next session, even a new one.
     pub(crate) cookies: Cookies,
 }
 
@@ -25,7 +25,7 @@ pub struct Resumption {
 pub(crate) struct Position {
     /// The client's subscription that it came by.
     pub(crate) subscription: usize,
-    /// The stream's name, and that of its count.
+    /// The stream's name, and the name of its epoch, in which messages are numbered.
     pub(crate) stream: Vec<u8>,
     pub(crate) epoch: Vec<u8>,
     /// The number of the last message.

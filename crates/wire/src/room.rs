@@ -2,7 +2,7 @@
 
 use crate::dialect_id::DialectId;
 
-/// The connections among which broadcasts go: those of a dialect that have joined the same topic.
+/// The connections of a dialect that have joined the same topic: broadcasts go among them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Room {
     /// The dialect.
@@ -25,8 +25,9 @@ impl Room {
         Room { dialect, topic: 0 }
     }
 
-    /// The room of those whose topic has this name and to whom its messages are encoded in the same way.
-    /// FNV-1a, 64 bits: no two of a server's rooms meet but by design, and whoever does that joins a room.
+    /// The room of the connections whose topic has this name and whose messages are encoded in the same way.
+    /// FNV-1a, 64 bits: two of a server's rooms collide only by design, and a client that does that has
+    /// joined a room.
     pub fn of(dialect: DialectId, encoding: u8, name: &[u8]) -> Room {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);

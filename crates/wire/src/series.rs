@@ -60,7 +60,7 @@ impl Spot {
         messages
     }
 
-    /// Returns whether what differs is that of the message of this number.
+    /// Returns whether the bytes that differ are those of the message with this number.
     #[inline(always)]
     fn is(self, numbers: Numbers, seq: u32, there: &[u8]) -> bool {
         match self.is_text {

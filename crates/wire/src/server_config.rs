@@ -21,7 +21,7 @@ pub struct ServerConfig {
     pub origins: Vec<String>,
     /// The gate; by default open to anybody.
     pub gate: Gate,
-    /// Subprotocols spoken; the client's first choice among them is taken. Empty: those of the dialect.
+    /// Subprotocols spoken; the client's first choice among them is taken. Empty: the dialect's.
     pub subprotocols: Vec<String>,
     /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
     /// all others, are told apart by each message.

@@ -1,8 +1,8 @@
 //! The server role: sessions that outlive a connection, for transports over plain requests.
 //!
-//! A request names its session. Whoever drives the server keeps the sessions: it finds the one named, or makes it,
-//! and lets it answer. A session may keep a request open, to answer when there is something to say; so there are two
-//! streams it can write to:
+//! A request names its session. The server's driver keeps the sessions: it finds the one named, or makes it,
+//! and lets it answer. A session may keep a request open, to answer when there is something to say; so there
+//! are two streams it can write to:
 //!
 //! ```text
 //! REQUEST   the connection whose request is in hand; Answer::Held keeps it open
@@ -63,7 +63,7 @@ impl<W> Answer<W> {
 /// A request that concerns a session; `Q` is what its head says.
 #[derive(Debug)]
 pub(crate) struct SessionHead<Q> {
-    /// Names the session among those of all protocols.
+    /// Names the session among the sessions of all protocols.
     pub(crate) name: String,
     /// A session that is not there is made, not missed.
     pub(crate) opens: bool,
@@ -124,7 +124,7 @@ pub(crate) trait Question: fmt::Debug + Sized {
     /// Its session knows that its body was on its way.
     fn set_begun(&mut self) {}
 
-    /// When an answer was made that is no session's: by whoever has no clock.
+    /// Sets the date of an answer that was made without a session, by code without a clock.
     fn set_date(&mut self, _date: DateField) {}
 
     /// Answers on [`REQUEST`] that there is no such session.

@@ -131,14 +131,14 @@ impl Stamp {
         (worker != self.worker).then_some(Stamp { worker, ..self })
     }
 
-    /// The stamp of its sender's message so many later, which was due and sent at the same time.
+    /// The stamp of the sender's message that comes `messages` later, and was due and sent at the same time.
     #[inline]
     pub fn after(self, messages: u32) -> Stamp {
         Stamp { seq: self.seq.wrapping_add(messages), ..self }
     }
 
-    /// When the message was really sent, as exactly as a [`Lag`] says it and never too late: the same for whoever holds
-    /// the stamp.
+    /// When the message was really sent, as exactly as a [`Lag`] says it and never too late: the same for
+    /// every holder of the stamp.
     #[inline]
     pub fn sent_ns(self) -> u64 {
         self.intended_ns.saturating_add(self.lag.ns())
@@ -322,7 +322,7 @@ pub(crate) fn all(bytes: &[u8]) -> impl Iterator<Item = Stamp> {
     MAGIC.find_iter(bytes).filter_map(|offset| read_text(&bytes[offset..]))
 }
 
-/// As [`find`], where the stamp is usually followed by so many bytes: there first.
+/// Finds a stamp as [`find`] does, but looks first where `behind` bytes follow it, as they usually do.
 #[inline(always)]
 pub fn find_before(bytes: &[u8], behind: usize) -> Found {
     if let Some(offset) = bytes.len().checked_sub(behind + TEXT_BYTES)

@@ -38,7 +38,7 @@ impl<'a> Joined<'a> {
         joined
     }
 
-    /// Carries bytes both ways, at most so many a time, until there are none.
+    /// Carries bytes both ways, at most `portion` at a time, until there are none.
     fn settle(&mut self, mut portion: impl FnMut() -> usize) {
         while !self.to_server.out.is_empty() || !self.to_client.out.is_empty() {
             self.now_ns += 1_000;

@@ -1,4 +1,4 @@
-//! SockJS, server role: pages, methods, origins, names. The sections are those of the sockjs-protocol document.
+//! SockJS, server role: pages, methods, origins, names. Sections are of the sockjs-protocol document.
 
 use crate::common::world::World;
 

@@ -1,4 +1,4 @@
-//! SockJS, server role: sessions over requests. The sections are those of the sockjs-protocol document.
+//! SockJS, server role: sessions over requests. Sections are of the sockjs-protocol document.
 
 use wire::Settings;
 

@@ -365,7 +365,7 @@ fn returning_clients_hear_what_they_missed() {
     publish(world, "1", &payload(5));
     user.hear(&world.take(at), 11).unwrap();
     assert_eq!(user.events, [Event::Upgraded, Event::Usable, copy(2), copy(4), copy(5)]);
-    // The ids of another server, and those of nobody, are followed by what is new.
+    // Ids of another server, and ids that no server gave, are followed by what is new.
     for id in ["9999:1", "x", "1", ":", "0000:99999999999999999999999"] {
         let at = open(world, "/events?room=1", &format!("Last-Event-ID: {id}\r\n"));
         assert!(!world.read(at).contains("data"), "{id}");

@@ -185,7 +185,7 @@ fn messages_come_through_in_any_portions() {
             let [(DATA, 0, 1, message)] = &sent[..] else { panic!("{sent:?}") };
             answers.extend(echo_of(message));
         }
-        // The boundaries of data are none of messages.
+        // The boundaries of data are not the boundaries of messages.
         let data: Vec<u8> = answers.chunks(7).flat_map(|part| frame(DATA, 0, 1, part)).collect();
         for portion in data.chunks(step) {
             world.receive(portion).unwrap();

@@ -42,7 +42,8 @@ impl SeriesOutcome {
     }
 }
 
-/// Sends so many echoes, of which the first has this stamp, through `sender`. Nothing where there are no series.
+/// Sends `messages` echoes through `sender`, of which the first has the stamp `first`. Does nothing where
+/// there are no series.
 pub(super) fn send(
     sender: &mut Sender,
     cfg: &Config,

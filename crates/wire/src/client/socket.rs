@@ -56,7 +56,8 @@ impl<'a> SessionContext<'a> {
     }
 }
 
-/// A client's script, its pending messages, and the values of its login. One that has but cookies has none of the app's.
+/// A client's script, its pending messages, and the values of its login. A client that has only cookies has
+/// no script and no pending messages.
 #[inline]
 pub(super) fn split<'a>(
     app: &App,

@@ -10,9 +10,10 @@
 //! greeting, asking, open --anything else--> failed: input is discarded, and the client inside is as it was
 //! ```
 //!
-//! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a CONNECT, and
-//! the answer is told to it as that of an upgrade, so that both are made and judged in one place. That of an event stream is
-//! asked and told as it is, but for what HTTP/2 says otherwise.
+//! The client inside speaks as if it had a connection of its own: the request for its upgrade is asked as a
+//! CONNECT, and the answer is told to it as the answer to an upgrade, so that both are made and judged in one
+//! place. The request and answer of an event stream are passed on as they are, but for what HTTP/2 says
+//! otherwise.
 //!
 //! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
 //! would have no end otherwise, as a module and as a type.
@@ -378,7 +379,7 @@ impl Tunnel {
     }
 }
 
-/// Appends the block of a request: for what an upgrade asks for, that of a CONNECT (RFC 8441 §4, §5).
+/// Appends the block of a request; an upgrade is asked for by a CONNECT (RFC 8441 §4, §5).
 fn write_request(cfg: &Config, request: &Request<'_>, only_asks: bool, out: &mut Vec<u8>) {
     let options = cfg.options();
     let upgrade = [(":method", "CONNECT"), (":protocol", "websocket")];

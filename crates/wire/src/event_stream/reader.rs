@@ -268,7 +268,7 @@ impl Partial {
     }
 }
 
-/// The name and the value in a line: one blank behind the colon is none of the value's.
+/// The name and the value in a line: one blank behind the colon does not belong to the value.
 fn field(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(colon) = memchr::memchr(b':', line) else { return (line, b"") };
     let value = &line[colon + 1..];

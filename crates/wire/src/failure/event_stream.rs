@@ -37,7 +37,7 @@ pub enum Media {
 }
 
 impl Media {
-    /// The media type in a field `Content-Type`, but for its parameters; `None`: that of an event stream.
+    /// The media type in a field `Content-Type`, but for its parameters; `None` if it is an event stream's.
     pub(crate) fn named(content_type: Option<&[u8]>) -> Option<Media> {
         let Some(value) = content_type else { return Some(Media::Unknown) };
         let end = memchr::memchr(b';', value).unwrap_or(value.len());

@@ -10,15 +10,16 @@ use crate::http::request::Request;
 
 /// The path of the form.
 pub(super) const PATH: &str = "/login";
-/// The longest form; anything longer is none of ours.
+/// The longest form; anything longer is not from our page.
 const BODY_BYTES_MAX: usize = 4096;
 const HTML: &str = "text/html; charset=UTF-8";
 
-/// The cookie that the hidden field belongs to, and that of a session.
+/// The cookie that the hidden field belongs to, and the cookie of a session.
 const VISIT: &str = "visit";
 const SESSION: &str = "session";
 
-/// The key that seals cookies and fields. Nobody's data is behind them: whoever knows it can be anybody, as can whoever uses the form.
+/// The key that seals cookies and fields. No user's data is behind them: with the key a client can be any
+/// user, as it can with the form.
 const KEY: &[u8] = b"throng serve --login";
 
 /// A request for the form, and what it will be answered.
@@ -56,7 +57,7 @@ impl Form {
         self.body.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    /// The whole answer: the page; a redirect for whoever's password is the name; and for others, 401, 403 or 413.
+    /// The whole answer: the page; a redirect if the password is the name; otherwise 401, 403 or 413.
     pub(crate) fn answer(mut self) -> Vec<u8> {
         let mut out = Vec::new();
         match self.method {

@@ -1,5 +1,6 @@
-//! Access to the server: whoever has logged in, or has a token that was signed with the right key. All that is decided from
-//! the request alone, so that any worker and any process decides alike and nothing has to be remembered.
+//! Access to the server, for clients that have logged in or have a token signed with the right key. All that
+//! is decided from the request alone, so that any worker and any process decides alike and nothing has to be
+//! remembered.
 
 mod form;
 mod token;

@@ -21,7 +21,8 @@ pub(crate) struct AnswerHead {
     pub(crate) minor: u8,
     /// True if the connection lives on.
     pub(crate) keep_alive: bool,
-    /// The request was a HEAD, whose answer has no body, but says how long that of a GET would be (RFC 9110 §9.3.2).
+    /// The request was a HEAD, whose answer has no body, but says how long a GET's would be (RFC 9110
+    /// §9.3.2).
     pub(crate) to_head: bool,
     pub(crate) date: DateField,
     /// Whole field lines.

@@ -71,9 +71,9 @@ enum State {
     ChunkSize,
     /// This many bytes of a chunk are missing.
     ChunkData(u64),
-    /// After a chunk's data: CR LF, of which so many bytes are in.
+    /// After a chunk's data: CR LF, of which this many bytes are in.
     ChunkEnd(u8),
-    /// After the last chunk: so many trailer lines are in.
+    /// After the last chunk, with the number of trailer lines that are in.
     Trailer(u32),
     Done,
 }

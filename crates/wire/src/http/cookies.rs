@@ -49,7 +49,7 @@ impl Cookies {
         self.0 = (!others.is_empty()).then(|| others.join(BETWEEN).into());
     }
 
-    /// These, and those of another server that have other names.
+    /// These cookies, and another server's that have other names.
     pub(crate) fn and(&self, others: &Cookies) -> Cookies {
         let added = others.pairs().filter(|pair| self.get(name_of(pair)).is_none());
         let all: Vec<&str> = self.pairs().chain(added).collect();
@@ -62,7 +62,8 @@ impl Cookies {
         fits.then_some(()).ok_or(Failure::HeadTooLarge)
     }
 
-    /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. What is none is ignored (§5.2).
+    /// Takes in one `Set-Cookie`. False, and nothing done, if there are too many. Malformed cookies are
+    /// ignored (§5.2).
     pub(crate) fn handle(&mut self, set_cookie: &[u8]) -> bool {
         let Ok(text) = std::str::from_utf8(set_cookie) else { return true };
         let mut parts = text.split(';').map(str::trim);
@@ -91,7 +92,8 @@ impl Cookies {
         self.all().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Appends all but those of these names: as a field, if there are any, or behind those of a field that is there.
+    /// Appends all cookies but the ones named in `but`: as a field, if there are any, or behind the cookies
+    /// of a field that is there.
     pub(crate) fn write(&self, out: &mut Vec<u8>, but: &[String], is_behind: bool) {
         let mut before = if is_behind { BETWEEN } else { "Cookie: " };
         let length = out.len();

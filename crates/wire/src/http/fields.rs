@@ -42,7 +42,7 @@ pub struct Several;
 pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
     let is_separator = move |b: &u8| {
-        // An escaped quote is not looked for: none of the lists that are read here has a use for one.
+        // An escaped quote is not looked for: no list that is read here has a use for one.
         quoted ^= *b == b'"';
         *b == b',' && !quoted
     };

@@ -36,7 +36,7 @@ impl<'a> Response<'a> {
     pub fn body(&self, to_head: bool) -> Result<Framing, Failure> {
         // Before the exceptions: a framing that breaks the rules is refused whatever it is of.
         let announced = Framing::announced(&self.fields, self.minor)?;
-        // Whatever length they announce is that of the body they do not have.
+        // They have no body, whatever length they announce.
         if to_head || matches!(self.status, 100..=199 | 204 | 304) {
             return Ok(Framing::Length(0));
         }

@@ -28,7 +28,8 @@ pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 /// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets of streams that
 /// are over. A request that is reset at once (CVE-2023-44487) makes as much work here for who sends it.
 const IDLE_FRAMES_MAX: u32 = 1000;
-/// Most frames that continue one block (CVE-2024-27316). Its bytes are bounded besides, as those of any head.
+/// Most frames that continue one block (CVE-2024-27316). The block's bytes are bounded as well, like any
+/// head's.
 const CONTINUATIONS_MAX: u32 = 32;
 
 /// The settings that matter here (§6.5.2).
@@ -386,7 +387,7 @@ fn unpadded<'a>(frame: Frame<'a>, payload: &'a [u8]) -> Result<&'a [u8], Failure
     Ok(&rest[..bytes])
 }
 
-/// The payload of a kind that always has so many bytes.
+/// The payload of a kind of frame that always has `BYTES` bytes.
 fn exactly<const BYTES: usize>(payload: &[u8]) -> Result<[u8; BYTES], Failure> {
     payload.try_into().map_err(|_| bad(Http2Reason::FrameSize))
 }

@@ -49,7 +49,7 @@ impl Frame<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct FrameReader {
     held: Vec<u8>,
-    /// A frame has been read. The first is SETTINGS, or whoever sends it does not speak HTTP/2 (§3.4).
+    /// A frame has been read. The first is SETTINGS, or the peer does not speak HTTP/2 (§3.4).
     has_begun: bool,
 }
 

@@ -162,7 +162,8 @@ impl RequestHead {
         Ok(!self.is_bad && self.has_good_target() && self.has_good_host())
     }
 
-    /// Returns whether method, scheme and path are as in §8.3.1. A tunnel (§8.5) is none of these: this server has none.
+    /// Returns whether method, scheme and path are as in §8.3.1. A tunnel's (§8.5) are not: this server has
+    /// no tunnels.
     fn has_good_target(&self) -> bool {
         let (method, scheme) = (self.method(), self.value(self.scheme));
         let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())

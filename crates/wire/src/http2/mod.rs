@@ -9,8 +9,9 @@
 //! past         streams that are over, and which frames on them are errors
 //! ```
 //!
-//! Streams are known to whoever uses a connection: the client's side has its requests or its tunnel, the server's side its answers.
-//! Priorities (§5.3) and pushed answers (§8.4) are not there: the former are deprecated, the latter are switched off.
+//! Streams are known to the users of a connection: the client's side has its requests or its tunnel, the
+//! server's side its answers. Priorities (§5.3) and pushed answers (§8.4) are not there: the former are
+//! deprecated, the latter are switched off.
 
 pub(crate) mod connection;
 pub(crate) mod credit;

@@ -24,7 +24,7 @@ pub(super) enum Find {
 /// A place that is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BadFind {
-    /// None of those there are.
+    /// No known kind of place.
     Unknown,
     /// A name that is none.
     Name(&'static str),

@@ -52,7 +52,8 @@ fn is_value(attribute: &str) -> bool {
     attribute.eq_ignore_ascii_case("value") || attribute.eq_ignore_ascii_case("content")
 }
 
-/// The attributes of each tag of a page; those of what comes after a tag that does not end are the page's rest.
+/// The attributes of each tag of a page; for a tag that does not end, attributes are read up to the end of
+/// the page.
 struct Tags<'a> {
     rest: Option<&'a str>,
 }

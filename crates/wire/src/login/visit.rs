@@ -140,8 +140,8 @@ impl Visit {
         self.jars[at].handle_all(fields)
     }
 
-    /// The cookies that go to a server: its own, and those of the others that have other names, since servers of one site share
-    /// their sessions.
+    /// The cookies that go to a server: its own, and other servers' with other names, since servers of one
+    /// site share their sessions.
     fn cookies_for(&self, server: u16) -> Cookies {
         let own = self.jars.get(usize::from(server)).unwrap_or(&Cookies::NONE);
         self.jars.iter().fold(own.clone(), |all, others| all.and(others))

@@ -1,9 +1,10 @@
 //! The room of each client, by its number in the run alone: the same at every worker, in every step.
 //!
-//! Rooms of equal size are consecutive numbers, so that their arithmetic is all there is. In rooms of unequal size, a number's
-//! position on a circle (its multiple of the golden ratio: any first n numbers cover it evenly, and so do those of any worker) falls into
-//! the arc of one of the rooms, whose lengths follow Zipf's law. The arcs are found with operations that IEEE 754 defines to the last
-//! bit, since machines with other libraries must find the same.
+//! Rooms of equal size are consecutive numbers, so that their arithmetic is all there is. In rooms of unequal
+//! size, a number's position on a circle (its multiple of the golden ratio: any first n numbers cover it
+//! evenly, and so do any worker's) falls into the arc of one of the rooms, whose lengths follow Zipf's law.
+//! The arcs are found with operations that IEEE 754 defines to the last bit, since machines with other
+//! libraries must find the same.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ impl Division {
     /// Beyond, everybody is in the first room: the second has a thousandth of it.
     pub const EXPONENT_MILLI_MAX: u32 = 10_000;
 
-    /// Rooms of so many people.
+    /// Rooms of `people` users each.
     pub const fn of_size(people: NonZero<u32>) -> Division {
         Division::Even { people, rooms: NonZero::<u32>::MIN }
     }
@@ -92,7 +93,7 @@ impl Layout {
         match &self.division {
             Division::Even { people, rooms } if rooms.get() == 1 => number / people.get(),
             Division::Even { people, rooms } => {
-                // In 64 bits: the product of two numbers of 32 has so many.
+                // In 64 bits, which the product of two numbers of 32 bits needs.
                 (u64::from(number) * u64::from(rooms.get()) / u64::from(people.get())) as u32
             }
             Division::Zipf { .. } => self.arcs.at(number.wrapping_mul(GOLDEN)),

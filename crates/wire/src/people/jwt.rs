@@ -125,7 +125,7 @@ impl Signer {
         Ok(Signer { key, head: encoded, claims: jwt.claims.clone() })
     }
 
-    /// Appends the token of whoever says it.
+    /// Appends the token of the client that sends it.
     pub(crate) fn write(&self, out: &mut Vec<u8>, filling: &Filling<'_>) {
         let start = out.len();
         let mut claims = Vec::with_capacity(128);

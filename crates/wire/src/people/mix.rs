@@ -1,5 +1,5 @@
-//! The kind of each broadcast, by its number alone, or by its number and its sender's role: the same to whoever sends
-//! it, gets it or counts it, and kept nowhere.
+//! The kind of each broadcast, by its number alone, or by its number and its sender's role: the same for its
+//! sender, its receivers and the crew, and stored nowhere.
 //!
 //! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds evenly, and each
 //! sixty-four start somewhere else: clients that send in turn would otherwise always be given the same kind, if there is a

@@ -1,7 +1,8 @@
 //! The role of each person, by its number in the run alone: the same at every worker, in every step, and kept nowhere.
 //!
-//! Roles follow one another in a pattern that is as long as their shares need (of 90% and 10%, ten people), in which each is
-//! spread as evenly as can be. So any people whose numbers follow each other, as those of a room, have their share of each.
+//! Roles follow one another in a pattern that is as long as their shares need (of 90% and 10%, ten people),
+//! in which each is spread as evenly as can be. So any users with consecutive numbers, such as a room's, have
+//! their share of each.
 
 use std::sync::Arc;
 
@@ -44,7 +45,8 @@ impl RoleAssignment {
     /// The longest pattern: shares are counted in millionths.
     const PATTERN_MAX: u64 = 1_001_000;
 
-    /// Returns whether roles can be meant, wherever they come from: of people who say messages of so many kinds.
+    /// Returns whether roles are valid, wherever they come from, for users who send messages of `kinds`
+    /// kinds.
     pub fn is_sound(roles: &[RoleKind], kinds: usize) -> bool {
         let whole: u64 = roles.iter().map(|role| u64::from(role.share)).sum();
         let is_role = |role: &RoleKind| role.share > 0 && role.says.len() == kinds;
@@ -70,7 +72,7 @@ impl RoleAssignment {
             }
             // Of equals, `max_by_key` takes the last: the first role, backwards.
             let role = (0..owed.len()).rev().max_by_key(|&role| owed[role]).expect("there are roles");
-            // Whoever had the place goes back by all of them: the debts always sum up to nothing.
+            // The role that got the place goes back by the whole: the debts always sum up to zero.
             owed[role] -= whole;
             role as u8
         };

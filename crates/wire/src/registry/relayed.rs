@@ -16,8 +16,8 @@ const PLAIN: Accepts = Accepts { end: End::Client, deflate: false };
 
 macro_rules! relayed {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
-        /// Returns whether these bytes are so many broadcasts as a room's members get them: whole frames of whole messages, in the
-        /// dialect's own form; of sessions, what they are given for that.
+        /// Returns whether these bytes are `messages` broadcasts as a room's members get them: whole frames
+        /// of whole messages, in the dialect's own form; for sessions, what sessions are given to send.
         pub fn can_carry(room: Room, messages: u32, bytes: &[u8]) -> bool {
             let found = match room.dialect {
                 $($(DialectId::$dialect)|+ => messages_of::<protocols::$module::$id>(room, bytes),)*
@@ -33,7 +33,7 @@ fn messages_of<P: Protocol>(room: Room, bytes: &[u8]) -> Option<u32> {
     if room.is_of_sessions() { P::messages_for_sessions(bytes) } else { messages_in_frames::<P>(room, bytes) }
 }
 
-/// How many messages frames are; `None`: they are none of this room's.
+/// How many messages frames are; `None` if they cannot belong to this room.
 fn messages_in_frames<P: Protocol>(room: Room, mut bytes: &[u8]) -> Option<u32> {
     let (mut messages, mut attachments) = (0, 0);
     while !bytes.is_empty() {

@@ -125,7 +125,8 @@ const UPLOAD: &str = "/upload";
 /// The path of its metrics.
 const METRICS: &str = "/metrics";
 
-/// The answer to a request that is no upgrade, once its body is in: that of the protocol at its path, or one empty page.
+/// The answer to a request that is no upgrade, once its body is in: the answer of the protocol at its path,
+/// or an empty page.
 pub(crate) fn plain_answer(
     cfg: &ServerConfig,
     now_ns: u64,

@@ -15,7 +15,7 @@ use crate::session::{self, Question, REQUEST, ServerSession, SessionHead, Sessio
 /// A whole request that concerns a session.
 #[derive(Debug)]
 pub struct SessionRequest {
-    /// Names the session among those of all protocols.
+    /// Names the session among the sessions of all protocols.
     name: String,
     /// A session that is not there is made, not missed.
     opens: bool,
@@ -46,7 +46,7 @@ macro_rules! sessions {
         #[derive(Debug)]
         enum Of {
             $($id(QuestionOf<protocols::$module::$id>),)*
-            /// A request for the metrics: whoever drives the server knows what it does.
+            /// A request for the metrics, which the server's driver knows.
             Metrics(AnswerHead),
             /// A message for this room, as the path names it.
             Publication(AnswerHead, String),
@@ -161,7 +161,7 @@ impl SessionRequest {
         SessionRequest { name: String::new(), opens: false, keep_alive, body: Vec::new(), of }
     }
 
-    /// Names the session among those of all protocols.
+    /// Names the session among the sessions of all protocols.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -173,13 +173,13 @@ impl SessionRequest {
 
     /// The worker that keeps the session, of `of` equals and from 0: the same for every request that names it.
     pub fn keeper(&self, of: usize) -> usize {
-        // Its keys are always the same, unlike those of a HashMap: all workers come to one result.
+        // Its keys are always the same, unlike a HashMap's: all workers come to one result.
         let mut hasher = DefaultHasher::new();
         self.name.hash(&mut hasher);
         (hasher.finish() % of as u64) as usize
     }
 
-    /// When an answer was made that is no session's: by whoever has no clock.
+    /// Sets the date of an answer that was made without a session, by code without a clock.
     pub(crate) fn set_date(&mut self, date: DateField) {
         of_any!(&mut self.of, question => question.set_date(date), _head => {});
     }

@@ -312,8 +312,8 @@ impl Http2 {
         let request = Request {
             method: self.head.method(),
             target: self.head.target(),
-            // What the rest of the server knows of a request is that of HTTP/1.1, the length of its body
-            // apart: frames tell that.
+            // The rest of the server knows requests as HTTP/1.1 has them, except for the length of the body:
+            // frames tell that.
             minor: MINOR_OF_HTTP2,
             fields: Fields { list },
             body: Framing::Length(0),
@@ -324,7 +324,7 @@ impl Http2 {
         };
         let answer = match answer {
             PlainAnswer::Status(status) => Answer::Bare(status, None),
-            // Whoever wants the body back asks over HTTP/1.1.
+            // A client that wants the body back asks over HTTP/1.1.
             PlainAnswer::Echo(..) => Answer::Bare(200, None),
             PlainAnswer::Methods(status, methods) => Answer::Bare(status, Some(methods)),
             PlainAnswer::Whole(answer) => Answer::Whole(answer),

@@ -120,7 +120,7 @@ impl Session {
     }
 }
 
-/// The subprotocol of that name, if it is among those of the dialect, or those that were asked for instead.
+/// The subprotocol with this name, if it is one of the dialect's, or of those configured in their place.
 fn subprotocol<'a>(cfg: &'a ServerConfig, own: &[&'static str], name: &[u8]) -> Option<&'a str> {
     match cfg.subprotocols.as_slice() {
         [] => own.iter().copied().find(|compiled| compiled.as_bytes() == name),

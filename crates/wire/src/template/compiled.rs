@@ -10,7 +10,7 @@ use crate::json::extend_decimal;
 use crate::series::Spot;
 use crate::stamp;
 
-/// Digits of the wall clock, and the times at which it has so many.
+/// Digits of the wall clock, and the times at which it has that many.
 const UNIX_NS_DIGITS: usize = 19;
 const UNIX_NS: Range<u64> = 1_000_000_000_000_000_000..10_000_000_000_000_000_000;
 
@@ -91,7 +91,7 @@ impl CompiledTemplate {
         &literal[..fixed.first().map_or(literal.len(), |&(at, _)| at)]
     }
 
-    /// Bytes behind the id, if they are always as many: where whoever receives it looks for the id first.
+    /// Number of bytes behind the id, if it is always the same: receivers look for the id there first.
     pub(crate) fn bytes_behind_id(&self) -> Option<usize> {
         // The last segment has no piece behind it: only a piece closes one, and `from` pushes what is open
         // at the end.

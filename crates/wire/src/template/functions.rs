@@ -148,7 +148,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Decodes hexadecimal digits, two for a byte, with blanks between bytes for whoever reads them.
+/// Decodes hexadecimal digits, two for a byte, with blanks between bytes for human readers.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let plain: Vec<u8> = digits.bytes().filter(|byte| *byte != b' ').collect();
     let byte = |pair: &[u8]| Some((hex_digit(pair[0])? << 4 | hex_digit(*pair.get(1)?)?) as u8);

@@ -64,7 +64,7 @@ impl Template {
         Template::default().hole(Piece::Token)
     }
 
-    /// The second at which it is written, and so many more: a `NumericDate` (RFC 7519 §2).
+    /// The second at which it is written plus `ahead_s`: a `NumericDate` (RFC 7519 §2).
     pub fn of_second(ahead_s: i64) -> Template {
         Template::default().hole(Piece::Second { ahead_s })
     }

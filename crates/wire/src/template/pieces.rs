@@ -54,7 +54,7 @@ pub(crate) enum Piece {
     Id,
     /// The stamp in its binary form.
     IdBytes,
-    /// A UUID by which an answer is known to whoever has the stamp.
+    /// A UUID that the stamp determines, by which an answer is known.
     IdUuid,
     IntendedNs,
     UnixNs,
@@ -78,7 +78,7 @@ pub(crate) enum Piece {
     },
     /// The client's token, which needs no quotes anywhere (RFC 7515 §7.1).
     Token,
-    /// The second at which it is written, and so many more.
+    /// The second at which it is written plus `ahead_s`.
     Second {
         ahead_s: i64,
     },
@@ -87,7 +87,7 @@ pub(crate) enum Piece {
         value: u16,
         quoting: Quoting,
     },
-    /// The client's cookies, but for those of these names: as a field of a head, or behind others in one.
+    /// The client's cookies, except the ones named in `but`: as a field of a head, or behind others in one.
     Cookies {
         but: Vec<String>,
         is_behind: bool,
@@ -426,7 +426,7 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) people: &'a dyn PersonData,
     /// The values it was given at its login.
     pub(crate) kept: &'a Kept,
-    /// Its cookies: those of its login, unless its transport has set others since.
+    /// Its cookies, from its login unless its transport has set others since.
     pub(crate) cookies: &'a Cookies,
 }
 
@@ -441,7 +441,7 @@ pub(crate) trait PersonData {
     /// The wall clock at a time of the sessions'.
     fn unix_ns(&self, now_ns: u64) -> u64;
 
-    /// Appends the token of whoever says it.
+    /// Appends the token of the client that sends the message.
     fn write_token(&self, out: &mut Vec<u8>, filling: &Filling<'_>);
 }
 

@@ -12,9 +12,9 @@ pub enum Quoting {
     /// As it is.
     #[default]
     Plain,
-    /// As the inside of a JSON string, which stands in so many others (RFC 8259 §7).
+    /// As the inside of a JSON string, which stands in `within` other strings (RFC 8259 §7).
     Json {
-        /// How many these are.
+        /// The number of strings around it.
         within: u8,
     },
     /// Percent-encoded, as in a path, a query and the value of a form (RFC 3986 §2.1).

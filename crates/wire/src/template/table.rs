@@ -71,8 +71,8 @@ impl Table {
         self.cells.len() + self.ends.len() * size_of::<u32>()
     }
 
-    /// The rows alone that the clients of these workers take, of so many in all, if the run has so many clients at the
-    /// most. Where several clients share a row these are all.
+    /// Only the rows that the clients of these workers take, of `of` workers in all, if the run has at most
+    /// `clients_max` clients. All rows, where several clients share one.
     pub fn share(&self, workers: Range<u16>, of: u16, clients_max: u32) -> Table {
         // With fewer rows than clients, a row has takers at several workers.
         if clients_max as usize > self.rows() || self.of != Takers::All {

@@ -23,8 +23,8 @@ pub(super) fn of_bits([high, low]: [u64; 2]) -> [u8; BYTES] {
     text
 }
 
-/// The UUID of a message, by its stamp and its number on the connection: the number is its end, and the rest follows from the stamp,
-/// so that it is the same for whoever has both.
+/// The UUID of a message, by its stamp and its number on the connection: the number is its end, and the rest
+/// follows from the stamp, so that it is the same wherever both are known.
 pub(crate) fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
     let sender = u64::from(stamp.run) << 48 | u64::from(stamp.worker) << 32 | u64::from(stamp.client);
     let seed = [sender, stamp.intended_ns, u64::from(stamp.seq)];

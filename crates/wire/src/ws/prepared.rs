@@ -22,7 +22,7 @@ pub(super) struct PreparedFrame {
 }
 
 impl PreparedFrame {
-    /// The frame of the message that `fill` appends, of so many bytes, and room for its copies.
+    /// The frame of the message of this many bytes that `fill` appends, and room for its copies.
     pub(super) fn new(
         out: &mut Vec<u8>,
         count: u32,

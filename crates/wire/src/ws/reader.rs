@@ -217,7 +217,7 @@ impl Held {
             *input = &input[at..];
             return Ok(Some(header));
         }
-        // One byte at a time, so that none of the payload is taken with the header.
+        // One byte at a time, so that no payload is taken with the header.
         while let Some((&byte, rest)) = input.split_first() {
             *input = rest;
             self.header[usize::from(self.header_len)] = byte;

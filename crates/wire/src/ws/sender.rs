@@ -63,8 +63,9 @@ impl Sender {
         self.seal(out, start, text, key);
     }
 
-    /// A client sends so many messages that are alike but for a few bytes; `fill` appends one of them. After a close,
-    /// nothing. Where messages are compressed, this is not for them ([`is_plain`](Sender::is_plain)).
+    /// Sends `messages` messages of a client that are alike but for a few bytes; `fill` appends one of them.
+    /// Does nothing after a close. Where messages are compressed, this is not for them
+    /// ([`is_plain`](Sender::is_plain)).
     pub(crate) fn messages(
         &mut self,
         io: &mut impl Io,

@@ -35,7 +35,7 @@ pub(super) fn tail(options: &Options) -> Result<Vec<u8>, BadOption> {
     Ok(padding((size - min) as usize).collect())
 }
 
-/// A message that ends in a tail of so many bytes.
+/// A message that ends in a tail of `tail_bytes` bytes.
 pub(super) fn template(kind: Kind, tail: &Template, tail_bytes: usize) -> Template {
     let kind = match kind {
         Kind::Echo => ECHO,

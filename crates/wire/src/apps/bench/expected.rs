@@ -8,8 +8,9 @@ use crate::template::{Piece, Template};
 pub(crate) struct Expected {
     /// The end of every message: padding and what closes it.
     tail: Vec<u8>,
-    /// Endings of messages in turn, where they differ: which one follows from a message's stamp, so that whoever
-    /// receives it knows what it must have been. The n-th message of client c has tail number c + n, and round again.
+    /// Endings of messages in turn, where they differ: which one follows from a message's stamp, so that any
+    /// receiver knows what it must have been. The n-th message of client c has tail number c + n, and round
+    /// again.
     tails: Vec<Vec<u8>>,
     /// The offset from a stamp's clock to the wall clock that messages show; `None`: they may show any.
     unix_minus_now_ns: Option<u64>,

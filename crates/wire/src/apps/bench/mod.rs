@@ -74,7 +74,7 @@ impl Bench {
         self.shape == Shape::Typed && self.form != Form::Binary
     }
 
-    /// A message up to what varies; `None`: there is none of this kind.
+    /// A message up to what varies; `None` if the app has no message of this kind.
     pub(crate) fn app_message(&self, kind: Kind) -> Option<AppMessage<'static>> {
         let event = match kind {
             Kind::Echo => "echo",
@@ -118,7 +118,7 @@ impl Bench {
     #[inline]
     fn ending(&self) -> &[u8] {
         let tail = self.expected.tail();
-        // The outer brace is of a typed message, and the inner one is written by whoever writes the payload.
+        // The outer brace is of a typed message, and the inner one is written with the payload.
         tail.strip_suffix(b"}}").unwrap_or(tail)
     }
 
@@ -175,7 +175,7 @@ impl Bench {
                 None => Event::Corrupt { stamp: Some(stamp), bytes },
             },
             Found::Corrupt => Event::Corrupt { stamp: None, bytes },
-            // What servers emit of their own accord is none of our business, unless they have taken our word for it.
+            // Events that servers emit of their own accord are ignored; one under a name of ours is foreign.
             Found::None => match arrival.says {
                 MessageHint::NamedAmongOthers(name) => {
                     role_of_event(name)?;

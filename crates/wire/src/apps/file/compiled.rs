@@ -273,7 +273,7 @@ impl CompiledApp {
                 }
                 Some(Step::Wait(_) | Step::Expect(_) | Step::Reply | Step::Keep(_)) => return None,
                 None => {
-                    // Behind the opening, which is that of a new connection, and before anything is measured.
+                    // Behind the opening of the new connection, and before anything is measured.
                     let is_back = script.take_is_back();
                     if let Some((_, Some(message_template))) = self.resume.as_ref().filter(|_| is_back) {
                         return Some(message_template);

@@ -57,7 +57,7 @@ impl InBody {
         }
     }
 
-    /// The bytes there, as they are written: those of an object or an array, too.
+    /// The bytes there, as they are written, also of an object or an array.
     pub(super) fn bytes<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
         match self {
             InBody::Json(pointer) => pointer.written(body),

@@ -7,9 +7,10 @@
 //! usable --is to visit a room--> its steps, one by one, in or out
 //! ```
 //!
-//! A message that carries an id, or answers one that does, is classified by what the protocol knows of it and by the
-//! conditions given for answers and copies. Every other, and those that none of them fits, is in this order: a refusal,
-//! something to be answered, what the opening waits for, something to be ignored, and unrecognised.
+//! A message that carries an id, or answers one that does, is classified by what the protocol knows of it and
+//! by the conditions given for answers and copies. Every other message, and one that no such condition fits,
+//! is in this order: a refusal, something to be answered, what the opening waits for, something to be
+//! ignored, and unrecognised.
 
 mod compiled;
 mod find;

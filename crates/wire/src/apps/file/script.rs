@@ -116,7 +116,7 @@ impl Script {
         self.step == USABLE
     }
 
-    /// The client is usable: from now on it says something each so many nanoseconds.
+    /// Starts the heartbeats of a client that is ready: one each time its interval of nanoseconds has passed.
     pub(super) fn start_heartbeats(&mut self, now_ns: u64, every_ns: impl Iterator<Item = u64>) {
         let due_ns: Vec<u64> = every_ns.map(|every_ns| now_ns + every_ns).collect();
         self.wake_ns = due_ns.iter().copied().min().unwrap_or(0);
@@ -126,7 +126,7 @@ impl Script {
         }
     }
 
-    /// The number of a heartbeat that is due; it is due again after so many nanoseconds.
+    /// The number of a heartbeat that is due; it is due again after its interval, which `every_ns` gives.
     pub(super) fn next_heartbeat(&mut self, now_ns: u64, every_ns: impl Fn(usize) -> u64) -> Option<usize> {
         if self.wake_ns == 0 || now_ns < self.wake_ns {
             return None;

@@ -72,8 +72,8 @@ impl VisitedRooms {
         Ok(true)
     }
 
-    /// The next message of a usable client on its way in or out. Whoever is done is told, unless there was nothing to
-    /// wait for: then nobody knows.
+    /// The next message of a client on its way into or out of a room. Reports that the client is done, unless
+    /// there was nothing to wait for: then that is unknown.
     pub(super) fn poll(&self, script: &mut Script, on: &mut impl FnMut(Event)) -> Option<&MessageTemplate> {
         while let Some((visited, way, at)) = script.passage() {
             let steps = self.steps(visited, way);

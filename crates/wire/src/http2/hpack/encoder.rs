@@ -32,7 +32,7 @@ pub(crate) enum Indexing {
     Entry,
     /// Nothing. Others do so, too, where values are of many kinds: nghttp2 with `:path` and `content-length`.
     Nothing,
-    /// Nothing, and nothing in those of whoever hands it on: it is a secret (§7.1.3).
+    /// Nothing, and nothing in the tables of intermediaries: it is a secret (§7.1.3).
     Secret,
 }
 

@@ -31,7 +31,8 @@ struct Code {
     symbols: [u16; LENGTHS.len()],
     /// For each length: the first code beyond those that have it, the first that has it, and where its symbol is.
     levels: [Level; BITS_MAX + 1],
-    /// For each beginning of so many bits the symbol that it is the code of, and how long that is; 0: the code is longer.
+    /// For each beginning of `QUICK_BITS` bits, the symbol whose code it begins with, and the length of the
+    /// code; 0 if the code is longer.
     quick: [(u8, u8); 1 << QUICK_BITS],
 }
 
@@ -80,8 +81,7 @@ impl Code {
 
     /// The symbol with which these bits begin, and how many of them are its code.
     fn find(&self, bits: u32) -> (u16, u32) {
-        // Codes of one length are consecutive numbers, and those of shorter ones lie below: the end alone
-        // decides.
+        // Codes of one length are consecutive numbers, and shorter codes lie below: the end alone decides.
         for length in QUICK_BITS + 1..=BITS_MAX {
             let Level { end, first, at } = self.levels[length];
             let code = bits >> (u32::BITS - length as u32);

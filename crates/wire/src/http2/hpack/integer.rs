@@ -7,7 +7,7 @@ pub(crate) struct BadBlock;
 /// Bits that the first byte may have before and beside the number.
 const BYTE_BITS: u32 = 8;
 
-/// Takes a number off the input whose first byte has so many bits for it.
+/// Takes a number off the input, whose first byte has `bits` bits for it.
 pub(super) fn read(bits: u32, input: &mut &[u8]) -> Result<u32, BadBlock> {
     let most = (1_u32 << bits) - 1;
     let (&first, rest) = input.split_first().ok_or(BadBlock)?;
@@ -17,7 +17,7 @@ pub(super) fn read(bits: u32, input: &mut &[u8]) -> Result<u32, BadBlock> {
     if number < u64::from(most) {
         return Ok(number as u32);
     }
-    // Five bytes hold any number of 32 bits: who sends more sends zeros to be looked at.
+    // Five bytes hold any number of 32 bits: more bytes would be zeros that only cost time.
     for shift in [0, 7, 14, 21, 28] {
         let (&byte, rest) = input.split_first().ok_or(BadBlock)?;
         *input = rest;
@@ -29,7 +29,7 @@ pub(super) fn read(bits: u32, input: &mut &[u8]) -> Result<u32, BadBlock> {
     Err(BadBlock)
 }
 
-/// Appends a number behind the `pattern` that its first byte begins with, and leaves so many bits.
+/// Appends a number behind the `pattern` of its first byte, which leaves `bits` bits for it.
 pub(super) fn write(pattern: u8, bits: u32, number: u32, out: &mut Vec<u8>) {
     debug_assert!((1..BYTE_BITS + 1).contains(&bits));
     let most = (1_u32 << bits) - 1;

@@ -1,4 +1,4 @@
-//! The table of a block's indices (RFC 7541 §2.3): the standard's entries, and behind them those of the connection.
+//! The table of a block's indices (RFC 7541 §2.3): the standard's entries, and behind them the connection's.
 
 use std::collections::VecDeque;
 

@@ -24,7 +24,7 @@ pub(crate) struct Parts {
     pub(super) visited: Vec<Option<u16>>,
     /// Identifiers of the subscriptions, as they stand in a JSON string.
     pub(super) identifiers: Vec<Template>,
-    /// How many of these messages go to, and come from: the first, or each of those of the app's file.
+    /// Number of subscriptions that messages go to and come from: the first, or each one of the app's file.
     counted: usize,
     /// True if the extended protocol is spoken, and pings are answered.
     pub(super) is_extended: bool,

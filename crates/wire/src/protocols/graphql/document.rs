@@ -1,4 +1,5 @@
-//! The operation of a document, as far as this server has something to answer: one field, which has none of its own.
+//! The operation of a document, as far as this server has something to answer: one field without fields of
+//! its own.
 
 /// The only field of a document (GraphQL, October 2021, §2). `None`: it has several, or one that is renamed, has fields of its
 /// own, a directive or a fragment.

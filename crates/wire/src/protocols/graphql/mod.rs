@@ -11,7 +11,7 @@
 //! << {"id":"2","type":"next","payload":{"data":{"broadcast":P}}}, and {"id":"2","type":"complete"}, to the sender
 //! ```
 //!
-//! A subscription is not confirmed, so a query follows it: whoever has its answer is subscribed, too.
+//! A subscription is not confirmed, so a query follows it: a client that has its answer is subscribed, too.
 
 mod client;
 mod document;

@@ -119,7 +119,7 @@ impl Requests {
         let bytes = (out.len() - before) as u32;
         self.under_way += 1;
         let is_first = self.under_way > self.sent;
-        // A request that is sent again is no new one for whoever counts them.
+        // A request that is sent again is not counted as a new one.
         self.sent = self.sent.max(self.under_way);
         Some(Written { stamp, is_first, bytes })
     }
@@ -187,12 +187,12 @@ impl Requests {
     /// The head of an answer is in: if it is a good one that comes in pieces, these follow.
     fn begin_pieces(&mut self, http: &HttpOptions, status: u16, on: &mut impl ProtocolHandler) {
         let Some(pieces) = self.pieces.as_mut().filter(|_| http.is_expected(status)) else { return };
-        // Whoever breaks off in the midst of an answer has answered.
+        // A server that breaks off in the midst of an answer has answered.
         self.has_answered = true;
         pieces.begin(self.body_kind, self.waiting.front().expect("under way").stamp, on);
     }
 
-    /// An answer is whole: it is that of the oldest request.
+    /// Takes a whole answer as the oldest request's.
     fn handle_end(&mut self, parts: &Parts, on: &mut impl ProtocolHandler) {
         let http = &parts.http;
         if let (Some(pieces), Some(rules)) = (&mut self.pieces, &parts.pieces) {

@@ -262,7 +262,7 @@ impl Requests {
                 None => Err(Http2Reason::Field),
             };
             if link.parts.pieces.is_some() && stream.has_head() {
-                // Whoever breaks off in the midst of an answer has answered.
+                // A server that breaks off in the midst of an answer has answered.
                 self.has_answered |= stream.begin_pieces(http, on);
             }
             part

@@ -41,7 +41,7 @@ pub(super) struct Stream {
     /// Bytes of its body that are in.
     data_bytes: u64,
     pub(super) receiving: Receiving,
-    /// The request's body, where it is not that of all requests.
+    /// The request's body, where it has one of its own.
     own_body: Option<Box<[u8]>>,
     /// Bytes of the body that are out.
     sent: usize,
@@ -218,7 +218,7 @@ impl Streams {
         self.all.back_mut().expect("just put there")
     }
 
-    /// The index of a stream. Most answers are those of the oldest requests.
+    /// The index of a stream. Most answers are to the oldest requests.
     pub(super) fn find(&self, id: u32) -> Option<usize> {
         match self.all.front() {
             // Before the search, because most servers answer in order.

@@ -13,10 +13,10 @@ use crate::template::{Piece, Quoting, Template};
 /// The length of a topic is one byte of a binary message.
 const TOPIC_BYTES_MAX: usize = u8::MAX as usize;
 
-/// The number of all of a client's heartbeats. Its joins come first, and have the numbers from 1 on: later messages show that
-/// of their topic's.
+/// The number of all of a client's heartbeats. Its joins come first, and have the numbers from 1 on: later
+/// messages show the number of their topic's join.
 pub(super) const HEARTBEAT_REF: &str = "0";
-/// The beginning of a leave's number; then comes that of the join.
+/// The beginning of a leave's number, before the join's number.
 pub(super) const LEAVE_REF: &str = "leave-";
 /// A message for a room that is not joined.
 const NO_TOPIC: BadOption =

@@ -160,7 +160,7 @@ impl Connection {
                 self.reply(link, message, message.join_ref, OK, EMPTY)
             }
             (b"phx_join", _) => self.join(link, message, joined, on),
-            // A leave is granted to whoever asks.
+            // A leave is always granted.
             (b"phx_leave", None) => self.reply(link, message, message.join_ref, OK, EMPTY),
             (b"phx_leave", Some(at)) => {
                 let topic = self.leave(at, on);

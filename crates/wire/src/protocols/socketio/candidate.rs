@@ -73,7 +73,8 @@ impl Candidate {
         out: &mut impl PacketOutput,
     ) -> Result<bool, Failure> {
         if self.asked.is_some() {
-            // A client sends one word at a time here, and waits for its answer: so many are no client's.
+            // A client sends one message at a time here, and waits for its answer: no proper client sends
+            // this many.
             if self.waiting.len() >= WAITING_MAX {
                 return Err(Failure::BadMessage);
             }

@@ -18,7 +18,7 @@ pub(crate) const MAIN: &[u8] = b"/";
 pub(crate) const ATTACHMENTS_MAX: u8 = 10;
 /// Bytes of a namespace's name. A longer one is nobody's namespace.
 const NAMESPACE_BYTES_MAX: usize = 1024;
-/// Digits of an ack id. Those of JavaScript's largest number are 309, and nobody counts so far.
+/// Digits of an ack id. JavaScript's largest number has 309, but no client counts that far.
 const ID_DIGITS_MAX: usize = 32;
 /// Digits of an ack id that is the same number everywhere: below 2^53.
 const ID_DIGITS_EXACT: usize = 15;
@@ -142,7 +142,8 @@ fn is_reserved(name: &[u8]) -> bool {
     reserved.contains(&name)
 }
 
-/// Returns whether every placeholder in a payload, which is JSON, stands for one of so many attachments.
+/// Returns whether every placeholder in a payload, which is JSON, stands for one of `attachments`
+/// attachments.
 pub(crate) fn are_placeholders_sound(payload: &[u8], attachments: u8) -> bool {
     let mut starts = Vec::new();
     let mut at = 0;

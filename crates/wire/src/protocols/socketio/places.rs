@@ -12,7 +12,7 @@ const FURTHER_MAX: usize = 256;
 #[derive(Debug)]
 pub(super) struct Places<const NAMESPACES: usize> {
     first: [u64; NAMESPACES],
-    /// The first was joined, and is not that of the URL.
+    /// True where the first room was joined, and is not the URL's.
     has_joined: [bool; NAMESPACES],
     /// Each with the place of its namespace.
     #[allow(clippy::box_collection)] // 8 bytes in a session, not 24

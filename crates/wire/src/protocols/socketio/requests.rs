@@ -255,8 +255,7 @@ impl Client {
 
     /// Lets the WebSocket take over, if it has been probed and no request is under way.
     fn conclude<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>, on: &mut impl ProtocolHandler) {
-        // Packets of a poll that is still under way would come after those of the WebSocket, and out of
-        // order.
+        // Packets of a poll that is still under way would come after the WebSocket's, and so out of order.
         let is_quiet = !self.receiving.is_busy() && !self.sending.is_busy();
         if !(self.is_probed() && is_quiet) {
             return;

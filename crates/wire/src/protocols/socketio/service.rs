@@ -14,7 +14,7 @@ impl Service {
         if path.starts_with("/engine.io") { Service::Engine } else { Service::Socket }
     }
 
-    /// Names a session among those of all protocols.
+    /// Names a session among the sessions of all protocols.
     pub(crate) fn session_name(self, sid: &str) -> String {
         let path = match self {
             Service::Socket => "socket.io",

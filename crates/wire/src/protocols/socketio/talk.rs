@@ -230,7 +230,7 @@ impl Talk {
                 } else if is_own {
                     on.handle(ProtocolEvent::text(text, bytes, found, says, open));
                 } else if found != Found::None {
-                    // What other namespaces say is none of our business, unless it is a message of ours.
+                    // What other namespaces say is ignored, unless it is a message of ours.
                     on.handle(ProtocolEvent::Event(Event::Beside { bytes }));
                 }
             }
@@ -275,7 +275,7 @@ impl Talk {
         beats.ok_or(Failure::HeartbeatTimeout)
     }
 
-    /// Takes one attachment; `bytes` are those of the message that carried it.
+    /// Takes one attachment; `bytes` is the size of the message that carried it.
     pub(crate) fn handle_attachment(
         &mut self,
         attachment: &[u8],
@@ -320,7 +320,7 @@ fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]
 /// The number of messages that are not measured: even, within 32 bits, and one that a measured one has only after a billion.
 const UNMEASURED: u64 = (1 << 31) - 2;
 
-/// The number of a message that has one: that of a measured one says which it is.
+/// The number of a message that has one; it tells measured messages apart.
 #[inline]
 pub(crate) fn number(
     pending: &mut Option<&mut Pending>,

@@ -152,8 +152,8 @@ impl Client {
         {
             match got {
                 ResponseEvent::Head { status: 200 | 204, .. } | ResponseEvent::Data(_) => {}
-                // sockjs-node answers 404 to whoever sends into a session that it does not have: the node
-                // may be another.
+                // sockjs-node answers 404 to a message for a session that it does not have: the node may be
+                // another.
                 ResponseEvent::Head { status: 404, .. } => return Err(Failure::SessionLost),
                 ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 ResponseEvent::End => self.flush(link),

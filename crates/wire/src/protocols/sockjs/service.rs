@@ -27,7 +27,7 @@ pub(crate) struct Service {
     pub(crate) response_bytes_max: Option<usize>,
 }
 
-/// The benchmark's service, and those of the protocol document for testing servers.
+/// The benchmark's service, and the protocol document's services for testing servers.
 pub(crate) static SERVICES: [Service; 5] = [
     Service::new("/sockjs", App::Benchmark, None),
     Service::new("/echo", App::Echo, Some(4096)),
@@ -63,7 +63,7 @@ impl ServiceRoom {
     pub(crate) fn room(self, framed: bool) -> Room {
         let service = Room::of(DialectId::Sockjs, 0, self.service.prefix.as_bytes());
         let Room { dialect, topic } = service.within(self.room);
-        // A bit of the topic, so that whoever relays frames knows their form without asking.
+        // A bit of the topic, so that processes that relay frames know their form without asking.
         Room { dialect, topic: if framed { topic | FRAMED } else { topic & !FRAMED } }
     }
 

@@ -137,8 +137,8 @@ impl Session {
         }
     }
 
-    /// Sends strings, each with a comma before it, or keeps them until the client asks; so many bytes of them it has brought
-    /// about itself.
+    /// Sends strings, each with a comma before it, or keeps them until the client asks. The client itself has
+    /// brought about `own_bytes` of them.
     fn deliver<I: Io>(
         &mut self,
         link: &mut SessionLink<'_, I>,

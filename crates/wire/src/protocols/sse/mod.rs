@@ -65,7 +65,7 @@ impl Protocol for Sse {
         Parts::new(options)
     }
 
-    /// The payload is all that an event has in its data, whoever made it of the request to publish.
+    /// The payload is all that an event has in its data, whatever server made it of the request to publish.
     fn shape(_options: &Options) -> Shape {
         Shape::Alone
     }

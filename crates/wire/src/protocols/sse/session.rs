@@ -59,7 +59,7 @@ pub(super) fn id_of(history: &History, number: u64) -> String {
     format!("{}:{number}", std::str::from_utf8(&history.epoch()).expect("digits"))
 }
 
-/// The number of the event with this id; `None`: it is none of this server's.
+/// The number of the event with this id; `None` if this server did not give it.
 fn number_of(history: &History, id: &[u8]) -> Option<u64> {
     let number = id.strip_prefix(&history.epoch())?.strip_prefix(b":")?;
     std::str::from_utf8(number).ok()?.parse().ok()

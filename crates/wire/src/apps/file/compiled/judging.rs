@@ -106,7 +106,8 @@ impl CompiledApp {
         })
     }
 
-    /// Tells each message of a payload that holds several, in its order. The payload's bytes are those of the first.
+    /// Tells each message of a payload that holds several, in its order. The payload's bytes count for the
+    /// first.
     #[cold]
     fn judge_several(
         &self,
