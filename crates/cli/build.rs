@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(table, format!("&[\n{rows}]\n"))?)
 }
 
-/// The page's name in lower case; a README has that of its folder.
+/// The page's name in lower case; for a README, its folder's name.
 fn topic(page: &Path) -> String {
     let named = if page.ends_with("README.md") { page.parent() } else { Some(page) };
     named.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().to_lowercase()

@@ -53,7 +53,7 @@ impl Agenda {
 
     /// The next step, unless something speaks against it.
     pub(crate) fn poll(&mut self, is_interrupted: bool) -> Next {
-        // First of all: a run that had no step left was not cut short by whoever interrupts it now.
+        // First of all: a run that had no step left is not cut short by an interrupt now.
         let Some(order) = self.course.poll() else { return Next::Over(None) };
         if is_interrupted {
             return Next::Interrupted;

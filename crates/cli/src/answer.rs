@@ -6,7 +6,7 @@ const BODY_CHARS_MAX: usize = 120;
 /// The parts of an answer that a person wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// The status; `None` if it is none of HTTP/1.
+    /// The status; `None` if the answer is not HTTP/1.
     pub(crate) status: Option<u16>,
     reason: String,
     /// The destination of a redirect.

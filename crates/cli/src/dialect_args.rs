@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::protocol_flags::{self, Shared};
 use crate::secrets::given;
 
-/// How clients speak by the flags. Those of other dialects than the one spoken are refused.
+/// Flags of dialects: how clients speak. Flags of other dialects than the one spoken are refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DialectArgs {
     of_all: OfAll,
@@ -118,7 +118,7 @@ pub(crate) fn dialects_of(flag: &str) -> Option<Vec<DialectId>> {
     match flag {
         "ack" => those(|dialect| dialect.can_broadcast()),
         CALLBACK => those(|dialect| dialect.facts().has_callbacks),
-        // Flags that protocols declare: whoever declares one has it.
+        // Flags that protocols declare: a flag is of the dialects that declare it.
         _ => {
             let shared = protocol_flags::of_clients().iter().find(|shared| shared.flag.name == flag)?;
             Some(shared.dialects.clone())

@@ -284,8 +284,8 @@ fn measure_longer(run: &Run, _: &Conclusion) -> Option<Next> {
     Some(line.to("measure_longer", "measure for long enough to see who was saturated:"))
 }
 
-/// The command line with a load like that of `step` that lasts so long. A number of messages that makes a closed loop stays one:
-/// with a duration in its place, the loop would be another.
+/// The command line with a load like `step`'s that lasts `seconds`. A number of messages that makes a closed
+/// loop stays one: with a duration in its place, the loop would be another.
 fn for_seconds(line: Line, step: &Step, seconds: f64) -> Option<Line> {
     if line.has("sample-size") && !line.has("concurrent") && !line.has("pipelining") {
         let messages = step.counts.sent as f64 * seconds * 1e9 / step.duration_ns.max(1) as f64;
@@ -338,8 +338,8 @@ fn search_below(run: &Run, conclusion: &Conclusion) -> Option<Next> {
     Some(line.to("search_below", "find how many clients pass:"))
 }
 
-/// The command line with a search that begins at so many clients. Messages that each client has under way would grow with them,
-/// which the command line refuses.
+/// The command line with a search that begins at `from` clients. Messages that each client has under way
+/// would grow with them, which the command line refuses.
 fn searching(run: &Run, from: u64) -> Option<Line> {
     let line = Line::of(run).filter(|line| !line.has("pipelining") || line.has("concurrent"))?;
     let line = ["clients", "total-steps"].into_iter().fold(line, Line::without);

@@ -115,7 +115,7 @@ fn forget_oldest(directory: &Path) {
             _ => {}
         }
     }
-    // By name, since the time of a file is that of its last copy.
+    // By name, since a file has the time of its last copy.
     pages.sort();
     let too_many = pages.len().saturating_sub(KEPT_MAX);
     for path in pages.iter().take(too_many).chain(&halves) {

@@ -82,8 +82,8 @@ pub(crate) fn telling(
         client_spec = people::in_own_rooms(client_spec);
     }
     let local_addrs = match args.local_addr.as_slice() {
-        // One address has too few ports for so many connections to one server; on the loopback, all of
-        // 127/8 is ours.
+        // One address has too few ports for many connections to one server; on the loopback, all of 127/8 is
+        // ours.
         [] if target.is_ipv4_loopback() => loopback_addrs(clients_max),
         given => given.to_vec(),
     };
@@ -167,8 +167,8 @@ fn check_connecting(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A connect from an address that is not there fails with the same error as one without a free port. A fleet's
-/// addresses are those of its machines.
+/// Refuses local addresses that this machine does not have: a connect from one would fail with the same error
+/// as one without a free port. A fleet's addresses are its machines'.
 fn check_local_addrs(args: &RunArgs) -> Result<(), Failure> {
     let foreign = args.local_addr.iter().find(|&&address| !net::socket::has_address(address));
     let Some(address) = foreign.filter(|_| args.fleet.fleet.is_none()) else { return Ok(()) };
@@ -258,7 +258,7 @@ fn client_spec(
     flags.check(protocol)?;
     client_spec.dialect = protocol;
     client_spec.of_dialect = wire::DialectOptions { app: Some(Arc::new(described.app)), ..flags.options() };
-    // Those of the command line take the place of the file's, rather than be offered beside them.
+    // The command line's subprotocols take the place of the file's, rather than be offered beside them.
     if client_spec.subprotocols.is_empty() {
         client_spec.subprotocols = described.subprotocols;
     }
@@ -318,8 +318,9 @@ fn carrier(args: &RunArgs, target: &Target, spoken: DialectId) -> Result<Carrier
     Ok(Carrier::Http2)
 }
 
-/// The path that is opened, by what the app's file and the URL say of it: the URL's, if it has one. Whoever copies the whole URL of a
-/// socket would so send everybody there without a token.
+/// The path that is opened: the URL's if it has one, and otherwise the app's file's. Refuses a URL's path
+/// without placeholders where the file's has some: a URL copied from a socket would send all clients there
+/// without a token.
 fn opened<'a>(of_app: &'a str, of_url: &'a str) -> Result<&'a str, Failure> {
     if of_url == "/" {
         return Ok(of_app);

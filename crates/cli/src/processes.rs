@@ -11,14 +11,14 @@ pub(crate) const OTHER_FILES: u64 = 64;
 /// No process is given more threads, unless the user says so.
 const THREADS_MAX: usize = 1_024;
 
-/// How many clients one process of so many threads may have.
+/// How many clients one process of `threads` threads may have.
 pub(crate) fn clients_per_process(threads: u16) -> Result<u64, Failure> {
     let files = limits::raise_nofile()
         .map_err(|e| Failure::of_generator("raise_open_files", "raise the limit on open files", e))?;
     Ok(clients_with_files(files, threads.into()))
 }
 
-/// How many clients a process of so many threads may have that may have this many files open.
+/// How many clients a process of `threads` threads may have, with a limit of `files` open files.
 pub(crate) fn clients_with_files(files: u64, threads: u64) -> u64 {
     // At least one: with so few files, connecting it tells the user what is wrong.
     files.saturating_sub(OTHER_FILES + FILES_PER_WORKER * threads).max(1)
@@ -29,7 +29,7 @@ pub(crate) fn threads_of_all_cpus() -> Result<u16, Failure> {
     Ok(threads_on(available_cpus()?.len()))
 }
 
-/// Threads on so many CPUs.
+/// Threads on this many CPUs.
 pub(crate) fn threads_on(cpus: usize) -> u16 {
     cpus.clamp(1, THREADS_MAX) as u16
 }
@@ -63,8 +63,8 @@ pub(crate) fn cpus_of_here(flag: &str, list: &str) -> Result<Vec<usize>, Failure
     }
 }
 
-/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too. A fleet's
-/// are those of its agents, and limits of this machine are none of theirs.
+/// Processes and threads for this many clients; `beside_server`: the server needs CPUs of this machine too. A
+/// fleet's agents decide for themselves, and the limits of this machine do not concern them.
 pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result<Shape, Failure> {
     if args.fleet.fleet.is_some() {
         return Ok(Shape { processes: 1, threads: 1, cpus: Vec::new(), clients });
@@ -75,7 +75,7 @@ pub(crate) fn shape(args: &RunArgs, clients: u64, beside_server: bool) -> Result
         None => Vec::new(),
     };
     let cores = if cpus.is_empty() { available.len() } else { cpus.len() };
-    // Who pins the generator has decided what is left to the server.
+    // A user who pins the generator has decided what is left to the server.
     let cores = if beside_server && cpus.is_empty() { cores.div_ceil(2) } else { cores };
     let threads_of_each =
         |processes: u16| args.threads.unwrap_or_else(|| threads_on(cores / usize::from(processes)));

@@ -1,4 +1,5 @@
-//! The flags that the protocols declare, as the command line has them: each name once, whoever shares it.
+//! The flags that the protocols declare, as the command line has them: each name once, even if several share
+//! it.
 
 use std::sync::LazyLock;
 

@@ -64,8 +64,9 @@ impl Restarts {
 fn run(command: &str, is_over: &AtomicBool) -> Result<(), Caveat> {
     let command_text = || command.to_owned();
     let mut shell = Command::new("sh");
-    // Ctrl-C between a stop and a start would leave the user's server stopped. The process group stays: out of it, a command
-    // could not ask for a password, and whoever ends the group would miss what it has started.
+    // Ctrl-C between a stop and a start would leave the user's server stopped. The process group stays: out
+    // of it, a command could not ask for a password, and a signal to the group would miss what it has
+    // started.
     shell.args(["-c", &format!("trap '' INT\n{command}")]).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = shell
         .spawn()

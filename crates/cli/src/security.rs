@@ -8,7 +8,7 @@ use secret::Secret;
 use crate::args::RunArgs;
 use crate::exit::Failure;
 
-/// The largest bundle of authorities that is sent along: several times those of a system.
+/// The largest bundle of authorities that is sent along: several times a system's.
 const AUTHORITIES_BYTES_MAX: u64 = 1 << 20;
 
 /// The flags of TLS.

@@ -47,7 +47,7 @@ pub(crate) fn measure(trial: &Trial<'_>, mut while_open: impl FnMut()) -> Result
     let mut crew = Crew::start(&plan, &shape, watch, hidden::child).map_err(cannot)?;
     let order = StepOrder { index: 0, clients, load, warmup: false };
     let mut step = crew.measure(order, &mut NullObserver).map_err(|broken| cannot(broken.error))?;
-    // Before the clients leave: the server's memory is that of open connections.
+    // Before the clients leave, while the server's memory holds their connections.
     while_open();
     crew.finish(&mut NullObserver);
     step.bottleneck = Some(verdict::bottleneck(&step, None));

@@ -38,7 +38,7 @@ pub struct Flap {
     pub away_ns: Option<u64>,
     /// How connections end, each as often as the others.
     pub cuts: Cuts,
-    /// Whoever is back asks for what it missed, if its protocol has a way to.
+    /// A client that is back asks for what it missed, if its protocol has a way to.
     pub resumes: bool,
 }
 

@@ -38,7 +38,7 @@ pub struct Plan {
     pub churn: Option<Churn>,
     /// Clients lose their connections, and come back.
     pub flap: Option<Flap>,
-    /// Clients end their connection after so many answers, and connect again at once.
+    /// Answers after which a client ends its connection and connects again at once.
     pub messages_per_connection: Option<NonZeroU32>,
     /// How messages to rooms come from outside.
     pub publishing: Option<Box<Publishing>>,
@@ -90,7 +90,7 @@ impl Plan {
             login_servers: Vec::new(),
             client_spec: ClientSpec { people, ..client_spec.clone() },
             rooms: Arc::default(),
-            // A publisher is none of the clients: it neither reads slowly nor loses its connection on
+            // A publisher is not a client of the load: it neither reads slowly nor loses its connection on
             // purpose.
             slow: None,
             flap: None,

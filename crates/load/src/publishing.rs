@@ -13,7 +13,7 @@ pub struct Publishing {
     pub endpoints: Vec<Endpoint>,
     /// Present for `https://`.
     pub tls: Option<TlsPlan>,
-    /// The request: plain HTTP, whose body is the app's broadcast. Its people are those of the plan.
+    /// The request: plain HTTP, whose body is the app's broadcast. Its users are the plan's.
     pub client_spec: ClientSpec,
     /// Connections over all workers, each of which has one at least.
     pub connections: u32,

@@ -12,7 +12,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A client's number among those of all workers, by its number at this one. Of one that a server makes up, some number.
+    /// A client's number in the run, by its number at this worker. For a client that a server makes up, some
+    /// number.
     #[inline]
     pub fn number(&self, client: u32) -> u32 {
         client.wrapping_mul(self.workers.into()).wrapping_add(self.worker.into())

@@ -154,7 +154,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever has a sender has a part, and the parts are all of the load.
+        /// Workers with a sender have a part, and the parts are all of the load.
         #[test]
         fn workers_with_senders_have_all_of_the_load(
             speakers in 0.01f64..=1.0,

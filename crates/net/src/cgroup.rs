@@ -50,8 +50,7 @@ impl Cgroup {
 fn read_from(mount: &Path, groups: &str) -> Cgroup {
     let (memory, tasks) = (Some("memory"), Some("pids"));
     Cgroup {
-        // Version 1 first: on a hybrid system the controllers are still there, and version 2's tree has none
-        // of them.
+        // Version 1 first: on a hybrid system the controllers are still there, and version 2's tree has none.
         memory: tightest(mount, groups, memory, "memory.limit_in_bytes", "memory.usage_in_bytes")
             .or_else(|| tightest(mount, groups, None, "memory.max", "memory.current")),
         tasks: tightest(mount, groups, tasks, "pids.max", "pids.current")

@@ -32,7 +32,7 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 /// to its end.
 pub fn read_any(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One that grows meanwhile, or has no size, as those of /proc, is held to the limit, too.
+    // A file that grows meanwhile, or has no size, as in /proc, is held to the limit, too.
     File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         return Err(io::Error::new(
@@ -88,7 +88,7 @@ pub fn replace_end(path: &Path, at: u64, length: u64, contents: &[u8]) -> io::Re
     let mut old = vec![0; (length - at) as usize];
     file.read_exact_at(&mut old, at)?;
     let end = |contents: &[u8]| {
-        // One call, so that whoever reads meanwhile has next to no chance of half of it.
+        // One call, so that a concurrent reader has next to no chance of half of it.
         file.write_all_at(contents, at)?;
         file.set_len(at + contents.len() as u64)
     };

@@ -54,17 +54,17 @@ impl OwnMounts {
         Ok(true)
     }
 
-    /// Goes on in a child that is the first of a PID namespace, with a `/proc` that shows no others. The calling process
-    /// waits for it, and ends as it does. Must be called with one thread only, before anything is opened whose other end
-    /// is waited for.
+    /// Continues in a child that is the first process of a PID namespace, with a `/proc` that shows no
+    /// others. The calling process waits for it, and ends as it does. Must be called with one thread only,
+    /// before anything is opened whose other end is waited for.
     ///
     /// When the child ends, the kernel kills what is left in the namespace; and it kills the child when its parent is
     /// killed.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] where the kernel refuses the namespace or its `/proc`, which containers that hide
-    /// parts of their own do not allow (mount_namespaces(7)): then nothing may be started, because the numbers of processes would
-    /// be those of one namespace here and of another in `/proc`.
+    /// [`io::ErrorKind::Unsupported`] where the kernel refuses the namespace or its `/proc`, which containers
+    /// that hide parts of their own do not allow (mount_namespaces(7)): then nothing may be started, because
+    /// a process would have one number here and another in `/proc`.
     pub fn hide_processes(&self) -> io::Result<()> {
         let refused = |error: io::Error| io::Error::new(io::ErrorKind::Unsupported, error);
         assert_eq!(fs::read_dir("/proc/self/task")?.count(), 1, "a lock of another thread would stay locked");

@@ -69,8 +69,7 @@ impl Events {
             let flags = event.flags;
             Event {
                 token: event.data.u64(),
-                // Errors and hang-ups are told by the next read or write, so whoever waits for either has to
-                // try.
+                // Errors and hang-ups are told by the next read or write, so a waiter for either has to try.
                 readable: flags.intersects(F::IN | F::RDHUP | F::HUP | F::ERR),
                 writable: flags.intersects(F::OUT | F::HUP | F::ERR),
                 closed: flags.intersects(F::RDHUP | F::HUP),

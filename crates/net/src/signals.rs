@@ -217,7 +217,7 @@ mod tests {
             sys::before_exec(&mut command, move || die_with_parent(Signal::TERM, parent)).status()
         };
         assert!(start(Some(getpid())).unwrap().success());
-        // Whoever takes in orphans is another process than this.
+        // Orphans are taken in by another process than this one.
         start(getppid()).unwrap_err();
     }
 }

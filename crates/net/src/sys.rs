@@ -48,7 +48,7 @@ pub(crate) fn enable_timestamps(fd: BorrowedFd<'_>) -> io::Result<()> {
 
 /// `SO_ATTACH_FILTER` with a filter that lets nothing in (socket(7)).
 pub(crate) fn drop_input(fd: BorrowedFd<'_>) -> io::Result<()> {
-    /// `BPF_RET | BPF_K`: accept so many bytes of the packet.
+    /// `BPF_RET | BPF_K`: accept a number of bytes of the packet.
     const RETURN: u16 = 0x06;
     let mut nothing = libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
@@ -70,11 +70,11 @@ pub(crate) fn epoll_ready(fd: BorrowedFd<'_>, events: &mut Vec<epoll::Event>) ->
     const { assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>()) };
     let (filled, spare) = (events.len(), events.capacity() - events.len());
     let end = events.spare_capacity_mut().as_mut_ptr();
-    // SAFETY: the kernel writes at most `spare` events from `end` on, where there is room for so many, in the layout that both
-    // libraries take from it.
+    // SAFETY: the kernel writes at most `spare` events from `end` on, where there is room for them, in the
+    // layout that both libraries take from it.
     let rc = unsafe { libc::epoll_wait(fd.as_raw_fd(), end.cast(), spare as libc::c_int, 0) };
     let ready = check(rc as isize)?;
-    // SAFETY: so many have been written.
+    // SAFETY: the kernel has written `ready` events behind the `filled` ones.
     unsafe { events.set_len(filled + ready as usize) };
     Ok(())
 }

@@ -161,7 +161,8 @@ impl<S: Side> Tls<S> {
         self.state.side.common().is_handshaking()
     }
 
-    /// Returns whether the handshake was that of a session before, without certificates. Known once it has ended.
+    /// Returns whether the handshake resumed an earlier session, without certificates. Known once the
+    /// handshake has ended.
     pub fn is_resumed(&self) -> bool {
         self.state.side.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
@@ -247,7 +248,7 @@ impl RecordBuffers {
     }
 
     fn say<S: Side>(&mut self, side: &mut S, saying: Outgoing<'_>, out: &mut Vec<u8>) {
-        // Its room is given back: an idle connection would keep that of its handshake.
+        // Its room is given back: an idle connection would keep the room that its handshake took.
         out.append(&mut std::mem::take(&mut self.output));
         // What TLS has to say is appended in place: the caller's buffer takes the place of `output` for the
         // call.
@@ -321,7 +322,7 @@ impl RecordBuffers {
                 append(&mut self.output, 0, |room| data.encode(room).map_err(fits));
                 Next::More
             }
-            // Whoever calls sends it, or drops the connection.
+            // The caller sends it, or drops the connection.
             ConnectionState::TransmitTlsData(data) => {
                 data.done();
                 Next::More
@@ -349,7 +350,8 @@ impl RecordBuffers {
     fn encrypt<Data>(&mut self, traffic: &mut WriteTraffic<'_, Data>, saying: Outgoing<'_>) {
         let fits = |error| match error {
             EncryptError::InsufficientSize(size) => Some(size),
-            // After so many records nobody may be told anything (RFC 8446 §5.5); the peer hears no more.
+            // Beyond this number of records nothing may be sent with the key (RFC 8446 §5.5); the peer hears
+            // no more.
             EncryptError::EncryptExhausted => None,
         };
         let early = std::mem::take(&mut self.early);

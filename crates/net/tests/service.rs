@@ -49,7 +49,7 @@ fn free_address() -> String {
     address.to_string()
 }
 
-/// The names of a server's processes, once there are so many.
+/// The names of a server's processes, once there are `count`.
 fn names(address: &str, count: usize) -> Vec<String> {
     let addr = Addr::Inet(address.parse().unwrap());
     let start = Instant::now();

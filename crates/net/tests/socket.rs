@@ -197,7 +197,8 @@ fn an_address_is_this_machine_s_or_not() {
 
 #[test]
 fn nobody_is_reached_where_a_server_could_listen() {
-    // Below the ports that the kernel gives to whoever asks for any, also to those who connect here: they would reach themselves.
+    // Below the ephemeral ports, which the kernel also gives to clients: one that connects here could reach
+    // itself.
     let mut addrs = (24_000..32_000).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let addr = addrs.find(|addr| can_bind(addr).is_ok()).expect("a free port");
     let listener = listen(&Addr::Inet(addr), 16, false).unwrap();

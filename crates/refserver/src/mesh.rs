@@ -1,9 +1,9 @@
-//! How broadcasts get from one process to others: batches over socket pairs, to each of its siblings, and to whoever
-//! carries them to servers elsewhere.
+//! How broadcasts get from one process to others: batches over socket pairs, to each of its siblings, and to
+//! the cluster link that carries them to servers elsewhere.
 //!
-//! A batch is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8), all
-//! little-endian, and the frames. Batches are never forwarded, so that none can come twice. One that makes no sense may
-//! have come over a network: it is left out, and counted.
+//! A batch is the number of bytes that follow (u32), the messages (u32), the topic (u64), the dialect (u8),
+//! all little-endian, and the frames. Batches are never forwarded, so that none can come twice. A batch that
+//! makes no sense may have come over a network: it is left out, and counted.
 
 use std::io;
 

@@ -1,6 +1,6 @@
-//! How many members each room has, at all workers of the process together: whoever publishes from outside is told.
+//! How many members each room has, at all workers of the process together: publishers from outside are told.
 //!
-//! Nothing on a message's way asks; who joins or leaves takes the lock once.
+//! Nothing on a message's way asks; a join or a leave takes the lock once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -30,7 +30,7 @@ pub struct Stats {
     pub handovers_dropped: u64,
     /// Broadcasts from elsewhere that made no sense.
     pub handovers_refused: u64,
-    /// Failures by kind: those of [`wire::Failure::name`], of [`net::errors::ErrorKind::name`], and
+    /// Failures by kind: the names of [`wire::Failure::name`] and [`net::errors::ErrorKind::name`], and
     /// `handshake_timeout`.
     pub errors: BTreeMap<Cow<'static, str>, u64>,
     /// Faults done on purpose, by the name of the fault.

@@ -99,7 +99,7 @@ fn only_leaks_leave_a_room() {
     };
     let tight = Running::with(|options| options.threads = 1);
     assert_silent(&mut rooms(&tight)[2]);
-    // Two copies go to the room, its sender's and the other's; that of the first leaks.
+    // Two copies go to the room, its sender's and the other's; the first copy leaks.
     let leak = which(Selector::One(0));
     let leaky = Running::with(|options| {
         options.threads = 1;

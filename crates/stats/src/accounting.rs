@@ -35,7 +35,7 @@ pub enum Whole {
     Came,
     /// Connections begun.
     Connects,
-    /// Usable connections, those of earlier steps included.
+    /// Usable connections, including connections of earlier steps.
     Connections,
     /// Clients that a storm threw out.
     ThrownOut,

@@ -44,7 +44,7 @@ pub enum Kind {
         /// The step; 0 where there is none.
         grain: f64,
     },
-    /// Numbers of events: as random as events are, however much alike those of few repeats look.
+    /// Numbers of events: as random as events are, however much alike the numbers of few repeats look.
     Counted,
 }
 
@@ -261,8 +261,8 @@ impl Comparison {
         };
         let reaches = |n: u32| {
             let n = f64::from(n);
-            // 2n − 2: with as many repeats of either side, and variances alike, Welch's degrees of freedom
-            // are those of the pooled test.
+            // 2n − 2: with equal repeats and equal variances on both sides, Welch's degrees of freedom are
+            // the pooled test's.
             let widths = student::t(COMPARISON_CONFIDENCE, 2.0 * n - 2.0) + POWER_DEVIATES;
             widths * (spread.variance / n).sqrt() + spread.finest <= wanted
         };

@@ -115,7 +115,7 @@ impl Timed {
         Timed::DeliveryInMore,
     ];
 
-    /// A delivery in a room of so many.
+    /// The delivery in a room of `members` members.
     pub fn delivery_in(members: u32) -> Timed {
         match members {
             0..=1 => Timed::DeliveryIn1,

@@ -1,7 +1,8 @@
 //! The characters of others' text that may go to a terminal, a page or a table.
 
-/// Returns whether a character shows as what it is: no control character, none that changes the direction of the text around it
-/// (Unicode UAX #9; CVE-2021-42574), and none that cannot be seen, such as those of tags and joiners.
+/// Returns whether a character shows as what it is: no control character, none that changes the direction of
+/// the text around it (Unicode UAX #9; CVE-2021-42574), and none that cannot be seen, such as tags and
+/// joiners.
 pub fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(

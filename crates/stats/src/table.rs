@@ -23,7 +23,7 @@ macro_rules! table {
         }
 
         impl $enum {
-            /// Each, in the order of the table, which is that of files and reports.
+            /// All rows, in the order of the table, which files and reports keep.
             pub const ALL: [$enum; [$($enum::$row),*].len()] = [$($enum::$row),*];
 
             /// Its name in files, reports and limits.

@@ -271,7 +271,8 @@ impl View {
     }
 }
 
-/// Splits an area into the percentiles' part and that of the distribution, which has none where there is little room.
+/// Splits an area into the percentiles' part and the distribution's, which is empty where there is little
+/// room.
 fn beside(area: Rect) -> [Rect; 2] {
     let width = if area.width < BESIDE_MIN { 0 } else { DISTRIBUTION_WIDTH };
     Layout::horizontal([Constraint::Min(0), Constraint::Length(width)]).areas(area)

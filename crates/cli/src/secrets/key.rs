@@ -24,7 +24,8 @@ fn read_or_make(dir: &Path) -> io::Result<[u8; KEY_BYTES]> {
         read => return read?.try_into().map_err(|_| io::Error::other("not a key")),
     }
     net::private::make_dir(dir)?;
-    // Beside it, and linked: of two that make one at the same moment, both have that of the first.
+    // Written beside it, and linked: of two processes that make a key at the same moment, both get the first
+    // one's.
     let (key, beside) = (random(), dir.join(format!("{FILE_NAME}.{}", std::process::id())));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside);
     let linked =

@@ -1,4 +1,4 @@
-//! `throng broadcast`: every message goes to every client, or to those of its sender's room.
+//! `throng broadcast`: every message goes to every client, or to the clients of its sender's room.
 
 use clap::Args;
 use crew::{Course, Shape};

@@ -151,7 +151,7 @@ impl Record {
         }
     }
 
-    /// The files' names, none of which is taken: a session is not recorded in vain.
+    /// The files' names. Refuses names that are taken, so that no session is recorded in vain.
     fn files(&self) -> Result<Files, Failure> {
         if self.name.contains('/') || self.name.is_empty() {
             return Err(Failure::usage(

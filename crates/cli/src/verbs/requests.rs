@@ -204,7 +204,7 @@ impl RequestArgs {
         inputs::read_any(path, HttpOptions::BODY_BYTES_MAX as u64).map(Some).map_err(unreadable)
     }
 
-    /// The one step that it takes, with so many requests under way on each connection.
+    /// The course of one step, with `per_client` requests under way on each connection.
     fn course(&self, per_client: u32) -> Result<Course, Failure> {
         let connections = plan::clients("--connections", self.connections())?;
         let rule = self.rule(connections, per_client)?;

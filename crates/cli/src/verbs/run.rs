@@ -161,7 +161,7 @@ impl Run {
         }
     }
 
-    /// The flags of a load that is sent, and whether they are given.
+    /// Refuses flags of steps and rates for an app that sends no messages.
     fn sending(&self) -> [(bool, &'static str); 3] {
         let steps = &self.steps;
         [

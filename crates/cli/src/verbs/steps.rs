@@ -90,7 +90,7 @@ impl StepArgs {
         self.limit_percentile.unwrap_or(LIMIT_PERCENTILE)
     }
 
-    /// The wording of the output: these flags are those of who has a script for websocket-bench's lines.
+    /// The wording of the output: a user with these flags has a script for websocket-bench's lines.
     pub(crate) fn words(&self) -> Words {
         let is_asked = self.limit_percentile.is_some() || self.sample_size.is_some();
         if is_asked { Words::WebsocketBench(self.limit_percentile()) } else { Words::Own }
@@ -240,7 +240,8 @@ fn search_max(args: &StepArgs) -> Result<u64, Failure> {
     args.max_clients.map_or_else(of_one, Ok)
 }
 
-/// The closed loop of the flags, with websocket-bench's defaults, in which a client may have so many messages under way.
+/// The closed loop of the flags, with websocket-bench's defaults, in which a client may have `per_client`
+/// messages under way.
 pub(crate) fn closed(args: &StepArgs, defaults: &Defaults, per_client: u32) -> Result<LoadRule, Failure> {
     let concurrent = args.concurrent.unwrap_or(defaults.concurrent);
     if let Some(duration_ns) = args.duration {

@@ -5,7 +5,7 @@ use wire::people::{Division, Layout};
 use super::even::Even;
 use crate::segment::Segment;
 
-/// How many of a step's clients are in which room of one kind, counting those of some workers alone.
+/// How many of a step's clients are in each room of one kind, counting only some workers' clients.
 #[derive(Debug)]
 pub struct Census {
     layout: Layout,
@@ -56,19 +56,19 @@ impl Census {
         self.layout.room(number)
     }
 
-    /// How many people are in the room of one of them, on average.
+    /// How many users are in a user's room, on average.
     pub fn room_of_one(&self) -> f64 {
         let Some(last) = self.clients.checked_sub(1) else { return 0.0 };
         let rooms = match &self.kind {
             Kind::All(_) | Kind::Even { .. } => self.room(last) + 1,
             Kind::Counted(members) => members.len() as u32,
         };
-        // Over people, not over rooms: a room of n is that of n of them.
+                // A mean over users, not over rooms: a room of n counts n times.
         let squares: f64 = (0..rooms).map(|room| f64::from(self.members(room)).powi(2)).sum();
         squares / f64::from(self.clients)
     }
 
-    /// How many of them are in this room.
+    /// How many clients are in this room.
     pub fn members(&self, room: u32) -> u32 {
         match &self.kind {
             Kind::All(even) => even.members(room, self.clients),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::segment::Segment;
 
-/// Each `people` whose numbers follow each other have so many rooms.
+/// Rooms of equal size: every `people` clients with consecutive numbers have `rooms` rooms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Even {
     pub(super) people: u32,

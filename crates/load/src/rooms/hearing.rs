@@ -125,7 +125,7 @@ impl Rooms {
         RoleAssignment::new(&self.roles)
     }
 
-    /// The kinds of messages by their numbers, in a run of so many workers.
+    /// The kinds of messages by their numbers, in a run of `workers` workers.
     pub fn mix(&self, workers: u16) -> Mix {
         Mix::new(self.says.iter().map(|say| say.share)).of_roles(&self.roles, workers)
     }

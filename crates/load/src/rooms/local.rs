@@ -31,7 +31,7 @@ impl LocalRooms {
         }
     }
 
-    /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
+    /// Begins a step of `clients` clients; `here` are at this worker, counting clients of earlier steps.
     pub fn start_step(&mut self, clients: u32, here: u32) {
         for local_kind in &mut self.local_kinds {
             local_kind.start_step(clients, here);

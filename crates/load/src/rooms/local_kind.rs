@@ -6,12 +6,12 @@ use super::even::Even;
 use super::unequal::UnequalRooms;
 use crate::segment::Segment;
 
-/// A client's place among those of its room that are at the same worker.
+/// A client's place among the members of its room that are at the same worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalMember {
-    /// Its place among them, from 0.
+    /// The place, from 0.
     pub place: u32,
-    /// How many they are.
+    /// How many members of the room are at the worker.
     pub members: u32,
 }
 
@@ -23,7 +23,7 @@ pub struct LocalRoomKind {
     kind: Kind,
     /// Clients of the step, over all workers.
     clients: u32,
-    /// At this worker, those of earlier steps included.
+    /// Clients at this worker, counting clients of earlier steps.
     here: u32,
 }
 
@@ -48,7 +48,7 @@ impl LocalRoomKind {
         LocalRoomKind { segment, layout: Layout::new(division), kind, clients: 0, here: 0 }
     }
 
-    /// A step of so many clients begins; at this worker there are so many, those of earlier steps included.
+    /// Begins a step of `clients` clients; `here` are at this worker, counting clients of earlier steps.
     pub(super) fn start_step(&mut self, clients: u32, here: u32) {
         if let Kind::Unequal(unequal) = &mut self.kind {
             unequal.start_step(&self.layout, self.segment, clients, here);
@@ -62,7 +62,7 @@ impl LocalRoomKind {
         self.layout.room(number)
     }
 
-    /// The room that two clients share, by their numbers in the run; `None`: they are in different ones.
+    /// The room that two clients share, by their numbers in the run; `None` if they are in different rooms.
     #[inline]
     pub fn shared(&self, one: u32, other: u32) -> Option<u32> {
         if matches!(self.kind, Kind::One) {

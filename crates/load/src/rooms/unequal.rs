@@ -12,18 +12,19 @@ pub(super) struct UnequalRooms {
     pub(super) here: Vec<u32>,
     /// Clients at any worker, by room.
     pub(super) all: Vec<u32>,
-    /// How many have been counted for that.
+    /// How many clients are counted in `all`.
     counted: u32,
 }
 
 impl UnequalRooms {
-    /// In so many rooms nobody yet.
+    /// Empty rooms.
     pub(super) fn new(rooms: u32) -> UnequalRooms {
         let none = vec![0; rooms as usize];
         UnequalRooms { places: Vec::new(), here: none.clone(), all: none, counted: 0 }
     }
 
-    /// A step begins with `clients`, of whom `here` are at this worker. Whoever was there before stays where they are.
+    /// Begins a step of `clients` clients, of which `here` are at this worker. Clients that were there before
+    /// keep their places.
     pub(super) fn start_step(&mut self, layout: &Layout, segment: Segment, clients: u32, here: u32) {
         for client in self.places.len() as u32..here {
             let room = layout.room(segment.number(client)) as usize;

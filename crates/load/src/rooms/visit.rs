@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A round of joins and leaves that somebody repeats: they begin in none of the rooms that they visit, and end in none.
+/// A round of joins and leaves that a user repeats. It begins and ends outside all rooms that it visits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visit {
     /// Empty: nothing.
@@ -35,7 +35,7 @@ impl Visit {
     /// A wait is no longer than a day.
     pub const WAIT_NS_MAX: u64 = 86_400_000_000_000;
 
-    /// Returns whether it can be meant, where there are so many kinds of rooms.
+    /// Returns whether the round is valid, where there are `kinds` kinds of rooms.
     pub fn is_sound(&self, kinds: usize) -> bool {
         let is_step = |step: &VisitStep| match *step {
             VisitStep::Join(kind) | VisitStep::Leave(kind) => usize::from(kind) < kinds,

@@ -34,8 +34,8 @@ pub fn reap_until(pid: u32) -> io::Result<ExitStatus> {
     }
 }
 
-/// Every live process that descends from this one. Waits for those of its children that have ended; nothing else in
-/// this process may be waiting for a child.
+/// Every live process that descends from this one. Reaps its children that have ended; nothing else in this
+/// process may be waiting for a child.
 pub fn descendants() -> io::Result<Vec<u32>> {
     // Fails when there is no child at all.
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}

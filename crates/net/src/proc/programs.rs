@@ -70,8 +70,8 @@ impl Programs {
                 // What is not counted leaves nothing behind with its parent either.
                 let ticks =
                     if left_out.contains(pid) { u64::MAX } else { was.own_ticks() + was.children_ticks() };
-                // Its time comes up again in the `cutime` of whoever waits for it, of which only what is new
-                // counts.
+                // Its time comes up again in the `cutime` of the process that waits for it, of which only
+                // what is new counts.
                 let debt = owed.entry(self.reaper_of(was, before)).or_default();
                 *debt = debt.saturating_add(ticks);
             }

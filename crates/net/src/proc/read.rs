@@ -64,8 +64,8 @@ impl Reader {
         parse_past(&self.text(&format!("/proc/{pid}/status")).ok()??)
     }
 
-    /// Resident pages, and those of them that are a file's or shared (proc_pid_statm(5)). What `stat` says of the first lags
-    /// behind by up to 64 pages for each CPU.
+    /// Resident pages, and how many of them are a file's or shared (proc_pid_statm(5)). `stat` has the
+    /// resident pages too, but lags behind by up to 64 pages for each CPU.
     pub(super) fn resident_pages(&mut self, pid: u32) -> io::Result<Option<(u64, u64)>> {
         let text = self.text(&format!("/proc/{pid}/statm"))?;
         Ok(text.and_then(|text| first_two(text.split_once(' ')?.1)))
@@ -80,7 +80,8 @@ impl Reader {
         }
     }
 
-    /// `None`: there is no such process, or nobody else may read that of it.
+    /// The text of a file of a process; `None` if there is no such process, or this one may not read the
+    /// file.
     fn text(&mut self, path: &str) -> io::Result<Option<Cow<'_, str>>> {
         match File::open(path).and_then(|mut file| file.read(&mut self.buffer[..])) {
             // The kernel cuts a name after 15 bytes, be it in the midst of a letter.

@@ -197,7 +197,7 @@ impl ProcessTree {
                 format!("all of {:?} has ended", self.roots),
             ));
         }
-        // Before the live ones are counted: it compares their `cutime` with that of the sample before.
+        // Before the live ones are counted: it compares their `cutime` with the sample before.
         self.count_ended(&readings);
         let totals = std::mem::take(&mut self.totals);
         self.totals = Usage {

@@ -73,7 +73,8 @@ pub struct ClientTls {
 }
 
 impl ClientTls {
-    /// Loads the roots: the system's, or those of `options.authorities`. Errors say what is wrong with these.
+    /// Loads the roots: `options.authorities`, or the system's. Errors say what is wrong with the
+    /// authorities.
     pub fn new(options: &TlsOptions) -> io::Result<ClientTls> {
         ClientTls::of_versions(options, rustls::DEFAULT_VERSIONS)
     }
@@ -228,7 +229,8 @@ fn roots(authorities: Option<&str>) -> io::Result<RootCertStore> {
                 store.add(certificate).map_err(|error| unusable(error.to_string()))?;
             }
         }
-        // Certificates of the system that rustls does not like are none of our user's business.
+        // Certificates of the system that rustls does not take are left out without a word: the user cannot
+        // change them.
         None => drop(store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
     }
     if store.is_empty() {

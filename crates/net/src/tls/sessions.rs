@@ -30,7 +30,7 @@ struct Kept {
 }
 
 impl Sessions {
-    /// Keeps those of so many clients from now on.
+    /// Keeps the sessions of `clients` clients from now on.
     pub(super) fn keep(&self, clients: usize) {
         let (mut kept, max) = (self.lock(), EACH_MAX * clients);
         kept.max = max;

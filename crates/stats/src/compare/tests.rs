@@ -67,7 +67,7 @@ fn equal_servers_differ_in_at_most_5_percent() {
     }
 }
 
-/// Whoever looks again and again sees more; with these looks, not more than with one at 95%.
+/// Looking again and again finds more false differences; with these looks, not more than one look at 95%.
 #[test]
 fn repeated_looks_differ_in_5_percent() {
     let ever_differs = |deviation: f64, seed: u64| {

@@ -27,7 +27,7 @@ pub(super) enum Buckets {
 }
 
 impl Buckets {
-    /// Packed buckets of these pairs; none of no pairs.
+    /// Packed buckets of these pairs; [`Buckets::None`] without samples.
     pub(super) fn of_pairs(pairs: Pairs) -> Self {
         match pairs.iter().map(|(_, samples)| samples).sum() {
             0 => Buckets::None,

@@ -51,7 +51,7 @@ impl Histogram {
     }
 
     /// Reads [`Self::to_base64`], deflated or not. The buckets do not hold the exact sums: mean, σ, minimum
-    /// and maximum are those of the buckets until [`Self::with_moments`] restores them.
+    /// and maximum come from the buckets until [`Self::with_moments`] restores them.
     ///
     /// # Errors
     /// Not base64, not V2, damaged, or of another range or precision.
@@ -195,9 +195,10 @@ impl Inflated {
     }
 }
 
-/// The occupied buckets of V2, and the lower edge (µs) of the first. Its counts are those of one bucket after the other, as
-/// ZigZag LEB128: samples, or, negative, how many empty buckets there are (HdrHistogram, `AbstractHistogram.java`). They are
-/// read here and not by hdrhistogram, which allocates all buckets: see [`Scratch`].
+/// The occupied buckets of V2, and the lower edge (µs) of the first. V2 has the counts of one bucket after
+/// the other, as ZigZag LEB128: samples, or, negative, how many empty buckets there are (HdrHistogram,
+/// `AbstractHistogram.java`). They are read here and not by hdrhistogram, which allocates all buckets: see
+/// [`Scratch`].
 fn pairs_from_v2(bytes: &[u8]) -> Result<(Pairs, u64), DecodeError> {
     if bytes.len() < V2_HEADER_BYTES || cookie(bytes)? != V2_COOKIE {
         return Err(DecodeError::Format);

@@ -1,4 +1,4 @@
-//! The servers of a target agent: those of its own folder of targets, started by their names and by nothing else.
+//! The servers of a target agent: targets of its own folder, started by their names and by nothing else.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;

@@ -202,7 +202,7 @@ fn each_folder<'a, T: Send>(
 ) -> Vec<T> {
     let folders = by_folder(targets);
     let answers: Vec<Mutex<Vec<T>>> = folders.iter().map(|_| Mutex::new(Vec::new())).collect();
-    // Whoever is done takes the next: folders differ in how long they take by a factor of a hundred.
+    // A thread that is done takes the next: folders differ in how long they take by a factor of a hundred.
     let next = AtomicUsize::new(0);
     let work = || {
         while !(tools.is_interrupted)() {
@@ -228,8 +228,8 @@ fn each_folder<'a, T: Send>(
     placed.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// The targets of each folder, with their places. In the order of their names, those of another folder may stand between them;
-/// two at work in one folder would disturb each other.
+/// The targets of each folder, with their places in the order of names, in which other folders' targets may
+/// stand between them. Two at work in one folder would disturb each other.
 fn by_folder<'a>(targets: &[&'a Target]) -> Vec<(Vec<usize>, Vec<&'a Target>)> {
     let mut folders: Vec<(Vec<usize>, Vec<&Target>)> = Vec::new();
     for (place, target) in targets.iter().copied().enumerate() {
