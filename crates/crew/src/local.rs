@@ -39,8 +39,8 @@ impl Capacity {
     /// The most clients that these workers may have together, in equal shares, spread over `processes`
     /// processes.
     pub(crate) fn clients_max(self, workers: usize, processes: usize) -> u64 {
-        let of_each = self.files / together(workers, processes) as u64;
-        of_each.saturating_sub(FILES_PER_WORKER) * workers as u64
+        let files_each = self.files / together(workers, processes) as u64;
+        files_each.saturating_sub(FILES_PER_WORKER) * workers as u64
     }
 }
 
@@ -148,12 +148,12 @@ mod tests {
 
     /// Processes of four and of eight workers, and the most clients in one of them.
     fn spread(workers: usize, clients: u64) -> (usize, u64) {
-        let (capacity, of_each) = (Capacity::of(960, workers as u16), clients.div_ceil(workers as u64));
-        let processes = capacity.processes(workers, of_each);
+        let (capacity, clients_each) = (Capacity::of(960, workers as u16), clients.div_ceil(workers as u64));
+        let processes = capacity.processes(workers, clients_each);
         assert_eq!(workers.div_ceil(together(workers, processes)), processes, "as many as are started");
         let clients_max = capacity.clients_max(workers, processes);
         assert!(clients_max >= clients || processes == workers, "{clients_max} of {clients}");
-        (processes, together(workers, processes) as u64 * of_each)
+        (processes, together(workers, processes) as u64 * clients_each)
     }
 
     #[test]

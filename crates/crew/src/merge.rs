@@ -407,8 +407,8 @@ impl Merge {
         audience
     }
 
-    /// Figures by kind of messages, where there are several. `of_all` is of all of them together.
-    fn says(&self, audience: &Audience, of_all: &Counts, interrupted: bool) -> Vec<SayFigures> {
+    /// Figures by kind of messages, where there are several. `total` counts all of them together.
+    fn says(&self, audience: &Audience, total: &Counts, interrupted: bool) -> Vec<SayFigures> {
         let of_lost = self.of_lost_by_say();
         let rooms = &self.people.rooms;
         let mut says: Vec<SayFigures> = Vec::new();
@@ -426,7 +426,7 @@ impl Merge {
         let known: u64 = says.iter().map(|say| say.counts.in_flight).sum();
         // The kinds must add up to the total: what is known only in total is taken from the kinds' missing,
         // in their order.
-        let mut unknown = of_all.in_flight.saturating_sub(known);
+        let mut unknown = total.in_flight.saturating_sub(known);
         for say in &mut says {
             let taken = unknown.min(say.counts.missing);
             (say.counts.in_flight, say.counts.missing) =

@@ -110,7 +110,7 @@ impl Window<'_> {
         };
         let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
         // What came twice or to the wrong client is in the bytes and not in the deliveries: each has the mean of all.
-        let bytes_of_each = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
+        let bytes_per_message = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
         Rates {
             asked_per_s: match *self.load {
                 // Of a step that was cut short, what the part that there was asked for.
@@ -124,7 +124,7 @@ impl Window<'_> {
             achieved_per_s: per_s(completed, achieved_ns),
             sent_per_s: per_s(totals.counts.sent.saturating_sub(totals.tail.sent), length_ns),
             received_per_s: per_s(received, received_ns),
-            received_bytes_per_s: per_s(received, received_ns).map(|per_s| per_s * bytes_of_each),
+            received_bytes_per_s: per_s(received, received_ns).map(|per_s| per_s * bytes_per_message),
             events_per_s: streamed(totals.counts.events, streamed_after[0]),
             tokens_per_s: streamed(totals.counts.tokens, streamed_after[1]),
             ..rates

@@ -105,14 +105,15 @@ impl Worker {
             .of_pushes(Pushes::of(shared.wire.pushes(), plan.unix_epoch_ns.wrapping_sub(plan.epoch_ns)))
             .of_flapping(plan.flap.is_some())
             .of_spoken_for(plan.publishing.is_some());
-        let publishers = plan.of_publishers().zip(plan.publishing.as_ref()).map(|(of_them, publishing)| {
-            let shared = shared.of_publishers(&of_them)?;
-            let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
-            let ledger = Ledger::new(meter, StepOrder::IDLE, segment, of_them.rooms.clone());
-            let ledger = ledger.of_run(of_them.run()).for_others();
-            let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
-            Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
-        });
+        let publishers =
+            plan.of_publishers().zip(plan.publishing.as_ref()).map(|(publisher_plan, publishing)| {
+                let shared = shared.of_publishers(&publisher_plan)?;
+                let meter = Meter::new(plan.epoch_ns, Secrets::new(&shared.wire, segment));
+                let ledger = Ledger::new(meter, StepOrder::IDLE, segment, publisher_plan.rooms.clone());
+                let ledger = ledger.of_run(publisher_plan.run()).for_others();
+                let (clients, timeout_ns) = (Clients::new(shared, ledger), plan.connecting.timeout_ns);
+                Ok::<_, io::Error>(Publishers::new(clients, publishing.share(segment), timeout_ns))
+            });
         Ok(Self {
             slow_readers: SlowReaders::new(plan.slow),
             visits: Visits::of(&plan.rooms, segment, plan.seed),

@@ -54,8 +54,8 @@ impl<W> Answer<W> {
         match self {
             Answer::Whole => Answer::Whole,
             Answer::Held => Answer::Held,
-            Answer::Told(word) => Answer::Told(form(word)),
-            Answer::Taken(word) => Answer::Taken(form(word)),
+            Answer::Told(signal) => Answer::Told(form(signal)),
+            Answer::Taken(signal) => Answer::Taken(form(signal)),
         }
     }
 }

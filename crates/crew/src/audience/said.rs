@@ -53,9 +53,9 @@ impl<'a> Said<'a> {
             };
             let (first, behind) = (before(from_ns), before(to_ns));
             let is_due = |name, sender| sender != client || self.room_index.say_of(name).hears_itself();
-            let of_room = self.sent[first..behind.max(first)].iter();
+            let room_broadcasts = self.sent[first..behind.max(first)].iter();
             said.extend(
-                of_room
+                room_broadcasts
                     .filter(|&&(.., name, sender)| is_due(name, sender))
                     .map(|&(_, _, sent_ns, name, _)| (name, sent_ns)),
             );

@@ -148,10 +148,11 @@ mod tests {
     #[test]
     fn interleaved_messages_come_whole() {
         let (mut one, mut other, mut joiner) = (Splitter::new(1), Splitter::new(2), Joiner::default());
-        let of_one = one.split(b"0123456789", PAYLOAD);
-        let of_other = other.split(b"abcde", PAYLOAD);
-        assert_eq!((of_one.len(), of_other.len()), (3, 2));
-        let mixed = [&of_one[0], &of_other[0], &of_one[1], &of_other[1], &of_one[2]].map(Clone::clone);
+        let one_parts = one.split(b"0123456789", PAYLOAD);
+        let other_parts = other.split(b"abcde", PAYLOAD);
+        assert_eq!((one_parts.len(), other_parts.len()), (3, 2));
+        let mixed =
+            [&one_parts[0], &other_parts[0], &one_parts[1], &other_parts[1], &one_parts[2]].map(Clone::clone);
         assert_eq!(all(&mut joiner, &mixed), [b"abcde".to_vec(), b"0123456789".to_vec()]);
         assert_eq!((joiner.lost, joiner.unfinished_bytes), (0, 0));
     }

@@ -91,8 +91,8 @@ pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Resu
 impl AgentLink {
     /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is known.
     pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
-        let of_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
-        let processes = hello.capacity().processes(segments.len(), of_each);
+        let clients_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
+        let processes = hello.capacity().processes(segments.len(), clients_each);
         Self {
             hello,
             link,

@@ -120,10 +120,10 @@ pub struct HostHello {
 impl Hello {
     /// Returns whether what it says can be true: it came over a network.
     fn is_sound(&self) -> bool {
-        let of_lock = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
+        let lock_words = self.lock.iter().flat_map(|lock| [&lock.key, &lock.word]);
         // Agents of earlier versions have no such key.
-        let of_lock = of_lock.chain(Some(&self.sealed_to).filter(|key| !key.is_empty()));
-        let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(of_lock);
+        let lock_words = lock_words.chain(Some(&self.sealed_to).filter(|key| !key.is_empty()));
+        let words = [&self.id, &self.name].into_iter().chain(&self.run).chain(lock_words);
         let labels = self.labels.iter().flat_map(|(key, value)| [key, value]);
         self.labels.len() <= LABELS_MAX
             && words.chain(labels).all(|word| name(word).is_ok())

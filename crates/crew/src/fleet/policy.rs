@@ -177,14 +177,15 @@ impl Policy {
             Endpoint::Inet(address) => self.allowed.iter().any(|rule| rule.names(asked.0, *address, &found)),
             Endpoint::Unix(path) => self.allowed.iter().any(|rule| rule.place == Place::Socket(path.clone())),
         };
-        let of_clients = asked_for(&plan.endpoints, scheme_of(&plan.client_spec, plan.tls.is_some()));
-        let of_logins = plan.login_servers.iter().flat_map(|server| {
+        let client_servers = asked_for(&plan.endpoints, scheme_of(&plan.client_spec, plan.tls.is_some()));
+        let login_servers = plan.login_servers.iter().flat_map(|server| {
             asked_for(&server.endpoints, if server.tls.is_some() { "https" } else { "http" })
         });
-        let of_publishers = plan.publishing.iter().flat_map(|publishing| {
+        let publisher_servers = plan.publishing.iter().flat_map(|publishing| {
             asked_for(&publishing.endpoints, scheme_of(&publishing.client_spec, publishing.tls.is_some()))
         });
-        let asked = of_clients.chain(of_logins).chain(of_publishers).find(|asked| !is_allowed(asked))?;
+        let asked =
+            client_servers.chain(login_servers).chain(publisher_servers).find(|asked| !is_allowed(asked))?;
         Some(format!("it may not load {asked}: start it with --allow {asked}"))
     }
 

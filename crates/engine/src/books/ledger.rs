@@ -115,11 +115,11 @@ impl Ledger {
         let (Some(number), Some(fingerprint), true) = (pushed.number, pushed.content, is_counted) else {
             return;
         };
-        let of_run = self.segment.number(client);
-        let room = self.local_rooms.local_kinds()[pushes.room_kind(pushed.kind)].room(of_run);
+        let client_number = self.segment.number(client);
+        let room = self.local_rooms.local_kinds()[pushes.room_kind(pushed.kind)].room(client_number);
         let (number, fingerprint) = (number.get(), fingerprint.get());
         let key = PushKey { number, kind: pushed.kind, room };
-        let content = Content { key, fingerprint, at_ns: now_ns, client: of_run, receivers: 1 };
+        let content = Content { key, fingerprint, at_ns: now_ns, client: client_number, receivers: 1 };
         match self.meter.contents.add(content) {
             true => self.meter.counts.push_compared += 1,
             false => self.meter.error("push_uncompared", client, now_ns, || {
@@ -407,12 +407,12 @@ impl Ledger {
                     }
                     None => record.echoes.widen(low, NUMBER_MASK),
                 };
-                let of_it = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
+                let annotate = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
                 self.meter.account.waited_ns += sent_ns.saturating_sub(stamp.intended_ns);
                 // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
-                self.handle_sent(sent_ns, client, low..low + 1, due_ns, of_it);
+                self.handle_sent(sent_ns, client, low..low + 1, due_ns, annotate);
                 self.meter.held.sent += 1;
             }
             RequestOutcome::Dropped => self.handle_dropped(client, record, stamp, now_ns),
@@ -529,7 +529,7 @@ impl Ledger {
         kind: usize,
         late_ns: u64,
         now_ns: u64,
-        of_it: impl FnOnce(Entry) -> Entry,
+        annotate: impl FnOnce(Entry) -> Entry,
     ) {
         self.meter.figures.rtt.record_ns(late_ns);
         if !self.streams.has_first_event(client, now_ns.saturating_sub(late_ns)) {
@@ -542,6 +542,6 @@ impl Ledger {
             role.rtt.record_ns(late_ns);
         }
         let given_up = Entry::new(Kind::Timeout, now_ns, client).latency(late_ns);
-        self.meter.note_detailed(of_it(given_up), "message");
+        self.meter.note_detailed(annotate(given_up), "message");
     }
 }

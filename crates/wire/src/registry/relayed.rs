@@ -73,17 +73,17 @@ mod tests {
 
     #[test]
     fn whole_messages_of_the_dialect_are_carried() {
-        let of_all = |dialect| Room::of(dialect, 0, b"x");
+        let room = |dialect| Room::of(dialect, 0, b"x");
         let json = text(r#"{"type":"broadcast"}"#);
-        assert!(can_carry(of_all(DialectId::Json), 2, &[json.clone(), json.clone()].concat()));
-        assert!(!can_carry(of_all(DialectId::Json), 1, &[json.clone(), json].concat()), "there are two");
-        assert!(can_carry(of_all(DialectId::Binary), 1, &binary(&[7, 0xff])));
-        assert!(can_carry(of_all(DialectId::Actioncable), 1, &text(r#"{"message":1}"#)));
-        assert!(can_carry(of_all(DialectId::Phoenix), 1, &text(r#"[null,null,"room:lobby","b",{}]"#)));
-        assert!(can_carry(of_all(DialectId::Socketio), 1, &text(r#"42/chat,["broadcast",1]"#)));
+        assert!(can_carry(room(DialectId::Json), 2, &[json.clone(), json.clone()].concat()));
+        assert!(!can_carry(room(DialectId::Json), 1, &[json.clone(), json].concat()), "there are two");
+        assert!(can_carry(room(DialectId::Binary), 1, &binary(&[7, 0xff])));
+        assert!(can_carry(room(DialectId::Actioncable), 1, &text(r#"{"message":1}"#)));
+        assert!(can_carry(room(DialectId::Phoenix), 1, &text(r#"[null,null,"room:lobby","b",{}]"#)));
+        assert!(can_carry(room(DialectId::Socketio), 1, &text(r#"42/chat,["broadcast",1]"#)));
         let attached = [text(r#"451-["broadcast",{"_placeholder":true,"num":0}]"#), binary(&[1])].concat();
-        assert!(can_carry(of_all(DialectId::Socketio), 1, &attached));
-        assert!(!can_carry(of_all(DialectId::Socketio), 1, &attached[..attached.len() - 3]), "no attachment");
+        assert!(can_carry(room(DialectId::Socketio), 1, &attached));
+        assert!(!can_carry(room(DialectId::Socketio), 1, &attached[..attached.len() - 3]), "no attachment");
         let framed = Room { dialect: DialectId::Sockjs, topic: 1 };
         assert!(can_carry(framed, 1, &text(r#"a["x"]"#)) && !can_carry(framed, 1, &text("x")));
         assert!(can_carry(Room { topic: 2, ..framed }, 1, &text("x")));

@@ -58,12 +58,12 @@ impl Inflater {
     pub fn message(&mut self, bytes: &[u8], key: Option<Key>, bytes_max: usize) -> Result<&[u8], Failure> {
         self.give_back();
         SHARED.with_borrow_mut(|shared| {
-            let Shared { inflate: of_all, input, output, .. } = shared;
+            let Shared { inflate: shared_stream, input, output, .. } = shared;
             self.output = mem::take(output);
             input.clear();
             mask::extend(input, bytes, key, 0);
             input.extend_from_slice(&TAIL);
-            let stream = if self.no_context_takeover { of_all } else { &mut self.own };
+            let stream = if self.no_context_takeover { shared_stream } else { &mut self.own };
             // 15 bits read what was written with any smaller window.
             let stream = stream.get_or_insert_with(|| Decompress::new_with_window_bits(false, 15));
             let inflated = inflate(stream, input, &mut self.output, bytes_max);
@@ -167,9 +167,9 @@ impl Deflater {
     /// Replaces the message that starts at `start` of `out` and goes to its end by its compressed form.
     pub fn replace(&mut self, out: &mut Vec<u8>, start: usize) {
         SHARED.with_borrow_mut(|shared| {
-            let Shared { deflate: of_all, output, .. } = shared;
+            let Shared { deflate: shared_streams, output, .. } = shared;
             if self.no_context_takeover {
-                let stream = of_form(of_all, self.form);
+                let stream = of_form(shared_streams, self.form);
                 deflate(stream, &out[start..], output);
                 stream.reset();
             } else {

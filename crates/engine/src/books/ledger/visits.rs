@@ -152,10 +152,10 @@ impl Ledger {
         let room = self.local_rooms.local_kinds()[usize::from(kind)].room(self.segment.number(client));
         let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);
         let is_young = now_ns < begun_ns.saturating_add(YOUNG_NS);
-        let of_none = if is_young { begun_ns } else { now_ns };
+        let default_ns = if is_young { begun_ns } else { now_ns };
         let says = (0..).zip(self.local_rooms.rooms().says()).filter(|(_, said)| said.room == kind);
         let newest = says.filter_map(|(say, _)| self.step.broadcasts.newest_ns(say, room));
-        newest.max().unwrap_or(of_none)
+        newest.max().unwrap_or(default_ns)
     }
 
     /// The books are about to be closed: who is still at a door has no answer.

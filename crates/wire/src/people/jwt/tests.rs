@@ -47,9 +47,9 @@ fn each_client_has_its_own_and_the_time() {
     people.names.set("person.name", Template::of_column(0));
     people.names.set("in an hour", Template::of_second(3600));
     let claims = r#"{"sub":"{person.id}","name":"{person.name}","exp":"#;
-    let mut of_all = jwt(Algorithm::Hs256, "s", claims, &people.names);
-    of_all.claims = of_all.claims.then(&Template::of_second(3600)).text("}");
-    people.token = Some(of_all);
+    let mut shared = jwt(Algorithm::Hs256, "s", claims, &people.names);
+    shared.claims = shared.claims.then(&Template::of_second(3600)).text("}");
+    people.token = Some(shared);
     assert_eq!(claims_of(&token(&people, 2, 1_000)), r#"{"sub":"2","name":"ann \"a\"","exp":4600}"#);
     assert_eq!(claims_of(&token(&people, 3, 2_000)), r#"{"sub":"3","name":"bob","exp":5600}"#);
 }

@@ -113,9 +113,9 @@ fn of_joins(options: &Options, joins: &[Join]) -> Result<Vec<Template>, BadOptio
         let expected = "no channel: the app's file says which are subscribed to";
         return Err(BadOption::of(&CHANNEL_CLASS, expected));
     }
-    let of_one =
+    let identifier_of =
         |join: &Join| identifier(&join.name.escaped(), &join.params.members().unwrap_or_default(), 1);
-    Ok(joins.iter().map(of_one).collect())
+    Ok(joins.iter().map(identifier_of).collect())
 }
 
 /// The identifier of a subscription, as it stands in a JSON string.

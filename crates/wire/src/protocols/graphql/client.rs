@@ -97,8 +97,8 @@ impl Client {
         let Packet { id, kind, payload, .. } = packet;
         let id = &*id;
         let rejected = |rejection| Some(ProtocolEvent::Event(Event::Rejected(rejection)));
-        let of_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
-        let refused = if of_opening { Rejection::Subscription } else { Rejection::Message };
+        let is_opening = id == PROBE_ID || id == SUBSCRIPTION_ID;
+        let refused = if is_opening { Rejection::Subscription } else { Rejection::Message };
         match &*kind {
             b"connection_ack" if !self.is_greeted => {
                 let opening = &link.parts.opening;

@@ -31,9 +31,9 @@ impl Parts {
             Some(payload) => init.text(r#","payload":"#).then(&options.object(&INIT, payload)?),
             None => init,
         };
-        let of_bench = SUBSCRIPTION.default.filter(|_| of_dialect.app.is_none());
+        let default = SUBSCRIPTION.default.filter(|_| of_dialect.app.is_none());
         let mut opening = Vec::new();
-        if let Some(document) = of_dialect.settings.text(SUBSCRIPTION.name).or(of_bench) {
+        if let Some(document) = of_dialect.settings.text(SUBSCRIPTION.name).or(default) {
             let id = Template::literal(SUBSCRIPTION_ID);
             let variables = of_dialect.settings.text(VARIABLES.name).unwrap_or("{}");
             let variables = options.object(&VARIABLES, variables)?;

@@ -274,9 +274,11 @@ impl Client {
         if let Some(passed) = self.passed(&control, joins, link) {
             return Some(passed);
         }
-        let of_channel = joins.is_some() || control.event != b"phx_reply";
+        let is_of_channel = joins.is_some() || control.event != b"phx_reply";
         match (control.event, control.number) {
-            (b"phx_reply" | b"phx_error" | b"phx_close", _) if of_channel && !control.is_of(joins, link) => {
+            (b"phx_reply" | b"phx_error" | b"phx_close", _)
+                if is_of_channel && !control.is_of(joins, link) =>
+            {
                 Some(ProtocolEvent::Event(Event::Foreign { bytes }))
             }
             (b"phx_reply", _) if let Some(topic) = joins => match control.status {

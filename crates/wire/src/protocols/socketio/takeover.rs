@@ -33,9 +33,9 @@ impl Takeover {
         context: ClientContext<'_>,
         io: &mut impl Io,
     ) {
-        let of_session =
+        let add_session =
             |target: &str| target.replacen("transport=polling", "transport=websocket", 1) + "&sid=" + sid;
-        *self = Takeover::Opening(Opening::new(common.write_upgrade_to(io, context, of_session)));
+        *self = Takeover::Opening(Opening::new(common.write_upgrade_to(io, context, add_session)));
     }
 
     /// Bytes came in.
