@@ -101,8 +101,11 @@ fn end(faults: &mut Faults, how: CloseMethod, text: &str) -> Result<(), String> 
 
 fn which(text: &str) -> Result<MessageSelector, String> {
     // A message's number is the server's, unless it is to be each client's own.
-    let of_each = text.strip_prefix("each:");
-    Ok(MessageSelector { selector: selector(of_each.unwrap_or(text))?, of_each_client: of_each.is_some() })
+    let each_client = text.strip_prefix("each:");
+    Ok(MessageSelector {
+        selector: selector(each_client.unwrap_or(text))?,
+        of_each_client: each_client.is_some(),
+    })
 }
 
 fn selector(text: &str) -> Result<Selector, String> {

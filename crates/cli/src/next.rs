@@ -391,7 +391,7 @@ fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         return None;
     }
     let step = heaviest_kept(run).filter(|step| step.duration_ns < CONFIRMED_FOR_NS)?;
-    let of_search = [
+    let search_flags = [
         "search",
         "initial-clients",
         "step-size",
@@ -400,7 +400,7 @@ fn confirm_capacity(run: &Run, conclusion: &Conclusion) -> Option<Next> {
         "limit-rtt",
         "limit-percentile",
     ];
-    let line = of_search.into_iter().fold(Line::of(run)?, Line::without).with_clients(capacity.clients)?;
+    let line = search_flags.into_iter().fold(Line::of(run)?, Line::without).with_clients(capacity.clients)?;
     let line = for_seconds(line, step, CONFIRMED_FOR_NS as f64 / 1e9)?;
     Some(line.to("confirm_capacity", "hold it for a minute before you rely on it:"))
 }

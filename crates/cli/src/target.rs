@@ -76,8 +76,8 @@ pub(crate) fn of(args: &RunArgs, clients: u64) -> Result<Target, Failure> {
     let mut target = resolve(&built_in.url, None)?;
     // Dialects with paths of their own are not spoken at the usual one.
     let dialect = args.dialect.as_deref().and_then(wire::DialectId::from_name);
-    let of_dialect = dialect.and_then(|dialect| dialect.facts().paths.first().copied());
-    if let Some(path) = args.app.as_deref().and_then(app_file::path_of_own_server).or(of_dialect) {
+    let dialect_path = dialect.and_then(|dialect| dialect.facts().paths.first().copied());
+    if let Some(path) = args.app.as_deref().and_then(app_file::path_of_own_server).or(dialect_path) {
         target.url = target.url.replace(&target.path, path);
         target.path = path.to_owned();
     }

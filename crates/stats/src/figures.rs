@@ -172,9 +172,9 @@ impl Figures<Packed> {
     /// Adds the deliveries that were told apart by the size of their rooms to all deliveries.
     pub fn add_up_rooms(&mut self) {
         for timed in Timed::BY_ROOM_SIZE {
-            let of_size = std::mem::take(self.get_mut(timed));
-            self.delivery.merge(&of_size);
-            *self.get_mut(timed) = of_size;
+            let samples = std::mem::take(self.get_mut(timed));
+            self.delivery.merge(&samples);
+            *self.get_mut(timed) = samples;
         }
     }
 

@@ -112,24 +112,24 @@ impl Agent {
             (None, Some(cpus)) => processes::threads_on(cpus.len()),
             (None, None) => processes::threads_of_all_cpus()?,
         };
-        let means = AgentResources {
+        let resources = AgentResources {
             threads,
             cpus: cpus.unwrap_or_default(),
             clients_per_process: u32::try_from(processes::clients_per_process(threads)?).unwrap_or(u32::MAX),
             policy: Policy { allowed: self.allow.clone() },
             child: &hidden::child,
         };
-        fleet::serve(&self.options(is_interrupted, &self.say())?, &means).map_err(could_not_join)?;
+        fleet::serve(&self.options(is_interrupted, &self.say())?, &resources).map_err(could_not_join)?;
         Ok(Exit::Fine)
     }
 
     fn host(self, is_interrupted: &dyn Fn() -> bool) -> Result<Exit, Failure> {
-        let of_load = [("--threads", self.threads.is_some()), ("--pin", self.pin.is_some())];
+        let load_flags = [("--threads", self.threads.is_some()), ("--pin", self.pin.is_some())];
         if !self.allow.is_empty() {
             let problem = "only with --role load; a target agent runs what is in its own folder of targets";
             return Err(Failure::usage("--allow", problem));
         }
-        if let Some((flag, _)) = of_load.into_iter().find(|(_, given)| *given) {
+        if let Some((flag, _)) = load_flags.into_iter().find(|(_, given)| *given) {
             return Err(Failure::usage(
                 flag,
                 "only with --role load; throng shootout --server-pin pins servers",

@@ -236,8 +236,8 @@ fn first_and_by(args: &StepArgs) -> (u64, u64) {
 
 /// By default, as far as one process goes.
 fn search_max(args: &StepArgs) -> Result<u64, Failure> {
-    let of_one = || processes::clients_per_process(processes::threads_of_all_cpus()?);
-    args.max_clients.map_or_else(of_one, Ok)
+    let one_process = || processes::clients_per_process(processes::threads_of_all_cpus()?);
+    args.max_clients.map_or_else(one_process, Ok)
 }
 
 /// The closed loop of the flags, with websocket-bench's defaults, in which a client may have `per_client`

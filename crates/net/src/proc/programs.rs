@@ -80,9 +80,9 @@ impl Programs {
         for (pid, process) in self.processes.iter().filter(|(pid, _)| !left_out.contains(pid)) {
             let (own, children) =
                 known(pid, process).map_or((0, 0), |was| (was.own_ticks(), was.children_ticks()));
-            let of_children = process.children_ticks().saturating_sub(children);
+            let children_ticks = process.children_ticks().saturating_sub(children);
             *ticks_of.entry(&process.name).or_default() += process.own_ticks().saturating_sub(own)
-                + of_children.saturating_sub(owed.get(pid).copied().unwrap_or(0));
+                + children_ticks.saturating_sub(owed.get(pid).copied().unwrap_or(0));
         }
         let used = ticks_of.into_iter().filter(|(_, ticks)| *ticks > 0);
         let mut programs: Vec<ProgramCpu> =

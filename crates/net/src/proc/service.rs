@@ -91,9 +91,9 @@ fn found<P: PartialEq>(all: &Processes, listening: &[u32], program: impl Fn(u32)
     let ours: BTreeSet<u32> = all.above(all.own).into_iter().chain([all.own]).collect();
     let head_of = |pid: u32| {
         let own = program(pid);
-        let is_of_it =
+        let is_of_server =
             |above: &u32| *above > 1 && !ours.contains(above) && own.is_some() && program(*above) == own;
-        all.above(pid).into_iter().take_while(is_of_it).last().unwrap_or(pid)
+        all.above(pid).into_iter().take_while(is_of_server).last().unwrap_or(pid)
     };
     let heads: Vec<u32> = listening.iter().map(|pid| head_of(*pid)).collect();
     // Above the heads, not above the listeners: a head is part of the server, what started it is not.

@@ -37,9 +37,9 @@ impl Trend {
         };
         let all = entries.len();
         let figure = entries.iter().find_map(|entry| entry.figure).unwrap_or(scenario.main_figure());
-        let is_of_it =
+        let is_in_trend =
             |entry: &Entry| entry.scenario == scenario && entry.figure.is_none_or(|of| of == figure);
-        entries.retain(is_of_it);
+        entries.retain(is_in_trend);
         entries.reverse();
         let most_ns = most_ns(&entries);
         if self.format == TableFormat::Text {
