@@ -22,7 +22,7 @@ pub struct PushKey {
     pub room: u32,
 }
 
-/// One content of a push, and who had it.
+/// One content of a push, and the clients that had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// The push.

@@ -227,8 +227,8 @@ pub struct Settled {
     pub sent: Vec<SentBroadcast>,
     /// Tallies of all workers' broadcasts at this worker's clients.
     pub tallies: Vec<BroadcastTally>,
-    /// Broadcasts: who was missing from the rooms' members here when the load began (at 0), and who came and went then,
-    /// by time. Slow ones are missing.
+    /// Broadcasts: members missing from the rooms here when the load began (at 0), and clients that came and
+    /// went later, by time. Slow clients count as missing.
     pub attendance: Vec<Attendance>,
     /// Broadcasts: the clients that left in mid-step.
     pub departures: Vec<Departure>,
@@ -250,7 +250,7 @@ pub struct Settled {
 pub struct Attendance {
     /// On the run's clock.
     pub at_ns: u64,
-    /// The room, and the role of those who come or go.
+    /// The room, and the role of the clients that come or go.
     pub place: RoomPlace,
     /// Change in the members present.
     pub change: i32,
@@ -263,7 +263,7 @@ pub struct RoomPlace {
     pub kind: u16,
     /// The room, among the rooms of its kind.
     pub room: u32,
-    /// The role of those who come or go; 0 where there are none.
+    /// The role of the clients that come or go; 0 without roles.
     pub role: u8,
 }
 

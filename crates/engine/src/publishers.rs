@@ -182,8 +182,8 @@ impl Publishers {
         since_ns.map(|since_ns| since_ns + self.timeout_ns)
     }
 
-    /// Gives up the connections that have been under way for too long, and the messages that have waited so long for one; tries
-    /// anew for the others.
+    /// Gives up connections that have been under way for too long, and messages that have waited for a
+    /// connection for as long; connects anew for the others.
     pub(crate) fn handle_timeouts(&mut self, users: &mut Clients, now_ns: u64) {
         let mut stands = false;
         for index in 0..self.count() {
@@ -252,7 +252,7 @@ impl Publishers {
                 }
             }
         }
-        // Nobody reports the publishers' own meter: only their errors reach the results, under a prefix of
+        // The publishers' own meter is not reported: only their errors reach the results, under a prefix of
         // their own.
         for (kind, seen) in std::mem::take(&mut self.clients.ledger.meter.errors).iter() {
             users.ledger.meter.errors.add_kind(&format!("{ERRORS}{kind}"), seen.clone());

@@ -29,7 +29,7 @@ const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
 const REPORTS_PER_S_MAX: u64 = 100;
 /// Seconds that are put by for a crew that is busy.
 const SECONDS_HELD_MAX: usize = 64;
-/// As much of a second counts as full: workers wake a little early or late.
+/// The part of a second that counts as a full one: workers wake a little early or late.
 const SECOND_FULL_NS: u64 = 900_000_000;
 
 /// Phases of a worker's reports.
@@ -37,7 +37,7 @@ const SECOND_FULL_NS: u64 = 900_000_000;
 pub(crate) enum ReportPhase {
     /// Clients connect.
     Growing,
-    /// They send, or nothing happens.
+    /// Clients send, or nothing happens.
     Loading,
     /// Answers come in.
     Draining,

@@ -1,15 +1,15 @@
-//! Newcomers announced to the others in a room, and who of those has heard of it: the announcements of a step at one
-//! worker.
+//! Announcements of newcomers to the other members of a room, and which members have heard them: those of one
+//! step at one worker.
 //!
-//! They have numbers of their own, which their stamps carry together with the kind of rooms. Whether the others were to hear of one,
-//! the crew finds out, as it does of messages.
+//! Announcements have numbers of their own, which their stamps carry together with the kind of rooms. The
+//! crew finds out which members were to hear one, as it does for messages.
 
 use crate::books::broadcasts::{BROADCASTS_PER_WORKER_MAX, Broadcasts};
 use crate::messages::Announced;
 
 /// How many bits of a number lie below the kind of rooms.
 const KIND_SHIFT: u32 = BROADCASTS_PER_WORKER_MAX.ilog2() - 3;
-/// The number of those that nobody counts.
+/// The number of announcements that are not counted.
 pub(crate) const UNCOUNTED: u32 = (1 << KIND_SHIFT) - 1;
 
 // A kind of rooms takes the top three bits of a number; the step's number takes the bits above those.
@@ -20,7 +20,7 @@ const _: () = assert!(load::Rooms::KINDS_MAX <= 1 << 3);
 pub(crate) struct Announcements {
     /// Announcements of clients here, by number.
     made: Vec<Announced>,
-    /// Announcements heard by clients here, of anybody.
+    /// Announcements that clients here have heard, of clients anywhere.
     pub(crate) heard: Broadcasts,
 }
 
@@ -30,7 +30,8 @@ impl Announcements {
         Self { made: Vec::new(), heard: Broadcasts::new(has_leavers) }
     }
 
-    /// A client, by its number in the run, asks to be let into its room of this kind: what the stamp carries.
+    /// Numbers the announcement of a client (by its number in the run) that asks to be let into its room of
+    /// this kind. Returns what the stamp carries.
     pub(crate) fn make(&mut self, client: u32, kind: u16, sent_ns: u64) -> u32 {
         let number = self.made.len() as u32;
         // The stamp has no more bits for the number. The visitor is still announced, but neither due nor
@@ -42,7 +43,8 @@ impl Announcements {
         u32::from(kind) << KIND_SHIFT | number
     }
 
-    /// Withdraws the announcement of a client that was not let in: nobody is to hear of it. Of those that nobody counts there is nothing to withdraw.
+    /// Withdraws the announcement of a client that was not let in: no member is to hear of it. Does nothing
+    /// for announcements that are not counted.
     pub(crate) fn withdraw(&mut self, number: u32) {
         if let Some(made) = self.made.get_mut(number as usize) {
             made.is_void = true;

@@ -225,7 +225,7 @@ impl Booking<'_> {
         }
     }
 
-    /// Books the news of a member who has come into a room.
+    /// Books the announcement of a newcomer to a room.
     fn announced(&mut self, stamp: Stamp, bytes: u32) {
         self.ledger.meter.received_bytes += u64::from(bytes);
         if stamp.run != self.ledger.run {
@@ -441,7 +441,8 @@ impl Booking<'_> {
         }
     }
 
-    /// The client's membership when a message of this kind was sent: in the room, where nobody comes and goes.
+    /// The client's membership when a message of this kind was sent. Without visitors, every client is in its
+    /// room.
     #[inline]
     fn membership_state(&self, stamp: Stamp, kind: usize) -> MembershipState {
         match &self.ledger.memberships {

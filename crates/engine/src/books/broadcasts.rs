@@ -9,8 +9,9 @@
 //! A client that comes back to many missed messages gets each copy at the far end of a chain. How far such a client has come is
 //! remembered, for its copies not to cost a walk each.
 //!
-//! If clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by when they were sent:
-//! who leaves costs as much as has been said there lately, and not as much as everywhere.
+//! If clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by
+//! when they were sent: a departure costs as much as was said in that room lately, and not as much as was
+//! said everywhere.
 //!
 //! The worker does not know how many copies were due: other workers' clients send too. It reports how many
 //! came, and the crew compares that with the clients that were there when the message was sent.
@@ -70,7 +71,8 @@ pub(crate) struct Origin {
     pub(crate) sent_ns: u64,
     /// How many clients here it is due to.
     pub(crate) due: u32,
-    /// True if it was due to this client while it was away: that counts beside what was due to those who were here.
+    /// True if it was due to this client while it was away: that is counted apart from copies due to clients
+    /// that were here.
     pub(crate) is_away: bool,
 }
 
@@ -83,7 +85,7 @@ pub(crate) struct Broadcasts {
     chains: HashMap<Chain, BTreeSet<u32>>,
     /// The highest number seen at places that were far behind.
     highest: HashMap<(Chain, u32), u32>,
-    /// By kind and room, where anybody may leave.
+    /// By kind and room, where clients may leave.
     by_room: Option<HashMap<(u16, u32), Said>>,
     spare: Vec<Vec<u64>>,
 }
@@ -179,7 +181,8 @@ impl Broadcasts {
         excused
     }
 
-    /// When the newest broadcast of a kind was sent in a room that has come to any client here, where anybody may leave.
+    /// When the newest broadcast of a kind in a room was sent that has come to any client here; kept where
+    /// clients may leave.
     pub(crate) fn newest_ns(&self, kind: u16, room: u32) -> Option<u64> {
         self.by_room.as_ref()?.get(&(kind, room))?.last().map(|&(sent_ns, ..)| sent_ns)
     }
@@ -376,7 +379,7 @@ mod tests {
         assert_eq!(b.handle(0, 0, 1, 1, 3), Copy::Reordered);
         assert_eq!(b.handle(0, 0, MISSED + 1, 2, 4), Copy::InOrder);
         assert_eq!(b.handle(0, 0, MISSED, 2, 5), Copy::Reordered);
-        // And where nobody else here had them, in whatever order.
+        // And where no other client here had them, in whatever order.
         let mut b = broadcasts(1);
         assert_eq!(b.handle(0, 0, MISSED, 0, 1), Copy::InOrder);
         for number in (0..MISSED / 2).chain((MISSED / 2..MISSED).rev()) {

@@ -87,8 +87,8 @@ fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_n
     }
 }
 
-/// Counts the broadcasts whose acknowledgement the server owes: to who is still there as it was when it sent them, or was not needed
-/// for that.
+/// Counts the broadcasts whose acknowledgement the server still owes: to senders that have kept their
+/// connection and their room since, or for which publishers speak.
 fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], acks: Acks) {
     let sent = std::mem::take(&mut ledger.step.sent);
     for (number, message) in (0..).zip(&sent).filter(|(_, sent)| !sent.acknowledged && !sent.is_excused) {

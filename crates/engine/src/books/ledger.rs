@@ -21,7 +21,8 @@ use crate::contents::{CONTENTS_MAX, Content, PushKey};
 use crate::events::{Entry, Kind};
 use crate::messages::{RoleDelta, SentBroadcast};
 
-/// How long after everybody else has a message its sender is not answered any more.
+/// How long the answer to a sender may take after all other members have its message, before no answer is
+/// expected.
 const UNHEEDED_NS: u64 = 5_000_000_000;
 
 /// Shared state of a worker's clients.
@@ -32,7 +33,7 @@ pub(crate) struct Ledger {
     pub(crate) local_rooms: LocalRooms,
     pub(crate) step: Step,
     pub(crate) meter: Meter,
-    /// Memberships, where people come and go.
+    /// Memberships, where clients come and go.
     pub(crate) memberships: Option<Box<Memberships>>,
     pub(crate) streams: Streams,
     /// The latest pushes, where the app looks for what the server says by itself.
@@ -162,7 +163,7 @@ impl Ledger {
         self.relayed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Others are to be told this; false: nobody is.
+    /// Keeps an outcome to be told to other clients. Returns false if this ledger is not a publishers'.
     pub(crate) fn relay(&mut self, relayed: Relayed) -> bool {
         self.relayed.as_mut().map(|all| all.push(relayed)).is_some()
     }
@@ -330,8 +331,8 @@ impl Ledger {
         self.meter.handle_sent(now_ns, client, kind, intended_ns, numbers, annotate);
     }
 
-    /// The connection turned out to be gone when its message was to go out: the kernel took nothing of it, so no one can
-    /// have it, and it is in no book.
+    /// Takes a message out of the books whose connection turned out to be gone: the kernel took nothing of
+    /// it, so no client can have it.
     #[cold]
     pub(crate) fn take_back(
         &mut self,
@@ -361,7 +362,7 @@ impl Ledger {
         self.handle_unsent(client, now_ns);
     }
 
-    /// This many messages were due while nobody was there to send them.
+    /// Counts messages that were due while no client was there to send them.
     pub(crate) fn handle_nobody_there(&mut self, messages: u64) {
         self.meter.counts.nobody_to_send += messages;
     }
@@ -409,7 +410,8 @@ impl Ledger {
                 };
                 let annotate = |sent: Entry, _| sent.message(sender, number).bytes(bytes);
                 self.meter.account.waited_ns += sent_ns.saturating_sub(stamp.intended_ns);
-                // A closed loop has no schedule to be behind of: who waited did so for the connection, and not for us.
+                // A closed loop has no schedule to be behind of: a message that waited did so for the
+                // connection, and not for the generator.
                 let due_ns = if self.step.is_closed() { sent_ns } else { stamp.intended_ns };
                 self.meter.figures.send_lag.record_ns(sent_ns.saturating_sub(due_ns));
                 self.handle_sent(sent_ns, client, low..low + 1, due_ns, annotate);
@@ -470,8 +472,9 @@ impl Ledger {
         }
     }
 
-    /// A client whose message everybody else here has had for [`UNHEEDED_NS`], while no sender of the run has been
-    /// answered yet: the server does not answer, or not in the form that was said. Once it did, it is but slow.
+    /// A client whose message all others here have had for [`UNHEEDED_NS`], while no sender of the run has
+    /// been answered yet: the server does not answer, or not in the form that was configured. Once it has
+    /// answered, it counts as slow.
     pub(crate) fn unheeded(&self, now_ns: u64) -> Option<u32> {
         let Sent { client, acknowledged: false, .. } = *self.step.sent.first()? else { return None };
         if self.was_heeded {

@@ -1,22 +1,24 @@
-//! Memberships over time, where people come and go: the visitors of one worker.
+//! Memberships of visited rooms over time: the visitors of one worker.
 //!
 //! ```text
 //! outside --asks to be let in--> at the door --let in--> inside --leaves--> on the way out --gone--> outside
 //! at the door --refused, or leaves unanswered--> on the way out
 //! ```
 //!
-//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on the way out it is due once
-//! or not at all: the server may have known of the visitor, or not. They are at the door from what may have been under way when they
-//! asked, [`OVERTAKE_NS`] before; and on the way out from what they may have left under way: the latest message of the room that came to
-//! anybody here stood as far behind what was sent before. Outside, nothing is due, and
-//! what comes to somebody who is outside has leaked.
+//! Rules. Where a copy belongs is decided by when its message was sent. Inside, it is due. At the door and on
+//! the way out it is due once or not at all: the server may have known of the visitor, or not. A visitor is
+//! at the door from what may have been under way when it asked, [`OVERTAKE_NS`] before; and on the way out
+//! from what it may have left under way: the latest message of the room that came to any client here stood as
+//! far behind what was sent before. Outside, nothing is due, and what comes to a client that is outside has
+//! leaked.
 
 use load::Rooms;
 
 use crate::books::absences::OVERTAKE_NS;
 use crate::books::announcements::UNCOUNTED;
 
-/// Clocks of several machines agree as well as this: somebody whose leave was confirmed is gone only then.
+/// Precision to which the clocks of several machines agree: a client whose leave was confirmed is gone only
+/// after this time.
 const CLOCKS_NS: u64 = 100_000_000;
 
 /// The membership of a copy's receiver when the message was sent.
@@ -37,14 +39,14 @@ pub(crate) enum MembershipState {
 pub(crate) struct Memberships {
     /// The kinds of rooms that are visited: a bit each, as in all that follows.
     visited: u8,
-    /// By role: of these, the ones in which its people say something.
+    /// By role: the kinds of rooms in which its users send something.
     speaks_in: Vec<u8>,
-    /// By client: of these, the ones in which it is.
+    /// By client: the kinds of rooms in which it is.
     inside: Vec<u8>,
-    /// By client, and then by kind among those visited: its latest stay, from 1; 0: there is none.
+    /// By client, and then by visited kind: the number of its latest stay, from 1; 0 without one.
     latest: Vec<u32>,
     all: Vec<Membership>,
-    /// Clients that have come in since somebody asked.
+    /// Clients that have come in since [`take_entered`](Self::take_entered) was last called.
     entered: Vec<u32>,
 }
 
@@ -53,15 +55,15 @@ pub(crate) struct Memberships {
 struct Membership {
     /// When it asked to be let in.
     asked_ns: u64,
-    /// When it was; `u64::MAX`: it is at the door.
+    /// When it was let in; `u64::MAX` if it is at the door.
     from_ns: u64,
-    /// Until when what was sent is due; `u64::MAX`: it has not left.
+    /// The time up to which messages sent are due; `u64::MAX` if it has not left.
     until_ns: u64,
-    /// The moment from which it is outside.
+    /// The moment from which the client is outside.
     gone_ns: u64,
-    /// The client's one before.
+    /// The number of the client's stay before.
     before: u32,
-    /// The number by which it was announced in this step, if anybody counts that.
+    /// The number by which it was announced in this step, if that is counted.
     announced: u32,
 }
 
@@ -77,7 +79,7 @@ impl Membership {
 }
 
 impl Memberships {
-    /// Nobody is inside yet; `None`: everybody is everywhere.
+    /// Memberships in which no client is inside yet; `None` without visitors.
     pub(crate) fn of(rooms: &Rooms) -> Option<Memberships> {
         if rooms.visits().is_empty() {
             return None;
@@ -120,7 +122,7 @@ impl Memberships {
         self.visited & 1 << kind == 0 || self.inside[client as usize] & 1 << kind != 0
     }
 
-    /// Returns whether a client of this role is in all rooms where its people say something.
+    /// Returns whether a client of this role is in all rooms where the role's users send something.
     #[inline]
     pub(crate) fn may_speak(&self, client: u32, role: usize) -> bool {
         let needed = self.speaks_in[role];
@@ -211,8 +213,8 @@ impl Memberships {
         self.latest(client, kind).is_some_and(Membership::is_waiting)
     }
 
-    /// A client that is inside leaves: from when on it is on the way out, by when the newest message was sent in its room that came to
-    /// anybody here. `None`: it is not inside.
+    /// Books that a client that is inside leaves. Returns the time from which it is on the way out, by when
+    /// the newest message in its room was sent that came to any client here; `None` if it is not inside.
     pub(crate) fn leave(&mut self, client: u32, kind: u16, newest_ns: u64, now_ns: u64) -> Option<u64> {
         let membership = self.latest_mut(client, kind);
         let membership = membership
@@ -223,18 +225,19 @@ impl Memberships {
         Some(until_ns)
     }
 
-    /// The server has confirmed that a client is gone: when that had left.
+    /// Books that the server has confirmed a client's leave, and returns when the client had left.
     pub(crate) fn confirm(&mut self, client: u32, kind: u16, now_ns: u64) -> Option<u64> {
         let membership =
             self.latest_mut(client, kind).filter(|membership| membership.until_ns != u64::MAX)?;
-        // So far behind the leave [`Membership::end`] has put it.
+        // [`Membership::end`] put it this far behind the leave.
         let left_ns = membership.gone_ns - OVERTAKE_NS;
         // Once confirmed, the server has no excuse to go on; only senders' clocks may differ.
         membership.gone_ns = now_ns + CLOCKS_NS;
         Some(left_ns)
     }
 
-    /// A client has lost its connection: it is in no room any more. By which numbers it was announced where it was at the door.
+    /// Takes a client that has lost its connection out of all rooms. Returns the numbers by which it was
+    /// announced where it was at the door.
     pub(crate) fn handle_gone(&mut self, client: u32, now_ns: u64) -> Vec<u32> {
         self.inside[client as usize] = 0;
         let mut doors = Vec::new();
@@ -315,7 +318,7 @@ mod tests {
         assert_eq!(memberships.enter(1, 0, 11 * S), Some(10 * S));
         assert_eq!((memberships.enter(1, 0, 12 * S), memberships.take_entered()), (None, vec![1]));
         assert!(memberships.is_in(1, 0) && memberships.may_speak(1, 0));
-        // The newest that anybody has was sent at 19.5 s.
+        // The newest message that any client has was sent at 19.5 s.
         assert_eq!(memberships.leave(1, 0, 19 * S + S / 2, 20 * S), Some(18 * S + S / 2));
         assert!(!memberships.is_in(1, 0));
         let membership_state =

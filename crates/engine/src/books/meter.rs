@@ -64,7 +64,7 @@ pub(crate) struct Secrets {
     shared: Vec<Secret>,
     people: Arc<People>,
     segment: Segment,
-    /// The server gives them more of that at their logins, which nobody here keeps.
+    /// Clients log in, and get further secrets from the server there, which are not kept here.
     log_in: bool,
 }
 

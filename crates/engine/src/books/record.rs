@@ -43,7 +43,7 @@ pub(crate) struct Record {
     pub(crate) unacknowledged: u32,
     /// Echoes that will not come: their connections broke, and others took their place.
     pub(crate) dropped: u32,
-    /// It has been usable: who connects in its name is no newcomer.
+    /// It has been usable: its next connection is not a newcomer's.
     pub(crate) was_usable: bool,
     /// It reads slowly; it has just done so; and it waits before it does again.
     pub(crate) is_slow: bool,

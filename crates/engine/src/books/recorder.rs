@@ -61,7 +61,7 @@ impl Recorder {
         self.entries.push(entry.placed(self.epoch_ns, client, self.step));
     }
 
-    /// Notes an event with a word to it.
+    /// Records an event with a detail.
     pub(crate) fn add_detailed(&mut self, entry: Entry, detail: &'static str) {
         // A handful of static names: a scan is quicker than a hash.
         let known = self.names.iter().position(|name| *name == detail);

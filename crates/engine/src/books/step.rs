@@ -52,7 +52,7 @@ pub(crate) struct Step {
     pub(crate) messages_sent: u64,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) sent: Vec<Sent>,
-    /// It has been noted that nothing answers those who send.
+    /// It has been noted that nothing answers senders.
     pub(crate) is_unheeded: bool,
     pub(crate) attendance: Vec<Attendance>,
     /// Departures.
@@ -63,7 +63,7 @@ pub(crate) struct Step {
     pub(crate) absences: Absences,
     /// Copies that they had got by then of what was sent in their absence, by kind of messages.
     pub(crate) had_of_says: Vec<u64>,
-    /// Its books are closed: what still comes of it is due to nobody, as what comes of earlier steps.
+    /// Its books are closed: copies that still come are due to no client, like copies of earlier steps.
     pub(crate) is_settled: bool,
 }
 

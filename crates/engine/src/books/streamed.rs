@@ -120,7 +120,8 @@ impl Streamed {
         let received_ns = now_ns.saturating_sub(reach.received_ns.unwrap_or(0));
         let arrival = Arrival { read_ns: now_ns, received_ns };
         let Some(before) = self.latest.replace(arrival) else {
-            // Here and not with the answer's end: how long it goes on is the server's pace, and nobody waits for that.
+            // Here and not with the answer's end: how long it goes on is the server's pace, and no reader
+            // waits for that.
             meter.account.add(waited_ns, now_ns.saturating_sub(self.sent_ns), 1, reach);
             return meter.figures.first.record_ns(waited_ns);
         };

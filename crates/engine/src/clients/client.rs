@@ -52,7 +52,7 @@ enum Input {
 /// Messages that did not go out.
 #[derive(Debug)]
 pub(crate) struct Unsent {
-    /// How many: nobody can have them.
+    /// Number of messages, which no client can have.
     pub(crate) messages: u32,
     /// Why the connection is over, if it was there.
     pub(crate) cause: Option<Cause>,
@@ -93,7 +93,8 @@ impl LoadClient {
         Ok(())
     }
 
-    /// Something happened on the socket of a stream. True: there is more to read, and it is somebody else's turn.
+    /// Handles an event on the socket of a stream. Returns true if there is more to read, but it is another
+    /// client's turn.
     pub(crate) fn handle_ready(
         &mut self,
         token: Token,
@@ -223,7 +224,7 @@ impl LoadClient {
         outcome
     }
 
-    /// There is something to read. True: there is more, and it is somebody else's turn.
+    /// Reads what there is. Returns true if there is more, but it is another client's turn.
     fn handle_readable(
         &mut self,
         token: Token,
@@ -378,7 +379,7 @@ impl LoadClient {
             Self::handle_login(outcome, shared, ledger);
         }
         outcome.map_err(Cause::Wire)?;
-        // Before a write that failed: who says why it closes may be gone before it has the answer.
+        // Before a write that failed: a server that says why it closes may be gone before it has the answer.
         if let Some(cause) = end {
             return Err(cause);
         }
@@ -548,7 +549,7 @@ impl LoadClient {
         Ok((sending, bytes))
     }
 
-    /// Says goodbye, or just leaves where there is nobody to say it to.
+    /// Says goodbye, or just leaves where no connection is open.
     pub(crate) fn close(&mut self, index: u32, shared: &mut Shared, meter: &mut Meter) {
         if self.record.state != State::Usable {
             return self.vacate();

@@ -32,7 +32,8 @@ pub(crate) struct Clients {
     all: Vec<LoadClient>,
     pub(crate) shared: Shared,
     pub(crate) ledger: Ledger,
-    /// Links that have fallen silent, of clients that have or will have others: nobody knows yet that they are dead.
+    /// Links that have fallen silent, of clients that have or will have others: the server does not know yet
+    /// that they are dead.
     silent: HashMap<u32, Streams>,
 }
 
@@ -64,7 +65,7 @@ pub(crate) enum ConnectAttempt {
 /// Kinds of connections that are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedConnection {
-    /// None: it was over before.
+    /// No connection: it was over before.
     Nothing,
     /// A connection of a client that had said goodbye.
     Parted,
@@ -75,7 +76,7 @@ pub(crate) enum ClosedConnection {
 }
 
 impl Clients {
-    /// None yet.
+    /// No clients yet.
     pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
         Self { all: Vec::new(), shared, ledger, silent: HashMap::new() }
     }
@@ -387,7 +388,8 @@ impl Clients {
         self.ledger.handle_request_outcome(index, record, sender, stamp, outcome, now_ns);
     }
 
-    /// The application has taken a client's message; its answer has been there for so long.
+    /// Books a client's message that the application has taken. `reach` is how long the answer has been
+    /// there.
     pub(crate) fn book_published(&mut self, stamp: Stamp, bytes: u32, reach: Reach, now_ns: u64) {
         let Self { all, shared: Shared { segment, workload, .. }, ledger, .. } = self;
         let mut booking = Booking {
@@ -415,7 +417,7 @@ impl Clients {
         self.ledger.forget(stamp.client, record, stamp, now_ns);
     }
 
-    /// A client's message has not been taken, or nobody will ever know.
+    /// Books a client's message that was not taken, or whose outcome will never be known.
     pub(crate) fn book_unpublished(&mut self, stamp: Stamp, now_ns: u64) {
         let record = &mut self.all[stamp.client as usize].record;
         self.ledger.handle_unanswerable(stamp.client, record, stamp, now_ns);
@@ -511,8 +513,8 @@ impl Clients {
         reconnection
     }
 
-    /// Drops the connections of all usable clients that `takes` names by their number in the run, without a word: whose
-    /// these were, and when the server wants them back.
+    /// Drops, without a goodbye, the connections of all usable clients that `takes` names by their number in
+    /// the run. Returns the clients, and when the server wants them back.
     pub(crate) fn drop_in_storm(
         &mut self,
         takes: impl Fn(u32) -> bool,

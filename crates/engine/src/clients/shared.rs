@@ -28,7 +28,7 @@ const STAMPED_READ_EVERY: u32 = 61;
 /// A longer time between two events of a turn is taken for an absence from the CPU. A large batch of messages takes as long, too:
 /// the answers behind it then count as a little younger than they are.
 const ABSENCE_NS_MIN: u64 = 1_000_000;
-/// The next read asks in any case if none has for so long.
+/// Time without a read that asked after which the next one asks in any case.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
 
 /// How much is kept of what the server says to a client that tries.

@@ -51,7 +51,7 @@ impl Streams {
         }
     }
 
-    /// Silences the connection: nothing arrives any more, and nobody is told.
+    /// Silences the connection: nothing arrives any more, and the server is not told.
     pub(crate) fn silence(&mut self) {
         // Best effort, as on a unix socket, where what arrives waits unread.
         for socket in self.links().filter_map(|link| link.socket.as_ref()) {

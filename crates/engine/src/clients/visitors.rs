@@ -6,8 +6,8 @@ use super::{Clients, Token};
 use crate::books::Cause;
 
 impl Clients {
-    /// Returns whether a client may say something now: it is usable, and in the rooms where it speaks. Nobody has to be anywhere for a message
-    /// that others publish.
+    /// Returns whether a client may say something now: it is usable, and in the rooms where it speaks. A
+    /// message that is published by others needs no membership.
     #[inline]
     pub(crate) fn may_speak(&self, index: u32) -> bool {
         self.is_usable(index) && (self.shared.has_publishers || self.ledger.may_speak(index))
@@ -24,7 +24,8 @@ impl Clients {
         has_said || self.ledger.is_at_door(index, kind)
     }
 
-    /// A client goes into its room of this kind, or out of it. Who was not let in has nothing to leave.
+    /// Sends a client into its room of this kind, or out of it. Does nothing for a leave if the client was
+    /// not let in.
     pub(crate) fn pass(&mut self, index: u32, kind: u16, way: Direction, now_ns: u64) -> Result<(), Cause> {
         let mut announced = None;
         match way {

@@ -1,4 +1,4 @@
-//! Clients that leave in mid-step, while others come in their place: who leaves, and when.
+//! Clients that leave in mid-step, while others come in their place: which leave, and when.
 //!
 //! Rules. At each moment that the pacer names, the next usable client in turn leaves. When none is usable, none leaves, and
 //! the moment has passed all the same. After the window, or once everything is sent, no more clients leave.

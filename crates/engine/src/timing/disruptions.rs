@@ -25,7 +25,8 @@ const TRIES_MAX: u32 = 5;
 /// An action on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionAction {
-    /// The storm takes the connections of all clients that it [`takes`](Disruptions::takes), without a word, as a network does.
+    /// The storm takes the connections of all clients that it [`takes`](Disruptions::takes), without a
+    /// goodbye, as a network does.
     Storm,
     /// This client says goodbye.
     Leave(u32),

@@ -1,9 +1,9 @@
-//! Flapping: whose connection ends when, and how.
+//! Flapping: which client's connection ends when, and how.
 //!
-//! Rules. Every usable client's connection lasts as long as is drawn for it; the first is met in its midst. A connection
-//! that ended by itself is nobody's turn; once its client is back, the next life is drawn. Lives follow from the seed, the client's
-//! number in the run and how many it has had: they are the same at however many workers. After the window, or once everything is
-//! sent, no connection ends.
+//! Rules. Every usable client's connection lasts as long as is drawn for it; the first is met in its midst. A
+//! connection that ended by itself takes no turn; once its client is back, the next life is drawn. Lives
+//! follow from the seed, the client's number in the run and how many it has had: they are the same at however
+//! many workers. After the window, or once everything is sent, no connection ends.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,11 +14,11 @@ use load::{Cut, Segment};
 /// Presences of a client: they decide whether its connection may end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
-    /// It has none, or is not usable yet.
+    /// It has no connection, or is not usable yet.
     Gone,
     /// It is usable, and has heard nothing yet from which it could go on.
     Early,
-    /// It may.
+    /// It is usable, and its connection may end.
     Here,
 }
 

@@ -1,12 +1,13 @@
 //! The clients of a step connect: which is next, and which has taken too long.
 //!
-//! Rules. At most `window` attempts are under way at once. A server whose accept queue is full lets handshakes go
-//! unanswered: an attempt that TCP has not even begun with when its time is up, while others got in, was never seen by
-//! the server. It goes back into the queue, and the window is halved, once in a while at most; each client that gets in
-//! widens it again by one over a whole window, as TCP does (RFC 5681 §3.1). A client is given up after [`TRIES_MAX`].
-//! When none has got in for as long as an attempt may take, or twice as long where somebody had (all that one of fifty
-//! workers has under way may go unanswered at once), there is no server to be gentle with: the window opens, so that
-//! those who are left do not fail one after the other.
+//! Rules. At most `window` attempts are under way at once. A server whose accept queue is full lets
+//! handshakes go unanswered: an attempt that TCP has not even begun with when its time is up, while others
+//! got in, was never seen by the server. It goes back into the queue, and the window is halved, once in a
+//! while at most; each client that gets in widens it again by one over a whole window, as TCP does (RFC 5681
+//! §3.1). A client is given up after [`TRIES_MAX`]. When none has got in for as long as an attempt may take,
+//! or twice as long where somebody had (all that one of fifty workers has under way may go unanswered at
+//! once), there is no server to be gentle with: the window opens, so that the clients left do not fail one
+//! after the other.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -190,7 +191,8 @@ impl Growth {
     /// Returns whether no client gets in, or none does any more.
     fn is_hopeless(&self, now_ns: u64) -> bool {
         let attempts = if self.usable_ns == 0 { 1 } else { 2 };
-        // 0 until a client gets in: it is then hopeless at the first timeout, before which nobody asks.
+        // 0 until a client gets in: growth is then hopeless at the first timeout, before which this is not
+        // asked.
         self.usable_ns <= now_ns.saturating_sub(attempts * self.timeout_ns)
     }
 

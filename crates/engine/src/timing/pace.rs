@@ -11,7 +11,7 @@ use std::iter;
 use fastrand::Rng;
 use load::{Load, Pacer, Schedule, Segment, StepOrder, Until};
 
-/// The next thing to do.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Send `messages` messages, which were due at this moment, through this client.
@@ -149,7 +149,7 @@ impl Pace {
         }
     }
 
-    /// Has due messages of an open loop wait for a client that takes it, for so long as one may come back.
+    /// Has due messages of an open loop wait for a client that takes them, as long as one may come back.
     pub(crate) fn wait_for_absent(&mut self, waits: bool) {
         if let Self::Open(groups) = self {
             for open in groups {
@@ -185,7 +185,7 @@ impl Pace {
     }
 
     /// Messages for `client` had no connection to go out by: a closed loop, which has a number of samples to
-    /// take and not so much time, sends another in its place.
+    /// take, and no duration, sends another in its place.
     pub(crate) fn handle_unsent(&mut self, client: u32, messages: u32) {
         if let Self::Closed(closed) = self {
             closed.remaining = closed.remaining.saturating_add(messages.into());
@@ -284,8 +284,8 @@ impl Open {
                 if place.is_none() && self.waits {
                     return Next::Wait;
                 }
-                // Nobody takes it: it is given to the one in turn all the same, so that it counts as due and
-                // unsent.
+                // No client takes it: it is given to the client in turn all the same, so that it counts as
+                // due and unsent.
                 let place = place.unwrap_or(*turn % all);
                 *turn = place + 1;
                 place

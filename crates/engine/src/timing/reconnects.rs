@@ -20,7 +20,7 @@ pub(crate) enum ReconnectAction {
 
 /// The returning clients of one worker.
 pub(crate) struct Reconnects {
-    /// They come back spread over this time; absent: as the protocol's back-off says.
+    /// The time over which clients come back; `None`: as the protocol's back-off says.
     window_ns: Option<u64>,
     backoff: Backoff,
     timeout_ns: u64,

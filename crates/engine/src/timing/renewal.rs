@@ -2,7 +2,7 @@
 //! and says which clients leave.
 //!
 //! Rules. A connection takes `limit` messages and no more. When each of them is answered, or given up, the
-//! client says goodbye. Once it is usable again, it counts anew. After everything is sent, nobody leaves.
+//! client says goodbye. Once it is usable again, it counts anew. After everything is sent, no client leaves.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! A reconnect storm: when a share of the clients loses its connections, and who that is.
+//! A reconnect storm: when a share of the clients loses its connections, and which clients.
 
 /// The storm of a step at one worker.
 pub(crate) struct Storm {

@@ -1,8 +1,9 @@
-//! Visits of rooms: who joins or leaves which, and when.
+//! Visits of rooms: which client joins or leaves which room, and when.
 //!
-//! Each visitor goes through the steps of its role, round and round. They are in the midst of that when the load begins, each
-//! at a place of their own: so a room has its share of visitors from the start. What each waits for, and where it begins, follow from the
-//! seed, its number in the run and how often it has drawn, at any number of workers.
+//! Each visitor goes through the steps of its role, round and round. Visitors are in the midst of that when
+//! the load begins, each at a place of its own: so a room has its share of visitors from the start. How long
+//! each waits, and where it begins, follow from the seed, its number in the run and how often it has drawn,
+//! at any number of workers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use load::{RoleAssignment, Rooms, Segment, Visit, VisitStep};
 use wire::Direction;
 
-/// How soon somebody who waits for an answer to their own message looks again whether they can leave.
+/// How soon a visitor that waits for an answer to its own message checks again whether it can leave.
 const LOOK_NS: u64 = 20_000_000;
 /// How often they do, at the most.
 const LOOKS_MAX: u8 = 250;
@@ -55,7 +56,7 @@ struct RoundProgress {
 }
 
 impl Visits {
-    /// Nobody is there yet; `None`: nobody comes or goes.
+    /// Visits before any client is there; `None` without visitors.
     pub(crate) fn of(rooms: &Arc<Rooms>, segment: Segment, seed: u64) -> Option<Visits> {
         (!rooms.visits().is_empty()).then(|| Visits {
             role_assignment: rooms.role_assignment(),
@@ -111,7 +112,7 @@ impl Visits {
         }
     }
 
-    /// The load is over: everybody stays where they are.
+    /// Ends the load: all clients stay where they are.
     pub(crate) fn stop(&mut self, now_ns: u64) {
         for Reverse((at_ns, client)) in self.due.drain() {
             self.rounds[client as usize].left_ns = at_ns.saturating_sub(now_ns);
@@ -123,13 +124,13 @@ impl Visits {
         self.due.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Returns whether somebody is on a round.
+    /// Returns whether any client is on a round.
     pub(crate) fn are_on(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// The visitor's action that is due: each is given once, until it is [done](Self::handle_done) or [postponed](Self::postpone). Who has no
-    /// connection goes on no more.
+    /// The visitor's action that is due: each is given once, until it is [done](Self::handle_done) or
+    /// [postponed](Self::postpone). A client without a connection does not go on.
     pub(crate) fn poll(&mut self, now_ns: u64, is_there: impl Fn(u32) -> bool) -> Option<VisitAction> {
         while let Some(&Reverse((at_ns, client))) = self.due.peek()
             && at_ns <= now_ns
@@ -157,13 +158,13 @@ impl Visits {
         None
     }
 
-    /// Somebody has done it.
+    /// Continues the round of a client that has done its action.
     pub(crate) fn handle_done(&mut self, action: VisitAction) {
         self.rounds[action.client as usize].looks = 0;
         self.go_on(action.client, action.at_ns);
     }
 
-    /// A client's next step is due then.
+    /// Makes a client's next step due at this moment.
     fn go_on(&mut self, client: u32, at_ns: u64) {
         let steps = self.visit(client).steps.len();
         let round = &mut self.rounds[client as usize];
@@ -171,7 +172,7 @@ impl Visits {
         self.due.push(Reverse((at_ns, client)));
     }
 
-    /// Somebody who was to leave waits for an answer: whether they do so a little longer.
+    /// Postpones the leave of a client that waits for an answer. Returns false if it has waited long enough.
     pub(crate) fn postpone(&mut self, action: VisitAction, now_ns: u64) -> bool {
         let round = &mut self.rounds[action.client as usize];
         let is_patient = round.looks < LOOKS_MAX;

@@ -6,11 +6,11 @@ use wire::Direction;
 use super::Worker;
 
 impl Worker {
-    /// A client is usable: it goes where it would be if it had been here for long.
+    /// Sends a client that is usable into the rooms where it would be if it had been here for long.
     pub(super) fn settle_in(&mut self, client: u32) {
         let Some(visits) = self.visits.as_mut().filter(|_| self.clients.is_visitor(client)) else { return };
         for kind in visits.handle_usable(client) {
-            // It may be lost with the first question: of the others nobody is asked.
+            // The client may be lost with the first question: the others are not asked then.
             if !self.clients.is_usable(client) {
                 return;
             }
@@ -39,7 +39,7 @@ impl Worker {
         }
     }
 
-    /// Returns whether somebody may still come into the rooms where they have something to say.
+    /// Returns whether a client may still come into the rooms where it has something to send.
     pub(super) fn has_visitors(&self) -> bool {
         self.visits.as_ref().is_some_and(|visits| visits.are_on())
     }

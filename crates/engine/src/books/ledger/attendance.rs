@@ -10,7 +10,7 @@ use crate::events::{Entry, Kind};
 use crate::messages::{Attendance, Departure, RoleDelta, RoomPlace};
 
 impl Ledger {
-    /// Members missing from the rooms as the load begins, by who is `present`, in order.
+    /// Members missing from the rooms as the load begins, by the clients that are `present`, in order.
     pub(super) fn absences(&self, present: &[u32]) -> Vec<Attendance> {
         let here = self.segment.share(self.step.order.clients);
         let mut absences = Vec::new();
@@ -133,7 +133,7 @@ impl Ledger {
             self.meter.outstanding.remove(u32::try_from(owed).unwrap_or(u32::MAX), now_ns);
         }
         let abandoned = &mut self.meter.abandoned;
-        // The crew drains until nothing is due. What nobody waits for must not keep it waiting.
+        // The crew drains until nothing is due. Answers that no client waits for must not keep it waiting.
         abandoned.answers += owed;
         if !record.is_slow {
             abandoned.receivers += 1;
@@ -177,7 +177,7 @@ impl Ledger {
         self.give_up_own(client, record, now_ns);
     }
 
-    /// Nobody waits any more for the answers to what a client has said over its connection, which is over.
+    /// Gives up the answers to what a client has sent over its connection, which is over.
     fn give_up_own(&mut self, client: u32, record: &mut Record, now_ns: u64) {
         if self.are_spoken_for {
             return;

@@ -16,7 +16,7 @@ use crate::messages::SentBroadcast;
 const YOUNG_NS: u64 = 10_000_000_000;
 
 impl Ledger {
-    /// Returns whether a client is in its room of this kind, as it is where nobody comes and goes.
+    /// Returns whether a client is in its room of this kind; always true without visitors.
     pub(super) fn is_in(&self, client: u32, kind: u16) -> bool {
         self.memberships.as_ref().is_none_or(|memberships| memberships.is_in(client, kind))
     }
@@ -33,7 +33,8 @@ impl Ledger {
         self.memberships.as_mut().map(|memberships| memberships.take_entered()).unwrap_or_default()
     }
 
-    /// A client asks to be let into its room of this kind: what announces it there, if its kind of rooms is told of newcomers.
+    /// Books that a client asks to be let into its room of this kind. Returns the stamp that announces it
+    /// there, if rooms of this kind are told of newcomers.
     pub(crate) fn handle_asking(
         &mut self,
         client: u32,
@@ -41,7 +42,7 @@ impl Ledger {
         is_announced: bool,
         now_ns: u64,
     ) -> Option<Stamp> {
-        // Who comes before the load begins is there then.
+        // A client that comes before the load begins counts as there from the start.
         let number = match self.step.terms {
             Some(_) if is_announced => {
                 self.step.announcements.make(self.segment.number(client), kind, now_ns)
@@ -55,7 +56,7 @@ impl Ledger {
         is_announced.then(|| stamp().of_run(self.run).announcing())
     }
 
-    /// A client hears of somebody who has come into a room. False: that is none that it is in.
+    /// Books that a client hears of a newcomer to a room. Returns false if the client is not in that room.
     pub(crate) fn handle_news(&mut self, client: u32, stamp: Stamp, now_ns: u64) -> bool {
         let Some(number) = self.step.number(stamp.seq) else { return true };
         let (kind, number) = announcements::split(number);
@@ -79,14 +80,14 @@ impl Ledger {
         else {
             return membership_state != MembershipState::Outside;
         };
-        // Announced before the load, or beyond the numbers that a stamp has: heard, and in nobody's account.
+        // Announced before the load, or beyond the numbers that a stamp has: heard, and not counted.
         let Some(number) = number else { return true };
         let member = local_kind.member(client, room);
         let Stamp { worker, client, .. } = stamp;
         let is_away = membership_state == MembershipState::Passing;
         let origin = Origin { worker, client, kind, room, number, sent_ns, due: member.members, is_away };
         let heard = self.step.announcements.heard.handle(origin, member, now_ns, || Timed::Delivery);
-        // Who is there may be said again and again, and to who comes after them.
+        // A server may announce a member again and again, also to later newcomers.
         if matches!(heard.0, Copy::InOrder | Copy::Reordered) && !is_away {
             self.meter.figures.presence.record_ns(now_ns.saturating_sub(stamp.intended_ns));
         }
@@ -146,8 +147,8 @@ impl Ledger {
         }
     }
 
-    /// When the newest message was sent in a client's room of this kind that has come to anybody here. Where nothing has, a server may
-    /// have all of a young load under way; an old one it leaves out.
+    /// When the newest message in a client's room of this kind was sent that has come to any client here.
+    /// Where none has come, a young load may all be under way at the server; an old one cannot.
     fn newest_in_room(&self, client: u32, kind: u16, now_ns: u64) -> u64 {
         let room = self.local_rooms.local_kinds()[usize::from(kind)].room(self.segment.number(client));
         let begun_ns = self.step.terms.map_or(now_ns, |terms| terms.begin_ns);
@@ -158,7 +159,7 @@ impl Ledger {
         newest.max().unwrap_or(default_ns)
     }
 
-    /// The books are about to be closed: who is still at a door has no answer.
+    /// Books clients that still wait to be let into a room as unanswered, before the books are closed.
     pub(crate) fn close_joins(&mut self, now_ns: u64) {
         let waiting = self.memberships.as_ref().map(|memberships| memberships.waiting()).unwrap_or_default();
         for (client, announced) in waiting {
@@ -173,8 +174,8 @@ impl Ledger {
         self.meter.error("join_unanswered", client, now_ns, why);
     }
 
-    /// Takes copies of messages to a visitor's room since then out of those due: they came in passing. Neither is the
-    /// news of who has come into it.
+    /// Takes copies of messages sent to a visitor's room since `from_ns` out of the copies due: they came in
+    /// passing. So do announcements of newcomers.
     fn excuse_visitor(&mut self, client: u32, kind: u16, from_ns: u64) {
         for say in 0..self.local_rooms.rooms().says().len() {
             if self.local_rooms.say(say).room == kind {
