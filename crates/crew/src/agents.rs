@@ -110,8 +110,8 @@ impl Agents {
         Some((name, workers, *on_loss))
     }
 
-    /// Notes in a step who carried it, and what was left of the machine if that was this one. `kernel_grown`: what the
-    /// kernel's memory grew by while the clients connected.
+    /// Notes in a step which agents carried it, and what was left of the machine if that was this one.
+    /// `kernel_grown`: growth of the kernel's memory while the clients connected.
     pub(crate) fn describe(&self, step: &mut Step, machine: MachineUse, kernel_grown: Option<u64>) {
         match self {
             Self::Local(local) => {

@@ -35,27 +35,27 @@ pub(crate) struct Audience {
     pub(crate) due: Due,
     /// By kind of messages.
     pub(crate) of_says: Vec<Due>,
-    /// By role of those to whom it was due; empty where there are none.
+    /// Copies due by the receivers' role; empty without roles.
     pub(crate) of_roles: Vec<Due>,
     /// Copies due beside them, to clients that were away.
     pub(crate) away: Away,
     /// Announcements of newcomers: due, and heard.
     pub(crate) presence: (u64, u64),
-    /// Broadcasts that nobody got and that nobody knows the server to have had: their senders' connections ended under them.
-    /// They were due to no one, and were sent at these moments.
+    /// Times of sending of broadcasts that no client got and that the server may never have had: their
+    /// senders' connections ended under them. They were due to no client.
     pub(crate) unheard_ns: Vec<u64>,
     /// Intended send → last receiver; a broadcast that is not complete counts with the time that has passed.
     pub(crate) completion: Histogram,
 }
 
 impl Audience {
-    /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer. `interrupted`: who was
-    /// away then would have come back.
+    /// Adds up the books that were to be closed at `now_ns`; some worker may have sent a little longer.
+    /// `interrupted`: clients that were away then would have come back.
     pub(crate) fn of(people: &People, books: &[Settled], now_ns: u64, interrupted: bool) -> Self {
         // Otherwise a broadcast sent after `now_ns` would have waited for less than no time.
         let closed_ns = books.iter().map(|settled| settled.delta.at_ns).fold(now_ns, u64::max);
         let arrived = arrived(books.iter().flat_map(|settled| &settled.tallies));
-        // Cut off, and come to nobody: the bytes may have died with the connection, so nothing can be held
+        // Cut off, and never received: the bytes may have died with the connection, so nothing can be held
         // against the server. One copy proves the opposite.
         let unheard: HashSet<Name> = all_sent(books)
             .filter(|(name, sent)| sent.is_cut_off && !arrived.contains_key(name))
@@ -79,7 +79,8 @@ impl Audience {
             let present = membership.at(say.room, sent.client, sent.sent_ns);
             let is_away =
                 |times: &Vec<(u64, u64)>| times.iter().any(|&(from, to)| (from..to).contains(&sent.sent_ns));
-            // A sender that has lost its connection since, or left the room, is not counted among those who are here.
+            // A sender that has lost its connection since, or left the room, is not counted among the members
+            // that are here.
             let counts_itself = !sent.is_outside && !absent.get(&sent.client).is_some_and(is_away);
             let due = if counts_itself { say.hearers(present) } else { present };
             let of_roles_there = membership.of_roles_at(say.room, sent.client, sent.sent_ns);
@@ -88,11 +89,11 @@ impl Audience {
                 of_role.copies += u64::from(if has_sender { say.hearers(there) } else { there });
             }
             let (received, last_ns) = arrived.get(&name).copied().unwrap_or_default();
-            // A broadcast is complete without those who left before it came to them.
+            // A broadcast is complete without clients that left before it came to them.
             let to_come = due.saturating_sub(lacking.get(&name).copied().unwrap_or(0));
             of_says[kind].copies += u64::from(due);
             let is_complete = received >= to_come && last_ns > 0;
-            // Of what was due to nobody who was there, there is nothing to complete.
+            // A broadcast that was due to no client has nothing to complete.
             if due > 0 || is_complete {
                 let end_ns = if is_complete { last_ns } else { closed_ns };
                 audience.completion.record_ns(end_ns.saturating_sub(sent.intended_ns));
@@ -110,7 +111,7 @@ impl Audience {
 fn absent(rooms: &Rooms, books: &[Settled]) -> HashMap<u32, Vec<(u64, u64)>> {
     let mut absent: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     let all_hear_themselves = rooms.says().iter().all(load::SayKind::hears_itself);
-    // Nobody asks then, and the list may be as long as the run has absences.
+    // It is not asked then, and the list may be as long as the run has absences.
     let books = if all_hear_themselves { &[] } else { books };
     for absence in books.iter().flat_map(|settled| &settled.absences) {
         absent.entry(absence.client).or_default().push((absence.from_ns, absence.to_ns));
@@ -140,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Everybody in one room.
+    /// All clients in one room.
     fn together(clients: u32, workers: u16) -> People {
         People { rooms: Arc::default(), step: 0, clients, workers }
     }
@@ -278,14 +279,15 @@ mod tests {
 
     #[test]
     fn members_hear_of_admitted_newcomers_alone() {
-        // Of four, two are in the room; client 2 comes in at 200, client 3 at 300, and one who is there leaves between.
+        // Of four, two are in the room; client 2 comes in at 200, client 3 at 300, and a member leaves
+        // between.
         let come = |client, sent_ns, is_void| engine::Announced { client, kind: 0, sent_ns, is_void };
         let mut settled = books(0, &[(0, -2), (210, 1), (250, -1), (310, 1)], &[], &[]);
         settled.announced = vec![come(2, 200, false), come(3, 300, false), come(3, 290, true)];
         settled.heard = vec![tally(0, 0, 2, 220), tally(0, 1, 1, 330), tally(0, 2, 1, 330)];
         let presence = |settled: Settled| Audience::of(&together(4, 1), &[settled], 1_000, false).presence;
         assert_eq!(presence(settled.clone()), (2 + 2, 2 + 1));
-        // The slowest news took 30: who left then had heard, or would have.
+        // The slowest announcement took 30: a member that left then had heard, or would have.
         settled.attendance.push(engine::Attendance { at_ns: 330, ..settled.attendance[2] });
         assert_eq!(presence(settled.clone()), (2 + 1, 2 + 1));
         settled.heard.clear();
@@ -304,8 +306,8 @@ mod tests {
 
     #[test]
     fn copies_are_due_to_present_members() {
-        // Seven people in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing from the
-        // start, and who is alone in room 2 comes back.
+        // Seven users in rooms of three at two workers: 0 2 4 6 and 1 3 5. The first of room 1 is missing
+        // from the start, and the only one in room 2 comes back.
         let rooms = Rooms::of(Division::of_size(3.try_into().unwrap()));
         let people = People { rooms: rooms.clone().into(), step: 0, clients: 7, workers: 2 };
         let sent = |client, ns| SentBroadcast {

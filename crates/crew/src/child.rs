@@ -3,11 +3,13 @@
 //! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and then
 //! commands, its standard output reports, both framed; its standard error is ours, so that it can complain.
 //!
-//! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its workers'
-//! permits come back when a report is written, so that a child whose pipe is full puts by what it measures.
+//! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its
+//! workers' permits come back when a report is written, so that a child whose pipe is full stores what it
+//! measures.
 //!
-//! Nothing waits for a child for ever: a thread passes on what it is told, because one that is stopped reads nothing;
-//! the crew notices who says nothing; and when a child is of no more use, it is killed unless it ends soon.
+//! Nothing waits for a child for ever. A thread passes on what the child is told, because a stopped child
+//! reads nothing; the crew notices a child that says nothing; and a child that is no longer needed is killed
+//! unless it ends soon.
 
 use std::io::{self, BufReader, BufWriter};
 use std::process::{self, ChildStdin, Stdio};
@@ -79,7 +81,7 @@ impl Child {
             let mut finished = false;
             while let Ok(Some(report)) = frame::read::<Report>(&mut stdout) {
                 finished |= matches!(report, Report::Finished { .. } | Report::Failed { .. });
-                // Even when nobody listens any more, the child has to get rid of what it says in order to end.
+                // Even without a listener, the child has to get rid of what it says in order to end.
                 let _ = reports.send(report);
             }
             if !finished {

@@ -218,7 +218,7 @@ impl Crew {
                     _ => None,
                 }
             })?;
-        // Slow readers are in nobody's books: nothing is due to them.
+        // Slow readers are not counted: nothing is due to them.
         let receivers =
             grown.iter().map(|(worker, [usable, slow, _])| (*worker, usable.saturating_sub(*slow))).collect();
         self.usable = grown.values().map(|[usable, ..]| usable).sum();

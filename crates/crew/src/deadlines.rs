@@ -1,11 +1,12 @@
 //! How far time has come, as workers tell it.
 //!
-//! An event that a worker has not reported yet may have happened: nobody can say that the time since then was quiet. So a drain
-//! goes by the time until which all have reported, and by the coordinator's own clock only when a worker has said
-//! nothing for [`SILENCE_NS_MAX`], or is so far behind. That counts what the coordinator has spent listening: a
-//! coordinator that had no CPU, or was stopped, has not heard what waits for it.
+//! An event that a worker has not reported yet may have happened: it is not known whether the time since then
+//! was quiet. So a drain goes by the time until which all have reported, and by the coordinator's own clock
+//! only when a worker has said nothing for [`SILENCE_NS_MAX`], or is so far behind. That counts what the
+//! coordinator has spent listening: a coordinator that had no CPU, or was stopped, has not heard what waits
+//! for it.
 //!
-//! One that speaks, but has nothing to tell and does not come to the end of a phase, is no better than a silent one: a
+//! A worker that reports no progress and does not finish a phase is no better than a silent one: a
 //! [`PhaseDeadline`] says for how long it may.
 
 use std::collections::HashMap;
@@ -24,7 +25,7 @@ const ABSENCE_NS_MAX: u64 = 60_000_000_000;
 const NS_PER_S: f64 = 1e9;
 /// At most this much of the time between two looks counts as listening.
 const LISTENED_NS_MAX: u64 = 50_000_000;
-/// How often it is looked whether anybody is stuck.
+/// How often workers are checked for being stuck.
 const CHECK_INTERVAL_NS: u64 = 500_000_000;
 
 /// The clock of a drain.
@@ -45,7 +46,7 @@ impl DrainClock {
 
     /// The drain's time where all workers have reported until `heard_ns`.
     pub(crate) fn time_ns(&mut self, heard_ns: Option<u64>, now_ns: u64) -> u64 {
-        // A longer time between two looks was spent without a CPU, or stopped, and nobody was listened to in
+        // A longer time between two checks was spent without a CPU, or stopped, and no worker was heard in
         // it.
         let listened_ns = now_ns.saturating_sub(self.looked_ns).min(LISTENED_NS_MAX);
         self.silent_ns += listened_ns;

@@ -8,7 +8,7 @@
 //! returns to the worker that sent it, so the other workers' echoes are held against what those sent. How
 //! many broadcasts a lost agent had under way is unknown; there, silence decides.
 //!
-//! Clients that flap are waited for, and then what they are sent again: how much that is no one can know.
+//! Clients that flap are waited for, and then what they are sent again: how much that is cannot be known.
 //!
 //! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
 //! only when nothing has come for a moment, and may turn out not to have been the last.
@@ -105,7 +105,8 @@ impl Drain {
         let quiet_ns = now_ns.saturating_sub(news_ns.max(self.began_ns).max(self.looked_ns));
         let is_quiet =
             self.draining.quiet_ns.is_some_and(|least_ns| quiet_ns > least_ns.max(patience_ns(merge)));
-        // Who flaps may be away for that long with everything in order, and is owed the replay after it.
+        // A client that flaps may be away for that long with everything in order, and is owed the replay
+        // after it.
         let time_ns = self.draining.timeout_ns.saturating_add(self.participants.away_ns.unwrap_or(0));
         let may_end = match self.participants.away_ns {
             Some(_) => is_quiet && present >= of_present(merge, &self.receivers),
@@ -119,12 +120,13 @@ impl Drain {
         let (arrived, abandoned) = (merge.arrived_of_present(), merge.abandoned_by_present());
         match self.participants.workload {
             Workload::Echo => arrived.saturating_add(abandoned.answers) >= sent,
-            // To whom a message was due the books will tell.
+            // The books will tell which clients a message was due to.
             Workload::Broadcast if !self.participants.rooms.visits().is_empty() => false,
             Workload::Broadcast => {
                 let receivers = of_present(merge, &self.receivers).saturating_sub(abandoned.receivers);
                 let due = if self.participants.rooms.is_one() {
-                    // A sender that has gone is not among those who are left: they are all due what it sent.
+                    // A sender that has gone is not among the clients that are left: its messages are due to
+                    // all of them.
                     let leaves_out_sender =
                         !self.participants.rooms.says()[0].hears_itself() && abandoned.receivers == 0;
                     let hearers = receivers.saturating_sub(leaves_out_sender.into());
@@ -257,7 +259,7 @@ mod tests {
         let draining = Draining { quiet_ns: Some(2_000 * MS), timeout_ns: 60_000 * MS };
         let receivers = [(0, 2), (1, 1)].into();
         let drain = Drain::new(participants, draining, [(0, 1), (1, 0)].into(), receivers, 1_000 * MS);
-        // Of three, one has spoken and gone. The two who are left are both due a copy.
+        // Of three clients, one has sent a message and gone. A copy is due to both that are left.
         let mut merge = merge(workload);
         let abandoned = Abandoned { receivers: 1, ..Abandoned::default() };
         merge.add(&Delta { abandoned, ..delta(0, 1, 1, 1) });

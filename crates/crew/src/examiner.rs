@@ -26,7 +26,8 @@ use fault::Fault;
 const EVENTS_PER_S_MAX: u64 = 100_000_000;
 /// No worker receives more in a second: a hundred times what one core can.
 const BYTES_PER_S_MAX: u64 = 100_000_000_000;
-/// No reading of a worker's clock is further ahead than this; what a worker did may lie so much before the step.
+/// No reading of a worker's clock is further ahead than this; what a worker did may lie as much before the
+/// step.
 const AHEAD_NS_MAX: u64 = 60_000_000_000;
 /// Kinds of errors that a run may have, and words that a batch of events may use: there are fewer.
 const KINDS_MAX: usize = 256;
@@ -115,7 +116,7 @@ impl Examiner {
             Report::Loaded { sent, at_ns, .. } => self.loaded(worker, *sent, *at_ns, now_ns),
             Report::Events(batch) => {
                 batch.lost = self.events_lost(batch.lost, now_ns);
-                // Words without events name nothing, and nobody can be told to have said them.
+                // Names without events name nothing, and cannot be traced to a worker.
                 if batch.entries.is_empty() {
                     batch.names.clear();
                 }
@@ -335,7 +336,7 @@ impl Examiner {
         }
     }
 
-    /// Returns whether those who come and go are members of rooms here, one after another.
+    /// Returns whether the clients that come and go are members of rooms here, one after another.
     fn is_attended(&self, settled: &Settled, latest_ns: u64) -> bool {
         if settled.attendance.is_empty() {
             return true;

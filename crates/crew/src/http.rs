@@ -23,12 +23,12 @@ pub struct Source {
     pub path: String,
 }
 
-/// How long the other side is waited for.
+/// Timeouts of waiting for the other side.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// For each of its words.
+    /// Timeout of connecting, and of each read and write.
     pub word: Duration,
-    /// For its whole answer, however slowly that drips.
+    /// Timeout of its whole answer, however slowly that comes.
     pub answer: Duration,
 }
 
@@ -85,7 +85,7 @@ impl Source {
     }
 }
 
-/// Connects to the first of a name's addresses at which somebody listens.
+/// Connects to the first of a name's addresses at which a server listens.
 fn connect(addresses: impl Iterator<Item = SocketAddr>, timeout: Duration) -> Result<TcpStream, String> {
     let mut why = "the name has no address".to_owned();
     for address in addresses {
@@ -117,7 +117,7 @@ pub fn serve(
         if received == 0 || head.len() > HEAD_BYTES_MAX {
             return Ok(());
         }
-        // The socket's own timeout is for each read, and nobody else is served meanwhile.
+        // The socket's own timeout is for each read, and nothing else is done meanwhile.
         if start.elapsed() > timeout {
             return Err(io::ErrorKind::TimedOut.into());
         }

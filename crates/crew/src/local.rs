@@ -58,8 +58,9 @@ pub(crate) enum Local {
 }
 
 impl Local {
-    /// Starts a worker for each segment, spread over `processes`; with `cpus`, pinned to these in turn. Gives also
-    /// what they report: to be dropped first, because a worker that reports to nobody does not wait.
+    /// Starts a worker for each segment, spread over `processes`; with `cpus`, pinned to these in turn. Also
+    /// returns the receiver of their reports, which is to be dropped first, because a worker without a
+    /// receiver does not wait.
     pub(crate) fn start(
         plan: &Plan,
         segments: &[Segment],

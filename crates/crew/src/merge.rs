@@ -22,11 +22,11 @@ use crate::costs::Costs;
 use crate::rows::{Rows, Seen};
 use crate::window::{Loaded, Window, per_s};
 
-/// The error of messages that nobody ever saw.
+/// The error of messages that were never seen.
 const CUT_OFF: &str =
     "its client's connection ended before the server is known to have had it: it was due to nobody";
 
-/// The connecting before the load; who comes back in mid-step is not part of it.
+/// The connecting before the load, without clients that reconnect in mid-step.
 #[derive(Clone, Copy)]
 struct Grown {
     from_ns: u64,
@@ -146,7 +146,7 @@ impl Merge {
         }
     }
 
-    /// These workers are to report.
+    /// Expects reports of these workers.
     pub(crate) fn expect(&mut self, workers: &BTreeSet<u16>) {
         self.workers.clone_from(workers);
         self.rows.expect(workers.clone());
@@ -204,7 +204,7 @@ impl Merge {
         self.workers.iter().map(|worker| self.heard.get(worker).copied()).min().flatten()
     }
 
-    /// These workers are lost: what they have reported stays, and nothing more is due from them or to them.
+    /// Loses these workers: what they have reported stays, and nothing more is due from them or to them.
     pub fn lose(&mut self, workers: Range<u16>) {
         for worker in workers {
             self.usable.remove(&worker);
@@ -278,7 +278,7 @@ impl Merge {
         if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) }
     }
 
-    /// Everything so far.
+    /// All measurements of the step so far.
     pub fn totals(&self) -> &Delta<Histogram> {
         &self.totals
     }
@@ -356,8 +356,8 @@ impl Merge {
             series: seconds,
             ..Step::default()
         };
-        // In this order: a rate that was kept is one over the window alone; senders whom nothing answers
-        // are judged by the copies; an overload by the level at which the series settles.
+        // In this order: a rate that was kept is one over the window alone; senders that get no answer are
+        // judged by the copies; an overload by the level at which the series settles.
         if step.keeps_rate() {
             step.rates.achieved_per_s = achieved_if_kept;
         } else if self.workload == Workload::Broadcast && step.figures.rtt.is_empty() {
@@ -436,7 +436,8 @@ impl Merge {
         says
     }
 
-    /// Figures by role, where there are roles. Of the copies due to a lost agent's people, those that came are known.
+    /// Figures by role, where there are roles. Of the copies due to a lost agent's clients, only the ones
+    /// that came are known.
     fn roles(&self, audience: &Audience, interrupted: bool) -> Vec<RoleFigures> {
         let (rooms, role_assignment) = (&self.people.rooms, self.people.rooms.role_assignment());
         let of_lost = self.arrived_at_lost(rooms.roles().len(), |account| &account.of_roles);

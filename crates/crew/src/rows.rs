@@ -73,7 +73,7 @@ impl Rows {
         }
     }
 
-    /// These workers are to report.
+    /// Expects reports of these workers.
     pub(crate) fn expect(&mut self, workers: BTreeSet<u16>) {
         self.workers = workers;
     }

@@ -33,7 +33,7 @@ pub struct ServerWatch {
     closed: Option<Seen>,
     /// When the server was first seen to have ended.
     ended_at_ns: Option<u64>,
-    /// Finds it again after its end, where somebody has started it anew.
+    /// Finds the server again after its end, where it has been started anew.
     lookup: Option<Box<dyn Fn() -> Option<Service>>>,
     /// It ended in an earlier step, and has not been found again.
     is_gone: bool,

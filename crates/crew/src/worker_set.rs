@@ -1,8 +1,8 @@
 //! The workers of a run as the coordinator hears them: which take part, what they report, and which are no longer
 //! waited for.
 //!
-//! Rules. What comes is held against what was asked for before anybody believes it ([`Examiner`]). A worker that says
-//! nothing, that comes to no end, or that has failed is lost: of a fleet with its agent, elsewhere with the run.
+//! Rules. Reports are checked against the orders before they are used ([`Examiner`]). A worker that is
+//! silent, does not finish, or has failed is lost: in a fleet with its agent, elsewhere with the run.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -23,7 +23,7 @@ use crate::observer::Observer;
 
 /// How often the coordinator looks around when no worker reports.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// The error of a worker that is stuck.
+/// The error of a worker that is silent.
 const SILENT: &str = "it has said nothing for 10 s; is its process stopped, or its machine overloaded?";
 const _: () = assert!(SILENCE_NS_MAX == 10_000_000_000);
 
@@ -41,9 +41,9 @@ pub(crate) struct WorkerSet {
     epoch_ns: u64,
     log: Log,
     /// Workers that do not report.
-    stuck: StuckWorkers,
+    silent: StuckWorkers,
     /// Workers that report no progress.
-    stuck_workers: StuckWorkers,
+    idle: StuckWorkers,
 }
 
 /// Something received from a worker.
@@ -52,12 +52,12 @@ pub(crate) enum WorkerEvent {
     Delta { begins_second: bool },
     /// Something else that a worker reports.
     Report(Report),
-    /// Nothing that anybody waits for.
+    /// Nothing that is waited for.
     Nothing,
 }
 
 impl WorkerSet {
-    /// These workers take part in a run.
+    /// The workers that take part in a run.
     pub(crate) fn new(
         plan: &Plan,
         agents: Agents,
@@ -71,8 +71,8 @@ impl WorkerSet {
             workers,
             epoch_ns: plan.epoch_ns,
             log: Log::default(),
-            stuck: StuckWorkers::default(),
-            stuck_workers: StuckWorkers::default(),
+            silent: StuckWorkers::default(),
+            idle: StuckWorkers::default(),
         }
     }
 
@@ -89,7 +89,7 @@ impl WorkerSet {
     /// Orders a step.
     pub(crate) fn order(&mut self, order: StepOrder) {
         let now_ns = clock::monotonic_ns();
-        self.stuck = StuckWorkers::new(now_ns);
+        self.silent = StuckWorkers::new(now_ns);
         self.examiner.begin(order, now_ns);
         self.agents.send(&Command::Step(order));
     }
@@ -97,12 +97,12 @@ impl WorkerSet {
     /// Lets all workers end.
     pub(crate) fn dismiss(&mut self) {
         self.agents.send(&Command::Finish);
-        self.stuck = StuckWorkers::new(clock::monotonic_ns());
+        self.silent = StuckWorkers::new(clock::monotonic_ns());
     }
 
     /// Starts to watch for workers that come to no end.
     pub(crate) fn start_phase(&mut self) {
-        self.stuck_workers = StuckWorkers::new(clock::monotonic_ns());
+        self.idle = StuckWorkers::new(clock::monotonic_ns());
     }
 
     /// Receives the next event, if there is one soon. Deltas are merged on the way, and events logged.
@@ -112,11 +112,11 @@ impl WorkerSet {
         }
         let heard = self.receive();
         if let Some(worker) = heard.as_ref().ok().and_then(Report::worker) {
-            self.stuck.handle_report(worker);
+            self.silent.handle_report(worker);
         }
-        // A worker that is stuck is lost, with whatever it still says.
+        // A worker that is silent is lost, with whatever it still says.
         let workers = self.workers.iter().copied();
-        if let Some(worker) = self.stuck.poll_stuck(workers, SILENCE_NS_MAX, clock::monotonic_ns()) {
+        if let Some(worker) = self.silent.poll_stuck(workers, SILENCE_NS_MAX, clock::monotonic_ns()) {
             self.handle_failed(merge, worker, SILENT.to_owned())?;
         }
         match heard {
@@ -149,7 +149,7 @@ impl WorkerSet {
             return Ok(());
         }
         let late = self.workers.iter().copied().filter(|&worker| !ended(worker));
-        match self.stuck_workers.poll_stuck(late, deadline.idle_ns_max, now_ns) {
+        match self.idle.poll_stuck(late, deadline.idle_ns_max, now_ns) {
             Some(worker) => self.handle_failed(merge, worker, IDLE.to_owned()),
             None => Ok(()),
         }
@@ -216,11 +216,11 @@ impl WorkerSet {
     fn note_news(&mut self, report: &Report) {
         match report {
             Report::Delta(delta) if delta.counts != Counts::default() => {
-                self.stuck_workers.handle_report(delta.worker);
+                self.idle.handle_report(delta.worker);
             }
             Report::Events(_) | Report::Settled(_) => {
                 for &worker in &self.workers {
-                    self.stuck_workers.handle_report(worker);
+                    self.idle.handle_report(worker);
                 }
             }
             _ => {}

@@ -1,7 +1,7 @@
 //! Copies due to clients while they were away, and what became of it.
 //!
-//! A worker tells of each absence what came; what was due then follows from what everybody sent to the client's room. So
-//! each absence has an account of its own, and all of them together are `offline_due`.
+//! A worker reports what came in each absence; what was due then follows from all messages to the client's
+//! room. So each absence has an account of its own, and all of them together are `offline_due`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How many of a room's people were there, and when: altogether, and of each role.
+//! Number of a room's members that were there over time: of all roles, and of each.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -73,7 +73,7 @@ impl<'a> MembershipTimeline<'a> {
     }
 }
 
-/// When members left each room, where anybody is announced to those who are there.
+/// When members left each room, where newcomers are announced.
 fn left_ns(books: &[Settled]) -> HashMap<Room, Vec<u64>> {
     let mut left_ns: HashMap<Room, Vec<u64>> = HashMap::new();
     let are_announced = books.iter().any(|settled| !settled.announced.is_empty());

@@ -21,7 +21,7 @@ pub(crate) struct People {
     pub(crate) workers: u16,
 }
 
-/// The rooms of a step, with the people of the workers whose books are there.
+/// The rooms of a step, with the members at the workers whose books are there.
 #[derive(Debug)]
 pub(super) struct RoomIndex<'a> {
     people: &'a People,
@@ -61,7 +61,7 @@ impl<'a> RoomIndex<'a> {
         self.mix.kind(worker, sender, engine::seq(self.people.step, number))
     }
 
-    /// How many roles there are; without any, everybody has the same.
+    /// Number of roles; 0 if all clients have the same.
     pub(super) fn roles(&self) -> usize {
         self.people.rooms.roles().len()
     }

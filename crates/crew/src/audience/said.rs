@@ -17,7 +17,8 @@ pub(super) struct Said<'a> {
 type SentRow = (u16, u32, u64, Name, u32);
 
 impl<'a> Said<'a> {
-    /// Collects the broadcasts of these books without the `unheard`; none where no client was absent or left, since nobody asks then.
+    /// Collects the broadcasts of these books without the `unheard`; none where no client was absent or left,
+    /// since they are not needed then.
     pub(super) fn of(room_index: &'a RoomIndex<'a>, books: &[Settled], unheard: &HashSet<Name>) -> Self {
         let is_asked =
             books.iter().any(|settled| !settled.departures.is_empty() || !settled.absences.is_empty());

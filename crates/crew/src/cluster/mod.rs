@@ -4,11 +4,11 @@
 //! server ⇄ socket ⇄ Cluster ⇄ throng.cluster.NAME ⇄ Cluster ⇄ socket ⇄ server
 //! ```
 //!
-//! A server says and hears messages on a socket: a length of four bytes, little-endian, and that many bytes, whatever
-//! they mean. Rules. Neither side waits: a server that does not read, and a NATS that does not take what it is given,
-//! lose messages, which are counted. While NATS is away there is nobody to tell; it is found again by itself. No
-//! message comes back to the cluster's end that published it, or comes twice: NATS does not echo, and delivers at most
-//! once.
+//! A server says and hears messages on a socket: a length of four bytes, little-endian, and that many bytes,
+//! whatever they mean. Rules. Neither side waits: a server that does not read, and a NATS that does not take
+//! what it is given, lose messages, which are counted. While NATS is away, nothing is sent; the connection
+//! comes back by itself. No message comes back to the cluster's end that published it, or comes twice: NATS
+//! does not echo, and delivers at most once.
 
 mod parts;
 
@@ -174,7 +174,8 @@ impl Bridge {
     }
 
     async fn publish(&mut self, message: &[u8]) {
-        // While NATS is away the client library queues, and then waits; but nobody waits for the cluster.
+        // While NATS is away the client library queues, and then waits; but servers must not wait for the
+        // cluster.
         let mut is_taken = self.bus.is_connected();
         if is_taken {
             for part in self.splitter.split(message, self.bus.payload_bytes_max()) {

@@ -75,7 +75,7 @@ impl Account {
         if has_left || counts.slow.max(counts.not_back) > bounds.share || self.handshakes > counts.connected {
             return Err(Fault::Clients);
         }
-        // A message is sent, or waits for its connection, or had nobody to send it.
+        // A message is sent, or waits for its connection, or had no client to send it.
         let asked = counts.sent.saturating_add(held.waiting()).saturating_add(counts.nobody_to_send);
         let is_too_many = asked.max(counts.unacknowledged) > bounds.sent;
         if is_too_many || held.sent > held.kept || self.acks > counts.sent {

@@ -1,4 +1,5 @@
-//! Reports as workers send them are believed; with one thing changed that cannot be, they cost their worker the run.
+//! Reports as workers send them are accepted; changed in one detail that cannot be, they cost their worker
+//! the run.
 
 use engine::events::{Entry, Kind};
 use engine::{Attendance, BroadcastTally, Departure, RoomPlace, SentBroadcast, Usage};
@@ -127,7 +128,7 @@ fn grown(usable: u32, slow: u32, reached: u32) -> Change {
     })
 }
 
-/// Clients in whose place nobody joined a room.
+/// An announcement of a client that never joined a room.
 fn newcomers(client: u32, kind: u16) -> Change {
     let newcomer = engine::Announced { client, kind, sent_ns: 0, is_void: false };
     Box::new(in_books(move |settled| settled.announced = vec![newcomer; 99]))
@@ -285,7 +286,7 @@ fn events_are_of_clients_that_there_are() {
     ] {
         assert!(matches!(examine(&plan, bad), Report::Failed { worker: 1, .. }));
     }
-    // Nobody else pays for words whose worker is not known.
+    // No other worker is charged for names whose worker is not known.
     let words = Batch { names: vec!["bad name".into()], lost: 3, ..Batch::default() };
     let Report::Events(batch) = examine(&plan, words) else { panic!("somebody was blamed") };
     assert_eq!((batch.names.len(), batch.lost), (0, 3));

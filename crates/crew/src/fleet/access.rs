@@ -101,7 +101,7 @@ impl Nats {
         Ok((url.to_string(), options))
     }
 
-    /// The URL without who we are, and that.
+    /// The URL without the login, and the login.
     fn read(&self) -> Result<(Url, Login), String> {
         let mut url = Url::parse(self.url.reveal()).map_err(|_| EXPECTED.to_owned())?;
         if !matches!(url.scheme(), "nats" | "tls") || url.host_str().is_none_or(str::is_empty) {

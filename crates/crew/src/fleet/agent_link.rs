@@ -13,7 +13,8 @@ use super::link::Link;
 use super::offset::{Exchanges, Offset};
 use super::talk::{Brief, Down};
 
-/// The most that an agent is sent of people's data: some seconds over 100 Mbit/s, within which it has to be ready.
+/// The most bytes of users' data that an agent is sent: some seconds over 100 Mbit/s, within which it has to
+/// be ready.
 const ROWS_BYTES_MAX: usize = 64 << 20;
 
 /// The state of an agent.
@@ -71,7 +72,7 @@ pub(super) fn parts(workers: impl Iterator<Item = u16> + Clone) -> Result<Vec<Ve
     Ok(workers.map(part).collect())
 }
 
-/// Checks that an agent can be sent its part of people's data.
+/// Checks that an agent can be sent its part of the users' data.
 ///
 /// # Errors
 /// It is too much.

@@ -125,7 +125,7 @@ impl Bus {
         taken.is_ok_and(|published| published.is_ok())
     }
 
-    /// Asks all who listen there, and takes their answers: until `enough` of it, or until `within` is over.
+    /// Asks all listeners of a subject, and takes their answers until `enough` have come or `within` is over.
     pub(crate) async fn ask(
         &self,
         subject: &str,

@@ -160,7 +160,7 @@ impl Work for Job<'_> {
         match order {
             Down::Brief(brief) => self.handle_brief(&brief),
             Down::Command(command) => {
-                // A coordinator may be anybody who reaches NATS: its orders are held against what this
+                // A coordinator may be anything that reaches NATS: its orders are held against what this
                 // agent has.
                 if !sense::is_command(&command, &self.segments, self.clients_max, self.may_storm) {
                     return Err(ClaimEnd::ProtocolViolation);

@@ -128,7 +128,7 @@ impl Link {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS
     }
 
-    /// Returns whether it has said nothing for most of the lease: they are asked for a word six times in it.
+    /// Returns whether the other end has said nothing for most of the lease, in which it is asked six times.
     pub(crate) fn is_silent(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > LEASE_NS / 4 * 3
     }
@@ -138,7 +138,7 @@ impl Link {
         self.transport.has_room()
     }
 
-    /// Returns whether so much waits that nothing should be added.
+    /// Returns whether too much waits to add more.
     pub(crate) fn is_full(&self) -> bool {
         self.transport.is_full()
     }

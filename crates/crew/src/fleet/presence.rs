@@ -53,7 +53,7 @@ impl AgentPresence {
         Ok((presence, subscriptions))
     }
 
-    /// Wants the next claim to be signed with a word that cannot be known before it is said.
+    /// Requires the next claim to sign a word that cannot be known before it is announced.
     fn lock(&mut self) {
         let word = || format!("{:032x}", u128::from_le_bytes(net::private::random_bytes()));
         self.hello.lock = self.key.as_ref().map(|key| ClaimChallenge { key: key.to_string(), word: word() });

@@ -42,7 +42,7 @@ pub(super) enum Order {
     Release,
 }
 
-/// Keeps the links of a run, and passes on what comes.
+/// The links of a run's agents, and what they report.
 pub(super) struct Relay {
     bus: Bus,
     plan: Plan,
@@ -75,7 +75,7 @@ impl Relay {
         }
         let workers = parts[0][0].workers;
         let run = intro::unique();
-        // Before any agent is claimed: NATS keeps nothing for a subject to which nobody listens yet.
+        // Before any agent is claimed: NATS keeps nothing for a subject without a subscriber.
         let ups = bus.subscribe(format!("throng.run.{run}.*")).await?;
         let (claimed, refusal) = gather::claim(&bus, &run, &hellos, wanted.key.as_ref()).await;
         let now_ns = clock::monotonic_ns();
@@ -232,14 +232,14 @@ impl Relay {
         }
     }
 
-    /// Why an agent was not heard, where that is not its own doing.
+    /// The cause for which an agent was not heard, where that is not its own doing.
     fn excuse(&self, index: usize, now_ns: u64) -> Option<StallCause> {
         let others = self.agents.iter().enumerate().filter(|(at, _)| *at != index);
         let silent = others.filter(|(_, agent)| agent.link.is_silent(now_ns)).count();
         self.stall.excuse(OtherAgents { agents: self.agents.len() - 1, silent }, now_ns)
     }
 
-    /// An agent is lost to the run.
+    /// Loses an agent to the run, for `why`.
     async fn lose(&mut self, index: usize, why: &str) {
         let agent = &mut self.agents[index];
         agent.dismiss(&self.bus, clock::monotonic_ns()).await;
@@ -257,7 +257,7 @@ impl Relay {
 
     fn tell_waiting(&mut self) {
         while let Some(report) = self.waiting.pop_front() {
-            // There is no one to tell in a crew that is gone.
+            // A crew that is gone needs no reports.
             if let Err(TrySendError::Full(report)) = self.reports.try_send(report) {
                 return self.waiting.push_front(report);
             }

@@ -1,9 +1,9 @@
-//! Signatures over what agents are told: who claims one, what it is to do, and that its run is over.
+//! Signatures over what agents are told: the claim, the orders, and the end of the run.
 //!
-//! Rules. An agent that has a key obeys that alone. Called, it says which, with a word that is good for one claim; the claim is
-//! signed with that word, and each packet that follows with the claim and a number that only grows. So what was recorded is worth
-//! nothing: no claim, no beat, no part of an order. What is not signed so is as if it had not come, and does not keep the lease
-//! either. What agents say is not signed.
+//! Rules. An agent that has a key obeys that alone. Called, it says which, with a word that is good for one
+//! claim; the claim is signed with that word, and each packet that follows with the claim and a number that
+//! only grows. So what was recorded is worth nothing: no claim, no beat, no part of an order. A packet
+//! without this signature is ignored, and does not keep the lease either. What agents say is not signed.
 
 use std::fmt;
 use std::str::FromStr;

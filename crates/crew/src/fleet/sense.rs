@@ -167,7 +167,7 @@ fn is_share(share: f64) -> bool {
     (0.0..=1.0).contains(&share)
 }
 
-/// Returns whether the run's clock, which is this machine's and so much more, shows a time.
+/// Returns whether the run's clock, which is this machine's plus `offset_ns`, shows a time.
 fn is_offset(offset_ns: i64) -> bool {
     clock::own_monotonic_ns().checked_add_signed(offset_ns).is_some_and(|ns| ns <= CLOCK_NS_MAX)
 }

@@ -1,11 +1,12 @@
-//! Why nothing was heard of an agent: it may be silent, but so is everybody while NATS is away, and to a coordinator that
-//! itself stood still.
+//! Causes of an agent's silence: it may be the agent's own, but all agents are silent while NATS is away, and
+//! to a coordinator that itself stood still.
 
 use std::fmt;
 
-/// Half of the lease: a tick that comes so late, or NATS away for so long, leaves agents too little of it to be heard in.
+/// Half of the lease: a tick that comes this late, or NATS away for this long, leaves agents too little of it
+/// to be heard in.
 const LONG_NS: u64 = 1_500_000_000;
-/// Two leases of 3 s: who fell silent because of it has been given up by then.
+/// Two leases of 3 s: an agent that fell silent because of it has been given up by then.
 const BLAMED_NS: u64 = 6_000_000_000;
 
 /// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that is known.

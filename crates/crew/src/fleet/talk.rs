@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How often a coordinator sends a beat.
 pub(super) const BEAT_INTERVAL_NS: u64 = 500_000_000;
 
-/// Without a word for this long, the other end is gone.
+/// Silence after which the other end counts as gone.
 pub(super) const LEASE_NS: u64 = 3_000_000_000;
 
 /// An agent's instructions before it starts.

@@ -128,7 +128,7 @@ impl Transport {
         self.parts.len() < WINDOW_PARTS / 2
     }
 
-    /// Returns whether so much waits that nothing should be added.
+    /// Returns whether too much waits to add more.
     pub(crate) fn is_full(&self) -> bool {
         self.parts.len() >= PARTS_WAITING_MAX
     }

@@ -75,7 +75,7 @@ impl Agreement {
         }
     }
 
-    /// The receivers that had something else, as an error with the first of them; `None`: nobody had.
+    /// The receivers that had another content, as an error with the first of them; `None` without any.
     pub(super) fn finish(mut self, epoch_ns: u64) -> Option<ErrorKind> {
         for pushes in [std::mem::take(&mut self.older), std::mem::take(&mut self.recent)] {
             self.decide(pushes);

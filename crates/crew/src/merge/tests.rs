@@ -155,7 +155,7 @@ fn interrupted_messages_are_not_lost() {
     assert_eq!((step.counts.missing, step.counts.in_flight), (3, 0));
 }
 
-/// Twenty messages in two seconds, each answered so long after it was due.
+/// Twenty messages in two seconds, each answered `answered_after_ms` after it was due.
 fn achieved_per_s(answered_after_ms: impl Fn(u64) -> u64) -> Option<f64> {
     const MS: u64 = 1_000_000;
     let load = Load::Open { schedule: Schedule::constant(10.0), duration_ns: 2_000 * MS };

@@ -85,7 +85,8 @@ impl MachineWatch {
         let percent = |cpu_ns: u64| 100.0 * cpu_ns as f64 / wall_ns as f64;
         let uses =
             used.into_iter().map(|used| ProgramUse { cpu_percent: percent(used.cpu_ns), name: used.name });
-        // Who takes over what a child used that ended has not used it now: more than the machine has is no use of it.
+        // A process that takes over the CPU time of an ended child has not used it now: more than the machine
+        // has is no use of it.
         let all_percent = 100.0 * affinity::available_cpus().map_or(1, |cpus| cpus.len()) as f64;
         let possible = OTHERS_CPU_PERCENT_MIN..=all_percent;
         uses.filter(|used| possible.contains(&used.cpu_percent)).take(OTHERS_MAX).collect()

@@ -43,8 +43,8 @@ impl RemoteServerReader {
         Ok(Self { questions, answers, latest: None })
     }
 
-    /// A whole look is current, and waited for. Any other is the answer to the question before, so that nothing waits.
-    /// `None`: nothing runs there, or the agent does not answer.
+    /// Reads the server's usage. A `whole` reading is current, and waited for; any other is the answer to the
+    /// question before, so that nothing waits. `None` if nothing runs there, or the agent does not answer.
     pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         for answer in self.answers.try_iter() {
             self.latest = answer;
@@ -63,7 +63,7 @@ impl RemoteServerReader {
     }
 }
 
-/// Asks one question after the other, as long as somebody wants to know.
+/// Asks one question after the other, until the reader is dropped.
 async fn ask(
     bus: &Bus,
     subject: &str,
@@ -84,7 +84,7 @@ async fn ask(
     }
 }
 
-/// Returns whether a look can be true: it came over a network. Names of threads and programs are shown.
+/// Returns whether a reading can be true: it came over a network. Names of threads and programs are shown.
 fn is_sound(reading: &ServerReading) -> bool {
     let is_plain = |name: &str| name.len() <= 64 && name.chars().all(stats::is_shown);
     reading.cores > 0.0

@@ -21,7 +21,7 @@ use super::talk::{Down, Running, StageFailure, Up, plain};
 
 /// How often the coordinator looks around.
 const TICK: Duration = Duration::from_millis(20);
-/// How often somebody who waits looks around.
+/// How often a waiting coordinator checks for an interrupt.
 const POLL: Duration = Duration::from_millis(50);
 /// How long an agent that is there may take: to install, build and check (two steps of half an hour, and a check), to start a
 /// server, and to stop one. All have bounds of their own where they are done.
@@ -56,8 +56,8 @@ impl Remote {
     /// Finds the agent, waiting for it as long as allowed, and claims it; the key signs its orders, if it wants that.
     ///
     /// # Errors
-    /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for somebody else;
-    /// the user does not want to wait for it.
+    /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for
+    /// another run; the user does not want to wait for it.
     pub fn claim(
         nats: &Nats,
         agent: &str,
@@ -151,7 +151,7 @@ impl Remote {
         within: Duration,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<Up, StageFailure> {
-        // What was asked for by somebody who did not wait for it.
+        // Answers to earlier questions that were not waited for.
         while self.answers.try_recv().is_ok() {}
         let _ = self.orders.send(order);
         let start = Instant::now();
