@@ -124,7 +124,7 @@ impl Joined {
     }
 }
 
-/// A client hears an event: nobody says anything there, and nobody is answered.
+/// A client receives an event of a stream, in which clients send nothing and get no answers.
 fn measure_event_stream() {
     let cfg = Config::new(options(DialectId::Sse)).unwrap();
     let (mut client, mut io) = (Client::new(), Fake::default());

@@ -1,4 +1,4 @@
-//! Stand-ins for sides a protocol lacks: types that nobody can make, so that they cost nothing.
+//! Stand-ins for sides a protocol lacks: types without values, so that they cost nothing.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;

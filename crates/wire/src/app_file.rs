@@ -39,7 +39,7 @@ pub struct AppFile {
     pub echo: Option<Exchange>,
     /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or the opening does.
     pub joins: Vec<Join>,
-    /// How the rooms of those kinds are joined and left that not everybody is in for good.
+    /// How rooms are joined and left whose members come and go, by kind.
     pub visited_rooms: Vec<VisitedRoom>,
     /// The messages that everyone in a room gets, by kind.
     pub broadcasts: Vec<Broadcast>,
@@ -98,7 +98,8 @@ impl AppFile {
             || self.visited_rooms.iter().any(VisitedRoom::says_kept)
     }
 
-    /// Returns whether who joins a room of this kind is announced to the others there: the join has an id.
+    /// Returns whether a newcomer to a room of this kind is announced to the other members: the join has an
+    /// id.
     pub(crate) fn announces(&self, kind: u16) -> bool {
         let Some(visited) = self.visited_rooms.iter().find(|visited| visited.kind == kind) else {
             return false;

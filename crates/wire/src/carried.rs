@@ -143,7 +143,7 @@ pub(crate) enum MessageHint<'a> {
     NamedAmongOthers(&'a [u8]),
     /// It answers a message of this kind.
     Answer(Kind),
-    /// It answers nothing: the server sends it to whom it likes.
+    /// It answers nothing: the server sends it by itself.
     Pushed,
 }
 

@@ -177,7 +177,8 @@ impl Config {
         self.app.unix_ns_of(stamp)
     }
 
-    /// Names the part of the login that failed, and what was expected of it: to be shown, without what is anybody's own.
+    /// Names the part of the login that failed, and what was expected of it: to be shown, without any
+    /// client's own values.
     pub fn login_words(&self, failure: Failure) -> Option<String> {
         self.login.as_ref()?.words(failure)
     }
@@ -264,7 +265,8 @@ impl Config {
         self.series
     }
 
-    /// Returns whether who [joins](crate::Client::pass) a room of this kind announces themselves to the others there.
+    /// Returns whether a client that [joins](crate::Client::pass) a room of this kind announces itself to the
+    /// other members.
     pub fn announces(&self, kind: u16) -> bool {
         matches!(&self.app, App::File(app) if app.announces(kind))
     }
@@ -285,7 +287,7 @@ pub(crate) struct SeriesOf {
     pub(crate) bytes: u32,
 }
 
-/// Results name the transport, so that nobody may choose one where there is none to choose.
+/// Refuses a choice of transport where there is none: results name the transport.
 fn check_transport(options: &Options, facts: &Facts) -> Result<(), BadOption> {
     let has_some = facts.flags.iter().any(|flag| flag.name == TRANSPORT);
     if options.of_dialect.settings.transport().is_some() && !has_some {

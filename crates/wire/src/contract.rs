@@ -115,9 +115,9 @@ pub(crate) trait Protocol {
         None
     }
 
-    /// How many binary messages belong to a text that somebody else has encoded for the members of a room, and follow it;
-    /// `None`: members would close their connections over it. What comes in binary besides is nothing to them where
-    /// [`takes_binary`](Self::takes_binary) says so.
+    /// Number of binary messages that belong to a text and follow it, where another server has encoded it for
+    /// the members of a room; `None` if members would close their connections over it. Members ignore other
+    /// binary messages where [`takes_binary`](Self::takes_binary) says so.
     fn attachments(_room: Room, text: &[u8]) -> Option<u32> {
         json::object(text, |_, _| {}).map(|()| 0)
     }
@@ -132,8 +132,8 @@ pub(crate) trait Protocol {
         Self::Server::publish(cfg, now_ns, publication, on);
     }
 
-    /// How many messages these are that somebody else has encoded for sessions over plain requests; `None`: sessions could
-    /// not hand them on.
+    /// Number of messages that another server has encoded for sessions over plain requests; `None` if
+    /// sessions could not hand them on.
     fn messages_for_sessions(_encoded: &[u8]) -> Option<u32> {
         None
     }

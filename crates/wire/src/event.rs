@@ -43,7 +43,7 @@ pub struct Passage {
     pub announced: Option<Stamp>,
 }
 
-/// The outcome of somebody's way into a room, or out of it.
+/// The outcome of a client's join or leave of a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoomChange {
     /// They are there from now on.
@@ -85,7 +85,7 @@ pub enum Rejection {
     InvalidRequest,
     /// The server restarts (actioncable).
     ServerRestart,
-    /// Somebody had the server disconnect the client (actioncable).
+    /// The application had the server disconnect the client (actioncable).
     Remote,
     /// The server disconnects the client for another reason, or for none (actioncable, socketio).
     Disconnected,
@@ -313,7 +313,7 @@ pub enum Event {
         /// Payload bytes on the wire.
         bytes: u32,
     },
-    /// News of somebody who has come into a room, as the server tells it to the others there.
+    /// The announcement of a newcomer to a room, as the server sends it to the other members.
     Announced {
         /// The newcomer's stamp, as given when they [joined](crate::Client::pass).
         stamp: Stamp,
@@ -399,7 +399,7 @@ pub enum ServerEvent<'a> {
     /// A request of a session is whole: [`take_request`](crate::Server::take_request), let its session answer it, and say
     /// so to [`handle_answered`](crate::Server::handle_answered). What the client sends meanwhile waits.
     Asked,
-    /// The broadcast before, for those to whom the same topic's messages are encoded in another way.
+    /// The broadcast before, for members to whom the same topic's messages are encoded in another way.
     Rebroadcast {
         /// Their room.
         room: Room,

@@ -4,8 +4,8 @@
 //! names the last that it has got, and is sent those behind it that are still there. A room keeps its latest
 //! messages, up to a number or an age; all rooms together keep no more than [`BYTES_MAX`]. What is too old in
 //! rooms that have fallen silent goes before what is not in others, give or take a sixteenth of the age. A
-//! number that was never given is nobody's. What sessions had joined is kept beside it, by protocols whose
-//! clients need not join again ([`Sessions`]).
+//! number that was never given stands for no message. What sessions had joined is kept beside it, by
+//! protocols whose clients need not join again ([`Sessions`]).
 
 mod sessions;
 

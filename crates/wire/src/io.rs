@@ -13,7 +13,8 @@ pub trait Io {
     /// Randomness for masks, handshake keys and session ids. Masks guard intermediaries against chosen bytes
     /// (RFC 6455 §10.3), so a load generator may use a fast generator that is not cryptographic.
     fn random_u64(&mut self) -> u64;
-    /// The number of this client in the run: who it is, is a function of that, so that no session has to keep it.
+    /// The number of this client in the run. Its identity is a function of that, so that no session has to
+    /// keep it.
     fn client(&self) -> u32 {
         0
     }

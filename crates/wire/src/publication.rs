@@ -1,6 +1,6 @@
 //! Messages to a room from outside, by a request to the server: `POST /publish/ROOM`, whose body is JSON.
 //!
-//! It arrives as a member's broadcast would, in the words of each protocol; nobody is its sender.
+//! It arrives as a member's broadcast would, in the words of each protocol, without a sender.
 
 use percent_encoding::percent_decode_str;
 
@@ -16,7 +16,7 @@ pub(crate) const PATH: &str = "/publish/";
 /// A message from outside.
 #[derive(Debug)]
 pub(crate) struct Publication<'a> {
-    /// The room as a URL names it, escapes and all: those who came by `?room=NAME` have named it so.
+    /// The room as a URL names it, escapes and all: clients that came by `?room=NAME` have named it so.
     pub(crate) in_url: &'a str,
     /// The room's name without escapes, as it stands in topics and parameters.
     pub(crate) room: Vec<u8>,

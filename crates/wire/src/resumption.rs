@@ -12,7 +12,7 @@ pub struct Resumption {
     pub(crate) offset: Vec<u8>,
     /// How far the client has come, where its messages are of streams of their own.
     pub(crate) positions: Vec<Position>,
-    /// The second of the wall clock at which the server was last known to be there; 0: nobody has asked.
+    /// The second of the wall clock at which the server was last known to be there; 0 if that is not needed.
     pub(crate) alive_s: u64,
     /// How far the client has come in a user's own app, in that app's words.
     pub(crate) heard: Values,

@@ -3,10 +3,10 @@
 //! ```text
 //! head --plain request--> body --its end--> head         (answered at the end of the body)
 //! head --request of a session--> body --its end--> asked --handle_answered--> head
-//! body --not all of it is in, and its session has to know--> asked --handle_answered with a word--> body
+//! body --not all of it is in, and its session has to know--> asked --handle_answered with a signal--> body
 //! head --the preface of HTTP/2--> multiplexed --connection: close, or any failure--> done
 //! head --upgrade granted--> open --close frames both ways--> done
-//! head --upgrade that a session has a say in--> asked --handle_answered with a word--> open
+//! head --upgrade that a session has a say in--> asked --handle_answered with a signal--> open
 //! head, body --connection: close, or any failure--> done
 //! open --any failure--> done
 //! done: input is discarded
@@ -212,7 +212,7 @@ impl Server {
         }
     }
 
-    /// A session has written a part of its answer to a request that came on a stream of HTTP/2.
+    /// Sends the part that a session has written of its answer to a request on a stream of HTTP/2.
     pub fn handle_part(
         &mut self,
         stream: u32,
@@ -226,8 +226,8 @@ impl Server {
         }
     }
 
-    /// The answer to the request taken, of no stream, is written to this connection, and the session's word, if it has one, is for
-    /// it. Goes on with what came in meanwhile.
+    /// Goes on after the answer to the request taken, of no stream, has been written to this connection, with
+    /// what came in meanwhile. `signal` is the session's for this connection, if it gave one.
     pub fn handle_answered(
         &mut self,
         cfg: &ServerConfig,

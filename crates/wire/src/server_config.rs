@@ -19,7 +19,7 @@ pub struct ServerConfig {
     pub deflate: Option<DeflateOptions>,
     /// Origins served; empty: all. A request without `Origin` is not from a browser and is served.
     pub origins: Vec<String>,
-    /// The gate; by default open to anybody.
+    /// The gate; by default open to all clients.
     pub gate: Gate,
     /// Subprotocols spoken; the client's first choice among them is taken. Empty: the dialect's.
     pub subprotocols: Vec<String>,

@@ -84,7 +84,7 @@ pub const BINARY_BYTES: usize = BINARY_MAGIC.len() + FIELD_BYTES;
 /// Bytes of the text form.
 pub const TEXT_BYTES: usize = TEXT_MAGIC.len() + HEX_BYTES;
 
-/// The bit of a worker's number that is set where somebody is announced.
+/// The bit of a worker's number that is set in stamps of announcements.
 const ANNOUNCES: u16 = 1 << 15;
 
 const BINARY_MAGIC: [u8; 4] = *b"thRg";
@@ -300,8 +300,8 @@ pub fn find(bytes: &[u8]) -> Found {
     if damaged || has_bare_body(bytes) { Found::Corrupt } else { Found::None }
 }
 
-/// Returns whether what follows a magic was a stamp's body: a word of it is whole, or it is cut off with the message. Rooms and people
-/// have such names, too, though hardly of as many digits.
+/// Returns whether what follows a magic was a stamp's body: a word of it is whole, or it is cut off with the
+/// message. Rooms and users have such names, too, though hardly with as many digits.
 #[cold]
 fn is_of_stamp(behind: &[u8]) -> bool {
     let body = &behind[..behind.len().min(HEX_BYTES)];

@@ -240,7 +240,7 @@ fn servers_restore_a_session_once() {
     assert_eq!(kinds(&answers[2..]), ["confirm_history"]);
     cable.handle(&mut back, &[&command("history", "")]);
     assert_eq!(back.joined, 1, "it joins once");
-    // The session is taken: who names it again is somebody else.
+    // The session is taken: a client that names it again is another.
     let mut stranger = cable.connect(4, &format!("?sid={sid}"), EXTENDED);
     assert!(!said(&std::mem::take(&mut stranger.io.out))[0].contains("restored"));
     let answers =

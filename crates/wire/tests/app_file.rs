@@ -462,7 +462,7 @@ fn returning_clients_say_how_far_they_came() {
     for n in ["7", r#""eight""#] {
         events_of(&mut client, &cfg, 0, &mut io, &[&copy(n)]);
     }
-    // What nobody could say is not kept: a line break would begin another header.
+    // What no client could send is not kept: a line break would begin another header.
     events_of(
         &mut client,
         &cfg,

@@ -424,7 +424,7 @@ fn damage_to_binary_messages_is_noticed() {
             let mut damaged = good.clone();
             damaged[at] ^= 0x10;
             let outcome = receive(&cfg, "", &plain(0x82, &damaged));
-            // A wall clock that nobody knows is opaque: five bytes of head, eight of time.
+            // An unknown wall clock is opaque: five bytes of head, eight of time.
             let opaque = dialect == DialectId::Binary && !knows_clock && (5..13).contains(&at);
             let corrupt = matches!(outcome.events[..], [Event::Corrupt { bytes: of, .. }] if of == bytes);
             assert_eq!(corrupt, !opaque, "{dialect:?} at {at}: {:?}", outcome.events);

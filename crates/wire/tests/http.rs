@@ -436,7 +436,7 @@ fn broadcasts_are_bodies_by_their_sender() {
     client.handle_open(&cfg, 0, 0, &mut io);
     assert!(client.is_usable(), "there is nothing to open");
     let mut events = Vec::new();
-    // The second waits for the answer to the first, which comes while somebody else is asked for.
+    // The second waits for the answer to the first, which comes while another client's request is sent.
     for (of, sending) in [(7, Sending::Out), (12, Sending::Waits { is_busy: true })] {
         io.client = of;
         assert_eq!(client.send(&cfg, SENT_NS, 0, Kind::Broadcast, stamp(of), &mut io), sending);

@@ -50,7 +50,7 @@ const SERVERS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Clients' requests, and how many they are, in hexadecimal.
+/// Clients' requests in hexadecimal, with their number.
 const CLIENTS: [(&str, usize, &str); 5] = [
     (
         "h2load 1.52",

@@ -138,7 +138,7 @@ proptest! {
             let mut driven = Driven::new(dialect, transport);
             let lives = steps.iter().all(|&(at, step)| driven.does(at, step));
             let client = &driven.user.client;
-            // Who listens does so on the first; beside another, Socket.IO has its heartbeat.
+            // A client that listens does so on the first stream; with another, Socket.IO has its heartbeat.
             let waits = driven.streams[0] != Stream::Absent || client.poll_timeout().is_some() || client.is_closed();
             prop_assert!(!lives || waits, "{dialect:?} {transport}");
         }

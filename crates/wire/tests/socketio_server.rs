@@ -18,7 +18,7 @@ fn config() -> ServerConfig {
     ServerConfig { settings, ..ServerConfig::default() }
 }
 
-/// The outcome of frames and of one more message, before which the server greets whom it has not; ids, which are
+/// The outcome of frames and of one more message, before which the server greets new clients; ids, which are
 /// random, are replaced.
 fn serve_io(path: &str, frames: &[u8]) -> (Vec<String>, Vec<Happened>, Result<(), Failure>) {
     let outcome = serve_at(&config(), path, "", &[frames, &masked_texts(&["6"])].concat());

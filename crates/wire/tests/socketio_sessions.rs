@@ -419,7 +419,7 @@ fn broadcasts_reach_sessions_and_websockets() {
     session.tell(taken, &["2probe", "5"]);
     session.world.send(socket, &masked_texts(&[r#"42["broadcast",3]"#])).unwrap();
     assert_eq!(said(&session.world.take(taken)), [r#"42["broadcast",3]"#], "once");
-    // Who never polls does not make the server keep everything.
+    // A client that never polls does not make the server keep everything.
     let mut session = Session::connected(&mut world);
     let large = format!(r#"42["broadcast","{}"]"#, "x".repeat(400_000));
     for _ in 0..3 {

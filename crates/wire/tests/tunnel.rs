@@ -84,7 +84,7 @@ fn echo_of(sent: &[u8]) -> Vec<u8> {
     [*first, length & 0x7f].into_iter().chain(plain).collect()
 }
 
-/// The fields of a block of short literals, with an index in the place of a name that everybody knows.
+/// The fields of a block of short literals, with an index in the place of a name of the static table.
 pub(crate) fn fields(mut block: &[u8]) -> Vec<String> {
     fn text<'a>(block: &mut &'a [u8]) -> &'a str {
         let (text, rest) = block[1..].split_at(usize::from(block[0]));
@@ -214,7 +214,7 @@ fn tunnels_respect_flow_control() {
     let rest: usize = frames(&world.io.out).iter().filter(|f| f.0 == DATA).map(|f| f.3.len()).sum();
     let whole = World::open(&[]).send(0)[0].3.len();
     assert_eq!(10 + 5 + rest, 2 * whole);
-    // Who gives no more, and is sent ever more, does not read.
+    // A peer that gives no more credit, and is sent ever more, does not read.
     let mut world = World::open(&[(WINDOW, 0)]);
     let sent = (0..40_000).find(|&number| {
         world.send(number);

@@ -97,15 +97,15 @@ fn topics_are_joined_and_left_as_in_phoenix() {
     );
     assert_eq!(pass(&cfg, &mut client, Direction::In, &[refused]).1, passed(RoomChange::Refused));
     assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
-    // Who speaks the first version hears of the end of a channel without the number of its join.
+    // A client of the first version hears of the end of a channel without the number of its join.
     let unnumbered = r#"[null,null,"hall","phx_close",{}]"#;
     assert_eq!(pass(&cfg, &mut client, Direction::Out, &[left, unnumbered]).1, passed(RoomChange::Out));
     assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
-    // Who leaves before the answer to its join is there gets both, and the end of the channel.
+    // A client that leaves before the answer to its join gets both, and the end of the channel.
     let both = [passed(RoomChange::In), passed(RoomChange::Out)].concat();
     assert_eq!(pass(&cfg, &mut client, Direction::Out, &[joined, left, closed]).1, both);
     assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined]).1, passed(RoomChange::In));
-    // Who comes back before it has ended hears of its end after that.
+    // A client that comes back before the channel has ended hears of the end after that.
     assert_eq!(pass(&cfg, &mut client, Direction::Out, &[]).1, []);
     assert_eq!(pass(&cfg, &mut client, Direction::In, &[joined, closed]).1, passed(RoomChange::In));
     let mut events = vec![];
@@ -186,7 +186,7 @@ fn app_messages_join_leave_and_wait() {
     let mut events = vec![];
     this.handle_input(&cfg, 0, 0, &texts(&["left"]), io, &mut |e| events.push(e)).unwrap();
     assert_eq!(events, passed(RoomChange::Out));
-    // Where nothing answers, nobody knows.
+    // Without an answer, the outcome is unknown.
     let cfg = config(DialectId::Custom, visited(vec![send("leave")]));
     let mut client = usable(&cfg, "", &[]);
     pass(&cfg, &mut client, Direction::In, &["joined"]);

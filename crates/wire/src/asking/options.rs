@@ -130,7 +130,7 @@ impl HttpOptions {
         Ok(())
     }
 
-    /// Returns whether a request may be sent again when nobody knows what became of it.
+    /// Returns whether a request may be sent again when its outcome is unknown.
     pub(crate) fn is_idempotent(&self) -> bool {
         IDEMPOTENT.contains(&self.method.as_str())
     }

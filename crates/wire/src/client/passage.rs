@@ -9,8 +9,9 @@ use crate::registry::clients::LinkContext;
 use crate::template::Mark;
 
 impl Client {
-    /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages. What becomes of
-    /// it [`Event::RoomChange`] tells, unless the server says nothing. Who is [announced](Config::announces) gives a stamp for that.
+    /// Joins or leaves the client's room of this kind, in the protocol's own terms or by the app's messages.
+    /// [`Event::RoomChange`] tells the outcome, unless the server says nothing. Clients that are
+    /// [announced](Config::announces) give a stamp for that.
     pub fn pass(
         &mut self,
         cfg: &Config,

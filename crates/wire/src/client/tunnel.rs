@@ -36,7 +36,8 @@ use crate::ws::upgrade::{self, Key};
 const STREAM: StreamId = 0;
 /// The stream of HTTP/2 that is the tunnel: the first of a client (RFC 9113 §5.1.1).
 const TUNNEL: u32 = 1;
-/// Frames that only make work are counted for so long: a server that asks every second whether the client is there floods nobody.
+/// The time over which frames that only make work are counted: a server that asks every second whether the
+/// client is there is no flood.
 const CALM_NS: u64 = 1_000_000_000;
 
 /// Fields that an upgrade of HTTP/1.1 has, and a CONNECT says otherwise, or not at all (RFC 8441 §5).
@@ -268,7 +269,7 @@ impl Tunnel {
             ConnectionEvent::Reset { stream: TUNNEL, .. } if self.state == State::Over => Ok(()),
             ConnectionEvent::Reset { stream: TUNNEL, .. }
                 // A reset with CANCEL is how a stream of a tunnel ends abruptly (RFC 8441 §5); behind both
-                // goodbyes it harms nobody.
+                // goodbyes it does no harm.
                 if inside.is_closed() && self.state == State::Open =>
             {
                 self.handle_end(io, inside)
@@ -286,7 +287,7 @@ impl Tunnel {
             ConnectionEvent::Room { stream: 0, .. }
             | ConnectionEvent::GoAway { .. }
             | ConnectionEvent::Nothing => Ok(()),
-            // Of a stream that nobody has opened, or behind its end.
+            // Data of a stream that was not opened, or behind its end.
             ConnectionEvent::Data { .. }
             | ConnectionEvent::Reset { .. }
             | ConnectionEvent::Room { .. }

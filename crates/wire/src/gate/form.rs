@@ -113,7 +113,7 @@ impl Form {
     }
 }
 
-/// Returns whether a request has the cookie of somebody who has logged in.
+/// Returns whether a request has the cookie of a client that has logged in.
 pub(super) fn is_logged_in(fields: &Fields<'_>) -> bool {
     let parts = cookie(fields, SESSION).and_then(|session| session.rsplit_once('.'));
     parts.is_some_and(|(name, seal)| sealed(SESSION, name) == seal)

@@ -15,7 +15,7 @@ use crate::http::request::Request;
 pub(crate) use form::Form;
 use form::PATH;
 
-/// Paths open to everybody, over plain requests: a WebSocket may be opened at any path.
+/// Paths open without a login, over plain requests. A WebSocket may be opened at any path.
 const OPEN: [&str; 4] = ["/", PATH, "/metrics", "/upload"];
 /// Names of a token in a query, beside the names that protocols give it.
 const TOKENS: [&str; 2] = ["token", "access_token"];
@@ -23,7 +23,7 @@ const TOKENS: [&str; 2] = ["token", "access_token"];
 /// Requirements on a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
-    /// The cookie of somebody who has logged in at `/login`.
+    /// True if the cookie of a login at `/login` lets a client in.
     pub login: bool,
     /// A JSON Web Token that was signed with this key (HS256) and is valid now.
     pub jwt: Option<Secret>,

@@ -1,7 +1,7 @@
-//! Subscriptions of sessions, for those whose clients come back and name them.
+//! Subscriptions of sessions whose clients may come back and name them.
 //!
-//! A session is kept while its connection shows that it is alive, and for [`KEPT_NS`] from then on. Who comes back takes it
-//! over: nobody can come back to the same twice.
+//! A session is kept while its connection shows that it is alive, and for [`KEPT_NS`] from then on. A client
+//! that comes back takes it over: no client can come back to the same session twice.
 
 use std::collections::HashMap;
 

@@ -11,9 +11,9 @@
 //! busy --any other end--> a failure
 //! ```
 //!
-//! A server may close a connection that idles just when a request is on its way (RFC 9112 §9.5): as browsers do, whatever the
-//! method, that request is sent again over another. One that asks for messages is made as soon as the one before is answered: its
-//! connection never idles, and an end is somebody's doing.
+//! A server may close a connection that idles just when a request is on its way (RFC 9112 §9.5): as browsers
+//! do, whatever the method, that request is sent again over another. One that asks for messages is made as
+//! soon as the one before is answered: its connection never idles, and an end has a cause.
 
 use super::cookies::Cookies;
 use super::response::{ResponseEvent, Responses};
@@ -119,8 +119,9 @@ impl Exchange {
         }
     }
 
-    /// The next part of the answer in `input`, which it is taken off; `None` when more bytes are needed. A body is
-    /// handed on as it comes, however long it is in all, and cookies are set. Bytes that nobody asked for are a failure.
+    /// The next part of the answer in `input`, which it is taken off; `None` when more bytes are needed. A
+    /// body is handed on as it comes, however long it is in all, and cookies are set. Bytes without a request
+    /// are a failure.
     pub(crate) fn next<'a>(
         &mut self,
         limits: &Limits,
@@ -175,7 +176,8 @@ impl Exchange {
         }
     }
 
-    /// The connection is lost: whether that harms nobody, as a server that closes it with a request unread resets it.
+    /// Handles the loss of the connection. Returns whether it does no harm: a server that closes a connection
+    /// with a request unread resets it.
     pub(crate) fn handle_lost(&mut self, io: &mut impl Io) -> bool {
         let is_idle = self.state == State::Idle && self.is_proven;
         if !is_idle && self.again.is_empty() {

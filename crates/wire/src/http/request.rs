@@ -48,7 +48,7 @@ impl<'a> Request<'a> {
 
     /// Returns whether the connection serves another request after this one (RFC 9112 §9.3).
     pub fn keep_alive(&self) -> bool {
-        // After a CONNECT, who believes in its tunnel sends no requests.
+        // After a CONNECT, a client that believes in its tunnel sends no requests.
         self.method != "CONNECT" && super::response::keep_alive(&self.fields, self.minor)
     }
 

@@ -141,7 +141,7 @@ impl Responses {
             };
             let response = Response::parse(head, lines)?;
             match response.status {
-                // Nobody asked for another protocol here (RFC 9110 §15.2.2).
+                // Another protocol was not asked for here (RFC 9110 §15.2.2).
                 101 => return Err(Failure::HttpStatus(101)),
                 100..=199 => {}
                 _ => {

@@ -25,8 +25,9 @@ pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
 /// Bytes a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
 pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 
-/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518), resets of streams that
-/// are over. A request that is reset at once (CVE-2023-44487) makes as much work here for who sends it.
+/// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518),
+/// resets of streams that are over. A request that is reset at once (CVE-2023-44487) makes as much work here
+/// for its sender.
 const IDLE_FRAMES_MAX: u32 = 1000;
 /// Most frames that continue one block (CVE-2024-27316). The block's bytes are bounded as well, like any
 /// head's.
@@ -190,7 +191,8 @@ pub(crate) fn put_head(stream: u32, ends: bool, write: impl FnOnce(&mut Vec<u8>)
 }
 
 impl Connection {
-    /// Judges a frame, and answers it where it is for nobody else to know. After an error the connection is of no further use.
+    /// Judges a frame, and answers it where it concerns the connection alone. After an error the connection
+    /// is of no further use.
     pub(crate) fn handle_frame<'a>(
         &mut self,
         frame: Frame<'a>,

@@ -83,7 +83,7 @@ impl Visit {
         io: &mut impl Io,
     ) -> Result<LoginProgress, Failure> {
         loop {
-            // What comes behind an answer after which its server closes is nobody's.
+            // Bytes behind an answer after which its server closes are ignored.
             let Some(step) = steps.get(self.at).filter(|_| self.is_connected) else {
                 return Ok(LoginProgress::On);
             };

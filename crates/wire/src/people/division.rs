@@ -40,11 +40,11 @@ pub enum Division {
 }
 
 impl Division {
-    /// One room for everybody.
+    /// One room for all clients.
     pub const ONE: Division = Division::of_size(NonZero::<u32>::MAX);
     /// The most rooms of unequal size: each takes 8 bytes of a worker's memory, and its counts as much again.
     pub const ROOMS_MAX: u32 = 100_000;
-    /// Beyond, everybody is in the first room: the second has a thousandth of it.
+    /// Beyond this, nearly all clients are in the first room: the second has a thousandth of it.
     pub const EXPONENT_MILLI_MAX: u32 = 10_000;
 
     /// Rooms of `people` users each.
@@ -68,7 +68,7 @@ impl Division {
     }
 }
 
-/// A division, ready to be asked who is where.
+/// A division, prepared for finding a client's room.
 #[derive(Clone, Debug)]
 pub struct Layout {
     division: Division,

@@ -1,4 +1,5 @@
-//! JSON Web Tokens (RFC 7519), signed (RFC 7515 §7.1): for each client anew, at the moment at which it says who it is.
+//! JSON Web Tokens (RFC 7519), signed (RFC 7515 §7.1): for each client anew, at the moment at which it
+//! identifies itself.
 
 use std::fmt;
 

@@ -75,7 +75,7 @@ impl ByRole {
         let sender = client.wrapping_mul(self.workers).wrapping_add(worker.into());
         match &self.says[self.role_assignment.role(sender)] {
             (kinds, arcs) if kinds.len() > 1 => kinds[arcs.at(position(worker, seq)) as usize],
-            // Who says nothing is not heard either, whatever a server makes of that.
+            // A role without messages sends none: for one that a server makes up, any kind will do.
             (kinds, _) => kinds.first().copied().unwrap_or(0),
         }
     }

@@ -1,7 +1,7 @@
 //! The identities of a run's clients: a row of a user's data each, and a token.
 //!
-//! A person is a function of the client's number: what it is called is looked up, and its token signed, at the moment at
-//! which somebody has to be told. Nothing is kept for it.
+//! A client's identity is a function of its number: the name is looked up, and the token signed, at the
+//! moment at which it is sent. Nothing is kept for it.
 
 mod arcs;
 mod division;
@@ -32,7 +32,7 @@ pub struct People {
     pub names: Names,
     /// The division of each kind of rooms; one at least.
     pub rooms: Vec<Division>,
-    /// The roles; empty: everybody does the same.
+    /// The roles; empty if all clients do the same.
     pub roles: Vec<RoleKind>,
     /// A row for each; clients take them in turn, and from the start again where there are more of them.
     pub rows: Table,
@@ -88,7 +88,7 @@ impl People {
 }
 
 impl fmt::Debug for People {
-    /// How many they are, and no more.
+    /// Shows the number of rows only, because users' data may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("People").field("rows", &self.rows.rows()).finish_non_exhaustive()
     }

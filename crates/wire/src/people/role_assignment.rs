@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A role: a share of the people who say the same.
+/// A role: a share of the users, who send the same kinds of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleKind {
     /// Its name.
@@ -33,7 +33,7 @@ pub struct RoleAssignment {
 }
 
 impl Default for RoleAssignment {
-    /// Everybody has the same.
+    /// The assignment of one role to all.
     fn default() -> RoleAssignment {
         RoleAssignment { pattern: Arc::new([0]) }
     }
@@ -58,13 +58,13 @@ impl RoleAssignment {
                 && (0..kinds).all(is_said)
     }
 
-    /// Gives out roles that [can be meant](Self::is_sound); without any, everybody has the same.
+    /// Assigns roles that are [sound](Self::is_sound); without roles, all clients have the same.
     pub fn new(roles: &[RoleKind]) -> RoleAssignment {
         // In their lowest terms, which make the shortest pattern: it is kept, and looked up for every client.
         let unit = roles.iter().fold(0, |unit, role| common_divisor(unit, role.share));
         let shares: Vec<i64> = roles.iter().map(|role| i64::from(role.share / unit)).collect();
         let whole: i64 = shares.iter().sum();
-        // Each is owed its share at each place; who is owed most has the place.
+        // Each role is owed its share at each place; the role that is owed most gets the place.
         let mut owed = vec![0; shares.len()];
         let mut place = |_| {
             for (owed, share) in owed.iter_mut().zip(&shares) {
@@ -136,7 +136,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any people who follow each other have nearly their share of each role, and any whole pattern exactly.
+        /// Any users with consecutive numbers have nearly their share of each role, and any whole pattern
+        /// exactly.
         #[test]
         fn each_role_is_spread_evenly(
             shares in proptest::collection::vec(1u32..100, 1..6), first in 0u32..1_000, people in 1u32..500,

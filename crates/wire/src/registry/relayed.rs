@@ -1,4 +1,5 @@
-//! Broadcasts that somebody else has encoded: whether the members of a room can take them for their own server's.
+//! Checks of broadcasts that another server has encoded: a room's members must be able to take them for their
+//! own server's.
 //!
 //! Servers that share broadcasts (docs/FLEET.md "Several servers as one") hand them on as frames, over a network that others may
 //! reach. A client closes its connection over a frame that breaks a rule, and many libraries do so over a message that they

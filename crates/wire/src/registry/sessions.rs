@@ -219,8 +219,9 @@ impl SessionRequest {
         matches!(self.of, Of::Publication(..))
     }
 
-    /// Tells everyone in the room what such a request has for them, by [`ServerEvent::Rebroadcast`]s alone: a message of no
-    /// client's counts once, not once for each protocol. False: its body is no JSON, and nobody is told anything.
+    /// Tells everyone in the room what such a request has for them, by [`ServerEvent::Rebroadcast`]s alone: a
+    /// message without a sender counts once, not once for each protocol. Returns false, and sends nothing, if
+    /// its body is not JSON.
     pub fn publish(&self, cfg: &ServerConfig, now_ns: u64, on: &mut impl FnMut(ServerEvent<'_>)) -> bool {
         let Of::Publication(_, room) = &self.of else { return false };
         let publication = Publication::new(room, &self.body);

@@ -54,7 +54,8 @@ struct PendingRequest {
 }
 
 impl Http {
-    /// Returns whether the peer may leave now: no request is half in. Who waits for the answer of a session may.
+    /// Returns whether the peer may leave now: no request is half in. It may while it waits for a session's
+    /// answer.
     pub(super) fn may_end(&self) -> bool {
         self.pending.is_none() && !self.head.is_partial()
     }
@@ -80,7 +81,8 @@ impl Http {
         self.asked.take().map(|asked| asked.waiting)
     }
 
-    /// A session has answered who asks for a WebSocket: what it would be, and what came in meanwhile. `None` if nobody did.
+    /// Takes the upgrade that a session has answered, and what came in meanwhile. `None` if no upgrade was
+    /// asked for.
     pub(super) fn take_upgrade(&mut self) -> Option<(Box<Upgrade>, Vec<u8>)> {
         let asked = self.asked.take_if(|asked| asked.upgrade.is_some())?;
         Some((asked.upgrade?, asked.waiting))
@@ -169,7 +171,8 @@ impl Http {
             let request = Request::parse(head, lines)?;
             let is_admitted = cfg.gate.admits(&request, cfg.unix_s(now_ns));
             if request.wants_websocket() {
-                // Before the upgrade is judged: who is not let in learns nothing of what would be granted.
+                // Before the upgrade is judged: a client that is not let in learns nothing of what would be
+                // granted.
                 if !is_admitted {
                     return Err(Failure::Refused(401));
                 }

@@ -203,7 +203,7 @@ impl Http2 {
                 if asked.bytes > cfg.limits.body_bytes_max {
                     asked.answer = Answer::Bare(413, None);
                     self.answer(cfg, now_ns, at, io, on);
-                    // Nobody needs the rest (§8.1).
+                    // The rest is not needed (§8.1).
                     self.reset(stream, ErrorCode::NoError, io);
                 } else if ends {
                     self.handle_end(cfg, now_ns, at, io, on);

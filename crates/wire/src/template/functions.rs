@@ -34,7 +34,7 @@ pub(super) const FORMS: [&str; 10] = [
 /// Something computed for each message, of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Function<T> {
-    /// A code that only those who know the key can make (RFC 2104), in hex.
+    /// A code that can only be made with the key (RFC 2104), in hex.
     Hmac { digest: Digest, key: Secret, of: T },
     /// A digest in hex.
     Digest { digest: Digest, of: T },

@@ -84,8 +84,9 @@ impl Template {
         Ok(template)
     }
 
-    /// Reads a text of the command line that goes into a request or a join. Braces are common there, as in a query that
-    /// has one of GraphQL's: what is nobody's name is text, unless it can only be meant for one.
+    /// Reads a text of the command line that goes into a request or a join. Braces are common there, as in a
+    /// query that has one of GraphQL's: a placeholder without a known name is text, unless it can only be
+    /// meant as one.
     pub fn opening(text: &str, names: &Names, quoting: Quoting) -> Result<Template, BadTemplate> {
         let own = |name: &str, _| match names.get(name) {
             None if is_call(name) => Read::Text,

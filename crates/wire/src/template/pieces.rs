@@ -214,7 +214,7 @@ impl Template {
         Ok(Template { pieces: self.pieces.iter().map(piece).collect::<Result<_, E>>()? })
     }
 
-    /// Its text, if that is the same for everybody at any time.
+    /// Its text, if that is the same for all clients at any time.
     pub(crate) fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
             [] => Some(b""),
@@ -268,7 +268,7 @@ impl Template {
         self.pieces.iter().map(bytes).sum()
     }
 
-    /// The most bytes that it has for anybody of whom these are the rows, if what it says of them has a bound.
+    /// The most bytes that it has for any client of these rows, if there is a bound.
     pub(crate) fn longest(&self, rows: &Table) -> Option<usize> {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.len()),
@@ -453,7 +453,7 @@ pub(crate) struct Mark<'a> {
 }
 
 impl<'a> Mark<'a> {
-    /// The mark that announces somebody, if they are.
+    /// The mark that announces a client, if it is announced.
     pub(crate) fn of(announced: Option<&'a Stamp>) -> Mark<'a> {
         announced.map_or(Mark::NONE, |stamp| Mark { stamp, ..Mark::NONE })
     }

@@ -18,12 +18,12 @@ pub struct Table {
 /// Users of these rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Takers {
-    /// Everybody's: clients take them in turn, and from the start again.
+    /// Rows of all clients, which take them in turn, and from the start again.
     #[default]
     All,
-    /// Rows of the clients of some workers alone, of whom each has a row of its own: in the order of their numbers.
+    /// Rows of some workers' clients, each with a row of its own, in the order of their numbers.
     Workers {
-        /// The first of them, and how many they are.
+        /// The first worker, and the number of workers.
         first: u32,
         count: u32,
         /// How many workers there are in all.
@@ -105,7 +105,7 @@ impl Table {
         self.get(row % self.rows().max(1), column)
     }
 
-    /// A cell by its place; empty if it has none, as in a table that somebody else has sent.
+    /// A cell by its place; empty if there is none, as a table from another process may lack it.
     pub(crate) fn get(&self, row: usize, column: u16) -> &str {
         let at = row * usize::from(self.columns) + usize::from(column);
         let Some(&end) = self.ends.get(at) else { return "" };

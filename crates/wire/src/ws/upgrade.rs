@@ -112,7 +112,7 @@ pub fn judge<'c>(
     Ok(Granted { accept: accept_of(key), subprotocol, deflate })
 }
 
-/// 16 bytes in base64, by their look: what the bytes are matters to nobody.
+/// Returns whether a key looks like 16 bytes in base64: the bytes themselves do not matter.
 fn is_key(key: &[u8]) -> bool {
     let is_digit = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
     key.len() == 24 && key.ends_with(b"==") && key[..22].iter().all(is_digit)

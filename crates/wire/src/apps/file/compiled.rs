@@ -214,8 +214,8 @@ impl CompiledApp {
         }
     }
 
-    /// A client is about to connect. How far it has come (`None`: this is its first connection), or what stands for that, is among
-    /// what it was given from now on.
+    /// Prepares a client that is about to connect: adds how far it has come, or what stands for that, to the
+    /// values it was given. `heard` is `None` for its first connection.
     pub(crate) fn go_on(&self, heard: Option<Values>, script: &mut Script, kept: &mut Values) {
         let Some(Resume { keeps, .. }) = &self.written.resume else { return };
         // A client that has heard nothing yet begins where the file says.
@@ -297,13 +297,13 @@ impl CompiledApp {
         Some(so_far.iter().filter(|step| !matches!(step, Step::Reply | Step::Keep(_))).count())
     }
 
-    /// Returns whether who joins a room of this kind is announced to the others there.
+    /// Returns whether a newcomer to a room of this kind is announced to the other members.
     pub(crate) fn announces(&self, kind: u16) -> bool {
         self.written.announces(kind)
     }
 
-    /// The number of the visited rooms of this kind, and which of the rooms they are that the protocol joins itself, if they
-    /// are; `None`: nobody visits them.
+    /// The number of the visited rooms of this kind, and their place among the rooms that the protocol joins
+    /// itself, if it does; `None` if rooms of this kind are not visited.
     pub(crate) fn visited(&self, kind: u16) -> Option<(u8, Option<usize>)> {
         let visited = self.written.visited_rooms.iter().position(|visited| visited.kind == kind)?;
         Some((visited as u8, self.written.visited_rooms[visited].place.map(usize::from)))

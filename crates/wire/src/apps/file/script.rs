@@ -182,7 +182,7 @@ impl Script {
         kept
     }
 
-    /// How far it has come, for who goes on over another connection; `None`: nothing tells.
+    /// How far the client has come, to go on over another connection; `None` if no message told.
     pub(crate) fn heard(&self) -> Option<&Values> {
         self.extras.as_ref().map(|extras| &extras.heard).filter(|heard| !heard.is_empty())
     }

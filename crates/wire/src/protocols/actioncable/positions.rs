@@ -1,9 +1,10 @@
 //! How far a client has come in the streams of its subscriptions: the extended protocol, on the client's side, as
 //! @anycable/core has it.
 //!
-//! A message names its stream, the epoch in which it was counted, and its number. The last one that came is how far the client
-//! has come, whatever came before. Who comes back has the messages behind it sent; of streams of which nothing has come yet, those
-//! since the server was last known to be there.
+//! A message names its stream, the epoch in which it was counted, and its number. The last one that came is
+//! how far the client has come, whatever came before. A client that comes back is sent the messages behind
+//! that; of streams from which nothing has come yet, it is sent the messages since the server was last known
+//! to be there.
 
 use super::parts::Parts;
 use crate::io;

@@ -1,10 +1,11 @@
 //! The server's side: one channel, `BenchmarkChannel`, whose subscribers with the same identifier are a room.
 //!
-//! As Rails does, it answers with silence what it does not understand: broken JSON, an unknown command, channel or
-//! action, a second subscription, a message without one. In the extended protocol, where broadcasts are kept, who comes back
-//! finds its subscriptions as they were. They hear again once their history is asked for, so that what was missed
-//! comes before what is new, and nothing twice. Where nothing is kept, a subscription that asks for a history is told that it
-//! missed nothing, unless it says how far it had come.
+//! As Rails does, it answers with silence what it does not understand: broken JSON, an unknown command,
+//! channel or action, a second subscription, a message without one. In the extended protocol, where
+//! broadcasts are kept, a client that comes back finds its subscriptions as they were. They get broadcasts
+//! again once their history is asked for, so that what was missed comes before what is new, and nothing
+//! twice. Where nothing is kept, a subscription that asks for a history is told that it missed nothing,
+//! unless it says how far it had come.
 
 use super::facts::{CHANNEL, EXTENDED, PING_INTERVAL, PONG_TIMEOUT};
 use super::histories::{self, HistoryRequest};

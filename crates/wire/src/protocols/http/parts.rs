@@ -58,7 +58,7 @@ fn rest(body: Option<&[u8]>) -> Vec<u8> {
     [length.unwrap_or_default().as_bytes(), b"\r\n", body.unwrap_or_default()].concat()
 }
 
-/// The head of all requests for this, the same every time but for who sends it.
+/// The head of all requests for a target, the same every time but for the client's own values.
 fn encode(options: &Options, http: &HttpOptions, target: &Template) -> Result<Template, BadOption> {
     if !request::is_target(&target.sample()) {
         return Err(BadOption::Path);

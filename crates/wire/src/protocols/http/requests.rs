@@ -8,10 +8,10 @@
 //! closed, with requests left--> connecting: they are sent again, if they may be
 //! ```
 //!
-//! A server may thus end a connection whenever it likes, and a client is lost when a connection gives no answer at all. What
-//! was under way on a connection that broke is sent again only where its method is idempotent (RFC 9110 §9.2.2): nobody
-//! knows what the server did with it. What followed an answer that was said to be the last the server has not done
-//! (RFC 9112 §9.6).
+//! A server may thus end a connection whenever it likes, and a client is lost when a connection gives no
+//! answer at all. What was under way on a connection that broke is sent again only where its method is
+//! idempotent (RFC 9110 §9.2.2): it is unknown what the server did with it. What followed an answer that was
+//! said to be the last the server has not done (RFC 9112 §9.6).
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,7 @@ enum Connection {
 #[derive(Clone, Copy, Debug)]
 struct Asking {
     stamp: Stamp,
-    /// For whom, by their number in the run.
+    /// The client that the request is for, by its number in the run.
     client: u32,
     /// The kind of request, by its number.
     kind: usize,
@@ -227,7 +227,7 @@ impl Requests {
     ) -> Result<Option<ResponseEvent<'a>>, Failure> {
         match self.under_way {
             0 if input.is_empty() => Ok(None),
-            // Nobody asked for it.
+            // It was not asked for.
             0 => Err(Failure::NotHttp),
             _ => {
                 let (before, is_head) = (input.len(), link.parts.http.method == "HEAD");

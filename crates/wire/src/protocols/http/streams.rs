@@ -100,7 +100,7 @@ pub(super) fn plain_answer(
         date: cfg.date(now_ns),
         fields: ["Cache-Control: no-store\r\n", &cors(request)].concat(),
     };
-    // No other request is for this answer: a name that nobody can guess.
+    // No other request is for this answer: the name cannot be guessed.
     let name = format!("/stream/{:016x}{:016x}", io.random_u64(), io.random_u64());
     let question = StreamRequest { head, script: Box::new(script) };
     let keep_alive = question.head.keep_alive;

@@ -312,7 +312,7 @@ impl Requests {
             Err(failure) => failure.goodbye_code().unwrap_or(ErrorCode::Cancel),
         };
         let mut stream = self.streams.close(at);
-        // An answer may come before all of the request is out, of which nobody needs the rest (§8.1).
+        // An answer may come before all of the request is out; the rest is not needed then (§8.1).
         if part.is_err() || !stream.body_left(&link.parts.body).is_empty() {
             self.past.add_reset(stream.id);
             connection::put_reset(stream.id, code, link.io.out(STREAM));

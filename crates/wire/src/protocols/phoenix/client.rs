@@ -118,9 +118,9 @@ impl ClientProtocol for Client {
                 }
                 return Ok(());
             }
-            // A stamp that announces somebody is in the join itself, and comes back in its answer.
+            // A stamp that announces a client is in the join itself, and comes back in its answer.
             Found::At { stamp, .. } if stamp.announced().is_some() && is_reply(text) => {
-                // Who joins may be told what they have joined with.
+                // A server may tell a newcomer what it has joined with.
                 if let Some(event) = self.handle_control(link, text, bytes) {
                     on.handle(event);
                 }
@@ -309,7 +309,7 @@ impl Client {
                 }
                 _ => rejected(Rejection::ChannelClosed),
             },
-            // The framework's own news of who is there.
+            // The framework's own news of members.
             (b"presence_state" | b"presence_diff", _) => None,
             _ => Some(ProtocolEvent::text(text, bytes, Found::None, MessageHint::Pushed, open)),
         }

@@ -208,7 +208,7 @@ impl Connection {
                 });
                 let room = room_of(push.topic, Version::V2);
                 on(ServerEvent::Broadcast { room, frame: &out[start..] });
-                // It was written for the others; the sender has it from the room like everybody else.
+                // It was written for the others; the sender has it from the room like all members.
                 out.truncate(start);
             }
             _ => {
@@ -223,7 +223,7 @@ impl Connection {
         Some(())
     }
 
-    /// A topic joined anew is left first, as far as anybody else can tell.
+    /// Joins a topic. One joined anew is left first, as other members see it.
     fn join<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,
@@ -288,7 +288,7 @@ impl Connection {
         members: &[u8],
         kind: &str,
     ) {
-        // Who gives no number wants no reply.
+        // A client that gives no number wants no reply.
         if message.number != b"null" {
             self.reply(link, message, &self.topics[at].join_ref, OK, &typed(members, kind.as_bytes()));
         }

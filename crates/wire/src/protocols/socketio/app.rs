@@ -171,7 +171,7 @@ impl App {
         let packet = Packet::parse(text)?;
         let Some(missing @ 1..) = packet.attachments else { return self.perform(text, &[], out, on) };
         let is_sound = json::array(packet.payload, |_| {}).is_some()
-            // Judged now, since who waits for attachments that nothing refers to waits in vain.
+            // Judged now, since attachments that nothing refers to would be waited for in vain.
             && packet::are_placeholders_sound(packet.payload, missing);
         if !is_sound {
             return Err(Failure::BadMessage);
@@ -241,7 +241,7 @@ impl App {
                 let room = match room_of_broadcast(name, arguments) {
                     None => self.places.first(at),
                     Some(room) if self.places.is_in(at, room) => room,
-                    // To a room that it is not in: nobody hears of it, the sender included.
+                    // To a room that the sender is not in: no client gets it, not even the sender.
                     Some(_) => return Ok(()),
                 };
                 let reply = Reply { namespace: NAMESPACES[at], room, attachments, bytes };
@@ -334,7 +334,7 @@ fn in_packet(namespace: &[u8]) -> [&[u8]; 2] {
 }
 
 impl Reply<'_> {
-    /// Answers an event. One that nobody listens to is ignored.
+    /// Answers an event. One without a handler is ignored.
     fn to_event(
         &self,
         name: &[u8],
@@ -437,7 +437,7 @@ impl Reply<'_> {
     }
 }
 
-/// Sends an event of nobody's to everyone in a room, of every namespace, as a URL names it.
+/// Sends an event without a sender to everyone in a room, which a URL names, in every namespace.
 pub(crate) fn publish(
     in_url: &str,
     payload: &[u8],

@@ -16,7 +16,7 @@ use crate::json::{self, plain};
 pub(crate) const MAIN: &[u8] = b"/";
 /// Attachments of one packet: as many as socket.io-parser takes.
 pub(crate) const ATTACHMENTS_MAX: u8 = 10;
-/// Bytes of a namespace's name. A longer one is nobody's namespace.
+/// Most bytes of a namespace's name. No namespace has a longer one.
 const NAMESPACE_BYTES_MAX: usize = 1024;
 /// Digits of an ack id. JavaScript's largest number has 309, but no client counts that far.
 const ID_DIGITS_MAX: usize = 32;
@@ -126,7 +126,8 @@ pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
     let first = walked.and(first).ok_or(Failure::BadMessage)?;
     let name = match first {
         [b'-' | b'0'..=b'9', ..] => first,
-        // As socket.io-parser does: who could send `disconnect` could have a handler of the server's run.
+        // As socket.io-parser does: a client that could send `disconnect` could run a handler of the
+        // server's.
         _ => json::string(first).filter(|name| !is_reserved(&plain(name))).ok_or(Failure::BadMessage)?,
     };
     // The item is a part of the payload, so that the distance of the two is its place.

@@ -5,7 +5,7 @@
 //! version 3: <length>:<packet><length>:…    in units of UTF-16; an attachment is b4 and its bytes in base64
 //! ```
 //!
-//! Version 3 has a binary form besides, for those who say that they can read it; here nobody does.
+//! Version 3 also has a binary form, for clients that say they can read it; throng's do not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

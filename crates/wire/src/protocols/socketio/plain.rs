@@ -1,4 +1,4 @@
-//! Plain requests, on the server's side: who may ask for what, and what is wrong with the others.
+//! Plain requests, on the server's side: which are allowed, and what is wrong with the others.
 
 use super::app;
 use super::complaint::{

@@ -1,4 +1,4 @@
-//! Broadcasts that somebody else has encoded.
+//! Broadcasts that another server has encoded.
 
 use super::payload::SEPARATOR;
 use crate::json;

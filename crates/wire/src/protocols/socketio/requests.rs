@@ -215,7 +215,7 @@ impl Client {
         if self.sid.is_empty() {
             self.handle_handshake(text)?;
         }
-        // Usable is who has got the transport that was asked for.
+        // A client is ready once it has the transport that was asked for.
         let transport = self.transport;
         let mut on = |event: ProtocolEvent<'_>| match event {
             ProtocolEvent::Ready if transport == Transport::Upgrade => {}
@@ -387,7 +387,8 @@ impl HttpClientProtocol for Client {
         Sending::Out
     }
 
-    /// Says goodbye if no request has to be waited for; otherwise the server notices that nobody polls.
+    /// Says goodbye if no request has to be waited for; otherwise the server notices that the client polls no
+    /// more.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         // A new connection for a goodbye would come when the client is as good as gone.
         if self.is_ready() && self.sending.is_open() && !self.sending.is_busy() {

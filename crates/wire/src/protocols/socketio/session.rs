@@ -218,7 +218,8 @@ impl Session {
         Ok(next)
     }
 
-    /// Answers the poll that is held with what there is to say. Who does not poll while too much comes up is given up.
+    /// Answers the poll that is held with what there is to say. Gives up a client that does not poll while
+    /// too much comes up.
     fn flush<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
         if self.held.is_none() && is_too_much(self.queued.len(), self.own_bytes) {
             return self.end(link);
@@ -249,11 +250,12 @@ impl Session {
         payload::body(self.version, &std::mem::take(&mut self.queued))
     }
 
-    /// Ends the session; who polls is told so.
+    /// Ends the session, and tells a client that polls.
     fn end<I: Io>(&mut self, link: &mut SessionLink<'_, I>) {
         // Packets of a session that broke the rules are not owed to it, and engine.io drops them, too.
         (self.queued, self.own_bytes) = (Vec::new(), 0);
-        // The packet that closes: who polls has to hear of it, and an empty body would be no answer.
+        // The packet that closes: a client that polls has to hear of it, and an empty body would be no
+        // answer.
         payload::push_text(&mut self.queued, &[b"1"]);
         self.flush(link);
         self.phase = Phase::Over;
@@ -290,7 +292,7 @@ impl Session {
         if !matches!(self.phase, Phase::Entered { .. }) {
             return Answer::Whole;
         }
-        // From here on nobody but the WebSocket has it, not even for a moment.
+        // From here on only the WebSocket has it, without a moment in between.
         let Some(side) = self.side.take() else { return Answer::Whole };
         self.end_poll(link);
         self.phase = Phase::Taken;

@@ -103,7 +103,7 @@ fn append_result(out: &mut Vec<u8>, string: Range<usize>) {
     frames::escape(out, &plain);
 }
 
-/// Sends a message of nobody's to everyone in the room.
+/// Sends a message without a sender to everyone in the room.
 pub(crate) fn publish(service_room: ServiceRoom, message: &[u8], on: &mut impl OnServerEvent) {
     let mut string = Vec::new();
     frames::escape(&mut string, message);

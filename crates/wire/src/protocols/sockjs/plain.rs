@@ -1,4 +1,4 @@
-//! Plain requests, on the server's side: what is where below a service, and who may ask for it.
+//! Plain requests, on the server's side: the pages below a service, and which clients may ask for them.
 
 use super::receiver::Receiving;
 use super::request::{Request, Verb};
@@ -224,7 +224,7 @@ fn callback(target: &str) -> Result<String, &'static str> {
         return Err("\"callback\" parameter required");
     };
     let decoded = query::form_value(value.as_bytes());
-    // It becomes code in somebody's page: anything else could be a script of its own.
+    // It becomes code in a user's page: anything else could be a script of its own.
     let is_safe = |&b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     match String::from_utf8(decoded) {
         Ok(callback) if callback.as_bytes().iter().all(is_safe) => Ok(callback),

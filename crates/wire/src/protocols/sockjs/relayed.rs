@@ -1,4 +1,4 @@
-//! Broadcasts that somebody else has encoded.
+//! Broadcasts that another server has encoded.
 
 use super::service::is_framed;
 use crate::json;

@@ -134,8 +134,8 @@ impl Client {
                 }
                 ResponseEvent::Head { status, .. } => return Err(Failure::HttpStatus(status)),
                 ResponseEvent::Data(bytes) => self.handle_received(link, bytes, on)?,
-                // At once, as sockjs-client does: between two polls the server has nobody to give a message
-                // to.
+                // At once, as sockjs-client does: between two polls the server cannot give a message to the
+                // client.
                 ResponseEvent::End => self.receive(link),
             }
         }
@@ -246,7 +246,8 @@ impl HttpClientProtocol for Client {
         &self.cookies
     }
 
-    /// There is no goodbye in SockJS over requests: the server notices that nobody asks for frames.
+    /// There is no goodbye in SockJS over requests: the server notices that the client asks for no more
+    /// frames.
     fn close<I: Io>(&mut self, link: &mut HttpLink<'_, Parts, I>) {
         self.phase = Phase::Over;
         self.receiving.close(link.io);

@@ -118,7 +118,7 @@ impl ServerProtocol for Server {
         }
         out.push(b']');
         link.sender.seal(out, reply, true, None);
-        // The reply moves to where the message was, which nobody needs any more.
+        // The reply moves to where the message was, which is no longer needed.
         out.drain(start..reply);
         Ok(())
     }

@@ -36,7 +36,8 @@ pub(crate) static SERVICES: [Service; 5] = [
     Service { cookie: true, ..Service::new("/cookie_needed_echo", App::Echo, None) },
 ];
 
-/// Among whom a broadcast goes: those who came to a service by URLs that name the same room, as `?room=NAME`, or none.
+/// A room of a service: the clients that came by URLs that name the same room, as `?room=NAME`, or none.
+/// Broadcasts go among them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServiceRoom {
     pub(crate) service: &'static Service,

@@ -231,7 +231,7 @@ impl ServerSession for Session {
     fn handle_lost<I: Io>(&mut self, link: &mut SessionLink<'_, I>, on: &mut impl OnServerEvent) {
         self.held = None;
         self.leave(on);
-        // What was written to the connection may be lost, and nobody knows how much: the client has to begin
+        // What was written to the connection may be lost, and it is unknown how much: the client has to begin
         // anew.
         self.phase = Phase::Closed(INTERRUPTED);
         self.wait_for_request(link);

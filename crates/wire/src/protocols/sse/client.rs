@@ -252,7 +252,8 @@ impl HttpClientProtocol for Client {
         (!offset.is_empty()).then(|| Resumption { offset, ..Resumption::default() })
     }
 
-    /// Before the first event, there is no ID to come back with, and what is told meanwhile is nobody's to tell again.
+    /// Before the first event, there is no ID to come back with, and what is sent meanwhile would not be sent
+    /// again.
     fn lacks_place(&self) -> bool {
         !self.has_heard
     }

@@ -70,7 +70,7 @@ impl Protocol for Sse {
         Shape::Alone
     }
 
-    /// No client says anything: a broadcast's template is for those who publish it.
+    /// Clients send nothing: a broadcast's template is for its publishers.
     fn message_template(parts: &Parts, app_message: &AppMessage<'_>) -> Result<MessageTemplate, BadOption> {
         let &AppMessage { ref body, kind, .. } = app_message;
         if parts.has_app && kind != Some(Kind::Broadcast) {

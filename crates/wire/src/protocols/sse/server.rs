@@ -55,7 +55,7 @@ pub(super) fn plain_answer(
         fields: ["Cache-Control: no-store\r\n", &cors(request)].concat(),
     };
     let last_id = request.fields.all("last-event-id").next().unwrap_or_default().to_vec();
-    // No other request is for this stream: a name that nobody can guess.
+    // No other request is for this stream: the name cannot be guessed.
     let name = format!("/events/{:016x}{:016x}", io.random_u64(), io.random_u64());
     let room = room(query::param(request.target, query::ROOM).unwrap_or_default());
     let question = Request { head, room, last_id };

@@ -159,7 +159,7 @@ impl CompiledApp {
                 PayloadKind::Awaited if self.written.broadcasts.is_empty() => return None,
                 PayloadKind::Awaited => Role::Copy,
                 PayloadKind::Unknown => match says {
-                    // Nobody waits for it.
+                    // No client waits for it.
                     MessageHint::Answer(_) => return None,
                     MessageHint::Pushed if !self.written.broadcasts.is_empty() => Role::Copy,
                     _ => match self.roles[kind].other {
@@ -188,7 +188,7 @@ impl CompiledApp {
                 self.note(payload, script);
                 None
             }
-            // Nobody waits for it, or it is the server's own affair.
+            // No client waits for it, or it does not concern clients.
             (PayloadKind::Unknown, MessageHint::Answer(_) | MessageHint::NamedAmongOthers(_)) => None,
             (PayloadKind::Unknown, _) => Some(Event::Foreign { bytes: payload.arrival.bytes }),
         }
