@@ -184,7 +184,7 @@ impl RunArchive {
     /// The store, opened anew if it is no longer where it was.
     fn open(&mut self, path: &Path) -> Result<&mut Store, StoreError> {
         let store = match self.store.take().filter(Store::is_in_place) {
-            // Somebody may have moved or deleted it: what is written to its file would then be nowhere.
+            // It may have been moved or deleted: what is written to its file would then be lost.
             Some(store) => store,
             None => Store::open(path)?,
         };

@@ -39,7 +39,7 @@ impl Compression {
     }
 }
 
-/// Less than this for all clients' windows is not worth a word: about 800 clients need as much.
+/// Memory of all clients' windows below which nothing is said: about 800 clients need as much.
 const WORTH_SAYING_BYTES: u64 = 256 << 20;
 
 /// The memory of clients that keep their windows, in words; `None`: nothing, or little.

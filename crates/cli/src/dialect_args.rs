@@ -83,7 +83,7 @@ impl DialectArgs {
         for flag in self.given() {
             let dialects = dialects_of(flag).unwrap_or_default();
             if !dialects.contains(&dialect) {
-                // Nobody passes those to `--protocol`.
+                // Those are not passed to `--protocol`.
                 let names = listed(dialects.iter().copied().filter(|other| !other.facts().needs_app));
                 let problem = format!("is for --protocol {names}; the clients speak {}", dialect.name());
                 return Err(Failure::usage(&format!("--{flag}"), problem).because("other_dialect"));
@@ -126,7 +126,8 @@ pub(crate) fn dialects_of(flag: &str) -> Option<Vec<DialectId>> {
     }
 }
 
-/// A dialect as somebody named it, by its own name. What is no alias stays: a file, or a mistake that is told later.
+/// A dialect's own name for the one that the user gave. A text that is no alias stays as it is: a file, or a
+/// mistake that is reported later.
 pub(crate) fn dialect_name(given: &str) -> Result<String, Infallible> {
     Ok(DialectId::from_name(given).map_or_else(|| given.to_owned(), |id| id.name().to_owned()))
 }
@@ -153,8 +154,8 @@ pub(crate) fn read_flags(flags: &[(String, String)]) -> Result<DialectOptions, S
     parse_flags(flags).map(|args| args.options())
 }
 
-/// Reads the flags of a file, given as names without dashes and values, as the command line would. It is somebody's: it has
-/// no say in what is read of this user's environment and files.
+/// Reads the flags of a file, given as names without dashes and values, as the command line would. The file
+/// may be another user's: it has no say in what is read of this user's environment and files.
 pub(crate) fn parse_flags(flags: &[(String, String)]) -> Result<DialectArgs, String> {
     if let Some((name, _)) = flags.iter().find(|(_, value)| given::is_reference(value)) {
         return Err(format!("{name}: env: and file: are for the command line and for suites"));

@@ -105,7 +105,7 @@ impl Failure {
         Self { key: "usage.file".to_owned(), ..self }
     }
 
-    /// A file that somebody wrote is at fault.
+    /// A failure for a mistake in a file that a user wrote.
     pub(crate) fn mistake(mistake: &suite::Mistake) -> Self {
         let failure = Self::usage(&mistake.place(), "").in_file();
         Self { text: rendered(mistake), ..failure }

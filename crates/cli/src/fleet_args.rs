@@ -190,7 +190,7 @@ impl FleetArgs {
         for (key, value) in &self.labels {
             add("where", Some(format!("{key}={value}")));
         }
-        // In clear: the words go to another process over a pipe, and nobody else reads them.
+        // In clear: the words go to another process over a pipe, which no third one reads.
         add("fleet-key", self.key().map(|key| key.seed().reveal().to_owned()));
         add("target-agent", self.target_agent.clone());
         words.extend(self.access.words());

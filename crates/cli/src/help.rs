@@ -3,7 +3,7 @@
 use clap::builder::Resettable;
 use clap::{Arg, Command};
 
-/// `throng` without a word.
+/// The output of `throng` without arguments.
 pub(crate) const WELCOME: &str = "\
 How much does your realtime server hold, where does it break, and can you
 believe the number? Three things to try:

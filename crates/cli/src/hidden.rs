@@ -12,8 +12,8 @@ use crate::exit::{Exit, Failure};
 pub(crate) const CHILD: &str = "child-agent";
 /// The guard of a server that throng has started.
 pub(crate) const GUARD: &str = "guard";
-/// The command line comes over standard input. What stands on the real one is for those who look at a list of processes,
-/// without its secrets.
+/// Says that the command line comes over standard input. The real one is for lists of processes, and has no
+/// secrets.
 pub(crate) const WORDS: &str = "from-stdin";
 
 /// The command that starts a child process.

@@ -15,7 +15,7 @@ static GRAMMAR: OnceLock<fn() -> Command> = OnceLock::new();
 const SHOWN_MAX: usize = 2;
 /// A duration long enough for the kernel's ticks of CPU time, and for a reader to believe it.
 const DURATION_S: f64 = 10.0;
-/// A duration to hold a capacity for before anybody relies on it.
+/// The duration to hold a capacity for before it is relied on.
 const CONFIRMED_FOR_NS: u64 = 60 * SECOND_NS;
 /// A wait for copies that are still on their way, at least.
 const DRAIN_TIMEOUT_NS: u64 = 60 * SECOND_NS;
@@ -238,7 +238,7 @@ fn enlarge_pool(run: &Run, _: &Conclusion) -> Option<Next> {
         let line = line.with_clients((clients * needed).div_ceil(slots.max(1)))?;
         return Some(line.to(key, "give the rate enough connections:"));
     }
-    // Clients receive broadcasts, and more of them would be more to send: the pool is of those who publish.
+    // Clients receive broadcasts, and more of them would be more to send: the pool is of publishers.
     if line.has("publish-url") {
         return Some(line.with("publish-connections", needed)?.to(key, "give the rate enough publishers:"));
     }

@@ -123,7 +123,7 @@ fn forget_oldest(directory: &Path) {
     }
 }
 
-/// Returns whether nobody is still writing a file: a page takes less than a second.
+/// Returns whether a file is no longer being written: a page takes less than a second.
 fn is_left(path: &Path) -> bool {
     let age =
         fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());

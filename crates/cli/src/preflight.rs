@@ -172,7 +172,7 @@ fn unwelcome(plan: &Plan, status: u16) -> String {
     )
 }
 
-/// A likely cause of an end without a word.
+/// A likely cause of an end without a message.
 fn hint(plan: &Plan, kind: &str, heard: &str) -> Cow<'static, str> {
     if access::is_refusal(kind) || access::is_refusal(heard) {
         return format!("; {}", access::log_in()).into();

@@ -60,10 +60,11 @@ impl Live {
         }
     }
 
-    /// The run has ended. Who is slow to take what is left is waited for until the user interrupts that, or has already
-    /// asked twice for the end. Returns whether every line of the stream, if there is one, has been read.
+    /// Ends the exports after the run. Waits for slow receivers until the user interrupts that, or has
+    /// already asked twice for the end. Returns whether every line of the stream, if there is one, has been
+    /// read.
     pub(crate) fn finish_exports(&mut self, run: &Run) -> bool {
-        // Who has interrupted the run once wants its results all the same, also where they are sent.
+        // A user who has interrupted the run once wants its results all the same, also where they are sent.
         let before = self.interrupts.count();
         let is_over = || self.interrupts.count() > before.min(1);
         std::mem::take(&mut self.exports).finish(run, &is_over)

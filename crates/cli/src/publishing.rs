@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::security::Security;
 use crate::target::{self, Target};
 
-/// Connections where nobody says how many.
+/// Connections by default.
 const CONNECTIONS: u32 = 16;
 const FLAG: &str = "--publish-url";
 const CONTENT_TYPE: &str = "Content-Type";
@@ -66,8 +66,8 @@ pub(crate) fn publishing(
         },
         connections: connections.unwrap_or(CONNECTIONS),
     };
-    // Checked with the people whose data the templates name, although the connections that publish are
-    // nobody's.
+    // Checked with the people whose data the templates name, although the connections that publish are no
+    // client's.
     let people = Arc::clone(&client_spec.people);
     let checked = ClientSpec { people, ..publishing.client_spec.clone() }.wire_config();
     checked.map(|_| publishing).map_err(|bad| Failure::usage(FLAG, bad))

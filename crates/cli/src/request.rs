@@ -121,7 +121,7 @@ pub(crate) fn environment(args: &RunArgs, same_host: bool) -> Environment {
     }
 }
 
-/// Finds the server's processes: as told, or by who listens at the address.
+/// Finds the server's processes: as told, or by the address they listen at.
 pub(crate) fn server_pid(args: &RunArgs, target: &Target) -> Result<Option<Service>, Failure> {
     match args.server_pid {
         Some(pid) if net::affinity::cpus_of(pid) == 0 => {

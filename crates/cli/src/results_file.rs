@@ -44,7 +44,7 @@ impl ResultsFile {
         let grown = self.written.take().and_then(|written| self.grow(written, run, &frame).ok());
         self.written = Some(match grown {
             Some(grown) => grown,
-            // Also if somebody has removed it, or written to it.
+            // Also if it was removed, or written to by another process.
             None => self.write(run, &frame)?,
         });
         Ok(())
@@ -93,7 +93,7 @@ mod tests {
         }
         run.resume_after = None;
         keep(&mut file, &run);
-        // Somebody has removed it, or written to it.
+        // It was removed, or written to by another process.
         fs::remove_file(file.path()).unwrap();
         keep(&mut file, &run);
         fs::write(file.path(), "mine").unwrap();

@@ -144,7 +144,7 @@ fn cut_short(dir: &Path) -> Option<Run> {
     }
     let files = files.into_iter();
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-    // What is no results file is somebody else's, or was one.
+    // A file that is no results file was put there by another program, or is damaged.
     let open = results.filter_map(read).filter(|run| run.resume_after.is_some());
     let own = secrets::own_command();
     let (ours, others): (Vec<Run>, Vec<Run>) = open.partition(|run| is_same(&run.command, &own));

@@ -29,7 +29,7 @@ pub(crate) fn run(request: Request<'_>) -> Result<Exit, Failure> {
 
 /// Runs all steps while servers are restarted.
 pub(crate) fn run_restarting(mut request: Request<'_>, restarts: Restarts) -> Result<Exit, Failure> {
-    // What can be refused is refused before anybody connects.
+    // What can be refused is refused before any client connects.
     app_file::check_messages(&request.plan, request.scenario)?;
     app_file::check_visits(&request.plan, request.scenario)?;
     net::reserve::keep()

@@ -91,7 +91,7 @@ impl<'a> RunRecorder<'a> {
         if was_reached || was_interrupted { Ok(()) } else { Err(unreachable(&self.run)) }
     }
 
-    /// Keeps a step that is not whole: who resumes the run does it again.
+    /// Keeps a step that is not whole: a resumed run does it again.
     pub(crate) fn keep_cut_short(&mut self, mut step: Step) {
         step.marks.extend(self.resumed.take());
         step.marks.extend(self.live.finish_restarts());

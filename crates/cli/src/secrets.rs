@@ -27,8 +27,8 @@ pub(crate) fn own_command() -> Vec<String> {
     command(own_words().map(|word| word.to_string_lossy().into_owned()))
 }
 
-/// The command line of this process for another one, whose arguments everybody may read: a path is no text, and stays the
-/// same bytes.
+/// The command line of this process for another one, whose arguments all users may read: a path is no text,
+/// and stays the same bytes.
 pub(crate) fn own_command_to_run() -> Vec<OsString> {
     let shown = |(word, shown): (&OsString, String)| {
         if *word.to_string_lossy() == *shown { word.clone() } else { shown.into() }

@@ -142,7 +142,7 @@ impl Sink {
         self.handle_printed(printed);
     }
 
-    /// Waits for the reader of a pipe, who may take any time to read it.
+    /// Waits for the reader of a pipe, which may take any time to read it.
     ///
     /// # Errors
     /// A file could not be written. Everything else has been done.
@@ -152,7 +152,7 @@ impl Sink {
         self.behind.or(self.unwritten).map_or(Ok(()), Err)
     }
 
-    /// Returns whether there is still somebody to print for.
+    /// Returns whether standard output is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -169,7 +169,7 @@ impl Sink {
     fn handle_printed(&mut self, printed: io::Result<()>) {
         if let Err(error) = printed {
             self.closed = true;
-            // Who has seen enough finds the rest where the run is kept.
+            // A user who has seen enough finds the rest where the run is kept.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 self.unwritten.get_or_insert_with(|| output::not_written(error));
             } else {

@@ -114,7 +114,7 @@ fn wait(within: Duration, find: impl Fn() -> Result<Target, Failure>) -> Result<
     }
 }
 
-/// Returns whether somebody listens there, which is found out within this time.
+/// Returns whether a server listens there, which is found out within this time.
 pub(crate) fn is_open(endpoint: &Endpoint, within: Duration) -> bool {
     match endpoint {
         Endpoint::Inet(address) => TcpStream::connect_timeout(address, within).is_ok(),

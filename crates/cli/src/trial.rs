@@ -15,7 +15,7 @@ use crate::{plan, target};
 
 /// The run to try.
 pub(crate) struct Trial<'a> {
-    /// Against whom.
+    /// The server that the trial loads.
     pub(crate) server: &'a BuiltIn,
     /// Compression of messages, if the server takes part.
     pub(crate) compression: Compression,

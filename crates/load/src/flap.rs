@@ -9,7 +9,7 @@ pub enum Cut {
     Close,
     /// A reset.
     Reset,
-    /// Without a word: nothing that the server sends arrives any more, and nothing is said to it.
+    /// Silence: nothing that the server sends arrives any more, and nothing is sent to it.
     Silence,
 }
 

@@ -181,7 +181,8 @@ pub enum Load {
         /// Length of the window.
         duration_ns: u64,
     },
-    /// Open model, and in its midst a share of the clients loses its connection and comes back. Those who stay send.
+    /// Open model, and in its midst a share of the clients loses its connection and comes back. The clients
+    /// that stay send.
     Storm(Storm),
     /// Nothing is sent: connections are held.
     Hold {
@@ -221,7 +222,7 @@ impl Load {
 /// A reconnect storm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Storm {
-    /// Messages per second of those who stay; absent: they say nothing.
+    /// Messages per second of the clients that stay; `None` if they send nothing.
     pub rate_per_s: Option<f64>,
     /// Time before the storm.
     pub lead_ns: u64,
@@ -229,7 +230,7 @@ pub struct Storm {
     pub duration_ns: u64,
     /// Share of the clients that drop their connections: 0 to 1. With 0 the server is expected to drop them.
     pub share: f64,
-    /// They come back spread over this time; absent: as their protocol's back-off says.
+    /// The time over which clients come back; `None`: as their protocol's back-off says.
     pub window_ns: Option<u64>,
 }
 

@@ -1,12 +1,13 @@
-//! Messages that come to rooms from outside, as most pushes of an application do: somebody asks it to tell a room something.
+//! Messages that come to rooms from outside, as most pushes of an application do: a request asks it to send
+//! something to a room.
 
 use serde::{Deserialize, Serialize};
 
 use crate::client_spec::{ClientSpec, Endpoint, TlsPlan};
 use crate::segment::Segment;
 
-/// Requests by which an application is asked to tell a room something. Each stands for a message of one of the room's
-/// people, who says nothing over its own connection.
+/// Requests that ask an application to send something to a room. Each stands for a message of one of the
+/// room's clients, which sends nothing over its own connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Publishing {
     /// Endpoints of the requests; connections take the endpoints in turn.

@@ -1,8 +1,10 @@
-//! Rooms: who hears whom.
+//! Rooms: which clients get which clients' messages.
 //!
-//! Everybody is in one room of each kind, and each message is for the rooms of one kind; which, its number and its sender's role tell
-//! ([`wire::people::Mix`]). Where people come and go ([`Visit`]), everybody has their room all the same, and is in it or not. Everything about rooms of equal size is arithmetic, and nothing is kept for it: who is in one, how many of them at one
-//! worker, and which place each has there. For rooms of unequal size a worker keeps its clients' places.
+//! Every client is in one room of each kind, and each message is for the rooms of one kind; its number and
+//! its sender's role tell which ([`wire::people::Mix`]). Where clients come and go ([`Visit`]), each has its
+//! room all the same, and is in it or not. Everything about rooms of equal size is arithmetic, and nothing is
+//! kept for it: the members, their number at one worker, and the place of each there. For rooms of unequal
+//! size a worker keeps its clients' places.
 
 mod census;
 mod even;

@@ -74,8 +74,8 @@ impl Senders {
         shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(group).collect()
     }
 
-    /// Each worker's part of a step's load, by its number: those that have somebody who sends share it evenly. `None`: it has
-    /// nobody.
+    /// Each worker's part of a step's load, by its number: workers with senders share it evenly. `None` for a
+    /// worker without any.
     pub fn parts(&self, clients: u32, workers: u16) -> Vec<Option<Segment>> {
         let (mut has_one, mut without) = (vec![false; usize::from(workers)], workers);
         for client in (0..clients).filter(|&client| self.sends(client)) {

@@ -10,7 +10,7 @@ use crate::tls::TlsError;
 /// The kind of an I/O failure. Small and `Copy`: a counter's index, not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// Nobody listens there (ECONNREFUSED).
+    /// No server listens there (ECONNREFUSED).
     Refused,
     /// The peer broke the connection off (ECONNRESET).
     Reset,
@@ -24,7 +24,8 @@ pub enum ErrorKind {
     Aborted,
     /// No free port, or the source address is not this machine's (EADDRNOTAVAIL).
     AddrNotAvailable,
-    /// Somebody else listens there; from a connect, has this source address and port (EADDRINUSE).
+    /// Another server listens there; from a connect, another socket has this source address and port
+    /// (EADDRINUSE).
     AddrInUse,
     /// Out of file descriptors (EMFILE, ENFILE).
     TooManyFiles,

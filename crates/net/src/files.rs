@@ -19,8 +19,8 @@ pub enum Readers {
     AsUsual,
 }
 
-/// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes. A pipe that nobody writes to would
-/// be waited for without end, and a device such as `/dev/zero` has none.
+/// Reads a file that the user has named, if it is a regular file of at most `bytes_max` bytes. A pipe without
+/// a writer would be waited for without end, and a device such as `/dev/zero` has none.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -64,7 +64,7 @@ pub fn replace(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized), readers: Rea
     }
 }
 
-/// Returns whether a path stands for a file that is open already, which is nobody's to replace (proc_pid_fd(5)).
+/// Returns whether a path stands for a file that is open already, which cannot be replaced (proc_pid_fd(5)).
 fn is_descriptor(path: &Path) -> bool {
     let is_of_process =
         || path.starts_with("/proc") && path.parent().is_some_and(|folder| folder.ends_with("fd"));
@@ -77,10 +77,10 @@ fn is_descriptor(path: &Path) -> bool {
 /// that cannot be written, the old end stays. Only a crash in the middle leaves it torn, and only behind `at`.
 ///
 /// # Errors
-/// The file is of another length: somebody else has written to it.
+/// The file is of another length: another process has written to it.
 pub fn replace_end(path: &Path, at: u64, length: u64, contents: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    // NOFOLLOW: a link that has taken the place of the file is somebody else's doing.
+    // NOFOLLOW: a link that has taken the place of the file was not made here.
     let file = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
     if file.metadata()?.len() != length || at > length {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it was changed by somebody else"));
@@ -102,7 +102,7 @@ fn replace_name(path: &Path, contents: &[u8], readers: Readers) -> io::Result<()
     let beside = beside(path);
     let written = write_through(&beside, contents, path, readers).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // Half a file is of no use to anybody; why it could not be written is what matters.
+        // Half a file is of no use; why it could not be written is what matters.
         let _ = fs::remove_file(&beside);
     }
     // A rename is on the disk only with its directory (fsync(2)).

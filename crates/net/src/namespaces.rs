@@ -15,7 +15,7 @@ use crate::rights;
 use crate::signals;
 use crate::sys;
 
-/// A mount namespace that the calling process has to itself: what it mounts there is seen by nobody else.
+/// A mount namespace that the calling process has to itself: no other process sees what it mounts there.
 pub struct OwnMounts(());
 
 impl OwnMounts {
@@ -37,7 +37,7 @@ impl OwnMounts {
             fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
             fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
         }
-        // AppArmor may give namespaces to everyone, and the right to mount in them to nobody.
+        // AppArmor may allow all users namespaces, and none to mount in them.
         Ok(sys::make_mounts_private().ok().map(|()| OwnMounts(())))
     }
 

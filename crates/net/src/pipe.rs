@@ -1,4 +1,5 @@
-//! Pipes, and whatever else a reader is behind: who reads and who writes need not wait for each other.
+//! Pipes, and other files with a reader at the other end, so that writer and reader need not wait for each
+//! other.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -15,7 +16,7 @@ use crate::sys;
 
 /// Bytes that a pipe takes without waiting once it takes anything: it has a free page then (pipe(7), PIPE_BUF).
 const AT_ONCE_BYTES: usize = 4096;
-/// How often it is looked whether somebody reads.
+/// How often the pipe is checked for a reader.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Returns whether standard output was closed when this process began, as by `>&-` in a shell. Rust's runtime opens /dev/null in its
@@ -53,8 +54,8 @@ pub fn write_within(to: impl AsFd, bytes: &[u8], within: Duration) -> io::Result
     Ok(written)
 }
 
-/// Opens a named pipe to write to it, as soon as somebody has opened it to read; `None` if none has within this time,
-/// or until `is_over` says that it is of no more use.
+/// Opens a named pipe to write to it, once a reader has opened it; `None` if none has within this time, or
+/// before `is_over` says that the pipe is no longer needed.
 ///
 /// # Errors
 /// It cannot be opened.

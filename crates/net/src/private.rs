@@ -17,8 +17,8 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes a folder, and the missing ones above it, for the user alone. One that exists stays as it is: its maker has
-/// decided who may look into it.
+/// Makes a folder, and the missing ones above it, for the user alone. One that exists stays as it is: its
+/// maker has decided which users may look into it.
 ///
 /// # Errors
 /// It cannot be made, or something else has its name.
@@ -55,7 +55,7 @@ pub fn empty(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
-/// Makes an empty file for the user alone, if there is none: for those who open it by its path.
+/// Makes an empty file for the user alone, if there is none: for code that opens it by its path.
 ///
 /// # Errors
 /// It cannot be made.

@@ -91,9 +91,8 @@ fn allocate_at_last(allocate: impl Fn() -> *mut u8) -> *mut u8 {
 }
 
 fn give_up() {
-    // One at a time: who comes second may try again only when the first has freed it.
-    // The lock may be taken inside of the allocator: the standard library's is a futex, and allocates
-    // nothing.
+    // One at a time: a second thread may try again only when the first has freed it. The lock may be taken
+    // inside of the allocator: the standard library's is a futex, and allocates nothing.
     let _turn = GIVING_UP.lock();
     IS_GIVEN_UP.store(true, Ordering::Relaxed);
     // Large blocks that a thread frees would stay with its arena, where the thread that finishes the run cannot use them.

@@ -1,4 +1,4 @@
-//! The rights of a process beyond others of its user (capabilities(7)), and who may look into it.
+//! The rights of a process beyond others of its user (capabilities(7)), and which processes may look into it.
 
 use std::io;
 
@@ -47,8 +47,8 @@ pub(crate) fn may_administer() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Returns whether a user namespace of this process may have its user's number. Root's is refused to who could not give files its
-/// capabilities (user_namespaces(7)).
+/// Returns whether a user namespace of this process may have its user's number. Root's is refused to a
+/// process that could not give files its capabilities (user_namespaces(7)).
 pub(crate) fn may_map(uid: u32) -> bool {
     uid != 0
         || rustix::thread::capabilities(None)

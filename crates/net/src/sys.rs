@@ -215,7 +215,8 @@ pub(crate) fn unshare(namespaces: libc::c_int) -> io::Result<()> {
 
 /// Forks the calling process, which must have one thread only: the child's number, and nothing in the child.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: without other threads no lock is held that nobody in the child could open, so that it may do what its parent may.
+    // SAFETY: without other threads no lock is held that no thread of the child could release, so that it may
+    // do what its parent may.
     check(unsafe { libc::fork() } as isize).map(|pid| Pid::from_raw(pid as i32))
 }
 

@@ -1,4 +1,4 @@
-//! TLS over somebody else's socket: ciphertext in, plaintext out, and the other way round (rustls with ring).
+//! TLS without a socket of its own: ciphertext in, plaintext out, and the other way round (rustls with ring).
 //!
 //! rustls' own buffers would be 4 KiB for each connection, mostly empty. Its unbuffered side decrypts where the bytes were read and
 //! encrypts to where they are sent from, so that an idle connection keeps its keys and little else.

@@ -30,7 +30,7 @@ fn children_awaited_late_count_once() {
     child.wait().unwrap();
     let waited_for_ns = cpu_ns(tree.sample().unwrap());
     assert!(as_zombie_ns >= seen_ns && waited_for_ns >= as_zombie_ns, "time went backwards");
-    // Who comes late has it all from the kernel, which counts once.
+    // A late tree has it all from the kernel, which counts once.
     let afresh_ns = cpu_ns(ProcessTree::new(std::process::id()).sample().unwrap());
     assert!(
         afresh_ns.abs_diff(waited_for_ns) < ALLOWED_NS,

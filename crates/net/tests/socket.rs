@@ -106,7 +106,7 @@ fn clients_spread_over_source_addresses() {
 
 #[test]
 fn refusal_and_reset_are_named() {
-    // A port that is taken, so that nobody else can listen on it, and not listened on.
+    // A port that is taken, so that no other socket can listen on it, and not listened on.
     let reserved = reserve(&LOOPBACK.parse().unwrap()).unwrap();
     let refused = match connect(&reserved.local_addr().unwrap(), None) {
         Ok(client) => {
@@ -191,7 +191,7 @@ fn ordinary_sockets_reach_it() {
 #[test]
 fn an_address_is_this_machine_s_or_not() {
     assert!(has_address("127.0.0.1".parse().unwrap()));
-    // Of a network for documentation (RFC 5737): nobody has it.
+    // Of a network for documentation (RFC 5737): no machine has it.
     assert!(!has_address("192.0.2.1".parse().unwrap()));
 }
 
@@ -257,7 +257,7 @@ fn a_full_backlog_does_not_hang() {
     let addr = Addr::Unix(dir.path().join("s"));
     let listener = listen(&addr, 1, false).unwrap();
     let mut waiting = Vec::new();
-    // As of a server that is stopped: it accepts nobody.
+    // Like a server that is stopped: it accepts no connection.
     let full = loop {
         match connect(&addr, None) {
             Ok(client) => waiting.push(client),

@@ -30,7 +30,7 @@ fn main() -> Result<(), Failure> {
     let listener = TcpListener::bind(("127.0.0.1", port.parse()?))?;
     let mut members = Vec::with_capacity(clients);
     while members.len() < clients {
-        // One that only looks whether anybody listens is no client.
+        // A connection that only checks for a listener is no client.
         members.extend(greet(listener.accept()?.0)?);
     }
     while let Some((sender, message)) = hear(&members)? {
@@ -68,7 +68,7 @@ fn greet(mut stream: TcpStream) -> Result<Option<TcpStream>, Failure> {
     Ok(Some(stream))
 }
 
-/// Waits for somebody's message: who, and what. `None` when somebody has gone.
+/// Waits for a message: its sender, and its text. `None` once a member has gone.
 fn hear(members: &[TcpStream]) -> Result<Option<(usize, Vec<u8>)>, Failure> {
     let mut fds: Vec<PollFd<'_>> = members.iter().map(|member| PollFd::new(member, PollFlags::IN)).collect();
     poll(&mut fds, None)?;

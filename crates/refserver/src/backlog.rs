@@ -23,7 +23,7 @@ struct Block {
 /// A batch of broadcasts while one client after another gets it.
 pub(crate) struct Batch<'a> {
     bytes: &'a [u8],
-    /// Once somebody has to wait for it.
+    /// The block, once a client has to wait for it.
     block: Option<Arc<Block>>,
 }
 

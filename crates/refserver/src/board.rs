@@ -10,7 +10,7 @@ use crate::stats::Stats;
 /// How long a worker's figures may be old that has done something since.
 pub(crate) const PUBLISH_AFTER_NS: u64 = 100_000_000;
 
-/// The same thing is not said more often.
+/// The shortest time between two notices of the same kind.
 const SAY_INTERVAL_NS: u64 = 10_000_000_000;
 
 /// Notices of a running server.
@@ -85,7 +85,7 @@ impl SharedStats {
     /// In the text format of Prometheus.
     pub(crate) fn metrics(&self) -> String {
         let (mut sum, mut open) = (Stats::default(), 0);
-        // One lock at a time: nobody who publishes waits for the whole sum.
+        // One lock at a time: no worker that publishes waits for the whole sum.
         for worker in 0..self.figures.len() {
             let figures = self.lock(worker).clone();
             sum.add(&figures.stats);

@@ -143,7 +143,7 @@ impl Connection {
         let Some(tls) = &mut self.tls else { return self.link.send_copies(batch, way) };
         cipher.clear();
         tls.write(batch.bytes(), cipher);
-        // Each connection has keys of its own, so that nobody else can use these bytes.
+        // Each connection has keys of its own, so that no other can use these bytes.
         self.link.send_copies(&mut Batch::new(cipher), way)
     }
 }

@@ -123,7 +123,7 @@ impl Family {
                     Ok(more) => stats.add(&more),
                     Err(error) => failure = failure.or(Some(error)),
                 }
-                // Nobody has asked it to end, so that even a good end is a failure.
+                // It was not asked to end, so that even a good end is a failure.
                 if told == 0 && failure.is_none() {
                     failure = Some(io::Error::other("a process ended by itself"));
                 }
@@ -209,7 +209,7 @@ impl Member {
     }
 }
 
-/// Keeps a TCP port for those who will share it.
+/// Keeps a TCP port for the processes that will share it.
 fn reserve_inet(addr: &Addr) -> io::Result<Option<Reservation>> {
     let Addr::Inet(inet) = addr else { return Ok(None) };
     reserve(inet).map(Some).map_err(|error| told_at(addr, &error))

@@ -188,7 +188,7 @@ impl Groups {
 
     fn forget_if_empty(&mut self, group: usize) {
         if self.list[group].members.is_empty() && self.list[group].batch.is_empty() {
-            // Clients name rooms: those that nobody is in any more must not pile up.
+            // Clients name rooms: empty ones must not pile up.
             self.by_room.remove(&self.list[group].room);
             self.list.remove(group);
         }

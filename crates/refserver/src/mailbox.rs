@@ -63,8 +63,8 @@ impl Inbox {
 
     /// The waker has spoken: lets it speak again. Batches that come after this call wake anew.
     pub(crate) fn handle_wake(&self) {
-        // A batch that comes between the two wakes nobody, and need not: the queue is looked at after
-        // them.
+        // A batch that comes between the two does not wake the worker, and need not: the queue is looked at
+        // after them.
         self.shared.waker.drain();
         self.shared.woken.store(false, Ordering::SeqCst);
     }

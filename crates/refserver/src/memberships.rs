@@ -22,7 +22,7 @@ impl Memberships {
         }
     }
 
-    /// Ends the membership in a room, if there is one: who has the place from now on.
+    /// Ends the membership in a room, if there is one. Returns the member that has the place from now on.
     pub(crate) fn leave(&mut self, groups: &mut Groups, room: Room) -> Option<Moved> {
         let at = self.find(groups, room)?;
         groups.leave(self.list.swap_remove(at))

@@ -36,7 +36,7 @@ impl StopFlag {
     /// second call stops at once.
     pub fn stop(&self) {
         self.shared.level.fetch_add(1, Ordering::Release);
-        // After the level: who wakes finds it raised.
+        // After the level: a worker that wakes finds it raised.
         for waker in self.wakers().iter() {
             waker.wake();
         }

@@ -132,7 +132,7 @@ struct Buffers {
     batch: Vec<u8>,
     /// The sessions of that group.
     recipients: Vec<u32>,
-    /// A batch in the words of the one to whom it goes.
+    /// A batch in the words of its receiver.
     own_words: Vec<u8>,
 }
 
@@ -141,7 +141,7 @@ impl Worker {
         let WorkerContext { number, listeners, inbox, others, peers, faults, held, board, room_counts } =
             context;
         let poller = Poller::new()?;
-        // By level: who has not drained it is told again, whatever came in between.
+        // By level: an inbox that is not drained is told again, whatever came in between.
         poller.add(&**inbox.waker(), TOKEN_INBOX, Interest::ReadLevel)?;
         if let Some(interrupts) = stop.interrupts() {
             poller.add(interrupts, TOKEN_INTERRUPTS, Interest::ReadEdge)?;
@@ -240,7 +240,7 @@ impl Worker {
         self.board.publish(self.number, Figures { stats: self.stats.clone(), open: self.connections.len() });
     }
 
-    /// Returns whether the board has the newest metrics.
+    /// Returns whether the board has the newest figures.
     fn is_published(&self) -> bool {
         self.board.shows(self.number, &self.stats, self.connections.len())
     }

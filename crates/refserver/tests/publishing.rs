@@ -160,7 +160,7 @@ fn published_messages_reach_every_protocol() {
         }
         assert_eq!(polled.matches(r#"{\"type\":\"broadcast\",\"payload\":{\"text\":\"hi\"}}"#).count(), 2);
 
-        // Who has left is a member no more.
+        // A client that has left is not a member.
         drop(members.pop());
         let fewer = format!(r#"{{"members":{}}}"#, MEMBERS.len());
         let has_left = (0..200).any(|_| {
@@ -218,7 +218,7 @@ fn abandoned_sessions_are_no_members() {
     let (mut silent, mut publisher) = (server.connect(), server.connect());
     let mut ask = || request(&mut silent, "POST", "/sockjs/0/s/xhr?room=7", "").1;
     assert_eq!(ask(), "o\n");
-    // A session keeps a megabyte for who does not ask.
+    // A session keeps a megabyte for a client that does not ask.
     let payload = format!("\"{}\"", "x".repeat(100_000));
     let members: Vec<String> =
         (0..20).map(|_| request(&mut publisher, "POST", "/publish/7", &payload).1).collect();

@@ -258,7 +258,7 @@ fn clients_that_stop_polling_are_given_up() {
     let sender = open_polling(&mut client);
     let late = open_polling(&mut client);
     let padding = "x".repeat(20_000);
-    // A session keeps a megabyte for who does not ask.
+    // A session keeps a megabyte for a client that does not ask.
     for number in 0..60 {
         let packet = format!(r#"42["broadcast",{number},"{padding}"]"#);
         request(&mut client, &sender, &packet);

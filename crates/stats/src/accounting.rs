@@ -119,8 +119,8 @@ table! {
     late: Late = CountFacts { words: Some("late"), share_of: Some(Whole::Received), ..MESSAGES },
     /// Second and further copies of a delivery.
     duplicate: Duplicate = defect("duplicate", Whole::Came),
-    /// Received messages that came to somebody on their way into the room or out of it: had they not come, they would not be
-    /// missing.
+    /// Messages received by clients on their way into the room or out of it: had they not come, they would
+    /// not be missing.
     in_passing: InPassing = CountFacts { is_rare: true, words: Some("in passing"), ..MESSAGES },
     /// Received messages that came behind another in the same WebSocket frame.
     batched: Batched = CountFacts {
@@ -133,7 +133,7 @@ table! {
     reordered: Reordered = defect("reordered", Whole::Received),
     /// Well-formed deliveries that were not due at the client that got them.
     unexpected: Unexpected = defect("unexpected", Whole::Came),
-    /// Copies that came to somebody outside their room.
+    /// Copies that came to clients outside their room.
     leaked: Leaked = CountFacts { is_rare: true, ..defect("leaked into other rooms", Whole::Came) },
     /// Deliveries due to clients that were away: sent in their absence, or under way when their connections ended.
     offline_due: OfflineDue = CountFacts { is_rare: true, is_of_crew: true, ..MESSAGES },
@@ -142,7 +142,7 @@ table! {
     /// The ones that never came.
     lost_offline: LostOffline =
         CountFacts { is_rare: true, is_of_crew: true, share_of: Some(Whole::OfflineDue), ..MESSAGES },
-    /// Broadcasts that the server took no notice of to those who said them, as it was to.
+    /// Broadcasts that the server did not acknowledge to their senders.
     unacknowledged: Unacknowledged = CountFacts {
         is_rare: true,
         share_of: Some(Whole::Sent),
@@ -153,7 +153,8 @@ table! {
     corrupt: Corrupt = defect("corrupt", Whole::Came),
     /// Messages of an open loop that waited because every connection they could go on was busy.
     waited: Waited = CountFacts { is_rare: true, words: Some("had to wait for a connection"), ..MESSAGES },
-    /// Messages of an open loop that were due while nobody was there to send them: all were away, as they were to be.
+    /// Messages of an open loop that were due while no client was there to send them: all were away on
+    /// purpose.
     nobody_to_send: NobodyToSend =
         CountFacts { is_rare: true, words: Some("due while nobody was there to send"), ..MESSAGES },
     /// Pushes of the server while the load was on.
@@ -284,7 +285,8 @@ pub enum Imbalance {
 const PLAUSIBLE_MAX: u64 = 1 << 44;
 
 impl Counts {
-    /// Deliveries that were due whether they came or not: of what comes to visitors in passing, nobody knows what did not.
+    /// Deliveries that were due, whether they came or not, without copies in passing: what did not come to
+    /// visitors there is unknown.
     pub fn due(&self) -> u64 {
         self.expected - self.in_passing.min(self.expected)
     }

@@ -241,7 +241,7 @@ impl Comparison {
         let (Interval { low, high }, by) = (self.difference, self.b - self.a);
         let (low, high, by) = if is_more { (low, high, by) } else { (-high, -low, -by) };
         // Broken by the estimate, certain of the direction; kept only by the whole interval. Between the two
-        // nobody can tell.
+        // it cannot be told.
         if low > 0.0 && by >= share * self.a.abs() {
             Ruling::Broken
         } else if high <= 0.0 || high < margin(share) * self.a.abs() {

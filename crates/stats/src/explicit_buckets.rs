@@ -1,7 +1,7 @@
 //! A histogram as Prometheus and OpenTelemetry have them: few bounds, the same for all, and how many samples lie between them.
 //!
-//! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is, which is up to 0.1% above:
-//! a bucket's count only ever grows, as those who add the counts up ask for.
+//! Six bounds to a factor of ten, from 10 µs to 100 s. A sample counts where the upper edge of its bucket is,
+//! which is up to 0.1% above: a bucket's count only ever grows, as programs that add the counts up need.
 
 use crate::Histogram;
 

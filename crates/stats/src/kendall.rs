@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Kendall's τ-b of pairs of values: 1 when both orders are the same, −1 when one is the other reversed. `None` if either
-/// tells nobody apart.
+/// Kendall's τ-b of pairs of values: 1 when both orders are the same, −1 when one is the other reversed.
+/// `None` if all values of either are equal.
 pub fn tau(values: &[(f64, f64)]) -> Option<f64> {
     let (mut agree, mut apart_in_first, mut apart_in_second) = (0.0, 0.0_f64, 0.0_f64);
     for (at, one) in values.iter().enumerate() {

@@ -28,7 +28,7 @@ pub(crate) enum Place {
     BuiltIn,
     /// On this machine.
     Here,
-    /// On this machine as soon as somebody starts it.
+    /// On this machine, once it is started.
     HereNotYet,
     /// On another one.
     Elsewhere,

@@ -1,4 +1,4 @@
-//! Pushes metrics each second: over plain HTTP, from a thread of its own, so that nobody who takes it slows the run.
+//! Pushes metrics each second: over plain HTTP, from a thread of its own, so that no receiver slows the run.
 
 use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread::{self, JoinHandle};
@@ -14,7 +14,7 @@ use crate::stderr;
 
 /// A receiver that takes longer misses a second.
 const PATIENCE: Timeouts = Timeouts { word: Duration::from_secs(2), answer: Duration::from_secs(2) };
-/// Seconds that wait for who is slow; further ones are left out, but not the last.
+/// Seconds that wait for a slow receiver; further ones are left out, but not the last.
 const QUEUE_SECONDS: usize = 8;
 /// How often it is looked whether the user has had enough of waiting.
 const LOOK: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ pub(crate) enum Moment {
 /// A way to push.
 pub(crate) struct Way {
     pub(crate) flag: &'static str,
-    /// An example of its URL, for those who write a wrong one.
+    /// An example of its URL, for errors about a wrong one.
     pub(crate) example: &'static str,
     pub(crate) method: &'static str,
     /// The default port and path.
@@ -48,7 +48,7 @@ pub(crate) struct Push {
 }
 
 impl Push {
-    /// Checks the URL and starts the thread. That nobody is there yet is a remark.
+    /// Checks the URL and starts the thread. A receiver that is not there yet is a remark.
     pub(crate) fn start(way: Way, text: &str) -> Result<Self, Failure> {
         let Way { flag, method, fields, body, .. } = way;
         let wrong = |why: &str| Failure::usage(flag, format!("{:?}: {why}", secrets::url(text)));
@@ -84,7 +84,7 @@ impl Push {
     /// Pushes the last figures, and waits for all that is queued, or until `is_over`: what is queued then is dropped.
     pub(crate) fn finish(self, measures: &Measures, is_over: &dyn Fn() -> bool) {
         let mut last = (self.body)(measures, Moment::End);
-        // Without a thread to take it, there is nobody to wait for.
+        // Without a thread to take it, there is nothing to wait for.
         while let Err(TrySendError::Full(back)) = self.queue.try_send(last) {
             if is_over() {
                 return;

@@ -142,7 +142,7 @@ impl Stream {
     }
 }
 
-/// Opens a named pipe once somebody reads it.
+/// Opens a named pipe once it has a reader.
 fn open_pipe(path: &Path) -> Result<OwnedFd, Failure> {
     let before = interrupts::count();
     let is_over = || interrupts::count() > before;

@@ -1,4 +1,4 @@
-//! The flags that say who the clients are.
+//! Flags of the clients' identities, roles and rooms.
 
 use std::num::NonZero;
 use std::path::PathBuf;

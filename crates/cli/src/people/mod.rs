@@ -58,7 +58,7 @@ pub(crate) fn set_rows(
     Ok(())
 }
 
-/// Gives everybody such a token.
+/// Gives all clients such a token.
 pub(crate) fn set_token(people: &mut People, jwt: Jwt) {
     people.token = Some(jwt);
     people.names.set(TOKEN, Template::of_token());
@@ -93,7 +93,7 @@ pub(crate) fn names_one(text: &str, names: &Names) -> bool {
     names.iter().any(|name| text.contains(&format!("{{{name}}}")))
 }
 
-/// Has clients tell throng's own server their rooms: nobody else wrote it, so that its words are known.
+/// Has clients tell throng's own server their rooms: its words are known.
 pub(crate) fn in_own_rooms(mut client_spec: ClientSpec) -> ClientSpec {
     match client_spec.dialect.facts().own_room {
         OwnRoom::Query => {

@@ -115,7 +115,7 @@ impl Broadcast {
     fn interval(&self) -> Result<Option<u64>, Failure> {
         match &self.run.app {
             Some(file) if self.interval.is_none() && !self.steps.says_how_often() => {
-                // How often each says something does not depend on who shares a room.
+                // How often each client sends does not depend on its room's members.
                 let people = people::of_flags(&self.run.people_args, Division::ONE)?;
                 Ok(app_file::read(file, people, ClientsMax::Unasked)?.defaults.interval_ns)
             }
@@ -146,7 +146,7 @@ impl Broadcast {
     }
 }
 
-/// Refuses a share of slow clients that is nobody.
+/// Refuses a share of slow clients that is no client.
 fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failure> {
     let (Some(slow), Some(clients)) = (slow, clients_max) else { return Ok(()) };
     // The run would say that slow readers do no harm, with none there.
@@ -160,11 +160,11 @@ fn check_slow(slow: Option<Slow>, clients_max: Option<u64>) -> Result<(), Failur
     Err(Failure::usage("--slow", problem))
 }
 
-/// Refuses a role that says something but is nobody's, be it only in the smallest step.
+/// Refuses a role that sends messages but has no client, even only in the smallest step.
 pub(crate) fn check_roles(rooms: &Rooms, people: u64) -> Result<(), Failure> {
     let role_assignment = rooms.role_assignment();
     for (place, role) in rooms.roles().iter().enumerate().filter(|(_, role)| role.weight() > 0) {
-        // The first person with this role: with fewer people, nobody has it.
+        // The first client with this role: with fewer clients, none has it.
         let first =
             (0..).find(|&number| role_assignment.role(number) == place).expect("each role has a place");
         if u64::from(first) >= people {

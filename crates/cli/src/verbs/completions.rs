@@ -33,7 +33,7 @@ pub(crate) struct Man {
 
 impl Completions {
     pub(crate) fn run(self, command: &Command) -> Result<Exit, Failure> {
-        // Those by which throng starts itself are for nobody to type.
+        // Verbs by which throng starts itself are not for users to type.
         let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
         let mut offered = Command::new("throng").args(command.get_arguments()).subcommands(verbs);
         let mut script = Vec::new();

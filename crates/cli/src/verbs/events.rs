@@ -56,7 +56,7 @@ impl Events {
             if outcome.is_ok() && self.is_wanted(&row) {
                 outcome = self.print(&mut out, &row);
             }
-            // Nobody reads on: so the rest of the log is not read either.
+            // The reader is gone: so the rest of the log is not read either.
             outcome.is_ok()
         });
         read.map_err(|error| match error {

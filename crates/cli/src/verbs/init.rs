@@ -220,7 +220,7 @@ impl Init {
 fn ask() -> Result<Protocol, Failure> {
     let all = Protocol::value_variants();
     let values: Vec<_> = all.iter().filter_map(ValueEnum::to_possible_value).collect();
-    // A script would wait for an answer that nobody gives.
+    // A script would wait for an answer that never comes.
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
         return Err(Failure::usage(

@@ -144,7 +144,7 @@ impl Record {
             text += &format!("throng record: http://{address}{path} {arrow} {}\n", upstream.origin());
         }
         let each = if addresses.len() > 1 { "Open them, one for each user" } else { "Open it" };
-        // Even if nobody reads it, the proxy goes on: the address may be known.
+        // Even without a reader, the proxy goes on: the address may be known.
         let _ = output::print(&format!("{text}{each}, use your app, then press Ctrl-C.\n\n"));
         for address in addresses.iter().filter(|_| self.open) {
             browser::open(format!("http://{address}{path}"));

@@ -72,7 +72,7 @@ pub(crate) struct RequestArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Flags of every run that mean nothing here. They are refused with a word on why, where they are given.
+/// Flags of every run that mean nothing here. Where they are given, they are refused with the reason.
 const FOREIGN: [&str; 9] = [
     "dialect",
     "app",
@@ -100,7 +100,7 @@ pub(crate) fn for_requests(arg: clap::Arg) -> clap::Arg {
         "token_in" => {
             arg.help_heading("Requests").help("Where it goes: query:NAME, header:NAME or cookie:NAME")
         }
-        // Hidden, but still parsed: who gives one is told why it means nothing here.
+        // Hidden, but still parsed: a user who gives one is told why it means nothing here.
         _ if is_of_dialects || FOREIGN.contains(&id) => arg.hide(true),
         _ => arg,
     }

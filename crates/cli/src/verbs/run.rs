@@ -71,7 +71,7 @@ impl Run {
         if self.run.app.replace(file.clone()).is_some() {
             return Err(Failure::usage("--app", "the file is named already, as in throng run app.toml URL"));
         }
-        // What its people do does not depend on who shares a room.
+        // What its users do does not depend on their rooms' members.
         let people = people::of_flags(&self.run.people_args, Division::ONE)?;
         // Steps and searches go as far as the server does: how many people there will be is not known.
         let known = match self.steps.go_on() {
@@ -122,7 +122,8 @@ impl Run {
         }
     }
 
-    /// Takes `--people 5000`, an older spelling of `--clients 5000`; `--users FILE.csv` says who the clients are.
+    /// Takes `--people 5000`, an older spelling of `--clients 5000`; `--users FILE.csv` has the clients'
+    /// identities.
     fn take_people(&mut self) -> Result<(), Failure> {
         let count = |path: &PathBuf| path.to_str().and_then(|text| units::count(text).ok());
         let Some(people) = self.run.people_args.people.as_ref().and_then(count) else { return Ok(()) };

@@ -162,7 +162,7 @@ impl Serve {
             for peer in outside {
                 server.share_broadcasts(peer);
             }
-            // Only now, so that who waits for this line can connect.
+            // Only now, so that a program that waits for this line can connect.
             self.announce(server.local_addrs());
             server.run(&stop).map_err(going_on)?
         };
@@ -246,8 +246,9 @@ impl Serve {
         })
     }
 
-    /// This very command again, for a child: its environment tells it what it is, and the secret, which a command line shows
-    /// to everybody. The children take no part in the cluster: its credentials are not for them.
+    /// This very command again, for a child: its environment tells it what it is, and the secret, which a
+    /// command line shows to all users. The children take no part in the cluster: its credentials are not for
+    /// them.
     fn again(&self) -> Command {
         // The program's own path, as PATH may find another version by its name.
         let program = env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
@@ -276,7 +277,7 @@ impl Serve {
         const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
         const PORT: u16 = 9000;
         let mut addrs: Vec<Addr> = self.listen.iter().copied().map(Addr::Inet).collect();
-        // Who asks for a socket alone wants no port beside it.
+        // A user who asks for a socket alone wants no port beside it.
         if addrs.is_empty() && (self.port.is_some() || self.host.is_some() || self.socket.is_empty()) {
             let (host, port) = (self.host.unwrap_or(HOST), self.port.unwrap_or(PORT));
             addrs.push(Addr::Inet(SocketAddr::new(host, port)));

@@ -285,7 +285,7 @@ impl Shootout {
         let head = &record.head;
         conditions::check_machines(head, &machine(), &self.fleet)?;
         let suite = kept_suite(head)?;
-        // Nobody has named the folder that the record names.
+        // The user has not named the folder that the record names.
         let recorded = head.targets_dir.as_deref().filter(|_| self.targets_dir.is_none());
         let recorded = recorded.map(|folder| {
             trust::check("--resume", folder, |folder| format!("name it: --targets-dir {folder}"))

@@ -110,7 +110,7 @@ impl Storm {
         self.duration.unwrap_or_else(|| DURATION_NS.max(wait_ns.saturating_mul(WAITS)))
     }
 
-    /// The one step that it takes; those who stay may have nothing to say.
+    /// The course of one step. `is_silent`: the clients that stay send nothing.
     fn course(&self, is_silent: bool, backoff: Backoff) -> Result<Course, Failure> {
         let duration_ns = self.duration_ns(backoff);
         steps::positive("--duration", duration_ns)?;

@@ -60,7 +60,7 @@ impl Ui {
         let mut signpost = None;
         let ready = |address: SocketAddr| {
             let url = format!("http://{address}/?token={token}");
-            // Even if nobody reads it, the server goes on: the address may be known.
+            // Even without a reader, the server goes on: the address may be known.
             let _ = output::print(&format!("throng ui: {url}\n"));
             if self.open {
                 signpost = open(&url);

@@ -1,17 +1,18 @@
-//! Rooms of a plan: who hears whom.
+//! Rooms of a plan: which clients get which clients' messages.
 
 use serde::{Deserialize, Serialize};
 use wire::people::{Division, Mix, RoleAssignment, RoleKind};
 
 use super::visit::Visit;
 
-/// The kinds of rooms in a run, in a room of each of which everybody is, the kinds of messages that are said there, and by whom.
+/// The kinds of rooms in a run, of each of which every client has one, the kinds of messages that are sent
+/// there, and the roles that send them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rooms {
     kinds: Vec<RoomKind>,
     says: Vec<SayKind>,
     roles: Vec<RoleKind>,
-    /// By role, or of everybody; empty: everybody is in all their rooms for good.
+    /// Visits by role, or of all clients; empty if all are in all their rooms for good.
     visits: Vec<Visit>,
 }
 
@@ -38,24 +39,25 @@ pub struct SayKind {
 }
 
 impl Default for Rooms {
-    /// One room for everybody, in which everybody hears everybody.
+    /// One room for all clients, in which all hear each other.
     fn default() -> Rooms {
         Rooms::of(Division::ONE)
     }
 }
 
 impl Rooms {
-    /// The most kinds of rooms: everybody is in one of each.
+    /// The most kinds of rooms; a client is in one room of each.
     pub const KINDS_MAX: usize = wire::app_file::JOINS_MAX;
 
-    /// Rooms in which everybody hears everybody.
+    /// Rooms in which all members hear each other.
     pub fn of(division: Division) -> Rooms {
         let say = SayKind { name: String::new(), room: 0, to_others: false, share: 1 };
         let kinds = vec![RoomKind { name: String::new(), division }];
         Rooms { kinds, says: vec![say], roles: Vec::new(), visits: Vec::new() }
     }
 
-    /// Rooms of several kinds, and what is said there, by everybody or by these roles; `None`: that cannot be meant.
+    /// Rooms of several kinds, and what is sent there, by all clients or by these roles; `None` if that is
+    /// not [sound](Self::is_sound).
     pub fn several(kinds: Vec<RoomKind>, says: Vec<SayKind>, roles: Vec<RoleKind>) -> Option<Rooms> {
         Some(Rooms { kinds, says, roles, visits: Vec::new() }).filter(Rooms::is_sound)
     }
@@ -66,7 +68,7 @@ impl Rooms {
         Some(Rooms { visits, ..self }).filter(Rooms::is_sound)
     }
 
-    /// Returns whether they can be meant, wherever they come from.
+    /// Returns whether the rooms are consistent, wherever they come from.
     pub fn is_sound(&self) -> bool {
         let Rooms { kinds, says, roles, visits } = self;
         (1..=Self::KINDS_MAX).contains(&kinds.len())
@@ -98,24 +100,24 @@ impl Rooms {
         &self.says
     }
 
-    /// The roles that people have; none: everybody says everything.
+    /// The users' roles; without any, all users send all kinds of messages.
     #[inline]
     pub fn roles(&self) -> &[RoleKind] {
         &self.roles
     }
 
-    /// The visits of each role, or of everybody where there are no roles; empty: nobody comes or goes.
+    /// The visits of each role, or of all clients without roles; empty without visitors.
     #[inline]
     pub fn visits(&self) -> &[Visit] {
         &self.visits
     }
 
-    /// The kinds of rooms that somebody joins and leaves, or is not in at all: a bit each.
+    /// The kinds of rooms that some clients join and leave, or are not in at all: a bit each.
     pub fn visited(&self) -> u8 {
         self.visits.iter().fold(0, |visited, visit| visited | visit.joined())
     }
 
-    /// The visited kinds that somebody leaves.
+    /// The visited kinds that some clients leave.
     pub fn left(&self) -> u8 {
         self.visits.iter().fold(0, |left, visit| left | visit.left())
     }
@@ -130,7 +132,7 @@ impl Rooms {
         Mix::new(self.says.iter().map(|say| say.share)).of_roles(&self.roles, workers)
     }
 
-    /// Returns whether everybody is in one room, and hears one kind of messages there.
+    /// Returns whether all clients are in one room, with one kind of messages.
     #[inline]
     pub fn is_one(&self) -> bool {
         matches!((&self.kinds[..], &self.says[..]), ([kind], [_]) if kind.division == Division::ONE)
@@ -139,7 +141,7 @@ impl Rooms {
 }
 
 impl SayKind {
-    /// Returns whether somebody gets a copy of what they say themselves.
+    /// Returns whether senders get copies of their own messages.
     #[inline]
     pub fn hears_itself(&self) -> bool {
         !self.to_others

@@ -19,7 +19,7 @@ pub struct LocalRooms {
 }
 
 impl LocalRooms {
-    /// The rooms before the first step, in which nobody is yet.
+    /// The rooms before the first step, without members.
     pub fn new(rooms: Arc<Rooms>, segment: Segment) -> LocalRooms {
         let local_kinds =
             rooms.kinds().iter().map(|kind| LocalRoomKind::new(&kind.division, segment)).collect();
@@ -73,7 +73,8 @@ impl LocalRooms {
         &self.local_kinds
     }
 
-    /// How many clients a message of this kind is due to, by its sender's number in the run: the members of its room who hear it.
+    /// How many clients a message of this kind is due to, by its sender's number in the run: the members of
+    /// its room that hear it.
     #[inline]
     pub fn hearers_of(&self, sender: u32, kind: usize) -> u32 {
         let local_kind = self.kind_of_rooms(kind);
@@ -90,7 +91,7 @@ mod tests {
     use crate::rooms::hearing::RoomKind;
 
     proptest! {
-        /// Against a list of who is where, for every message of every sender.
+        /// Against a list of all members, for every message of every sender.
         #[test]
         fn messages_are_due_to_members_of_their_room(
             sizes in proptest::collection::vec(1u32..12, 1..5),

@@ -36,7 +36,7 @@ enum Kind {
 }
 
 impl LocalRoomKind {
-    /// The rooms before the first step, in which nobody is yet.
+    /// The rooms before the first step, without members.
     pub(super) fn new(division: &Division, segment: Segment) -> LocalRoomKind {
         let kind = match division {
             division if *division == Division::ONE => Kind::One,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of who is where, in steps that grow and shrink.
+        /// Against a list of all members, in steps that grow and shrink.
         #[test]
         fn arithmetic_of_rooms_agrees_with_counting(
             people in 1u32..40, rooms in 1u32..20, exponent_milli in prop_oneof![Just(0), 1u32..4_000],

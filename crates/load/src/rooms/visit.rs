@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Visit {
     /// Empty: nothing.
     pub steps: Vec<VisitStep>,
-    /// The kinds of rooms that they join once and for all, among those that others come to and go from: a bit each.
+    /// The kinds of rooms that the user joins once and for all, among the kinds that others visit: a bit
+    /// each.
     pub stays: u8,
 }
 
@@ -30,7 +31,8 @@ pub enum VisitStep {
 impl Visit {
     /// The most steps of a round.
     pub const STEPS_MAX: usize = 64;
-    /// A round takes at least so long: somebody who does nothing but join and leave is no visitor, and nobody could count it.
+    /// The shortest round: a client that only joins and leaves does not visit, and its copies could not be
+    /// counted.
     pub const ROUND_NS_MIN: u64 = 100_000_000;
     /// A wait is no longer than a day.
     pub const WAIT_NS_MAX: u64 = 86_400_000_000_000;

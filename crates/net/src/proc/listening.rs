@@ -16,8 +16,8 @@ const FIRST_FDS: usize = 256;
 /// The pids of all processes that listen on `addr`, ascending. Empty if none does, or if they belong to another user, whose
 /// descriptors are not ours to see.
 ///
-/// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it, unless
-/// somebody listens on that very address.
+/// A wildcard listener (`0.0.0.0`, `[::]`) counts for every address with its port, as the kernel lets it,
+/// unless another process listens on that very address.
 pub fn pids_listening_on(addr: &Addr) -> io::Result<Vec<u32>> {
     let inodes: HashSet<u64> = match addr {
         Addr::Inet(wanted) => {

@@ -47,7 +47,7 @@ pub fn program_of(pid: u32) -> Option<String> {
     program.or_else(|| Reader::new().name(pid, pid))
 }
 
-/// Returns whether a process is there, and has not ended without anybody having waited for it. One that cannot be looked at is.
+/// Returns whether a process is there, and is not a zombie. One that cannot be looked at counts as there.
 pub fn is_running(pid: u32) -> bool {
     !matches!(Reader::new().stat(pid), Ok(None))
 }

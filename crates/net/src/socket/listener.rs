@@ -40,8 +40,9 @@ pub struct Reservation {
 }
 
 /// Keeps a free port without listening on it, so that processes of the same user can [`listen`] there with
-/// `reuseport`. `AddrInUse` if another socket listens already, sharing or not. The kernel gives the port to no socket that
-/// asks for just any; who asks for this very one before the others listen can still have it, and they then fail.
+/// `reuseport`. `AddrInUse` if another socket listens already, sharing or not. The kernel does not give the
+/// port to sockets that ask for any port. A process that asks for this very one before the others listen can
+/// still have it, and they then fail.
 pub fn reserve(addr: &SocketAddr) -> io::Result<Reservation> {
     // A port that others share could be joined unawares: only one that can be had alone is free.
     let Addr::Inet(free) = bind_tcp(addr, false)?.local_addr()? else { unreachable!("a TCP socket") };

@@ -1,4 +1,4 @@
-//! The configuration of a side of TLS: whom to trust, or who it is.
+//! The configuration of a side of TLS: the authorities to trust, or the identity.
 
 use std::fmt;
 use std::io;

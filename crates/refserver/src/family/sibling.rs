@@ -41,7 +41,7 @@ impl Sibling {
     fn parse(text: &str) -> io::Result<Sibling> {
         let bad = || io::Error::new(io::ErrorKind::InvalidInput, format!("{VARIABLE}={text} makes no sense"));
         let fields: Vec<&str> = text.split(' ').collect();
-        // The environment can be set by anybody: a part that is none is an error, and no panic.
+        // A user can set the environment: a bad part is an error, and no panic.
         let [number, parent, peers, addrs, unix] = fields[..] else { return Err(bad()) };
         let socket = |number: &str| number.parse().map_err(|_| bad()).and_then(inherited);
         let listener = |number: &str| socket(number).map(|socket| Arc::new(Listener::of_another(socket)));

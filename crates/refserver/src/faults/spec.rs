@@ -17,7 +17,8 @@ pub struct Faults {
     pub stray: Option<MessageSelector>,
     /// Messages of which a client of another room gets a copy, too.
     pub leak: Option<MessageSelector>,
-    /// Departures from rooms that are confirmed, but not carried out: those who left go on to hear what is said there.
+    /// Departures from rooms that are confirmed, but not carried out: clients that left go on to hear what is
+    /// said there.
     pub linger: Option<Selector>,
     /// Messages that come later, without holding others up; several add up.
     pub delays: Vec<Delay>,

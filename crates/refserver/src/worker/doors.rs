@@ -91,7 +91,7 @@ impl Worker {
         }
         // The whole of it, and not from the beginning of the turn in which the stop is noticed.
         self.stop_at_ns = Some(monotonic_ns() + self.options.grace_ns);
-        // Who is told to go need not say that it is there.
+        // A client that is told to go need not say that it is there.
         self.next_ping_ns = None;
         self.listeners.clear();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();

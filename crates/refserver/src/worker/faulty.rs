@@ -104,7 +104,7 @@ impl Worker {
                 self.send_copy(stranger, &bytes, "stray");
             }
             DeferredFault::Leak(token, bytes) => {
-                // Gone since, and its rooms with it: nobody can be told to be in another.
+                // Gone since, and its rooms with it: no client is known to be in another room.
                 let Some(own) = self.find(token) else { return };
                 let groups = |key: usize| self.connections[key].memberships.groups();
                 let rooms: Vec<u32> = groups(own).collect();

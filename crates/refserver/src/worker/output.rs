@@ -159,8 +159,8 @@ impl Worker {
         }
     }
 
-    /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two. What a history keeps goes out before
-    /// anybody can come back and get it from there, to get it only once.
+    /// Keeps one turn's broadcasts from growing without bound: a long turn is cut in two. What a history
+    /// keeps goes out before a client can come back and get it from there, so that it comes once.
     pub(super) fn bound_batches(&mut self) {
         let is_kept = self.options.protocol.history.is_some() && self.groups.batched_bytes() > 0;
         if is_kept || self.groups.batched_bytes() > BATCH_BYTES_MAX {

@@ -13,7 +13,7 @@ impl Worker {
             if let ServerEvent::Rebroadcast { room, frame } = event {
                 let here = groups.members(room);
                 members += here;
-                // A protocol that nobody in the room speaks costs the others nothing.
+                // A protocol that no member of the room speaks costs the others nothing.
                 if here > 0 || has_peers {
                     groups.push(room, 1, frame);
                 }

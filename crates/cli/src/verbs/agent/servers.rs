@@ -19,7 +19,7 @@ pub(super) struct Servers {
     may_install: bool,
     /// The output for the agent's user.
     say: fn(&str),
-    /// Set once nobody waits for the work any more.
+    /// Set once the work is no longer waited for.
     is_over: Arc<AtomicBool>,
     running: Option<Server>,
 }
@@ -99,7 +99,7 @@ impl Host for Servers {
     }
 }
 
-/// Refuses to install a target because somebody on the bus asks for it.
+/// Refuses to install a target for a request over the bus.
 fn refused(target: &Target, trouble: suite::StageFailure) -> suite::StageFailure {
     let name = &target.name;
     let remedy = format!(

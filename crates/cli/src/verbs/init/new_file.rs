@@ -1,4 +1,4 @@
-//! Files that `init` writes: what somebody wrote is not written over.
+//! Files that `init` writes: existing ones are not written over.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ pub(in crate::verbs) struct NewFile<'a> {
     file: File,
 }
 
-/// Creates a file, so that nothing somebody wrote is written over.
+/// Creates a file, and never writes over one that exists.
 pub(in crate::verbs) fn create(path: &Path) -> Result<NewFile<'_>, Failure> {
     open_new(path, OpenOptions::new().write(true).create_new(true))
 }
@@ -48,7 +48,7 @@ impl NewFile<'_> {
     /// Writes all of it, or leaves no file.
     pub(in crate::verbs) fn write(mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
         self.file.write_all(text.as_ref()).map_err(|error| {
-            // The next attempt would be refused for a file that nobody has written.
+            // The next attempt would be refused for a file that no user has written.
             let _ = fs::remove_file(self.path);
             could_not_write(self.path, error)
         })
