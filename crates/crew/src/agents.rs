@@ -92,7 +92,8 @@ impl Agents {
         Some(weakest.unwrap_or(0) * states.iter().map(|agent| agent.workers.len() as u64).sum::<u64>())
     }
 
-    /// Notes that, in a fleet, the agent of `worker` is lost since `since_ns` of the run, and gives its name and workers.
+    /// Notes that, in a fleet, the agent of `worker` is lost since `since_ns` of the run, and gives its name
+    /// and workers.
     pub(crate) fn lose(
         &mut self,
         worker: u16,

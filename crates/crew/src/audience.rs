@@ -1,10 +1,10 @@
 //! The receivers that broadcasts were due to, and when each was complete.
 //!
-//! A copy is due to every client of the sender's room that was there when it was sent: no worker alone knows which were.
-//! How many a room has is arithmetic; workers tell which were missing, and when. What a client that left in mid-step had
-//! not got by then is neither received nor missing: it is in flight for ever. One connection keeps order, so what it had
-//! not got are the broadcasts sent last before it left. What was sent while a client was away that comes back has an account of
-//! its own.
+//! A copy is due to every client of the sender's room that was there when it was sent: no worker alone knows
+//! which were. How many a room has is arithmetic; workers tell which were missing, and when. What a client
+//! that left in mid-step had not got by then is neither received nor missing: it is in flight for ever. One
+//! connection keeps order, so what it had not got are the broadcasts sent last before it left. What was sent
+//! while a client was away that comes back has an account of its own.
 
 mod away;
 mod due;
@@ -296,7 +296,8 @@ mod tests {
 
     #[test]
     fn broadcasts_without_receivers_do_not_complete() {
-        // Both clients had the one sent at 100 before their connections ended, which counts as sent while they were away.
+        // Both clients had the one sent at 100 before their connections ended, which counts as sent while
+        // they were away.
         let excused = BroadcastTally { worker: 0, client: 0, number: 0, received: 0, last_ns: 130 };
         let settled = books(0, &[(50, -2), (900, 2)], &[100, 500], &[excused]);
         let audience = Audience::of(&together(2, 1), &[settled], 1_000, false);

@@ -1,7 +1,8 @@
 //! An agent in a child process: more clients than one process may have files.
 //!
-//! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and then
-//! commands, its standard output reports, both framed; its standard error is ours, so that it can complain.
+//! The child is this same program, started with a hidden verb. Its standard input carries the [`Brief`] and
+//! then commands, its standard output reports, both framed; its standard error is ours, so that it can
+//! complain.
 //!
 //! Reports wait in the pipe while the coordinator is busy, and when that is full, in the child's writer. Its
 //! workers' permits come back when a report is written, so that a child whose pipe is full stores what it
@@ -48,8 +49,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan. To be called from a
-    /// thread that lives as long as the child should.
+    /// Starts `command`, which must end up in [`run_child`], and hands it its part of the plan. To be called
+    /// from a thread that lives as long as the child should.
     ///
     /// # Errors
     /// The program cannot be started.

@@ -1,7 +1,7 @@
 //! The cost of the workers' threads: of the load alone, until its window ends.
 //!
-//! The end of a closed loop's window is known only in hindsight: with the last arrival. So what comes behind it waits,
-//! and counts after all when there is another arrival.
+//! The end of a closed loop's window is known only in hindsight: with the last arrival. So what comes behind
+//! it waits, and counts after all when there is another arrival.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,8 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Adds an interval of a worker. `is_within`: the window was not over when it began, and so all before it is within.
+    /// Adds an interval of a worker. `is_within`: the window was not over when it began, and so all before it
+    /// is within.
     pub(crate) fn add(&mut self, worker: u16, usage: &Usage, is_within: bool) {
         // First behind, whatever it is: `is_within` then takes over all that has waited, of every worker.
         self.behind.entry(worker).or_default().merge(usage);

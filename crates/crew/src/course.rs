@@ -104,8 +104,8 @@ impl Course {
         }
     }
 
-    /// Takes earlier steps, each with its clients and whether it passed, in place of those that this course would
-    /// measure. A warm-up is still to come.
+    /// Takes earlier steps, each with its clients and whether it passed, in place of those that this course
+    /// would measure. A warm-up is still to come.
     ///
     /// # Errors
     /// The number, from 0, of the first step that this course would not have asked for.

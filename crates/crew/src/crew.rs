@@ -24,11 +24,13 @@ use crate::scrape::Scrape;
 use crate::watch::{self, ServerWatch};
 use crate::worker_set::{WorkerEvent, WorkerSet};
 
-/// The window of what is used opens at most this long before the load, because looking at a server takes time.
+/// The window of what is used opens at most this long before the load, because looking at a server takes
+/// time.
 const WATCH_AHEAD_NS: u64 = 100_000_000;
 /// How often the observer is told how far a second has come.
 const PROGRESS_INTERVAL_NS: u64 = 50_000_000;
-/// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this in silence.
+/// When a worker is known to be gone, others may have gone with it: they are waited for no longer than this
+/// in silence.
 const SALVAGE_SILENCE_NS: u64 = 2_000_000_000;
 
 /// How many processes and threads carry the load.
@@ -139,8 +141,8 @@ impl Crew {
         self.worker_set.agents.clients_max_of_fleet()
     }
 
-    /// Hands the events that the plan had workers note to this queue. One that is full is not waited for: what does not
-    /// fit is lost, and a later batch says how much that was.
+    /// Hands the events that the plan had workers note to this queue. One that is full is not waited for:
+    /// what does not fit is lost, and a later batch says how much that was.
     pub fn log_events(&mut self, queue: SyncSender<Batch>) {
         self.worker_set.log_events(queue);
     }
@@ -260,8 +262,8 @@ impl Crew {
         Ok(())
     }
 
-    /// A fleet is told long before it starts: what is used until then is not of the load. Gives what workers say that have
-    /// nothing to send, as those without clients: they are done before the others begin.
+    /// A fleet is told long before it starts: what is used until then is not of the load. Gives what workers
+    /// say that have nothing to send, as those without clients: they are done before the others begin.
     fn wait_for_start(
         &mut self,
         merge: &mut Merge,
@@ -319,8 +321,8 @@ impl Crew {
         );
     }
 
-    /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging deltas meanwhile;
-    /// less when interrupted. By worker.
+    /// Waits until every worker has reported what `pick` picks, those `picked` before included, merging
+    /// deltas meanwhile; less when interrupted. By worker.
     fn gather<T>(
         &mut self,
         merge: &mut Merge,

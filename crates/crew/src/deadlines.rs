@@ -15,9 +15,11 @@ use load::{Connecting, Draining, Load};
 
 /// A worker that says nothing for this long is stuck.
 pub(crate) const SILENCE_NS_MAX: u64 = 10_000_000_000;
-/// One that speaks but reports no progress is stuck after this time: it is longer, so that silence is noticed first.
+/// One that speaks but reports no progress is stuck after this time: it is longer, so that silence is noticed
+/// first.
 const IDLENESS_NS_MAX: u64 = 15_000_000_000;
-/// A client that gets no answer tries this often (`engine`'s `TRIES_MAX`) without reporting it, and waits for its turn.
+/// A client that gets no answer tries this often (`engine`'s `TRIES_MAX`) without reporting it, and waits for
+/// its turn.
 const TRIES_MAX: u64 = 6;
 /// A closed loop whose clients have all lost their connection waits for them: the longest back-off is Action
 /// Cable's.

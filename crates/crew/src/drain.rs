@@ -1,5 +1,5 @@
-//! How long a step drains (METHODOLOGY `missing`): until all is in, every connection that owed something has ended, nothing
-//! has come for a while, or time is up.
+//! How long a step drains (METHODOLOGY `missing`): until all is in, every connection that owed something has
+//! ended, nothing has come for a while, or time is up.
 //!
 //! A while is two seconds, and three times the longest answer so far: a slow server is not one that has lost
 //! what it was sent. A time that the user gave is waited for in full.
@@ -10,8 +10,8 @@
 //!
 //! Clients that flap are waited for, and then what they are sent again: how much that is cannot be known.
 //!
-//! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is known as such
-//! only when nothing has come for a moment, and may turn out not to have been the last.
+//! The window of the load ends before: with the schedule; in a closed loop with the last arrival, which is
+//! known as such only when nothing has come for a moment, and may turn out not to have been the last.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,8 @@ pub(crate) struct Drain {
     began_ns: u64,
     /// The end at which the window was closed.
     closed_ns: Option<u64>,
-    /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no quiet.
+    /// The crew is about to close the window, or when it had done so: reports wait meanwhile, and that is no
+    /// quiet.
     is_closing: bool,
     looked_ns: u64,
     /// How many clients were there when that was last looked at, and since when.

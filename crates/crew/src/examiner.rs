@@ -1,4 +1,5 @@
-//! Checks whether what workers report can be true. They may be on other machines, and what comes from there may be anything.
+//! Checks whether what workers report can be true. They may be on other machines, and what comes from there
+//! may be anything.
 //!
 //! Rules. A report is held against the plan, the step that was ordered, and the time since: a worker has no
 //! more clients than its share, begins each connection once unless clients come back, sends no more than the
@@ -248,8 +249,9 @@ impl Examiner {
         Ok(())
     }
 
-    /// Events do not say whose they are, but their clients do. Without a client there is nothing in them but how many were
-    /// lost, which is always fit to be shown; that a fleet's were asked for, its relay has found out.
+    /// Events do not say whose they are, but their clients do. Without a client there is nothing in them but
+    /// how many were lost, which is always fit to be shown; that a fleet's were asked for, its relay has
+    /// found out.
     fn worker_of_events(&self, report: &Report) -> u16 {
         let Report::Events(Batch { entries, .. }) = report else { return 0 };
         entries.first().map_or(0, |entry| (entry.client() % u32::from(self.workers.max(1))) as u16)
@@ -421,8 +423,8 @@ impl Examiner {
             clients: self.clients_max.into(),
             connects: if comes_back { events } else { share },
             sent: self.sent_max(Some(worker), now_ns),
-            // A server may make up copies of broadcasts, of which each worker knows its own alone: with a worker on
-            // another machine that is a lie, with one here it must not end the run.
+            // A server may make up copies of broadcasts, of which each worker knows its own alone: with a
+            // worker on another machine that is a lie, with one here it must not end the run.
             sent_by_all: if self.are_own { u64::MAX } else { self.sent_max(None, now_ns) },
             events,
             bytes: at_most(BYTES_PER_S_MAX, now_ns, self.began_ns),
@@ -431,7 +433,8 @@ impl Examiner {
     }
 }
 
-/// Returns whether it can be a kind of errors: these are names given by throng or by the author of an app file.
+/// Returns whether it can be a kind of errors: these are names given by throng or by the author of an app
+/// file.
 fn is_kind(name: &str) -> bool {
     (1..=KIND_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))

@@ -1,5 +1,6 @@
-//! Plain HTTP/1.1 over blocking sockets, one request a connection: what reads a target's metrics, pushes figures to a
-//! collector and serves a page of them. Connections that are measured are the engine's, and never come here.
+//! Plain HTTP/1.1 over blocking sockets, one request a connection: what reads a target's metrics, pushes
+//! figures to a collector and serves a page of them. Connections that are measured are the engine's, and
+//! never come here.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -97,8 +98,8 @@ fn connect(addresses: impl Iterator<Item = SocketAddr>, timeout: Duration) -> Re
     Err(why)
 }
 
-/// Answers the one request of a connection: with the body that `page` has for its path and query, or else that there is
-/// none.
+/// Answers the one request of a connection: with the body that `page` has for its path and query, or else
+/// that there is none.
 ///
 /// # Errors
 /// The client went away, or did not send its request in time.
@@ -161,7 +162,8 @@ fn read(stream: &mut impl Read, timeout: Duration) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Returns whether an answer says itself that this is all of it: not every server closes a connection when it is asked to.
+/// Returns whether an answer says itself that this is all of it: not every server closes a connection when it
+/// is asked to.
 fn is_whole(answer: &[u8]) -> bool {
     match Head::of(answer) {
         Ok(Head { status: 204, .. }) => true,

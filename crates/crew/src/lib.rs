@@ -1,9 +1,10 @@
 //! Workers in threads, child processes and on other machines, started together and merged exactly.
 //!
 //! A [`Crew`] is the coordinator: it tells all workers the same [`Command`](engine::Command)s through its
-//! agents and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child ([`Child`],
-//! whose other end is [`run_child`]), or on another machine ([`fleet`]); all carry the same messages. What else goes over
-//! NATS is here as well: servers that share broadcasts ([`cluster`]). A step is:
+//! agents and adds up their [`Report`](engine::Report)s. An agent is this process ([`Threads`]), a child
+//! ([`Child`], whose other end is [`run_child`]), or on another machine ([`fleet`]); all carry the same
+//! messages. What else goes over NATS is here as well: servers that share broadcasts ([`cluster`]). A step
+//! is:
 //!
 //! 1. `Step`: every worker connects its share; all answer `Grown`.
 //! 2. `Go` at one moment of the common clock; all answer `Loaded` when they have sent everything.

@@ -88,7 +88,8 @@ impl Local {
             match start(part) {
                 Ok(child) => children.push(child),
                 Err(error) => {
-                    // Those that are there end once they are rid of what they say, for which there is not always room.
+                    // Those that are there end once they are rid of what they say, for which there is not
+                    // always room.
                     drop(reports);
                     return Err(error);
                 }

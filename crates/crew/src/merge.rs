@@ -1,8 +1,8 @@
 //! Many workers' deltas and books → one step of the results.
 //!
-//! Everything adds up exactly: histograms and counts are sums. Only what no worker can know alone is worked out
-//! here: how many copies of a broadcast were due (to all clients that were there when it was sent), and when the last
-//! of them came, wherever its receiver was.
+//! Everything adds up exactly: histograms and counts are sums. Only what no worker can know alone is worked
+//! out here: how many copies of a broadcast were due (to all clients that were there when it was sent), and
+//! when the last of them came, wherever its receiver was.
 
 mod agreement;
 
@@ -152,8 +152,8 @@ impl Merge {
         self.rows.expect(workers.clone());
     }
 
-    /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes says
-    /// nothing about the load.
+    /// Connecting ended at `grown_ns`; the load begins at `go_ns`. How busy the workers were with handshakes
+    /// says nothing about the load.
     pub fn start(&mut self, grown_ns: u64, go_ns: u64) {
         self.connecting = self.rows.finish();
         self.rows = Rows::new(go_ns, self.epoch_ns);

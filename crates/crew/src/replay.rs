@@ -24,8 +24,8 @@ impl Observer for NullObserver {
     }
 }
 
-/// Measures a step of which this many workers report this, in this order, and then no more. It takes the path of a
-/// run; only the workers are missing, and nothing is waited for.
+/// Measures a step of which this many workers report this, in this order, and then no more. It takes the path
+/// of a run; only the workers are missing, and nothing is waited for.
 ///
 /// # Errors
 /// A report cannot be true, or what is needed for the step does not come.

@@ -1,10 +1,10 @@
 //! A step second by second.
 //!
-//! Rules. A delta belongs to the second of the phase whose end is nearest to its own. Workers report in order, but not
-//! together: one that runs ahead opens a row while others are seconds behind. A row is complete when every worker has
-//! reported of a later second, or is lost; then it is told once, in order, and changed no more. Histograms of open rows
-//! are packed, and no more than [`ROWS_OPEN_MAX`] are open: a worker further behind than that has its seconds counted in
-//! the first row that still is.
+//! Rules. A delta belongs to the second of the phase whose end is nearest to its own. Workers report in
+//! order, but not together: one that runs ahead opens a row while others are seconds behind. A row is
+//! complete when every worker has reported of a later second, or is lost; then it is told once, in order, and
+//! changed no more. Histograms of open rows are packed, and no more than [`ROWS_OPEN_MAX`] are open: a worker
+//! further behind than that has its seconds counted in the first row that still is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -90,7 +90,8 @@ impl ServerReader {
         }
     }
 
-    /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there are none.
+    /// Looks. A server that has ended, or cannot be looked at now, keeps the values seen last; `None`: there
+    /// are none.
     pub(crate) fn look(&mut self, whole: bool) -> Option<ServerReading> {
         let sampled = self.tree.sample();
         self.handle_sampled(sampled, whole)

@@ -1,8 +1,8 @@
 //! Clients × rates until overload: the walk of the SockJS and Socket.IO tests.
 //!
-//! Rules. At each level of clients the rate starts at `first_per_s` and doubles until a step fails. Then the gap
-//! between the highest pass and the lowest failure is halved `refinements` times (geometrically), and the next
-//! level begins. A level whose first rate fails has nothing to refine.
+//! Rules. At each level of clients the rate starts at `first_per_s` and doubles until a step fails. Then the
+//! gap between the highest pass and the lowest failure is halved `refinements` times (geometrically), and the
+//! next level begins. A level whose first rate fails has nothing to refine.
 
 /// The state of a sweep.
 #[derive(Clone, Debug, PartialEq)]

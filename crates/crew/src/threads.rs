@@ -73,7 +73,8 @@ impl Handle {
     }
 }
 
-/// Does the work; a panic becomes an error like any other, because the crew would otherwise wait for a thread that is gone.
+/// Does the work; a panic becomes an error like any other, because the crew would otherwise wait for a thread
+/// that is gone.
 fn caught(work: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(outcome) => outcome.map_err(|error| net::errors::told(&error)),

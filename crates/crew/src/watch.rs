@@ -140,7 +140,8 @@ impl ServerWatch {
         self.first = Some(sample);
     }
 
-    /// Replaces a server that ended in an earlier step by its successor, if that can be seen. Its memory is its own.
+    /// Replaces a server that ended in an earlier step by its successor, if that can be seen. Its memory is
+    /// its own.
     fn find_again(&mut self) {
         let found = self.lookup.as_ref().and_then(|find| find());
         self.is_gone = found.is_none();
@@ -208,8 +209,9 @@ impl ServerWatch {
         self.closed = Some(Seen { server, machine, throttled_percent });
     }
 
-    /// Usage of the server and the machine in the window, which closes now unless it has. The peak of the server's
-    /// memory, and its end, may come behind it: what waits there is served in the drain. Times are from `epoch_ns`.
+    /// Usage of the server and the machine in the window, which closes now unless it has. The peak of the
+    /// server's memory, and its end, may come behind it: what waits there is served in the drain. Times are
+    /// from `epoch_ns`.
     pub(crate) fn finish(&mut self, epoch_ns: u64) -> Seen {
         if self.closed.is_none() {
             self.close();

@@ -1,9 +1,9 @@
 //! The window of a step, and the rates over it (METHODOLOGY "Rates").
 //!
-//! Rules. An open loop's window is its schedule, a closed loop's its duration, whatever came when. A closed loop that ends
-//! with its samples can be kept full until there is nothing left to send: until then, if most answers were in by then;
-//! where too few were, as when all messages go out at once, until the last answer. What is used is read for
-//! [`CPU_WINDOW_NS_MIN`] at least.
+//! Rules. An open loop's window is its schedule, a closed loop's its duration, whatever came when. A closed
+//! loop that ends with its samples can be kept full until there is nothing left to send: until then, if most
+//! answers were in by then; where too few were, as when all messages go out at once, until the last answer.
+//! What is used is read for [`CPU_WINDOW_NS_MIN`] at least.
 
 use engine::Delta;
 use load::{Load, Workload};
@@ -85,7 +85,8 @@ impl Window<'_> {
         per_s(self.completed(), length_ns)
     }
 
-    /// The rates over `length_ns`, except those that `rates` has already. That an open loop kept its rate is not known yet.
+    /// The rates over `length_ns`, except those that `rates` has already. That an open loop kept its rate is
+    /// not known yet.
     pub(crate) fn rates(&self, length_ns: u64, rates: Rates) -> Rates {
         let sends = match *self.load {
             Load::Hold { .. } => false,
@@ -109,7 +110,8 @@ impl Window<'_> {
             _ => ([0, 0], length_ns.max(self.until_last_ns())),
         };
         let streamed = |n: u64, after: u64| per_s(n.saturating_sub(after), streamed_ns).filter(|_| n > 0);
-        // What came twice or to the wrong client is in the bytes and not in the deliveries: each has the mean of all.
+        // What came twice or to the wrong client is in the bytes and not in the deliveries: each has the mean
+        // of all.
         let bytes_per_message = totals.received_bytes as f64 / totals.counts.received.max(1) as f64;
         Rates {
             asked_per_s: match *self.load {
@@ -131,7 +133,8 @@ impl Window<'_> {
         }
     }
 
-    /// Deliveries and completed messages that count for the rates, and the time in which the latter were completed.
+    /// Deliveries and completed messages that count for the rates, and the time in which the latter were
+    /// completed.
     fn answered(&self, length_ns: u64) -> (u64, u64, u64) {
         let Delta { counts, acks, tail, .. } = self.totals;
         let of = |received: u64, acks: u64| match self.workload {

@@ -1,5 +1,5 @@
-//! The workers of a run as the coordinator hears them: which take part, what they report, and which are no longer
-//! waited for.
+//! The workers of a run as the coordinator hears them: which take part, what they report, and which are no
+//! longer waited for.
 //!
 //! Rules. Reports are checked against the orders before they are used ([`Examiner`]). A worker that is
 //! silent, does not finish, or has failed is lost: in a fleet with its agent, elsewhere with the run.
@@ -136,8 +136,8 @@ impl WorkerSet {
         }
     }
 
-    /// A worker that has not `ended` a phase whose time is over, and reports nothing new, is not waited for: it may be
-    /// anything that speaks over a network.
+    /// A worker that has not `ended` a phase whose time is over, and reports nothing new, is not waited for:
+    /// it may be anything that speaks over a network.
     pub(crate) fn part_with_idle(
         &mut self,
         merge: &mut Merge,
@@ -155,8 +155,8 @@ impl WorkerSet {
         }
     }
 
-    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events before them:
-    /// only when nothing has come for that long is a worker stuck.
+    /// Waits for the books of all workers. They are closed at once, but there may be much in them, and events
+    /// before them: only when nothing has come for that long is a worker stuck.
     pub(crate) fn gather_books(
         &mut self,
         merge: &mut Merge,
@@ -211,8 +211,8 @@ impl WorkerSet {
         }
     }
 
-    /// Something happened at a worker; or at all, for events do not say whose they are, and books share the way with
-    /// others'.
+    /// Something happened at a worker; or at all, for events do not say whose they are, and books share the
+    /// way with others'.
     fn note_news(&mut self, report: &Report) {
         match report {
             Report::Delta(delta) if delta.counts != Counts::default() => {
@@ -263,7 +263,8 @@ impl Log {
         }
     }
 
-    /// Says how much is lost. Between two steps there is time to wait; a log that is gone counts nothing any more.
+    /// Says how much is lost. Between two steps there is time to wait; a log that is gone counts nothing any
+    /// more.
     fn flush(&mut self) {
         if let Some(queue) = self.queue.as_ref().filter(|_| self.lost > 0) {
             let _ = queue.send(Batch { lost: std::mem::take(&mut self.lost), ..Batch::default() });

@@ -1,7 +1,7 @@
 //! Contents of pushes, for the comparison between the receivers of a number.
 //!
-//! A worker collects what its clients had and reports that with each delta; nothing is kept that was reported. The crew does the
-//! comparing, for a number's receivers may be at several workers.
+//! A worker collects what its clients had and reports that with each delta; nothing is kept that was
+//! reported. The crew does the comparing, for a number's receivers may be at several workers.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

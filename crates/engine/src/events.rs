@@ -114,7 +114,8 @@ impl Entry {
         Entry { bytes, ..self }
     }
 
-    /// As the log has it: on the run's clock, of a client by its number among all, in a step of the results (0: none).
+    /// As the log has it: on the run's clock, of a client by its number among all, in a step of the results
+    /// (0: none).
     #[inline]
     pub(crate) fn placed(self, epoch_ns: u64, client: u32, step: u16) -> Self {
         Entry { at_ns: self.at_ns.saturating_sub(epoch_ns), client, step, ..self }
@@ -180,7 +181,8 @@ pub struct Batch {
     pub names: Vec<String>,
     /// Events that were given up before these.
     pub lost: u64,
-    /// The channel that the buffer returns by once the entries have been taken out; not known in another process.
+    /// The channel that the buffer returns by once the entries have been taken out; not known in another
+    /// process.
     #[serde(skip)]
     pub pool: Option<Sender<Vec<Entry>>>,
 }

@@ -90,7 +90,8 @@ impl Report {
     }
 }
 
-/// Everything one worker measured between two moments of a step. Deltas add up. They travel with their histograms packed.
+/// Everything one worker measured between two moments of a step. Deltas add up. They travel with their
+/// histograms packed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delta<H = Packed> {
     /// The worker.
@@ -109,14 +110,15 @@ pub struct Delta<H = Packed> {
     pub account: Account,
     /// Received by the kernel → handled; sampled. It is the generator's own, and no figure of the step.
     pub loop_lag: H,
-    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what was under
-    /// way to clients that left in a churn.
+    /// The counts of the interval. What is `expected` and `missing` the crew finds out; `in_flight` is what
+    /// was under way to clients that left in a churn.
     pub counts: Counts,
     /// Counts and times by kind of messages; empty where there is one kind only.
     pub says: Vec<SayDelta<H>>,
     /// Counts and times by role of users; empty without roles.
     pub roles: Vec<RoleDelta<H>>,
-    /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are there.
+    /// Copies that the broadcasts of the interval are due to come to, if all members of their rooms are
+    /// there.
     pub due: u64,
     /// Payload bytes received in the interval.
     pub received_bytes: u64,
@@ -238,8 +240,8 @@ pub struct Settled {
     pub heard: Vec<BroadcastTally>,
     /// Broadcasts: the clients that lost their connections and were to come back.
     pub absences: Vec<Absence>,
-    /// Copies of messages sent in their absence that came before their connections ended, by kind of messages; what
-    /// kinds are not there had none.
+    /// Copies of messages sent in their absence that came before their connections ended, by kind of
+    /// messages; what kinds are not there had none.
     pub had_of_says: Vec<u64>,
     /// Copies due in their absence that came, by the [class](age_class) of its age when they were back.
     pub recovered_by_age: Vec<u64>,
@@ -297,12 +299,13 @@ pub struct Absence {
     pub had: u32,
     /// And those that it got later.
     pub recovered: u32,
-    /// It was back before the last message of the step had been sent: only then does a message's age say how far back a history
-    /// reaches, because nothing pushes out what is in one any more after that.
+    /// It was back before the last message of the step had been sent: only then does a message's age say how
+    /// far back a history reaches, because nothing pushes out what is in one any more after that.
     pub is_under_load: bool,
 }
 
-/// The longest age of each class of messages, and the longest absence of each class of those; the last class is above.
+/// The longest age of each class of messages, and the longest absence of each class of those; the last class
+/// is above.
 pub const AGES_NS: [u64; 21] = {
     const MS: u64 = 1_000_000;
     const S: u64 = 1_000 * MS;
@@ -347,7 +350,8 @@ pub struct SentBroadcast {
     pub sent_ns: u64,
     /// Its sender's connection ended before it was answered: the server may never have had it.
     pub is_cut_off: bool,
-    /// Its sender was not in the room, as far as that is counted: it had not been let in, or was on its way out.
+    /// Its sender was not in the room, as far as that is counted: it had not been let in, or was on its way
+    /// out.
     pub is_outside: bool,
 }
 
@@ -379,8 +383,8 @@ pub struct BroadcastTally {
     pub last_ns: u64,
 }
 
-/// Token of a delta under way: its worker, who has one like it, is free to send the next when the delta and with it all
-/// others are gone. In another process it frees no one.
+/// Token of a delta under way: its worker, who has one like it, is free to send the next when the delta and
+/// with it all others are gone. In another process it frees no one.
 #[derive(Clone, Debug, Default)]
 pub struct DeltaPermit(Arc<()>);
 

@@ -45,8 +45,8 @@ impl ProbeResult {
     }
 }
 
-/// Has one client connect and become usable within the plan's timeout; with `asks`, it also sends one message and waits for
-/// the answer as long (and no failure is that there is none). `None`: it was interrupted.
+/// Has one client connect and become usable within the plan's timeout; with `asks`, it also sends one message
+/// and waits for the answer as long (and no failure is that there is none). `None`: it was interrupted.
 ///
 /// # Errors
 /// A plan that cannot be put on the wire, certificates that cannot be read, no file descriptors left.
@@ -143,7 +143,8 @@ impl<'a> Probe<'a> {
         Ok(ended.or(withheld))
     }
 
-    /// Lets the client do what there is to do, until then, or until it is done, interrupted or has ended: by what.
+    /// Lets the client do what there is to do, until then, or until it is done, interrupted or has ended: by
+    /// what.
     fn turn_until(&mut self, until_ns: u64, is_done: fn(&Self) -> bool) -> io::Result<Option<Cause>> {
         while !is_done(self) && !(self.is_interrupted)() {
             let now_ns = clock::monotonic_ns();
@@ -231,7 +232,8 @@ mod tests {
         fn close_stream(&mut self, _: StreamId) {}
     }
 
-    /// Answers the upgrade and what comes first, and resets the connection when more has come: how many it answered.
+    /// Answers the upgrade and what comes first, and resets the connection when more has come: how many it
+    /// answered.
     fn serve_first(mut stream: TcpStream) -> u64 {
         let (cfg, mut server, mut written) =
             (wire::ServerConfig::default(), wire::Server::new(), Written::default());

@@ -208,7 +208,8 @@ impl Publishers {
         self.down_ns = (!stands).then(|| self.down_ns.unwrap_or(now_ns));
     }
 
-    /// Returns whether none has stood for as long as one may take: a closed loop would ask for its samples in vain.
+    /// Returns whether none has stood for as long as one may take: a closed loop would ask for its samples in
+    /// vain.
     pub(crate) fn is_hopeless(&self, now_ns: u64) -> bool {
         self.down_ns.is_some_and(|since_ns| now_ns.saturating_sub(since_ns) >= self.timeout_ns)
     }

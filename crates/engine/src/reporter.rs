@@ -1,15 +1,15 @@
 //! Reports of a worker, and when they go.
 //!
-//! Rules. A delta is due each second of the load, on its beat; more often while clients connect, for their number is
-//! held against the server's memory, and while draining, when the crew waits for what is still under way. But all
-//! workers together send no more than [`REPORTS_PER_S_MAX`]: a coordinator among fifty processes has a fiftieth of the
-//! CPU.
+//! Rules. A delta is due each second of the load, on its beat; more often while clients connect, for their
+//! number is held against the server's memory, and while draining, when the crew waits for what is still
+//! under way. But all workers together send no more than [`REPORTS_PER_S_MAX`]: a coordinator among fifty
+//! processes has a fiftieth of the CPU.
 //!
-//! One delta of a worker is under way at a time: the next waits until the receiver has let that one go ([`DeltaPermit`]).
-//! Meanwhile the worker goes on collecting, second by second, for rows are of one second each: a full second
-//! is put by, packed. When [`SECONDS_HELD_MAX`] are put by, what follows is collected in one. So nothing is lost, no count
-//! of bytes depends on how quick the crew is, and the worker never waits. At the end of a phase all goes out at once, with
-//! what ends it behind.
+//! One delta of a worker is under way at a time: the next waits until the receiver has let that one go
+//! ([`DeltaPermit`]). Meanwhile the worker goes on collecting, second by second, for rows are of one second
+//! each: a full second is put by, packed. When [`SECONDS_HELD_MAX`] are put by, what follows is collected in
+//! one. So nothing is lost, no count of bytes depends on how quick the crew is, and the worker never waits.
+//! At the end of a phase all goes out at once, with what ends it behind.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -25,7 +25,8 @@ const DELTA_INTERVAL_NS: u64 = 1_000_000_000;
 const GROWTH_DELTA_INTERVAL_NS: u64 = 250_000_000;
 /// How often a delta is reported while draining.
 const DRAIN_DELTA_INTERVAL_NS: u64 = 10_000_000;
-/// Deltas of all workers a second beyond which each reports more seldom, though never less than once a second.
+/// Deltas of all workers a second beyond which each reports more seldom, though never less than once a
+/// second.
 const REPORTS_PER_S_MAX: u64 = 100;
 /// Seconds that are put by for a crew that is busy.
 const SECONDS_HELD_MAX: usize = 64;
@@ -87,8 +88,8 @@ impl Reporter {
         self.next_ns
     }
 
-    /// Returns whether a delta is due. The next is then due on the beat, however late this one is: else an hour would have a few
-    /// seconds less.
+    /// Returns whether a delta is due. The next is then due on the beat, however late this one is: else an
+    /// hour would have a few seconds less.
     pub(crate) fn poll(&mut self, now_ns: u64) -> bool {
         let interval_ns = self.interval_ns();
         let Some(due_ns) = self.next_ns.filter(|&due_ns| due_ns <= now_ns) else { return false };

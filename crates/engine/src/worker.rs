@@ -1,8 +1,8 @@
 //! One thread, one event loop, its share of the clients.
 //!
-//! A step goes `Command::Step` → connect → `Report::Grown` → `Command::Go` → load → `Report::Loaded` → drain →
-//! `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be under
-//! way at other workers, so that is the crew's to say.
+//! A step goes `Command::Step` → connect → `Report::Grown` → `Command::Go` → load → `Report::Loaded` → drain
+//! → `Command::Settle` → `Report::Settled`. The worker never decides when a step ends: answers may still be
+//! under way at other workers, so that is the crew's to say.
 //!
 //! The worker joins three modules: `timing` says what is next, `clients` does it, and `books`, which the
 //! clients keep, say what came of it.
@@ -138,8 +138,8 @@ impl Worker {
     /// Works until told to finish, or until the crew no longer listens.
     ///
     /// # Errors
-    /// When the kernel refuses to wait for events, or has no more memory; connections that fail are counted, not
-    /// returned.
+    /// When the kernel refuses to wait for events, or has no more memory; connections that fail are counted,
+    /// not returned.
     pub fn run(mut self) -> io::Result<()> {
         net::poll::set_timer_slack_to_minimum()?;
         let mut events = Events::with_capacity(EVENTS_PER_WAIT);
@@ -249,7 +249,8 @@ impl Worker {
         if self.handle_outcome(token, outcome, now_ns) {
             self.leave_unfinished(event);
         }
-        // What was freed is sent before the next connection is read, unless the last batch was not all that was due.
+        // What was freed is sent before the next connection is read, unless the last batch was not all that
+        // was due.
         if !self.is_behind {
             self.pump(now_ns);
         }
@@ -285,8 +286,8 @@ impl Worker {
         }
     }
 
-    /// There is more to read, and it is another client's turn. A socket has one place in the queue, whatever it is that
-    /// epoll says of it meanwhile.
+    /// There is more to read, and it is another client's turn. A socket has one place in the queue, whatever
+    /// it is that epoll says of it meanwhile.
     fn leave_unfinished(&mut self, event: Event) {
         match self.unfinished.iter_mut().find(|other| other.token == event.token) {
             Some(other) => other.closed |= event.closed,

@@ -37,7 +37,8 @@ pub struct AppFile {
     pub open: Vec<OpenStep>,
     /// The message that its sender alone gets an answer to.
     pub echo: Option<Exchange>,
-    /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or the opening does.
+    /// How a client joins its rooms, where the protocol carries rooms of its own; empty: as its flags say, or
+    /// the opening does.
     pub joins: Vec<Join>,
     /// How rooms are joined and left whose members come and go, by kind.
     pub visited_rooms: Vec<VisitedRoom>,
@@ -59,7 +60,8 @@ pub struct AppFile {
     pub resume: Option<Resume>,
 }
 
-/// How messages stand in the frames of a plain WebSocket. Received frames may be of either kind, text or binary.
+/// How messages stand in the frames of a plain WebSocket. Received frames may be of either kind, text or
+/// binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frames {
     /// A frame of text for each.
@@ -87,7 +89,8 @@ impl AppFile {
         Acks::of(self.broadcasts.iter().map(|broadcast| broadcast.ack.is_some() || broadcast.is_replied))
     }
 
-    /// Returns whether something that a client says once it is usable has a value in it that it was given at its login.
+    /// Returns whether something that a client says once it is usable has a value in it that it was given at
+    /// its login.
     pub(crate) fn says_kept(&self) -> bool {
         let measured = Kind::ALL.iter().flat_map(|&kind| self.measured(kind));
         let answers = self.answers.iter().map(|answer| &answer.send);
@@ -141,8 +144,8 @@ pub struct Resume {
 pub struct Resumed {
     /// The number of its value among all that are kept for placeholders.
     pub value: u16,
-    /// Places of it in copies, or in messages that the opening waits for: JSON pointers (RFC 6901), of which the first that leads somewhere
-    /// counts.
+    /// Places of it in copies, or in messages that the opening waits for: JSON pointers (RFC 6901), of which
+    /// the first that leads somewhere counts.
     pub from: Vec<String>,
     /// The value at a client's first connection.
     pub first: String,
@@ -172,7 +175,8 @@ pub struct LoginRequest {
     pub headers: Vec<(String, Template)>,
     /// Its body.
     pub content: Option<LoginContent>,
-    /// The status that its answer must have; `None`: any of success or, unless they are followed, of a redirect.
+    /// The status that its answer must have; `None`: any of success or, unless they are followed, of a
+    /// redirect.
     pub expect: Option<u16>,
     /// Redirects are followed.
     pub follows: bool,
@@ -263,7 +267,8 @@ pub struct Join {
 pub struct VisitedRoom {
     /// The kind of rooms.
     pub kind: u16,
-    /// Its place among the [joins](AppFile::joins), where the protocol carries rooms of its own. Else messages do it:
+    /// Its place among the [joins](AppFile::joins), where the protocol carries rooms of its own. Else
+    /// messages do it:
     pub place: Option<u16>,
     /// Steps by which a client joins: messages, and what it waits for.
     pub join: Vec<OpenStep>,
@@ -284,7 +289,8 @@ pub struct Broadcast {
     pub room: u16,
     /// Its share of all broadcasts, of whatever these add up to.
     pub share: u32,
-    /// The path and query to publish it at, if it has a place of its own there: then the message is a request's body.
+    /// The path and query to publish it at, if it has a place of its own there: then the message is a
+    /// request's body.
     pub target: Option<Template>,
     /// The message.
     pub send: Say,

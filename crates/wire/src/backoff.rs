@@ -45,7 +45,8 @@ pub enum Reconnection {
 }
 
 impl Backoff {
-    /// The back-off of clients without a library of their own: at once, and then after 100 ms, 200 ms, … up to 5 s.
+    /// The back-off of clients without a library of their own: at once, and then after 100 ms, 200 ms, … up
+    /// to 5 s.
     pub const USUAL: Backoff = Backoff::Grown {
         first_ms: 50.0,
         factor: 2.0,

@@ -1,4 +1,5 @@
-//! Messages between an app and the protocol that carries it: app messages and their templates on the way out, arrivals on the way in.
+//! Messages between an app and the protocol that carries it: app messages and their templates on the way out,
+//! arrivals on the way in.
 
 use std::borrow::Cow;
 
@@ -65,8 +66,9 @@ pub(crate) enum ProtocolEvent<'a> {
     Event(Event),
 }
 
-/// Handles the events of a protocol. Not a closure but for the rare: what a message means is found out in the midst of
-/// its protocol's code, where nothing of it has to be put down and picked up again, and closures are not inlined at will.
+/// Handles the events of a protocol. Not a closure but for the rare: what a message means is found out in the
+/// midst of its protocol's code, where nothing of it has to be put down and picked up again, and closures are
+/// not inlined at will.
 pub(crate) trait ProtocolHandler {
     /// Takes one thing that the protocol tells.
     fn handle(&mut self, event: ProtocolEvent<'_>);

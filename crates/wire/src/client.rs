@@ -1,4 +1,5 @@
-//! The client role: HTTP upgrade, WebSocket, protocol and app of one virtual user; or a protocol over plain requests.
+//! The client role: HTTP upgrade, WebSocket, protocol and app of one virtual user; or a protocol over plain
+//! requests.
 //!
 //! ```text
 //! idle --handle_open, over HTTP/2--> tunnelled: all of this is the business of another client, inside
@@ -113,7 +114,8 @@ impl Client {
         }
     }
 
-    /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one to ask.
+    /// Stream 0 is connected, and the client has logged in if it has to: the first question, if there is one
+    /// to ask.
     fn ask(&mut self, cfg: &Config, now_ns: u64, io: &mut impl Io) {
         if let State::LoggingIn(visit) = &mut self.state {
             let place =
@@ -247,8 +249,9 @@ impl Client {
         }
     }
 
-    /// The peer closed `stream`, which was open: one that never was is lost ([`handle_lost`](Client::handle_lost)). Fine after
-    /// a completed close and between requests, [`Failure::EofBeforeAnswer`] in a request, [`Failure::Eof`] elsewhere.
+    /// The peer closed `stream`, which was open: one that never was is lost
+    /// ([`handle_lost`](Client::handle_lost)). Fine after a completed close and between requests,
+    /// [`Failure::EofBeforeAnswer`] in a request, [`Failure::Eof`] elsewhere.
     pub fn handle_eof(
         &mut self,
         cfg: &Config,
@@ -283,7 +286,8 @@ impl Client {
         }
     }
 
-    /// After a call of a protocol over requests: a WebSocket may have taken over, and the app may have something to say.
+    /// After a call of a protocol over requests: a WebSocket may have taken over, and the app may have
+    /// something to say.
     fn conclude(
         &mut self,
         result: Result<(), Failure>,
@@ -334,8 +338,8 @@ impl Client {
         }
     }
 
-    /// The connection of `stream` is broken, and gone. True when the session goes on without it, or over another that
-    /// it asks for; false when this is its end.
+    /// The connection of `stream` is broken, and gone. True when the session goes on without it, or over
+    /// another that it asks for; false when this is its end.
     pub fn handle_lost(&mut self, cfg: &Config, now_ns: u64, stream: StreamId, io: &mut impl Io) -> bool {
         let State::Requesting(protocol) = &mut self.state else { return false };
         let (_, _, kept) = split(&cfg.app, &mut self.place);
@@ -396,7 +400,8 @@ impl Client {
     /// messages that show it.
     ///
     /// # Panics
-    /// If the app has no such kind of message: see [`DialectId::can_broadcast`](crate::DialectId::can_broadcast).
+    /// If the app has no such kind of message: see
+    /// [`DialectId::can_broadcast`](crate::DialectId::can_broadcast).
     #[inline]
     pub fn send(
         &mut self,

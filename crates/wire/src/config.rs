@@ -28,7 +28,8 @@ use crate::stamp::Stamp;
 use crate::template::{ClientContext, Filling, Mark};
 use crate::token;
 
-/// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a run.
+/// [`Options`], checked, with everything that can be encoded once already encoded. Shared by all clients of a
+/// run.
 pub struct Config {
     pub(crate) common: Common,
     pub(crate) parts: Parts,
@@ -88,8 +89,8 @@ impl Config {
         Ok(config)
     }
 
-    /// A stream of HTTP/2 is a WebSocket from its first byte on, or one answer, and its head has no fields that are about a
-    /// connection.
+    /// A stream of HTTP/2 is a WebSocket from its first byte on, or one answer, and its head has no fields
+    /// that are about a connection.
     fn check_carrier(&self) -> Result<(), BadOption> {
         let options = self.options();
         if options.carrier == Carrier::Http1 {
@@ -188,8 +189,8 @@ impl Config {
         self.login.is_some()
     }
 
-    /// Broadcasts, kind by kind, of a sender that is not there to hear them: without what a protocol puts around it.
-    /// Empty: there is nothing that is text.
+    /// Broadcasts, kind by kind, of a sender that is not there to hear them: without what a protocol puts
+    /// around it. Empty: there is nothing that is text.
     pub fn broadcasts(&self) -> Vec<Broadcast> {
         let broadcast = |body| Broadcast::of(Say { body, ..Say::default() });
         match &self.app {
@@ -258,8 +259,8 @@ impl Config {
         message_template.expect("the app has this kind of message")
     }
 
-    /// The place of the stamp in echoes that come back as they went, and are alike but for it: without an envelope, or
-    /// anything that goes on with them.
+    /// The place of the stamp in echoes that come back as they went, and are alike but for it: without an
+    /// envelope, or anything that goes on with them.
     #[inline]
     pub(crate) fn series(&self) -> Option<SeriesOf> {
         self.series

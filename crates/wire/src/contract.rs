@@ -1,7 +1,8 @@
 //! The contract of a protocol, in each role.
 //!
-//! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app says, and
-//! takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell ([`apps`](crate::apps)).
+//! A protocol carries: it gets a client to where messages may be sent, puts its envelope around what an app
+//! says, and takes it off what comes in ([`carried`](crate::carried)). What that means is the app's to tell
+//! ([`apps`](crate::apps)).
 
 use crate::backoff::Reconnection;
 use crate::carried::{AppMessage, MessageTemplate, ProtocolHandler, Shape};
@@ -25,8 +26,8 @@ use crate::settings::Settings;
 use crate::template::{Filling, Kept, Mark};
 use crate::ws::receiver::Message;
 
-/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never answered:
-/// an unbounded queue would hide a server that has stopped to answer.
+/// Most bytes that wait for a request to be answered. What comes up beyond is not sent, and so never
+/// answered: an unbounded queue would hide a server that has stopped to answer.
 pub(crate) const QUEUED_BYTES_MAX: usize = 1 << 20;
 
 /// How a client of a protocol begins.
@@ -127,7 +128,8 @@ pub(crate) trait Protocol {
         true
     }
 
-    /// Tells everyone in the room what is published there, in every way in which this protocol's members are told something.
+    /// Tells everyone in the room what is published there, in every way in which this protocol's members are
+    /// told something.
     fn publish(cfg: &ServerConfig, now_ns: u64, publication: &Publication<'_>, on: &mut impl OnServerEvent) {
         Self::Server::publish(cfg, now_ns, publication, on);
     }
@@ -144,7 +146,8 @@ pub(crate) trait ClientProtocol {
     /// The parts encoded once.
     type Parts;
 
-    /// The upgrade is done. Says what the protocol says first, and [`ProtocolEvent::Ready`] if it is ready at once.
+    /// The upgrade is done. Says what the protocol says first, and [`ProtocolEvent::Ready`] if it is ready at
+    /// once.
     fn handle_upgraded<I: Io>(&mut self, link: &mut Link<'_, Self::Parts, I>, on: &mut impl ProtocolHandler);
 
     /// A message came in.
@@ -171,8 +174,8 @@ pub(crate) trait ClientProtocol {
         filling: &Filling<'_>,
     );
 
-    /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what becomes of that, it
-    /// tells so ([`Event::RoomChange`](crate::Event::RoomChange)).
+    /// Joins or leaves a room that it can join by itself, by its place among all of them. Where it hears what
+    /// becomes of that, it tells so ([`Event::RoomChange`](crate::Event::RoomChange)).
     fn pass<I: Io>(
         &mut self,
         _link: &mut Link<'_, Self::Parts, I>,
@@ -255,7 +258,8 @@ pub(crate) trait HttpClientProtocol {
         &Kept::NOTHING.cookies
     }
 
-    /// The WebSocket that goes on from here with the client, on stream 0, and the state that it has come to; once.
+    /// The WebSocket that goes on from here with the client, on stream 0, and the state that it has come to;
+    /// once.
     fn take_over(&mut self) -> Option<(Socket, Self::Socket)> {
         None
     }
@@ -298,8 +302,8 @@ pub(crate) trait ServerProtocol: Sized {
     /// Its side over plain requests.
     type Session: ServerSession;
 
-    /// The state of a connection that asks for an upgrade and would be granted `subprotocol`; or the HTTP status
-    /// to refuse it with.
+    /// The state of a connection that asks for an upgrade and would be granted `subprotocol`; or the HTTP
+    /// status to refuse it with.
     fn open(cfg: &ServerConfig, request: &Request<'_>, subprotocol: Option<&str>) -> Result<Self, u16>;
 
     /// The 101 is written. Says what the protocol says first.
@@ -325,13 +329,14 @@ pub(crate) trait ServerProtocol: Sized {
         Ok(())
     }
 
-    /// The question to a session: before the 101, which then waits for the answer, or once [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has
-    /// said that there is something.
+    /// The question to a session: before the 101, which then waits for the answer, or once
+    /// [`ServerEvent::Asked`](crate::event::ServerEvent::Asked) has said that there is something.
     fn take_request(&mut self) -> Option<SessionHead<<Self::Session as ServerSession>::Question>> {
         None
     }
 
-    /// The session asked has answered; `None`: it has nothing to say to the connection, or there is no such session.
+    /// The session asked has answered; `None`: it has nothing to say to the connection, or there is no such
+    /// session.
     fn handle_answered<I: Io>(
         &mut self,
         _link: &mut ServerLink<'_, I>,
@@ -344,11 +349,12 @@ pub(crate) trait ServerProtocol: Sized {
     /// The connection is about to be closed by this side. Says the protocol's last words.
     fn handle_close<I: Io>(&mut self, _link: &mut ServerLink<'_, I>) {}
 
-    /// Appends the frames that a message for a room of readers ([`Room::of_readers`]) is to this connection: the payload of what
-    /// was broadcast in the words of its own.
+    /// Appends the frames that a message for a room of readers ([`Room::of_readers`]) is to this connection:
+    /// the payload of what was broadcast in the words of its own.
     fn put_copy(&self, _room: Room, _payload: &[u8], _out: &mut Vec<u8>) {}
 
-    /// Tells everyone in the room what is published there, where connections over a WebSocket are all that is told.
+    /// Tells everyone in the room what is published there, where connections over a WebSocket are all that is
+    /// told.
     fn publish(
         _cfg: &ServerConfig,
         _now_ns: u64,

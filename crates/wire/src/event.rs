@@ -271,8 +271,8 @@ pub enum Event {
     },
     /// The message that follows came in the same WebSocket frame as the one before.
     SameFrame,
-    /// This many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for its number: what
-    /// was sent at the same time, and came together.
+    /// This many more of ours, each a [`Message`](Event::Message) of its own, and like the one before but for
+    /// its number: what was sent at the same time, and came together.
     Series {
         /// Each one's role at this client.
         role: Role,
@@ -283,7 +283,8 @@ pub enum Event {
         /// Payload bytes of each on the wire.
         bytes: u32,
     },
-    /// A message of ours that was changed on its way, or of another run, whose messages are not like this one's.
+    /// A message of ours that was changed on its way, or of another run, whose messages are not like this
+    /// one's.
     Corrupt {
         /// The mark it carried, where that is sound.
         stamp: Option<Stamp>,
@@ -292,11 +293,13 @@ pub enum Event {
     },
     /// A message with one of our marks that fits no condition of the user's own app.
     Unmatched {
-        /// The run that it was sent in. Every event has room for the largest, so this one does not hold the whole mark.
+        /// The run that it was sent in. Every event has room for the largest, so this one does not hold the
+        /// whole mark.
         run: u16,
         /// When it was sent.
         sent_ns: u64,
-        /// The condition that comes nearest, by its key in the app's file; `None`: the file has none for such messages.
+        /// The condition that comes nearest, by its key in the app's file; `None`: the file has none for such
+        /// messages.
         near: Option<&'static str>,
         /// Payload bytes on the wire.
         bytes: u32,
@@ -388,16 +391,17 @@ pub enum ServerEvent<'a> {
         /// Payload bytes of the message.
         bytes: u32,
     },
-    /// A message for everyone in the room, the sender included if it has joined. The sender's result goes into its
-    /// output before `handle_input` returns.
+    /// A message for everyone in the room, the sender included if it has joined. The sender's result goes
+    /// into its output before `handle_input` returns.
     Broadcast {
         /// The room.
         room: Room,
         /// The encoded frame, the same for everyone.
         frame: &'a [u8],
     },
-    /// A request of a session is whole: [`take_request`](crate::Server::take_request), let its session answer it, and say
-    /// so to [`handle_answered`](crate::Server::handle_answered). What the client sends meanwhile waits.
+    /// A request of a session is whole: [`take_request`](crate::Server::take_request), let its session answer
+    /// it, and say so to [`handle_answered`](crate::Server::handle_answered). What the client sends meanwhile
+    /// waits.
     Asked,
     /// The broadcast before, for members to whom the same topic's messages are encoded in another way.
     Rebroadcast {

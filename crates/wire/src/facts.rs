@@ -12,8 +12,8 @@ pub struct Facts {
     pub aliases: &'static [&'static str],
     /// The name of what carries it: its own, but for the dialects of a plain WebSocket.
     pub protocol: &'static str,
-    /// The paths at which a server speaks it, and below which; the first is the usual one. Those without share all the
-    /// others.
+    /// The paths at which a server speaks it, and below which; the first is the usual one. Those without
+    /// share all the others.
     pub paths: &'static [&'static str],
     /// The subprotocols that a client offers unless told otherwise.
     pub offered: &'static [&'static str],

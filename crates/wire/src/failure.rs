@@ -46,7 +46,8 @@ pub enum Failure {
         /// The number of the value to keep, from 0.
         keep: u8,
     },
-    /// The answer to a request of the login is encoded, so that what is to be kept of its body cannot be found.
+    /// The answer to a request of the login is encoded, so that what is to be kept of its body cannot be
+    /// found.
     LoginEncoded {
         /// Its number, from 0.
         request: u8,
@@ -58,7 +59,8 @@ pub enum Failure {
         /// Its number, from 0.
         request: u8,
     },
-    /// The answer to a request of the login is larger than any page, or sets more cookies than a head has room for.
+    /// The answer to a request of the login is larger than any page, or sets more cookies than a head has
+    /// room for.
     LoginTooLarge {
         /// Its number, from 0.
         request: u8,
@@ -69,8 +71,8 @@ pub enum Failure {
     BadAccept,
     /// `Upgrade` or `Connection` of a 101 is missing or wrong (RFC 6455 §4.1).
     BadUpgrade,
-    /// The server does not know the session of plain requests that it has opened: it has ended it, or several nodes share the
-    /// load, and another was asked.
+    /// The server does not know the session of plain requests that it has opened: it has ended it, or several
+    /// nodes share the load, and another was asked.
     SessionLost,
     /// The WebSocket of a session of plain requests was refused with this status.
     SessionUpgrade(u16),

@@ -3,7 +3,8 @@
 /// One thing to choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flag {
-    /// Its name, on the command line behind two dashes. Several protocols may have one of the same name and kind.
+    /// Its name, on the command line behind two dashes. Several protocols may have one of the same name and
+    /// kind.
     pub name: &'static str,
     /// The name of its value in help; empty for a switch.
     pub value_name: &'static str,
@@ -41,7 +42,8 @@ pub enum FlagKind {
     Size(u64),
 }
 
-/// The name of the flags that choose among the ways in which a protocol's sessions travel. Results name what was chosen.
+/// The name of the flags that choose among the ways in which a protocol's sessions travel. Results name what
+/// was chosen.
 pub(crate) const TRANSPORT: &str = "transport";
 
 impl Flag {

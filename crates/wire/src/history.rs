@@ -19,11 +19,13 @@ use sessions::Sessions;
 
 /// Bytes of all messages together; where there would be more, the room of the newest forgets its oldest.
 const BYTES_MAX: usize = 64 << 20;
-/// How often all rooms are looked through for what is too old, in the time for which messages are kept, while they are full.
+/// How often all rooms are looked through for what is too old, in the time for which messages are kept, while
+/// they are full.
 const SWEEPS: u64 = 16;
 /// Memory of a message beside its own bytes.
 const MESSAGE_BYTES: usize = 96;
-/// Characters of a token, and of these, those that are chance. The others follow from them, for this server alone.
+/// Characters of a token, and of these, those that are chance. The others follow from them, for this server
+/// alone.
 const TOKEN_CHARS: usize = 20;
 const CHANCE_CHARS: usize = 10;
 const EPOCH_CHARS: usize = 4;
@@ -246,8 +248,8 @@ impl Log {
 }
 
 impl State {
-    /// Forgets what is too old, wherever it is, and rooms of which nothing is left: clients name them, and may name as many as they like.
-    /// No more than [`SWEEPS`] times in the time for which messages are kept.
+    /// Forgets what is too old, wherever it is, and rooms of which nothing is left: clients name them, and
+    /// may name as many as they like. No more than [`SWEEPS`] times in the time for which messages are kept.
     fn sweep(&mut self, keep: Keep, now_ns: u64) {
         let Keep::Time(ns) = keep else { return };
         if now_ns.saturating_sub(self.swept_ns) < ns / SWEEPS {

@@ -26,15 +26,16 @@ pub trait Io {
     fn break_stream(&mut self, stream: StreamId) {
         self.close_stream(stream);
     }
-    /// Returns whether the request in hand came in before the one that `stream` waits with: one that another thread has read is handed
-    /// over later. `false` if that is not known.
+    /// Returns whether the request in hand came in before the one that `stream` waits with: one that another
+    /// thread has read is handed over later. `false` if that is not known.
     fn was_earlier(&mut self, _stream: StreamId) -> bool {
         false
     }
-    /// Takes the outcome of a message that did not go out as it was sent ([`Sending::Waits`]), or will have no answer. Only plain
-    /// requests have such.
+    /// Takes the outcome of a message that did not go out as it was sent ([`Sending::Waits`]), or will have
+    /// no answer. Only plain requests have such.
     fn handle_request_outcome(&mut self, _stamp: Stamp, _outcome: RequestOutcome) {}
-    /// The peer's reason for closing, where it gives one: it comes before [`Event::Closed`](crate::Event::Closed).
+    /// The peer's reason for closing, where it gives one: it comes before
+    /// [`Event::Closed`](crate::Event::Closed).
     fn handle_reason(&mut self, _reason: &[u8]) {}
 }
 
@@ -58,7 +59,8 @@ pub enum Sending {
     Out,
     /// It waits within the session, which says when it goes out.
     Waits {
-        /// For the answer to another, as many as may be under way on its connection; not just for its connection.
+        /// For the answer to another, as many as may be under way on its connection; not just for its
+        /// connection.
         is_busy: bool,
     },
 }
@@ -71,7 +73,8 @@ pub enum RequestOutcome {
         /// Bytes on the wire.
         bytes: u32,
     },
-    /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC 9110 §9.2.2).
+    /// Its connection ended before it was answered, and it may not be sent again: it is not idempotent (RFC
+    /// 9110 §9.2.2).
     Dropped,
     /// It will have no answer, and the connection serves others: its stream has failed (RFC 9113 §5.4.2).
     Failed(Failure),

@@ -1,7 +1,7 @@
 //! JSON texts (RFC 8259), walked and checked without building a tree.
 //!
-//! Text that a peer sent inside a message goes on to others as it stands, so `walk` checks it to the last character.
-//! `scan` is for what is only looked at.
+//! Text that a peer sent inside a message goes on to others as it stands, so `walk` checks it to the last
+//! character. `scan` is for what is only looked at.
 
 pub(crate) mod scan;
 mod walk;
@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 use walk::Walk;
 
-/// Calls `member` with the key (without its quotation marks, still escaped) and the value of each member of the
-/// object that `text` is. `None` when it is not one, or not JSON to its end: then the calls are void.
+/// Calls `member` with the key (without its quotation marks, still escaped) and the value of each member of
+/// the object that `text` is. `None` when it is not one, or not JSON to its end: then the calls are void.
 pub fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
     let mut walk = Walk { text, at: 0 };
     walk.items(b'{', b'}', |walk| {
@@ -21,7 +21,8 @@ pub fn object<'a>(text: &'a [u8], mut member: impl FnMut(&'a [u8], &'a [u8])) ->
     })
 }
 
-/// The values of these members of the object that `text` is; nothing for those that it lacks. `None` as in [`object`].
+/// The values of these members of the object that `text` is; nothing for those that it lacks. `None` as in
+/// [`object`].
 // Inlined, so that the names are constants there and compared in place, not by calls of memcmp.
 #[inline(always)]
 pub fn members<'a, const N: usize>(text: &'a [u8], names: [&str; N]) -> Option<[&'a [u8]; N]> {

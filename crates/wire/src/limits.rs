@@ -43,8 +43,9 @@ pub struct DeflateOptions {
 }
 
 impl DeflateOptions {
-    /// Memory that each end of a connection keeps that has read and written something compressed, if it remembers that: a window to
-    /// inflate with and one to deflate with, of 15 bits, as resident memory. Without context takeover it keeps nothing.
+    /// Memory that each end of a connection keeps that has read and written something compressed, if it
+    /// remembers that: a window to inflate with and one to deflate with, of 15 bits, as resident memory.
+    /// Without context takeover it keeps nothing.
     pub const fn window_bytes(self) -> usize {
         if self.no_context_takeover { 0 } else { 333 << 10 }
     }

@@ -85,7 +85,8 @@ pub(crate) struct ServerLink<'a, I> {
 }
 
 impl<I: Io> ServerLink<'_, I> {
-    /// Takes a message off the output, at whose end it lies as the payload of an unsealed frame that starts at `start`.
+    /// Takes a message off the output, at whose end it lies as the payload of an unsealed frame that starts
+    /// at `start`.
     pub(crate) fn take(&mut self, start: usize) -> Vec<u8> {
         let out = self.io.out(0);
         let message = out[start + frame::BODY..].to_vec();

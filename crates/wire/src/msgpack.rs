@@ -1,4 +1,5 @@
-//! MessagePack, and the JSON that says the same: messages are written and recognised as JSON, and travel in this form.
+//! MessagePack, and the JSON that says the same: messages are written and recognised as JSON, and travel in
+//! this form.
 //!
 //! ```text
 //! nil, booleans, numbers, strings, arrays, maps   as JSON has them; a key that is no string becomes one
@@ -61,8 +62,8 @@ fn encode_number(out: &mut Vec<u8>, text: &str) -> Option<()> {
     encode::write_f64(out, number).ok()
 }
 
-/// Appends the JSON of each value that the bytes are, a line each. `None` if they are none, or not to their end: then something
-/// may have been appended.
+/// Appends the JSON of each value that the bytes are, a line each. `None` if they are none, or not to their
+/// end: then something may have been appended.
 pub(crate) fn decode(out: &mut Vec<u8>, mut bytes: &[u8]) -> Option<()> {
     while !bytes.is_empty() {
         decode_value(out, &mut bytes, DEPTH_MAX)?;

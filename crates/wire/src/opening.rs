@@ -43,7 +43,8 @@ impl Opening {
                 return Ok(None);
             };
             let response = Response::parse(head, lines)?;
-            // Interim answers (RFC 9110 §15.2) may precede the final one; the handshake's deadline bounds them.
+            // Interim answers (RFC 9110 §15.2) may precede the final one; the handshake's deadline bounds
+            // them.
             if matches!(response.status, 100 | 102..=199) {
                 continue;
             }

@@ -16,8 +16,8 @@ use crate::people::People;
 use crate::settings::DialectOptions;
 use crate::template::{BadTemplate, Quoting, Template};
 
-/// Options of all clients of a run, as the user asked for them. In path, headers, subprotocols and what a client
-/// joins with, people's names in braces stand for what is each client's own.
+/// Options of all clients of a run, as the user asked for them. In path, headers, subprotocols and what a
+/// client joins with, people's names in braces stand for what is each client's own.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The dialect spoken.
@@ -126,7 +126,8 @@ impl Options {
         Ok([template(path)?, template(query)?])
     }
 
-    /// A text that goes into a request or a join, in which people's names stand for what is each client's own.
+    /// A text that goes into a request or a join, in which people's names stand for what is each client's
+    /// own.
     pub(crate) fn template(&self, text: &str, quoting: Quoting) -> Result<Template, BadOption> {
         Template::opening(text, &self.people.names, quoting).map_err(unknown)
     }

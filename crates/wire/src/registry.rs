@@ -1,5 +1,5 @@
-//! The registry: the one place that knows every protocol, and calls whichever a connection speaks. All of it is made of
-//! the one table in [`protocols`].
+//! The registry: the one place that knows every protocol, and calls whichever a connection speaks. All of it
+//! is made of the one table in [`protocols`].
 
 pub(crate) mod clients;
 pub(crate) mod relayed;
@@ -150,7 +150,8 @@ impl DialectId {
         DialectId::ALL.iter().copied().filter(|dialect| dialect.facts().app.is_some())
     }
 
-    /// The dialect whose servers open a connection with this text, for those that open it with something of their own.
+    /// The dialect whose servers open a connection with this text, for those that open it with something of
+    /// their own.
     pub fn opening_with(text: &str) -> Option<DialectId> {
         let opens = |dialect: &DialectId| dialect.facts().openings.iter().any(|opening| opening.is(text));
         DialectId::ALL.iter().copied().find(opens)
@@ -169,8 +170,8 @@ impl DialectId {
         PATHS.iter().find(|(of, _)| is_below(of)).map_or(GROUP, |&(_, dialect)| dialect)
     }
 
-    /// The dialect that stands for all that share a broadcast group with this one, as those do that have no paths of their
-    /// own: [`Raw`](DialectId::Raw) for raw, json and binary.
+    /// The dialect that stands for all that share a broadcast group with this one, as those do that have no
+    /// paths of their own: [`Raw`](DialectId::Raw) for raw, json and binary.
     pub fn group(self) -> DialectId {
         if self.facts().paths.is_empty() { GROUP } else { self }
     }

@@ -1,4 +1,5 @@
-//! The requests of a client: what all of a run have in common, encoded once, and what is each client's own in its holes.
+//! The requests of a client: what all of a run have in common, encoded once, and what is each client's own in
+//! its holes.
 
 use crate::http::fields;
 use crate::http::request::is_host;
@@ -122,8 +123,8 @@ impl Common {
         self.identities.context(io.client(), now_ns, kept)
     }
 
-    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path; `query` goes behind the
-    /// path's own.
+    /// Appends an upgrade request with a fresh key. `write_place` appends what goes behind the path; `query`
+    /// goes behind the path's own.
     pub(crate) fn write_upgrade<I: Io>(
         &self,
         io: &mut I,

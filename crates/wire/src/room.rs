@@ -11,8 +11,8 @@ pub struct Room {
     pub topic: u64,
 }
 
-/// The bits of a topic that say that the members are sessions, not connections; and that each puts words of its own around
-/// what is broadcast.
+/// The bits of a topic that say that the members are sessions, not connections; and that each puts words of
+/// its own around what is broadcast.
 const OF_SESSIONS: u64 = 1 << 63;
 const OF_READERS: u64 = 1 << 62;
 
@@ -34,21 +34,22 @@ impl Room {
         Room { dialect, topic: [encoding].iter().chain(name).fold(OFFSET, mix) & !(OF_SESSIONS | OF_READERS) }
     }
 
-    /// The room of the [sessions](crate::session) whose topic has this name: its broadcasts are not frames as they
-    /// go over the wire, but what [`Session::handle_broadcast`](crate::Session::handle_broadcast) takes.
+    /// The room of the [sessions](crate::session) whose topic has this name: its broadcasts are not frames as
+    /// they go over the wire, but what [`Session::handle_broadcast`](crate::Session::handle_broadcast) takes.
     pub fn of_sessions(dialect: DialectId, name: &[u8]) -> Room {
         let Room { topic, .. } = Room::of(dialect, 0, name);
         Room { dialect, topic: topic | OF_SESSIONS }
     }
 
-    /// The room of the connections whose topic has this name, each of which puts words of its own around a message: its
-    /// broadcasts are frames that [`Server::put_copies`](crate::Server::put_copies) takes.
+    /// The room of the connections whose topic has this name, each of which puts words of its own around a
+    /// message: its broadcasts are frames that [`Server::put_copies`](crate::Server::put_copies) takes.
     pub fn of_readers(dialect: DialectId, name: &[u8]) -> Room {
         let Room { topic, .. } = Room::of(dialect, 0, name);
         Room { dialect, topic: topic | OF_READERS }
     }
 
-    /// The room within this one that a name comes to as this number, by which it is found without its name; 0: this one itself.
+    /// The room within this one that a name comes to as this number, by which it is found without its name;
+    /// 0: this one itself.
     pub(crate) fn within(self, number: u64) -> Room {
         if number == 0 {
             return self;

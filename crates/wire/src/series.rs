@@ -1,7 +1,9 @@
-//! Messages of one sender that were due and sent at the same time: nothing tells them apart but the numbers in their stamps.
+//! Messages of one sender that were due and sent at the same time: nothing tells them apart but the numbers
+//! in their stamps.
 //!
-//! They go out in one write, and what an echo brings back of them mostly comes in one read. So what one of them is made of, or
-//! means, is found out once, and each further one is written, or compared to the last byte, as what follows it.
+//! They go out in one write, and what an echo brings back of them mostly comes in one read. So what one of
+//! them is made of, or means, is found out once, and each further one is written, or compared to the last
+//! byte, as what follows it.
 
 use std::ops::Range;
 
@@ -38,7 +40,8 @@ impl Spot {
         }
     }
 
-    /// Takes off `input` those that follow `message`, which has this stamp: how many. None if its stamp is elsewhere.
+    /// Takes off `input` those that follow `message`, which has this stamp: how many. None if its stamp is
+    /// elsewhere.
     #[inline]
     pub(crate) fn take(self, message: &[u8], stamp: Stamp, input: &mut &[u8]) -> u32 {
         let number = self.number();

@@ -62,8 +62,8 @@ impl Server {
         }
     }
 
-    /// Bytes that came in ahead of their turn, and are kept: requests behind one that a session has not answered yet. A driver that
-    /// reads on although there are many of them runs into the limit of a body.
+    /// Bytes that came in ahead of their turn, and are kept: requests behind one that a session has not
+    /// answered yet. A driver that reads on although there are many of them runs into the limit of a body.
     pub fn waiting_bytes(&self) -> usize {
         match &self.state {
             State::Http(http) => http.waiting_bytes(),
@@ -123,7 +123,8 @@ impl Server {
         result
     }
 
-    /// The peer closed `stream`. Fine between requests and after a completed close, [`Failure::Eof`] elsewhere.
+    /// The peer closed `stream`. Fine between requests and after a completed close, [`Failure::Eof`]
+    /// elsewhere.
     pub fn handle_eof(
         &mut self,
         _cfg: &ServerConfig,
@@ -164,8 +165,8 @@ impl Server {
         result
     }
 
-    /// Appends to `out` what these frames are to this member of a [room of readers](crate::Room::of_readers): messages in words
-    /// of its own, and control frames as they are.
+    /// Appends to `out` what these frames are to this member of a [room of readers](crate::Room::of_readers):
+    /// messages in words of its own, and control frames as they are.
     pub fn put_copies(&self, room: Room, mut frames: &[u8], out: &mut Vec<u8>) {
         let State::Open(session) = &self.state else { return };
         while let Ok(Some((header, at))) = Header::parse(frames, PLAIN) {

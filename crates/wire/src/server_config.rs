@@ -23,8 +23,8 @@ pub struct ServerConfig {
     pub gate: Gate,
     /// Subprotocols spoken; the client's first choice among them is taken. Empty: the dialect's.
     pub subprotocols: Vec<String>,
-    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which share
-    /// all others, are told apart by each message.
+    /// The one dialect spoken; `None`: each at its own paths ([`DialectId::at`]); raw, json and binary, which
+    /// share all others, are told apart by each message.
     pub dialect: Option<DialectId>,
     /// The history of broadcasts for clients that come back, by protocols that have a way to ask for it.
     pub history: Option<Arc<History>>,
@@ -32,8 +32,8 @@ pub struct ServerConfig {
     pub streamed: Arc<AtomicU64>,
     /// Settings of single protocols, by the names of their flags.
     pub settings: Settings,
-    /// The offset from the sessions' clock to the wall clock, for dialects whose messages show it and for the date of
-    /// answers, which have none while this is 0.
+    /// The offset from the sessions' clock to the wall clock, for dialects whose messages show it and for the
+    /// date of answers, which have none while this is 0.
     pub unix_minus_now_ns: u64,
 }
 

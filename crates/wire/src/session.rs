@@ -106,7 +106,8 @@ impl<S> PlainAnswer<S> {
 
 /// A protocol's reading of the head of a request for a session.
 pub(crate) trait Question: fmt::Debug + Sized {
-    /// The notice to its session that its body is on its way, where one that comes beside another has to be refused.
+    /// The notice to its session that its body is on its way, where one that comes beside another has to be
+    /// refused.
     fn beginning(&self) -> Option<Self> {
         None
     }
@@ -176,7 +177,8 @@ pub(crate) trait ServerSession: fmt::Debug {
     /// Bytes that wait for the client to ask for them.
     fn queued_bytes(&self) -> usize;
 
-    /// Returns whether the reader of the answer held sets the pace: nothing is due while bytes wait to be sent to it.
+    /// Returns whether the reader of the answer held sets the pace: nothing is due while bytes wait to be
+    /// sent to it.
     fn follows_reader(&self) -> bool {
         false
     }

@@ -8,12 +8,13 @@
 //! ```
 //!
 //! The text form is made of letters, digits and one '-', so it survives JSON in JSON, percent-encoding and
-//! anything else a dialect does to a string. A stamp is recognised by its magic and by its check: when only the magic
-//! holds, and digits are behind it, or the check behind the larger part of a magic, the message was ours and has been
-//! damaged.
+//! anything else a dialect does to a string. A stamp is recognised by its magic and by its check: when only
+//! the magic holds, and digits are behind it, or the check behind the larger part of a magic, the message was
+//! ours and has been damaged.
 //!
-//! The check also says which run the message is of: all its bits are flipped by the run's 16 bits, twice over. A reader
-//! that knows no run gets it from the halves, which agree in a sound stamp; a flipped bit makes them differ.
+//! The check also says which run the message is of: all its bits are flipped by the run's 16 bits, twice
+//! over. A reader that knows no run gets it from the halves, which agree in a sound stamp; a flipped bit
+//! makes them differ.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -37,9 +38,9 @@ pub struct Stamp {
     pub lag: Lag,
 }
 
-/// How late a message was sent, in 24 bits: a number of 20 bits, in units of [`LAG_UNIT_NS`] times a power of two. So it
-/// is exact to the unit for the first second, and beyond it to two millionths of itself, for nine hours; more counts
-/// as that.
+/// How late a message was sent, in 24 bits: a number of 20 bits, in units of [`LAG_UNIT_NS`] times a power of
+/// two. So it is exact to the unit for the first second, and beyond it to two millionths of itself, for nine
+/// hours; more counts as that.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lag(u32);
 
@@ -210,7 +211,8 @@ impl Stamp {
     }
 }
 
-/// The last words of the stamps that were due and sent at the same time: each is a number, and a check of the whole stamp.
+/// The last words of the stamps that were due and sent at the same time: each is a number, and a check of the
+/// whole stamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     mixed: u64,
@@ -247,8 +249,9 @@ impl Numbers {
     }
 }
 
-/// A step of a mix in which every step is a bijection of the bits so far: no single damaged field goes unnoticed before the
-/// check is cut to 32 bits. After it, one in 2^32 passes for sound, and one in 2^16 for another run's.
+/// A step of a mix in which every step is a bijection of the bits so far: no single damaged field goes
+/// unnoticed before the check is cut to 32 bits. After it, one in 2^32 passes for sound, and one in 2^16 for
+/// another run's.
 #[inline(always)]
 fn mix(x: u64) -> u64 {
     // degski's multiplier: odd, so that the product loses nothing, and each bit of `x` changes about half
@@ -310,7 +313,8 @@ fn is_of_stamp(behind: &[u8]) -> bool {
     is_cut_off || body.split(|byte| !is_digit(byte)).any(|digits| digits.len() >= WORD_BYTES)
 }
 
-/// Returns whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are not searched.
+/// Returns whether a magic stands anywhere beside the stamp at `offset`. Too few bytes for another stamp are
+/// not searched.
 #[inline]
 pub(crate) fn has_others(bytes: &[u8], offset: usize) -> bool {
     let holds_magic = |part: &[u8]| part.len() >= TEXT_BYTES && MAGIC.find(part).is_some();
@@ -380,15 +384,15 @@ fn read_half(digits: &[u8]) -> Option<u32> {
     (hex_digits(value) == digits).then_some(value)
 }
 
-/// Returns whether the larger part of a magic stands in its place before a body: a check alone holds for one in 2^16 of any
-/// bytes, which may be some other run's.
+/// Returns whether the larger part of a magic stands in its place before a body: a check alone holds for one
+/// in 2^16 of any bytes, which may be some other run's.
 fn is_mostly(magic: &[u8], there: &[u8]) -> bool {
     let same = magic.iter().zip(there).filter(|(byte, there)| byte == there).count();
     2 * same > magic.len()
 }
 
-/// Returns whether a sound body stands somewhere behind a damaged magic. Off the fast path: only for messages with no magic.
-/// The last character of a damaged magic may itself look like a digit, hence the second try.
+/// Returns whether a sound body stands somewhere behind a damaged magic. Off the fast path: only for messages
+/// with no magic. The last character of a damaged magic may itself look like a digit, hence the second try.
 fn has_bare_body(bytes: &[u8]) -> bool {
     let is_behind_magic = |at: usize| {
         // The start of the magic may be cut off.

@@ -1,5 +1,5 @@
-//! Lengths as Protocol Buffers and SignalR write them (Protocol Buffers, "Base 128 Varints"): seven bits a byte, the lowest first, and in
-//! each byte but the last the highest bit.
+//! Lengths as Protocol Buffers and SignalR write them (Protocol Buffers, "Base 128 Varints"): seven bits a
+//! byte, the lowest first, and in each byte but the last the highest bit.
 
 /// The most bytes of a length that is read: more than 28 bits are no length of a message.
 const BYTES_MAX: usize = 4;

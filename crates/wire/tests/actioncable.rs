@@ -1,5 +1,5 @@
-//! Action Cable in both roles, held to sessions recorded between programs that are not ours: Rails 6.1 and AnyCable-Go
-//! 1.5 on the server's side, @rails/actioncable and @anycable/core on the client's.
+//! Action Cable in both roles, held to sessions recorded between programs that are not ours: Rails 6.1 and
+//! AnyCable-Go 1.5 on the server's side, @rails/actioncable and @anycable/core on the client's.
 
 use wire::{
     BadOption, Config, DialectId, DialectOptions, Event, Failure, Kind, Options, Payload, Rejection, Role,

@@ -1,5 +1,5 @@
-//! Action Cable's extended protocol in both roles: what it takes to go on with a session, held to the session recorded between
-//! @anycable/core and AnyCable-Go 1.5, and to AnyCable's documents.
+//! Action Cable's extended protocol in both roles: what it takes to go on with a session, held to the session
+//! recorded between @anycable/core and AnyCable-Go 1.5, and to AnyCable's documents.
 
 use std::sync::Arc;
 
@@ -292,7 +292,8 @@ fn a_history_comes_whole_or_not_at_all() {
     assert_eq!(history(""), (0, "confirm_subscription".to_owned()), "nothing was asked for");
 }
 
-/// It counts as there from its welcome on: that the rest is forgotten is no reason for not hearing what is said now.
+/// It counts as there from its welcome on: that the rest is forgotten is no reason for not hearing what is
+/// said now.
 #[test]
 fn restored_sessions_hear_later_messages() {
     let cable = Cable::keeping(Keep::Messages(2));

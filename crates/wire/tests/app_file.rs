@@ -1,4 +1,5 @@
-//! An app of a user's own, over a plain WebSocket: its opening, its classification, and whatever a server may say to it.
+//! An app of a user's own, over a plain WebSocket: its opening, its classification, and whatever a server may
+//! say to it.
 
 use std::sync::Arc;
 
@@ -483,7 +484,8 @@ fn keep(keeps: &[(u16, &str, &str)]) -> Vec<Keep> {
     keeps.iter().map(keep).collect()
 }
 
-/// A chat that names the socket, has its answer to that signed, and asks with a number that it wants to have back.
+/// A chat that names the socket, has its answer to that signed, and asks with a number that it wants to have
+/// back.
 fn keeping() -> AppFile {
     let mut names = people().names;
     for (value, name) in [(0, "socket"), (1, "n")] {

@@ -437,7 +437,8 @@ fn damage_to_binary_messages_is_noticed() {
 
 #[test]
 fn an_idle_client_is_small() {
-    // 64 bytes, and the number of the client for dialects that tell clients apart; an idle client may take 512 in all.
+    // 64 bytes, and the number of the client for dialects that tell clients apart; an idle client may take
+    // 512 in all.
     assert!(size_of::<Client>() <= 72, "{}", size_of::<Client>());
     assert!(size_of::<wire::Server>() <= 64, "{}", size_of::<wire::Server>());
     assert!(size_of::<Event>() <= 40, "{}", size_of::<Event>());

@@ -1,7 +1,8 @@
-//! `throng serve` against requests of three suites of others, in `conformance/`: what each of them expects, a line for each case.
+//! `throng serve` against requests of three suites of others, in `conformance/`: what each of them expects, a
+//! line for each case.
 //!
-//! [h1spec](https://github.com/uNetworking/h1spec), [Http11Probe](https://github.com/MDA2AV/Http11Probe) and the vectors of
-//! [llhttp](https://github.com/nodejs/llhttp) (`test/request`).
+//! [h1spec](https://github.com/uNetworking/h1spec), [Http11Probe](https://github.com/MDA2AV/Http11Probe) and
+//! the vectors of [llhttp](https://github.com/nodejs/llhttp) (`test/request`).
 
 use wire::ServerConfig;
 
@@ -11,8 +12,8 @@ const H1SPEC: &str = include_str!("conformance/h1spec.txt");
 const HTTP11PROBE: &str = include_str!("conformance/http11probe.txt");
 const LLHTTP: &str = include_str!("conformance/llhttp.txt");
 
-/// Vectors of llhttp that throng judges otherwise on purpose: it is a server of HTTP/1.1 and of WebSockets, llhttp a parser of
-/// whatever looks like HTTP.
+/// Vectors of llhttp that throng judges otherwise on purpose: it is a server of HTTP/1.1 and of WebSockets,
+/// llhttp a parser of whatever looks like HTTP.
 const ON_PURPOSE: [(&str, &str); 15] = [
     ("connection: No restart when keep-alive is off (1.0)", "what follows the last request is not read"),
     ("connection: CRLF between requests, explicit close", "the same"),

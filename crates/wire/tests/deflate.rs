@@ -87,7 +87,8 @@ fn bombs_and_garbage_fail_with_their_code() {
     assert_eq!(outcome.result, Err(Failure::Protocol(Reason::BadUtf8)));
 }
 
-/// Each block is a stream of its own, in two bytes that say nothing: half a million of them cost what their bytes do.
+/// Each block is a stream of its own, in two bytes that say nothing: half a million of them cost what their
+/// bytes do.
 #[test]
 fn empty_blocks_cost_no_room() {
     let frames = masked(0xc2, &b"\x03\x00".repeat(500_000));

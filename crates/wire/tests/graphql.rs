@@ -1,5 +1,6 @@
-//! GraphQL over WebSocket in both roles, held to sessions recorded between the npm package graphql-ws 6.4 and the servers of
-//! graphql-ws 6.4 and strawberry 0.341. Whole sessions with these programs are in tests/dialect_graphql.rs.
+//! GraphQL over WebSocket in both roles, held to sessions recorded between the npm package graphql-ws 6.4 and
+//! the servers of graphql-ws 6.4 and strawberry 0.341. Whole sessions with these programs are in
+//! tests/dialect_graphql.rs.
 
 use secret::Secret;
 use wire::{

@@ -1,4 +1,5 @@
-//! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams and connections that fail.
+//! Requests over HTTP/2: which answer belongs to which, what may be under way, and what becomes of streams
+//! and connections that fail.
 
 use wire::{
     BadOption, Client, Config, DialectId, ErrorCode, Event, Failure, Http2Reason, HttpOptions, Io, Kind,

@@ -1,4 +1,5 @@
-//! Answers that come in pieces, and event streams, over HTTP/2: what is told of each stream, and what ends one or all of them.
+//! Answers that come in pieces, and event streams, over HTTP/2: what is told of each stream, and what ends
+//! one or all of them.
 
 use wire::{
     Carrier, Client, Config, DialectId, EndMark, ErrorCode, Event, Failure, HttpOptions, Progress,

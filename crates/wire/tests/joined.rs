@@ -1,5 +1,5 @@
-//! Client and server joined in memory: what one sends the other understands, in any portions, for every dialect,
-//! with and without compression.
+//! Client and server joined in memory: what one sends the other understands, in any portions, for every
+//! dialect, with and without compression.
 
 use proptest::prelude::*;
 use wire::{

@@ -1,4 +1,5 @@
-//! Requests before the upgrade: what they say, what is kept of their answers, where that goes, and how they fail.
+//! Requests before the upgrade: what they say, what is kept of their answers, where that goes, and how they
+//! fail.
 
 use wire::app_file::{LoginContent, LoginRequest};
 use wire::template::{Quoting, Template};

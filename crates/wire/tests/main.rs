@@ -1,4 +1,5 @@
-//! The protocols, from outside, each end against the other or against what was recorded: one program of tests.
+//! The protocols, from outside, each end against the other or against what was recorded: one program of
+//! tests.
 
 mod common;
 

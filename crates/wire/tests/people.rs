@@ -1,4 +1,5 @@
-//! A client's identity stands wherever its request, its join and its messages have it, as each place wants it.
+//! A client's identity stands wherever its request, its join and its messages have it, as each place wants
+//! it.
 
 use secret::Secret;
 use wire::people::{Algorithm, Jwt};

@@ -1,4 +1,5 @@
-//! A client of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both serializers.
+//! A client of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both
+//! serializers.
 
 use secret::Secret;
 use wire::{

@@ -1,4 +1,5 @@
-//! The server's side of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with both serializers.
+//! The server's side of Phoenix channels, held to sessions recorded between phoenix.js and Phoenix 1.7 with
+//! both serializers.
 
 use wire::{Failure, Server, ServerConfig};
 

@@ -90,7 +90,8 @@ proptest! {
         let first = if text || dialect == DialectId::Json { 0x81 } else { 0x82 };
         let mut number = 0;
         let frame = |&(step, at, what): &(u32, usize, u8)| {
-            // Mostly the next one; now and then another, a damaged one, one in two frames, or something between.
+            // Mostly the next one; now and then another, a damaged one, one in two frames, or something
+            // between.
             number = if step == 0 { at as u32 % 40 } else { number + 1 };
             let mut message = message(&cfg, Kind::Echo, stamp(7).after(number));
             let at = at % message.len();

@@ -1,5 +1,5 @@
-//! Handshakes recorded between programs that are not ours, replayed at both ends: a symmetric mistake in client
-//! and server would hide from the tests that join the two.
+//! Handshakes recorded between programs that are not ours, replayed at both ends: a symmetric mistake in
+//! client and server would hide from the tests that join the two.
 
 use wire::http::Response;
 use wire::ws::upgrade;

@@ -17,7 +17,8 @@ fn answered(frames: &[u8]) -> Vec<u8> {
     outcome.out
 }
 
-/// Frames that fail the connection: why. The close frame must carry the right code and be the last thing said.
+/// Frames that fail the connection: why. The close frame must carry the right code and be the last thing
+/// said.
 fn refused(frames: &[u8]) -> Failure {
     let outcome = serve_frames(&ServerConfig::default(), frames);
     let failure = outcome.result.expect_err("must fail");

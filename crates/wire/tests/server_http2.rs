@@ -5,7 +5,8 @@ use wire::{AnswerPart, Failure, Http2Reason, Server, ServerConfig, ServerEvent};
 use crate::common::http2::*;
 use crate::common::{Fake, Happened, serve};
 
-/// A server's answers to these frames behind the preface and settings: the frames that it answers with, behind its own.
+/// A server's answers to these frames behind the preface and settings: the frames that it answers with,
+/// behind its own.
 fn served(bytes: &[u8]) -> (Vec<Seen>, usize, Result<(), Failure>) {
     let outcome = serve(&ServerConfig::default(), &[PREFACE, &settings(&[]), bytes].concat());
     let requested = outcome.events.iter().filter(|event| **event == Happened::Requested(true)).count();
@@ -201,7 +202,8 @@ fn a_server_refuses_what_breaks_the_rules() {
         assert_eq!(result, Err(failure));
         assert_eq!(all.last().map(|frame| frame.0), Some(GOAWAY), "it is told why");
     }
-    // What was under way when the server ended a stream is discarded, and a reset of one that is over is none to answer.
+    // What was under way when the server ended a stream is discarded, and a reset of one that is over is none
+    // to answer.
     let late = [frame(HEADERS, END_HEADERS, 1, b""), frame(DATA, 0, 1, b"x"), frame(HEADERS, WHOLE, 1, b"")];
     assert_eq!(served(&late.concat()), (vec![reset(1)], 0, Ok(())));
     let (all, _, result) = served(&[over, frame(RST_STREAM, 0, 1, &code(8))].concat());

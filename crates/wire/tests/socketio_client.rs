@@ -1,4 +1,5 @@
-//! Socket.IO on the client's side, over a WebSocket, held to sessions recorded between socket.io 4.8 and its client.
+//! Socket.IO on the client's side, over a WebSocket, held to sessions recorded between socket.io 4.8 and its
+//! client.
 
 use secret::Secret;
 use wire::{
@@ -185,7 +186,8 @@ fn acknowledgements_when_they_are_asked_for() {
     assert_eq!(opened.handle(0, &[r#"42/admin,12["what?"]"#]), ["43/admin,12[]"]);
 }
 
-/// As with a picture in a chat: what the server makes of a message has an attachment of its own, and its id where it was.
+/// As with a picture in a chat: what the server makes of a message has an attachment of its own, and its id
+/// where it was.
 #[test]
 fn messages_beside_attachments() {
     let cfg = of(DialectOptions { ack: Ack::Callback, ..DialectOptions::default() });

@@ -1,4 +1,5 @@
-//! Socket.IO's connection state recovery on the client's side: what it notes of a session, and says of it when it comes back.
+//! Socket.IO's connection state recovery on the client's side: what it notes of a session, and says of it
+//! when it comes back.
 
 use secret::Secret;
 use wire::{Client, Config, DialectId, DialectOptions, Event, Options, Resumption, Settings};
@@ -15,7 +16,8 @@ fn config(auth: Option<&str>) -> Config {
     Config::new(Options { of_dialect, ..options(DialectId::Socketio) }).unwrap()
 }
 
-/// The output and the resumption after these messages, of a client that was told to go on with another session.
+/// The output and the resumption after these messages, of a client that was told to go on with another
+/// session.
 fn handle(cfg: &Config, before: Option<Resumption>, messages: &[&str]) -> (Vec<String>, Option<Resumption>) {
     let mut client = before.map_or_else(Client::new, Client::resuming);
     let mut io = Fake::default();

@@ -1,5 +1,5 @@
-//! Socket.IO on the client's side, over plain requests and from there to a WebSocket, held to sessions recorded
-//! between socket.io 4.8 and its client.
+//! Socket.IO on the client's side, over plain requests and from there to a WebSocket, held to sessions
+//! recorded between socket.io 4.8 and its client.
 
 use secret::Secret;
 use wire::{BadOption, Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};

@@ -1,5 +1,5 @@
-//! Socket.IO on the server's side, over a WebSocket: the sample server of the protocol's test suite, the benchmark's
-//! events, and what breaks the rules.
+//! Socket.IO on the server's side, over a WebSocket: the sample server of the protocol's test suite, the
+//! benchmark's events, and what breaks the rules.
 
 use wire::{DialectId, Failure, Room, Server, ServerConfig, Settings};
 
@@ -139,7 +139,8 @@ fn namespaces_are_left_one_by_one() {
     assert_eq!(events, [Happened::Joined(room(1, "/")), Happened::Left(room(1, "/"))]);
     let again = talk(&masked_texts(&["41", "40"]));
     assert_eq!(again, [r#"40{"sid":"S"}"#, r#"42["auth",{}]"#]);
-    // What is behind a disconnect was under way: it is ignored, attachments and all, and the session lives on.
+    // What is behind a disconnect was under way: it is ignored, attachments and all, and the session lives
+    // on.
     let late = ["41", r#"42["message"]"#, "43[]", r#"4217["message-with-ack"]"#, "40"];
     assert_eq!(talk(&masked_texts(&late)), again);
     let numbered = talk(&masked_texts(&["42[7]", r#"429007199254740993["message-with-ack",1]"#]));

@@ -1,5 +1,5 @@
-//! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions recorded
-//! between socket.io 4.8 and its client.
+//! Socket.IO on the server's side, over plain requests and from there to a WebSocket, held to sessions
+//! recorded between socket.io 4.8 and its client.
 
 use wire::{Failure, Settings};
 

@@ -1,4 +1,5 @@
-//! SockJS, client role: what sockjs-node 0.3.24 was recorded to say on every transport, and what no server should.
+//! SockJS, client role: what sockjs-node 0.3.24 was recorded to say on every transport, and what no server
+//! should.
 
 use wire::{Client, Config, DialectId, Event, Failure, Options, Role, Settings, Value};
 

@@ -1,4 +1,5 @@
-//! SockJS clients and a server joined in memory: every transport, in any portions, with connections that are closed.
+//! SockJS clients and a server joined in memory: every transport, in any portions, with connections that are
+//! closed.
 
 use wire::{Client, Config, DialectId, Event, Kind, Role, Settings, StreamId};
 

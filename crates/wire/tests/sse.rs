@@ -1,5 +1,5 @@
-//! Server-sent events in both roles: a client before answers as Node.js and nchan write them and before what is no stream, a server
-//! before requests, and the two joined.
+//! Server-sent events in both roles: a client before answers as Node.js and nchan write them and before what
+//! is no stream, a server before requests, and the two joined.
 
 use std::sync::Arc;
 
@@ -342,7 +342,8 @@ fn other_requests_for_streams_are_refused() {
     assert_eq!(world.sessions(), 0);
 }
 
-/// The client of this crate on the server of this crate, which keeps a history: what it missed comes once, in order.
+/// The client of this crate on the server of this crate, which keeps a history: what it missed comes once, in
+/// order.
 #[test]
 fn returning_clients_hear_what_they_missed() {
     let world = &mut World::new();

@@ -1,4 +1,5 @@
-//! Clients that join rooms and leave them while they are connected, over protocols that carry rooms and by an app's messages.
+//! Clients that join rooms and leave them while they are connected, over protocols that carry rooms and by an
+//! app's messages.
 
 use std::sync::Arc;
 
@@ -114,7 +115,8 @@ fn topics_are_joined_and_left_as_in_phoenix() {
     assert_eq!(events, [Event::Rejected(Rejection::ChannelClosed)], "it had not left");
 }
 
-/// A join with an id is news to others. To the newcomer it may come back as what it waits for, and a message has not come with it.
+/// A join with an id is news to others. To the newcomer it may come back as what it waits for, and a message
+/// has not come with it.
 #[test]
 fn joins_with_an_id_are_announced() {
     let params = Template::parse(

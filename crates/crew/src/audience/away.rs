@@ -25,8 +25,8 @@ pub(crate) struct Away {
 }
 
 impl Away {
-    /// Adds up the books. `interrupted`: an absence that lasted until the end was broken off, and has no account; of what was due in
-    /// it, nothing is lost.
+    /// Adds up the books. `interrupted`: an absence that lasted until the end was broken off, and has no
+    /// account; of what was due in it, nothing is lost.
     pub(super) fn of(said: &Said, books: &[Settled], interrupted: bool) -> Self {
         let mut away = Self { of_says: vec![0; said.kinds()], ..Self::default() };
         let mut rows: BTreeMap<(Option<Cut>, usize), Absences> = BTreeMap::new();

@@ -58,8 +58,8 @@ pub struct Lost {
 }
 
 impl Cluster {
-    /// Joins the cluster of that name with this many servers, which are to be given the sockets. `say` is told what
-    /// happens to the connection.
+    /// Joins the cluster of that name with this many servers, which are to be given the sockets. `say` is
+    /// told what happens to the connection.
     ///
     /// # Errors
     /// NATS cannot be reached at first; the name is none; no sockets or threads.

@@ -1,8 +1,9 @@
 //! Messages of any size over a bus that takes small ones, may lose them, and keeps each sender's order.
 //!
-//! A part is: the form's number (u8), the sender (u64), the part's number at its sender (u64), which ends of its
-//! message it is (u8), all little-endian, and its bytes. Rules: parts are numbered without a gap; a gap is a loss,
-//! which ends the message that it tears; lost parts are not sent again, because a late broadcast is of no use.
+//! A part is: the form's number (u8), the sender (u64), the part's number at its sender (u64), which ends of
+//! its message it is (u8), all little-endian, and its bytes. Rules: parts are numbered without a gap; a gap
+//! is a loss, which ends the message that it tears; lost parts are not sent again, because a late broadcast
+//! is of no use.
 
 use std::collections::HashMap;
 

@@ -124,7 +124,8 @@ impl Account {
     }
 }
 
-/// Returns whether what is told of single kinds of messages, and of single roles, is no more than what is told of all.
+/// Returns whether what is told of single kinds of messages, and of single roles, is no more than what is
+/// told of all.
 pub(super) fn are_parts(delta: &Delta) -> bool {
     let sum = |parts: &mut dyn Iterator<Item = u64>| parts.fold(0, u64::saturating_add);
     let Delta { says, roles, figures, .. } = delta;

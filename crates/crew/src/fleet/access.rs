@@ -1,8 +1,8 @@
 //! NATS's address and our login.
 //!
-//! Rules. User and password, or a token, may stand in the URL; the client library would leave them there unread, so
-//! they are taken out before it sees the URL. What they are appears in no message: neither a URL nor a file is quoted,
-//! only named.
+//! Rules. User and password, or a token, may stand in the URL; the client library would leave them there
+//! unread, so they are taken out before it sees the URL. What they are appears in no message: neither a URL
+//! nor a file is quoted, only named.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,8 @@ impl Nats {
         if ways.into_iter().filter(|&way| way).count() > 1 {
             return Err("one way to be let in is enough: the URL's, --creds or --nkey".to_owned());
         }
-        // A server tells of others, and their URLs are without a scheme: what was asked for holds for those as well.
+        // A server tells of others, and their URLs are without a scheme: what was asked for holds for those
+        // as well.
         let mut options = ConnectOptions::new().require_tls(url.scheme() == "tls" || self.ca.is_some());
         options = match login {
             Login::Nobody => options,

@@ -1,9 +1,9 @@
 //! An agent, whatever it does: waits for a coordinator, and works for one at a time.
 //!
-//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims, does what it is
-//! asked in order, and says what came of it. It is free again when it is released, when it is told to stop, when its
-//! coordinator has been silent for the lease, or when that talks nonsense; whichever it is, its [`Work`] has ended by
-//! then.
+//! Rules. Free: answers calls, takes the first claim of its own version. Claimed: refuses other claims, does
+//! what it is asked in order, and says what came of it. It is free again when it is released, when it is told
+//! to stop, when its coordinator has been silent for the lease, or when that talks nonsense; whichever it is,
+//! its [`Work`] has ended by then.
 
 use std::io;
 use std::time::Duration;
@@ -102,8 +102,8 @@ pub(super) trait Work {
     }
 }
 
-/// Serves until it is interrupted: an agent that has `threads` for a number of clients each, or is a `host`, and begins
-/// its work with a run and a link.
+/// Serves until it is interrupted: an agent that has `threads` for a number of clients each, or is a `host`,
+/// and begins its work with a run and a link.
 ///
 /// # Errors
 /// NATS cannot be reached at first. When it is lost later, the agent waits for it.
@@ -205,7 +205,8 @@ impl<W: Work, B: Fn(String, Link) -> io::Result<W>> Agent<'_, W, B> {
         }
     }
 
-    /// An empty question is for a quick look, any other for a whole one; the answer is empty when nothing runs.
+    /// An empty question is for a quick look, any other for a whole one; the answer is empty when nothing
+    /// runs.
     async fn handle_look(&mut self, question: &Message) {
         let look = self.work.as_mut().and_then(|work| work.look(!question.payload.is_empty()));
         let bytes = look.map(|look| postcard::to_stdvec(&look).expect("our looks can be encoded"));

@@ -90,7 +90,8 @@ pub(super) fn check_rows(plan: &Plan, agent: &str, segments: &[Segment]) -> Resu
 }
 
 impl AgentLink {
-    /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is known.
+    /// An agent that has been claimed for this part of a run; `clients_max`: of the whole run, if that is
+    /// known.
     pub(super) fn new(hello: Hello, link: Link, segments: Vec<Segment>, clients_max: Option<u64>) -> Self {
         let clients_each = clients_max.unwrap_or(0).div_ceil(segments[0].workers.into());
         let processes = hello.capacity().processes(segments.len(), clients_each);
@@ -137,8 +138,9 @@ impl AgentLink {
         self.segments.iter().any(|segment| segment.worker == worker)
     }
 
-    /// Returns whether a report can be this agent's: of its own workers, or their clients. Whether it can be true, the crew finds out.
-    /// Events without one say nothing of whose they are: that they were not asked for is found out here, where it is known.
+    /// Returns whether a report can be this agent's: of its own workers, or their clients. Whether it can be
+    /// true, the crew finds out. Events without one say nothing of whose they are: that they were not asked
+    /// for is found out here, where it is known.
     pub(super) fn may_say(&self, report: &Report, plan: &Plan, workers: u16) -> bool {
         match report {
             Report::Events(batch) => {

@@ -1,9 +1,9 @@
 //! Events on their way from an agent: they yield to everything else, and are bounded.
 //!
-//! Rules. Events wait until the link has little under way, so that what a run is steered by never queues behind them
-//! for long. When [`EVENTS_MAX`] wait, further ones are given up and counted with those that are taken next, as at
-//! every stage of the log (`engine::events`). The books of a step, and a worker's end, wait for the events before them:
-//! a coordinator that has the books has had the events.
+//! Rules. Events wait until the link has little under way, so that what a run is steered by never queues
+//! behind them for long. When [`EVENTS_MAX`] wait, further ones are given up and counted with those that are
+//! taken next, as at every stage of the log (`engine::events`). The books of a step, and a worker's end, wait
+//! for the events before them: a coordinator that has the books has had the events.
 
 use std::collections::VecDeque;
 

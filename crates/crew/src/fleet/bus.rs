@@ -116,7 +116,8 @@ impl Bus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a transport.
+    /// Publishes, if the bus takes it soon, and says whether it did: those that have to be sure use a
+    /// transport.
     pub(crate) async fn publish(&self, subject: &str, payload: Vec<u8>) -> bool {
         if !self.is_connected() {
             return false;

@@ -1,5 +1,5 @@
-//! The coordinator's end: what the crew has of a run's agents. A [relay](super::relay) keeps their links in a thread of its
-//! own, so that what the crew does never waits for the network.
+//! The coordinator's end: what the crew has of a run's agents. A [relay](super::relay) keeps their links in a
+//! thread of its own, so that what the crew does never waits for the network.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -68,8 +68,8 @@ pub fn agents(nats: &Nats) -> Result<Vec<Hello>, Error> {
     runtime()?.block_on(async { call(&Bus::connect(nats).await?, &Call::Who).await })
 }
 
-/// Makes all agents leave the runs that they work for, which are then over; those that obey a key alone, if it is this
-/// one. Gives all agents that are there.
+/// Makes all agents leave the runs that they work for, which are then over; those that obey a key alone, if
+/// it is this one. Gives all agents that are there.
 ///
 /// # Errors
 /// NATS cannot be reached.
@@ -129,7 +129,8 @@ pub(super) async fn find(bus: &Bus, wanted: &AgentSelection) -> Result<Vec<Hello
     }
 }
 
-/// The target agent of that name, waiting for it as long as allowed: until it is there, and free if that is waited for.
+/// The target agent of that name, waiting for it as long as allowed: until it is there, and free if that is
+/// waited for.
 pub(super) async fn find_host(bus: &Bus, agent: &str, wait: Duration) -> Result<Hello, Error> {
     let until = Instant::now() + wait;
     let why = loop {

@@ -1,7 +1,7 @@
 //! How agents and a coordinator meet: which agents are there, and which coordinator each works for.
 //!
-//! In JSON, because the two may be of different versions and must be able to find that out. Everything else goes over
-//! [transports](super::transport), in a form that both sides share.
+//! In JSON, because the two may be of different versions and must be able to find that out. Everything else
+//! goes over [transports](super::transport), in a form that both sides share.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -22,7 +22,8 @@ use crate::local::{Capacity, Local};
 const BUNDLE_NS: u64 = 200_000_000;
 /// The duration of a row.
 const ROW_NS: u64 = 1_000_000_000;
-/// Reports that wait for the agent's loop. When this many do, or the link is full, workers accumulate what they have.
+/// Reports that wait for the agent's loop. When this many do, or the link is full, workers accumulate what
+/// they have.
 const REPORTS_WAITING_MAX: usize = 64;
 
 /// Resources of an agent that loads.
@@ -182,8 +183,8 @@ impl Work for Job<'_> {
         self.reports.recv().await
     }
 
-    /// A worker reports: a delta waits a little for the next, events until the link has room, and anything else goes out
-    /// after what was reported before it.
+    /// A worker reports: a delta waits a little for the next, events until the link has room, and anything
+    /// else goes out after what was reported before it.
     fn handle_news(&mut self, report: Report) {
         match report {
             Report::Delta(delta) => match self.deltas.get_mut(&delta.worker) {
@@ -241,7 +242,8 @@ impl Work for Job<'_> {
 }
 
 impl Drop for Job<'_> {
-    /// Reports are no longer waited for, so that workers and their processes can end. The clock was its coordinator's.
+    /// Reports are no longer waited for, so that workers and their processes can end. The clock was its
+    /// coordinator's.
     fn drop(&mut self) {
         self.reports.close();
         while self.reports.try_recv().is_ok() {}
@@ -250,7 +252,8 @@ impl Drop for Job<'_> {
     }
 }
 
-/// Returns whether two deltas of a worker can go out as one: of one step, and together no longer than the second that a row is of.
+/// Returns whether two deltas of a worker can go out as one: of one step, and together no longer than the
+/// second that a row is of.
 fn belong_together(earlier: &Delta, delta: &Delta) -> bool {
     earlier.step == delta.step && earlier.usage.wall_ns + delta.usage.wall_ns <= ROW_NS
 }

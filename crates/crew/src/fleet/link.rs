@@ -1,4 +1,5 @@
-//! One end of the link between a coordinator and an agent: a transport, and when the other end was last heard.
+//! One end of the link between a coordinator and an agent: a transport, and when the other end was last
+//! heard.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +10,8 @@ use super::seal::Seal;
 use super::talk::LEASE_NS;
 use super::transport::{Part, ProtocolViolation, Transport};
 
-/// After this many parts they are acknowledged at once, so that an end that sends much need not wait for the next beat.
+/// After this many parts they are acknowledged at once, so that an end that sends much need not wait for the
+/// next beat.
 const ACK_PARTS: u32 = 8;
 
 /// One end of a link.

@@ -8,18 +8,20 @@
 //! throng.agent.<id>.look      anyone → one target agent    what does your server use? (answered)
 //! ```
 //!
-//! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each link has a
-//! transport at both ends. A coordinator sends a beat twice a second, which an agent answers with the time on its clock:
-//! that keeps the lease, acknowledges, and measures how far apart the clocks are ([`Offset`]). An end that hears
-//! nothing for three seconds acts on its own: an agent drops its clients and is free again, a coordinator goes on
-//! without the agent, or ends the run.
+//! The commands and reports are those of threads and child processes. NATS may lose what it carries, so each
+//! link has a transport at both ends. A coordinator sends a beat twice a second, which an agent answers with
+//! the time on its clock: that keeps the lease, acknowledges, and measures how far apart the clocks are
+//! ([`Offset`]). An end that hears nothing for three seconds acts on its own: an agent drops its clients and
+//! is free again, a coordinator goes on without the agent, or ends the run.
 //!
-//! NATS' accounts say who may give an agent orders, and so does a key, if the agent obeys one key alone (`seal`).
+//! NATS' accounts say who may give an agent orders, and so does a key, if the agent obeys one key alone
+//! (`seal`).
 //!
-//! A target agent ([`host`]) is met, claimed and leased in the same way, but runs servers instead of loading them.
+//! A target agent ([`host`]) is met, claimed and leased in the same way, but runs servers instead of loading
+//! them.
 //!
-//! Every agent works on the coordinator's clock: the offset is added where the clock is read, so that stamps, deltas
-//! and books mean the same everywhere.
+//! Every agent works on the coordinator's clock: the offset is added where the clock is read, so that stamps,
+//! deltas and books mean the same everywhere.
 
 mod access;
 mod agent;

@@ -1,9 +1,9 @@
 //! How far another machine's clock is from ours, and how sure that is (METHODOLOGY "Clocks of a fleet").
 //!
-//! We send at t0, the other end reads its clock at t1, the answer is here at t2. If both ways took equally long, its
-//! clock showed t1 at (t0 + t2) / 2; if not, that is wrong by at most half the round trip (RFC 5905 §8). The best of
-//! the last [`SAMPLES`] exchanges counts: the one whose half round trip, and what the clocks may have drifted apart
-//! since, is shortest.
+//! We send at t0, the other end reads its clock at t1, the answer is here at t2. If both ways took equally
+//! long, its clock showed t1 at (t0 + t2) / 2; if not, that is wrong by at most half the round trip (RFC 5905
+//! §8). The best of the last [`SAMPLES`] exchanges counts: the one whose half round trip, and what the clocks
+//! may have drifted apart since, is shortest.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,8 @@ pub(crate) struct Exchanges {
 }
 
 impl Exchanges {
-    /// An exchange: sent at `sent_ns`, answered when the other clock showed `other_ns`, and back at `back_ns`.
+    /// An exchange: sent at `sent_ns`, answered when the other clock showed `other_ns`, and back at
+    /// `back_ns`.
     pub(crate) fn add(&mut self, sent_ns: u64, other_ns: u64, back_ns: u64) {
         let error_ns = back_ns.saturating_sub(sent_ns) / 2;
         // The other clock counts from its own boot and may show anything: the difference wraps, and is taken
@@ -53,7 +54,8 @@ impl Exchanges {
         self.applied_ns
     }
 
-    /// The offset that the other end adds to its clock, and how wrong that may have become by `now_ns`; before it adds anything, the best.
+    /// The offset that the other end adds to its clock, and how wrong that may have become by `now_ns`;
+    /// before it adds anything, the best.
     pub(crate) fn applied(&self, now_ns: u64) -> Option<Offset> {
         let best = self.best(now_ns)?;
         let offset_ns = self.applied_ns.unwrap_or(best.offset_ns);

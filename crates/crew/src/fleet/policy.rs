@@ -1,10 +1,10 @@
 //! The policy of an agent: it loads what its own flags name, and nothing else.
 //!
-//! Anyone who may publish to an agent's subjects at NATS can be its coordinator. Rules. A plan is carried out when
-//! every endpoint of it is named; what is not named is refused, with the flag that would name it. Names of hosts are
-//! looked up when a plan comes, by the agent itself, and the plan's addresses are held against what was found. No path
-//! of a plan is opened: unix sockets must be named one by one, and what a file of the coordinator's holds travels in
-//! the plan.
+//! Anyone who may publish to an agent's subjects at NATS can be its coordinator. Rules. A plan is carried out
+//! when every endpoint of it is named; what is not named is refused, with the flag that would name it. Names
+//! of hosts are looked up when a plan comes, by the agent itself, and the plan's addresses are held against
+//! what was found. No path of a plan is opened: unix sockets must be named one by one, and what a file of the
+//! coordinator's holds travels in the plan.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +26,8 @@ const ANY_PORT: RangeInclusive<u16> = 1..=u16::MAX;
 /// How a plan's URL begins, and the port that stands for.
 const SCHEMES: [(&str, u16); 4] = [("ws", 80), ("wss", 443), ("http", 80), ("https", 443)];
 
-/// Servers that an agent may load: `ws://10.0.0.0/8:*`, `wss://chat.example.com`, `*:9000`, `unix:/run/chat.sock`.
+/// Servers that an agent may load: `ws://10.0.0.0/8:*`, `wss://chat.example.com`, `*:9000`,
+/// `unix:/run/chat.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// One of [`SCHEMES`]; `None`: any.

@@ -1,8 +1,8 @@
 //! The links to a run's agents, in a thread of their own.
 //!
-//! Rules. An agent is met (beats go out quickly, until its clock is known well), briefed, ready, and at the end
-//! released. One that is silent for the lease, leaves, fails or talks nonsense is lost: it is released at once, hears no
-//! more of the run, and the crew hears of it as of a worker that failed.
+//! Rules. An agent is met (beats go out quickly, until its clock is known well), briefed, ready, and at the
+//! end released. One that is silent for the lease, leaves, fails or talks nonsense is lost: it is released at
+//! once, hears no more of the run, and the crew hears of it as of a worker that failed.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, SyncSender, TrySendError};

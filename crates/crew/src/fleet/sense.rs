@@ -1,8 +1,8 @@
 //! Checks whether what a coordinator asks of an agent can be meant: it came over a network.
 //!
-//! Rules. What cannot be meant is not begun: times that no clock shows, rates that are no numbers, more clients than
-//! the agent's processes may have, a worker twice. What is left may ask for much, but the agent stays what it is, and
-//! free for the next.
+//! Rules. What cannot be meant is not begun: times that no clock shows, rates that are no numbers, more
+//! clients than the agent's processes may have, a worker twice. What is left may ask for much, but the agent
+//! stays what it is, and free for the next.
 
 use engine::Command;
 use load::{
@@ -76,7 +76,8 @@ fn is_plan(plan: &Plan) -> bool {
         && [*epoch_ns, *unix_epoch_ns].into_iter().all(|ns| ns <= CLOCK_NS_MAX)
 }
 
-/// Returns whether the clients come and go in one way at most: books that excuse a copy for two reasons would do it twice.
+/// Returns whether the clients come and go in one way at most: books that excuse a copy for two reasons would
+/// do it twice.
 fn are_joined(plan: &Plan) -> bool {
     let Plan { rooms, churn, flap, messages_per_connection, .. } = plan;
     let ways =
@@ -84,7 +85,8 @@ fn are_joined(plan: &Plan) -> bool {
     ways.into_iter().filter(|is_one| *is_one).count() <= 1
 }
 
-/// Returns whether steps of the plan may be storms, whose books know no clients that come and go or read slowly besides.
+/// Returns whether steps of the plan may be storms, whose books know no clients that come and go or read
+/// slowly besides.
 pub(super) fn may_storm(plan: &Plan) -> bool {
     let Plan { rooms, slow, churn, flap, messages_per_connection, .. } = plan;
     rooms.visits().is_empty()
@@ -123,8 +125,8 @@ fn is_flap(flap: &Flap) -> bool {
     flap.is_sound() && flap.up_ns_max <= TIME_NS_MAX && flap.away_ns.unwrap_or(0) <= TIME_NS_MAX
 }
 
-/// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be asked for this;
-/// for a storm, only if the plan [may have one](may_storm).
+/// Returns whether an agent whose workers have these parts of the run, and together no more clients, can be
+/// asked for this; for a storm, only if the plan [may have one](may_storm).
 pub(super) fn is_command(command: &Command, segments: &[Segment], clients_max: u64, may_storm: bool) -> bool {
     match command {
         Command::Step(order) => {

@@ -1,7 +1,7 @@
 //! A thousand agents that load nothing but report as if they did: what a fleet costs its coordinator.
 //!
-//! The agents are played by processes of their own, so that what this one takes is the coordinator's. Ignored by
-//! default; docs/FLEET.md says how it is run, and what came of it.
+//! The agents are played by processes of their own, so that what this one takes is the coordinator's. Ignored
+//! by default; docs/FLEET.md says how it is run, and what came of it.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;

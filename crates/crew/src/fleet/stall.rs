@@ -9,7 +9,8 @@ const LONG_NS: u64 = 1_500_000_000;
 /// Two leases of 3 s: an agent that fell silent because of it has been given up by then.
 const BLAMED_NS: u64 = 6_000_000_000;
 
-/// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that is known.
+/// Why nothing was heard of an agent, where that is not its own doing; for how many nanoseconds, where that
+/// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StallCause {
     NatsIsAway(u64),

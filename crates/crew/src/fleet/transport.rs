@@ -1,9 +1,10 @@
 //! Messages of any size, whole, once and in order, over a bus that may lose or delay what it carries.
 //!
-//! NATS delivers at most once: what is under way when it restarts is gone. Both ends of a link therefore have a
-//! transport. Rules: a message goes out in numbered parts no larger than the bus takes; the receiver takes the part it
-//! expects and drops any other; whatever either side sends says which part it expects next, which acknowledges all
-//! before; a part that stays unacknowledged for [`RESEND_NS`] goes out again, with all after it. Time is an argument.
+//! NATS delivers at most once: what is under way when it restarts is gone. Both ends of a link therefore have
+//! a transport. Rules: a message goes out in numbered parts no larger than the bus takes; the receiver takes
+//! the part it expects and drops any other; whatever either side sends says which part it expects next, which
+//! acknowledges all before; a part that stays unacknowledged for [`RESEND_NS`] goes out again, with all after
+//! it. Time is an argument.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,8 @@ use super::envelope::Envelope;
 const RESEND_NS: u64 = 1_200_000_000;
 /// Parts under way at once: what a slow bus has to hold for one link.
 const WINDOW_PARTS: usize = 32;
-/// Parts that wait to go out, under way or not, beyond which no more is taken on but what a step is steered by.
+/// Parts that wait to go out, under way or not, beyond which no more is taken on but what a step is steered
+/// by.
 const PARTS_WAITING_MAX: usize = 2 * WINDOW_PARTS;
 /// The largest part, however large a message the bus would take.
 const PART_BYTES_MAX: usize = 256 << 10;
@@ -54,7 +56,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// A transport over a bus that takes payloads of `payload_bytes_max`; `overhead` of these are not the transport's.
+    /// A transport over a bus that takes payloads of `payload_bytes_max`; `overhead` of these are not the
+    /// transport's.
     pub(crate) fn new(payload_bytes_max: usize, overhead: usize) -> Self {
         let part_bytes = payload_bytes_max.saturating_sub(overhead).clamp(1, PART_BYTES_MAX);
         Self {
@@ -171,7 +174,8 @@ mod tests {
         (Transport::new(74, 64), Transport::new(74, 64))
     }
 
-    /// Carries everything from one to the other, except the parts that `lose` names, until both have said all.
+    /// Carries everything from one to the other, except the parts that `lose` names, until both have said
+    /// all.
     fn carry(from: &mut Transport, to: &mut Transport, mut lose: impl FnMut(u32) -> bool) -> Vec<String> {
         let (mut now_ns, mut messages) = (0, Vec::new());
         while !from.is_idle() {

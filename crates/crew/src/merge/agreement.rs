@@ -13,8 +13,8 @@ use stats::errors::ErrorKind;
 /// Pushes that are kept before the older half is decided.
 const RECENT_MAX: usize = 1 << 16;
 
-/// Different contents of a push that are told apart. A server that tells each client something of its own, where the file says
-/// that it is the same, would else cost memory for every copy.
+/// Different contents of a push that are told apart. A server that tells each client something of its own,
+/// where the file says that it is the same, would else cost memory for every copy.
 const VERSIONS_MAX: usize = 64;
 
 /// The pushes that are still compared, and what has come of the others.
@@ -44,8 +44,8 @@ impl Versions {
         match all.find(|known| known.fingerprint == content.fingerprint) {
             Some(known) => {
                 known.receivers = known.receivers.saturating_add(content.receivers);
-                // The earliest receiver stands for the content, whichever worker reports first: the example is
-                // the same in each run.
+                // The earliest receiver stands for the content, whichever worker reports first: the example
+                // is the same in each run.
                 let earliest = (known.at_ns, known.client).min((content.at_ns, content.client));
                 (known.at_ns, known.client) = earliest;
             }
@@ -127,7 +127,8 @@ mod tests {
         Content { key: PushKey { number, kind: 0, room }, fingerprint, at_ns, client, receivers: 1 }
     }
 
-    /// How many differ, and the numbers in what is said of the first: its client, its push, and how many others there are.
+    /// How many differ, and the numbers in what is said of the first: its client, its push, and how many
+    /// others there are.
     fn differing(contents: impl IntoIterator<Item = Content>) -> Option<(u64, Vec<u64>)> {
         let mut agreement = Agreement::default();
         for content in contents {

@@ -106,8 +106,8 @@ fn connects_without_books_stay_under_way() {
     assert_eq!(counts.check(), Ok(()));
 }
 
-/// The busiest worker's CPU in a step that loads for a second, and drains for two more: what arrived until then,
-/// with its time.
+/// The busiest worker's CPU in a step that loads for a second, and drains for two more: what arrived until
+/// then, with its time.
 fn worker_cpu_percent(load: Load, arrivals_ms: &[u64]) -> f64 {
     const MS: u64 = 1_000_000;
     let order = StepOrder { index: 0, clients: 5, load, warmup: false };
@@ -187,7 +187,8 @@ fn kept_rates_are_achieved_at_any_latency() {
     assert_eq!(achieved_per_s(|k| 200 * k), Some(20.0 / 5.7), "a queue grows: until the last answer");
 }
 
-/// Eight seconds of ten messages each to a server of five a second, whose last answer gets stuck for a minute.
+/// Eight seconds of ten messages each to a server of five a second, whose last answer gets stuck for a
+/// minute.
 #[test]
 fn queues_achieve_the_servers_own_rate() {
     const S: u64 = 1_000_000_000;

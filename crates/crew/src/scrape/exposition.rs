@@ -1,4 +1,5 @@
-//! Metrics in either form: Prometheus' text (version 0.0.4), or any JSON, whose numbers are named by their paths.
+//! Metrics in either form: Prometheus' text (version 0.0.4), or any JSON, whose numbers are named by their
+//! paths.
 
 use std::collections::BTreeMap;
 

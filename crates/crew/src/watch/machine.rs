@@ -41,8 +41,8 @@ impl MachineWatch {
         }
     }
 
-    /// Usage since, and how often the generator's processes here ran into their CPU quota, if they have one. `server`:
-    /// the processes of a server of this machine.
+    /// Usage since, and how often the generator's processes here ran into their CPU quota, if they have one.
+    /// `server`: the processes of a server of this machine.
     pub(super) fn until_now(&self, server: &[u32], is_here: bool) -> (MachineUse, Option<f64>) {
         let now = self.quota.as_ref().and_then(CpuQuota::throttling);
         let cpu = self.cpu.zip(machine_cpu().ok());

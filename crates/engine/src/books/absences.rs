@@ -1,10 +1,11 @@
 //! Absences, and copies due in them: of the clients of a step that lose their connections and come back.
 //!
-//! Rules. A copy is due to a client *here* or *away*, and never both, by when its message was sent. Away begins with what a
-//! connection may have left under way when it ended: the latest message that came over it stood [`OVERTAKE_NS`] behind what
-//! was sent before; what is older and has not come is missing, and nothing to do with the end. Away ends when
-//! the client is usable again. A worker tells only what it knows of each absence: from when to when, what had come of it
-//! before the end, and what came later. What was due the crew finds out.
+//! Rules. A copy is due to a client *here* or *away*, and never both, by when its message was sent. Away
+//! begins with what a connection may have left under way when it ended: the latest message that came over it
+//! stood [`OVERTAKE_NS`] behind what was sent before; what is older and has not come is missing, and nothing
+//! to do with the end. Away ends when the client is usable again. A worker tells only what it knows of each
+//! absence: from when to when, what had come of it before the end, and what came later. What was due the crew
+//! finds out.
 
 use load::Cut;
 

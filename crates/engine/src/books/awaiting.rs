@@ -15,11 +15,12 @@ pub(crate) enum Awaiting {
     Many(Box<DueTimes>), // 16 bytes in a client, not 48
 }
 
-/// Messages under way by when they were due. What is answered leaves an empty entry until the ends are reached or most are
-/// empty: an answer in any order takes a binary search and moves nothing.
+/// Messages under way by when they were due. What is answered leaves an empty entry until the ends are
+/// reached or most are empty: an answer in any order takes a binary search and moves nothing.
 #[derive(Debug, Default)]
 pub(crate) struct DueTimes {
-    /// Due times, ascending, and how many messages of each are awaited: at least one of the first and of the last.
+    /// Due times, ascending, and how many messages of each are awaited: at least one of the first and of the
+    /// last.
     entries: VecDeque<(u64, u32)>,
     /// Entries of which none is awaited.
     empty: usize,

@@ -37,7 +37,8 @@ pub(crate) struct Booking<'a> {
     pub(crate) reach: Reach,
 }
 
-/// Answers that took as long as each other, one after the other: those that came in one read, of what had gone out in one write.
+/// Answers that took as long as each other, one after the other: those that came in one read, of what had
+/// gone out in one write.
 #[derive(Default)]
 pub(crate) struct LatencyRun {
     service_ns: u64,
@@ -96,7 +97,8 @@ impl Booking<'_> {
                 self.record.since_ns = self.now_ns;
             }
             Event::Usable => self.ledger.handle_usable(self.client, self.record, self.now_ns),
-            // What another run says differs from what is held against it: its time, its size, its app's fields.
+            // What another run says differs from what is held against it: its time, its size, its app's
+            // fields.
             Event::Corrupt { stamp: Some(stamp), bytes } if stamp.run != self.ledger.run => {
                 self.ledger.meter.received_bytes += u64::from(bytes);
                 self.handle_other_run(stamp.sent_ns());
@@ -157,7 +159,8 @@ impl Booking<'_> {
         }
     }
 
-    /// Books how the answer to this request has come on, which comes in pieces. One of an earlier step has no account.
+    /// Books how the answer to this request has come on, which comes in pieces. One of an earlier step has no
+    /// account.
     fn progress(&mut self, request: u32, progress: Progress) {
         let Self { client, ledger, now_ns, reach, .. } = self;
         let Ledger { meter, streams, step, .. } = &mut **ledger;
@@ -238,8 +241,8 @@ impl Booking<'_> {
         }
     }
 
-    /// Another run's numbers mean nothing in these books, and that they come is no fault of the server's. What was said before
-    /// this client was there comes of a history.
+    /// Another run's numbers mean nothing in these books, and that they come is no fault of the server's.
+    /// What was said before this client was there comes of a history.
     #[cold]
     fn handle_other_run(&mut self, sent_ns: u64) {
         let is_of_now = self.record.state == State::Usable && sent_ns >= self.record.since_ns;

@@ -1,13 +1,13 @@
 //! Exact accounting of broadcasts at the receiving side: each copy, once, in order.
 //!
 //! A worker keeps one tally for each broadcast of the step that reached any of its clients: a bit for each
-//! member of the room here, set by the first copy. A copy whose bit is set is a duplicate. A copy that comes to a client after
-//! that client has seen a later broadcast *of the same sender and kind* is reordered; their tallies are therefore chained in the
-//! order of their numbers. What one sender says in rooms of different kinds has no order, and its rooms have other members. A
-//! tally whose bits are all set gives them back.
+//! member of the room here, set by the first copy. A copy whose bit is set is a duplicate. A copy that comes
+//! to a client after that client has seen a later broadcast *of the same sender and kind* is reordered; their
+//! tallies are therefore chained in the order of their numbers. What one sender says in rooms of different
+//! kinds has no order, and its rooms have other members. A tally whose bits are all set gives them back.
 //!
-//! A client that comes back to many missed messages gets each copy at the far end of a chain. How far such a client has come is
-//! remembered, for its copies not to cost a walk each.
+//! A client that comes back to many missed messages gets each copy at the far end of a chain. How far such a
+//! client has come is remembered, for its copies not to cost a walk each.
 //!
 //! If clients lose their connections and come back, or leave rooms, the broadcasts of each room are kept by
 //! when they were sent: a departure costs as much as was said in that room lately, and not as much as was
@@ -93,7 +93,8 @@ pub(crate) struct Broadcasts {
 /// Later broadcasts that have come to others alone after which a place counts as far behind.
 const BEHIND_MAX: usize = 64;
 
-/// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate more.
+/// A worker sends at most this many in one step: only these have numbers, so a hostile number cannot allocate
+/// more.
 pub const BROADCASTS_PER_WORKER_MAX: u32 = 1 << 22;
 
 impl Broadcasts {
@@ -102,11 +103,11 @@ impl Broadcasts {
         Self { by_room: has_leavers.then(HashMap::new), ..Self::default() }
     }
 
-    /// Books the copy of a broadcast at a member of the same room. What its deliveries count as is asked once for each
-    /// broadcast.
+    /// Books the copy of a broadcast at a member of the same room. What its deliveries count as is asked once
+    /// for each broadcast.
     ///
-    /// The caller has checked that the sender's worker exists, that it is the same room, and that the number is within
-    /// bounds.
+    /// The caller has checked that the sender's worker exists, that it is the same room, and that the number
+    /// is within bounds.
     pub(crate) fn handle(
         &mut self,
         origin: Origin,
@@ -120,8 +121,8 @@ impl Broadcasts {
         if self.tally(worker, number).is_none() {
             self.open(origin, member.members, timed());
         }
-        // A server may make up senders, and two runs may share its rooms: another sender's room has other places,
-        // and its chain has none of these numbers.
+        // A server may make up senders, and two runs may share its rooms: another sender's room has other
+        // places, and its chain has none of these numbers.
         if let Some(tally) = self.tally(worker, number)
             && (tally.client, tally.kind) != (client, kind)
         {

@@ -13,9 +13,9 @@ use crate::messages::{SentBroadcast, Settled};
 /// Messages of which a client got no copy from which on it is deaf.
 const DEAF_TO_MIN: usize = 10;
 
-/// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the caller's to
-/// take. `acks` says which broadcasts the server acknowledges. `due_ns` says when a message was due, by its sender's place among the
-/// senders and its number, where that is known without having been kept.
+/// Closes the books of the step: all that the crew needs to know of it, except the last delta, which is the
+/// caller's to take. `acks` says which broadcasts the server acknowledges. `due_ns` says when a message was
+/// due, by its sender's place among the senders and its number, where that is known without having been kept.
 pub(crate) fn close<C: AsMut<Record>>(
     ledger: &mut Ledger,
     clients: &mut [C],
@@ -57,8 +57,8 @@ pub(crate) fn close<C: AsMut<Record>>(
     }
 }
 
-/// A client that is not back by the end is counted, as late as the whole storm lasted: in a rolling restart one that was
-/// lost last would otherwise look like one that was back first.
+/// A client that is not back by the end is counted, as late as the whole storm lasted: in a rolling restart
+/// one that was lost last would otherwise look like one that was back first.
 fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     let Some(terms) = &mut ledger.step.terms else { return };
     // No client comes back to a step that is over.
@@ -74,7 +74,8 @@ fn charge_lost<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns:
     }
 }
 
-/// Counts the answers that are still coming in pieces. Of a client that is gone, or is back since, its answer broke off.
+/// Counts the answers that are still coming in pieces. Of a client that is gone, or is back since, its answer
+/// broke off.
 fn count_unended<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], now_ns: u64) {
     while let Some((client, request, begun_ns)) = ledger.streams.first() {
         let record = clients[client as usize].as_mut();
@@ -103,8 +104,9 @@ fn count_unacknowledged<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C]
     ledger.step.sent = sent;
 }
 
-/// Names the clients that got no copy although others got theirs: a server with one deaf receiver would else pass for one that leaves
-/// out senders. Their own messages do not count, because a sender need not get its own copy.
+/// Names the clients that got no copy although others got theirs: a server with one deaf receiver would else
+/// pass for one that leaves out senders. Their own messages do not count, because a sender need not get its
+/// own copy.
 fn name_deaf<C: AsMut<Record>>(ledger: &mut Ledger, clients: &mut [C], segment: Segment, now_ns: u64) {
     let Some(begin_ns) = ledger.step.terms.as_ref().map(|terms| terms.begin_ns) else { return };
     let sent = &ledger.step.sent;
@@ -164,7 +166,8 @@ fn charge_unanswered<C: AsMut<Record>>(
         // Charged now, once: a client that loses its connection before the next step is not charged again
         // there.
         let awaiting = std::mem::take(&mut record.awaiting);
-        // Both are in the order of sending, and what was given up before is missing and not awaited: the newest are.
+        // Both are in the order of sending, and what was given up before is missing and not awaited: the
+        // newest are.
         let given_up = record.echoes.missing().count().saturating_sub(awaiting.iter().count());
         let mut awaited = iter::repeat_n(None, given_up).chain(awaiting.iter().map(Some));
         for number in record.echoes.missing() {

@@ -139,7 +139,8 @@ impl Ledger {
         Self { acks, ..self }
     }
 
-    /// Returns whether the server answers the sender of a message of this kind: by an acknowledgement or its own copy.
+    /// Returns whether the server answers the sender of a message of this kind: by an acknowledgement or its
+    /// own copy.
     #[inline]
     pub(crate) fn is_answered(&self, kind: usize) -> bool {
         self.acks.has(kind) || self.local_rooms.say(kind).hears_itself()
@@ -151,7 +152,8 @@ impl Ledger {
         Self { relayed: Some(Vec::new()), ..self }
     }
 
-    /// Returns whether the pace has to hear of something: messages that are no longer awaited, or clients that have come into a room.
+    /// Returns whether the pace has to hear of something: messages that are no longer awaited, or clients
+    /// that have come into a room.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         !self.freed.is_empty()
@@ -168,8 +170,8 @@ impl Ledger {
         self.relayed.as_mut().map(|all| all.push(relayed)).is_some()
     }
 
-    /// A step begins, with this many clients here. Copies count from now on, not from the start of the load: another worker
-    /// may hear of that first, and send.
+    /// A step begins, with this many clients here. Copies count from now on, not from the start of the load:
+    /// another worker may hear of that first, and send.
     pub(crate) fn start_step(&mut self, order: StepOrder, clients: u32) {
         self.meter.start_step(&order);
         self.streams.start_step();
@@ -193,7 +195,8 @@ impl Ledger {
         self.meter.start_load(terms.begin_ns);
     }
 
-    /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one kind there is.)
+    /// The kind of a broadcast of the step, by its sender and its number at this worker. (Of an echo, the one
+    /// kind there is.)
     #[inline]
     pub(crate) fn kind_of(&self, client: u32, number: u32) -> usize {
         self.local_rooms.kind_of(self.segment.worker, client, self.step.seq(number))
@@ -381,7 +384,8 @@ impl Ledger {
         self.meter.counts.waited += u64::from(is_busy && !self.step.is_closed());
     }
 
-    /// Books the outcome of a message that a session had kept, or had sent. `sender` is its client's number among all.
+    /// Books the outcome of a message that a session had kept, or had sent. `sender` is its client's number
+    /// among all.
     pub(crate) fn handle_request_outcome(
         &mut self,
         client: u32,
@@ -400,8 +404,8 @@ impl Ledger {
             RequestOutcome::Sent { bytes } => {
                 let sent_ns = stamp.sent_ns();
                 let number = match self.step.sent.get_mut(low as usize) {
-                    // Copies are due by when a message was really sent: a client may have come while it waited
-                    // for its connection. A broadcast's number has no more bits than its stamp holds.
+                    // Copies are due by when a message was really sent: a client may have come while it
+                    // waited for its connection. A broadcast's number has no more bits than its stamp holds.
                     Some(sent) => {
                         sent.times.sent_ns = sent_ns;
                         low
@@ -427,7 +431,8 @@ impl Ledger {
         }
     }
 
-    /// The connection or the stream of an answer that comes in pieces ended before it did; returns whether there was one.
+    /// The connection or the stream of an answer that comes in pieces ended before it did; returns whether
+    /// there was one.
     pub(super) fn handle_broken_off(&mut self, client: u32, request: u32, now_ns: u64) -> bool {
         let was_under_way = self.streams.finish(client, request, &mut self.meter);
         if was_under_way {
@@ -496,8 +501,8 @@ impl Ledger {
         }
     }
 
-    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its answer may
-    /// still come.
+    /// A message that was awaited is so no more: it counts as at least this late, and frees its slot. Its
+    /// answer may still come.
     pub(super) fn give_up(&mut self, client: u32, since_ns: u64, now_ns: u64) {
         let kind = self.give_up_sent(client, since_ns);
         let late_ns = now_ns.saturating_sub(since_ns);
@@ -506,7 +511,8 @@ impl Ledger {
         self.freed.push((client, 1));
     }
 
-    /// Notes of a message that a client has awaited since then that it is given up, where there are several kinds: its kind.
+    /// Notes of a message that a client has awaited since then that it is given up, where there are several
+    /// kinds: its kind.
     fn give_up_sent(&mut self, client: u32, since_ns: u64) -> usize {
         if self.local_rooms.rooms().says().len() == 1 {
             return 0;

@@ -253,8 +253,8 @@ impl Meter {
         }
     }
 
-    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind. One that
-    /// never follows, as of a client that has said goodbye, has no part in another.
+    /// Keeps what the server said for the example of the error that follows, if it is the first of its kind.
+    /// One that never follows, as of a client that has said goodbye, has no part in another.
     pub(crate) fn hear(&mut self, kind: &'static str, client: u32, bytes: &[u8]) {
         if self.errors.get(kind).is_none() {
             // Before it is cut short: half a secret would not be recognised as one.

@@ -1,9 +1,9 @@
 //! Counting: every definition of METHODOLOGY "Figures" that a worker can apply alone.
 //!
-//! The [`Ledger`] is what a worker knows of the step and of its clients together, a [`Record`] what it knows of one of
-//! them. A [`Booking`] is what one event changes in both. The [`Meter`] collects the figures until they are reported.
-//! Nothing here says what happens next, or when: the pace is told what was answered ([`Ledger::freed`]), and draws its
-//! own conclusions.
+//! The [`Ledger`] is what a worker knows of the step and of its clients together, a [`Record`] what it knows
+//! of one of them. A [`Booking`] is what one event changes in both. The [`Meter`] collects the figures until
+//! they are reported. Nothing here says what happens next, or when: the pace is told what was answered
+//! ([`Ledger::freed`]), and draws its own conclusions.
 
 mod absences;
 pub(crate) mod announcements;

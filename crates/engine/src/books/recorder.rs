@@ -1,8 +1,8 @@
 //! A worker's recording of events.
 //!
-//! Rules. A note goes into a buffer that is there already. A full buffer is handed on as a [`Batch`] and another taken
-//! from those that have come back; when `BATCHES_MAX` are out, the notes in hand are given up and counted as lost.
-//! So the hot path never waits and never allocates for an event, and memory is bounded.
+//! Rules. A note goes into a buffer that is there already. A full buffer is handed on as a [`Batch`] and
+//! another taken from those that have come back; when `BATCHES_MAX` are out, the notes in hand are given up
+//! and counted as lost. So the hot path never waits and never allocates for an event, and memory is bounded.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 

@@ -18,7 +18,8 @@ const NUMBER_BITS: u32 = BROADCASTS_PER_WORKER_MAX.ilog2();
 /// The bits of a sequence number that are the message's.
 pub(crate) const NUMBER_MASK: u32 = BROADCASTS_PER_WORKER_MAX - 1;
 
-/// How many messages follow the one of this number before its lower bits, which are all that stamps carry of it, start again.
+/// How many messages follow the one of this number before its lower bits, which are all that stamps carry of
+/// it, start again.
 pub(crate) fn numbers_behind(number: u32) -> u32 {
     NUMBER_MASK - (number & NUMBER_MASK)
 }
@@ -79,7 +80,8 @@ pub(crate) struct Sent {
 }
 
 impl Step {
-    /// A step that has not started yet; with `has_leavers`, clients may leave in the midst of it: a room, or the server for a while.
+    /// A step that has not started yet; with `has_leavers`, clients may leave in the midst of it: a room, or
+    /// the server for a while.
     pub(crate) fn new(order: StepOrder, has_leavers: bool) -> Self {
         Self {
             order,
@@ -103,7 +105,8 @@ impl Step {
         seq(self.order.index, number)
     }
 
-    /// The lower bits of the number in a sequence number of this step; `None` for another step's, and once it is settled.
+    /// The lower bits of the number in a sequence number of this step; `None` for another step's, and once it
+    /// is settled.
     pub(crate) fn number(&self, seq: u32) -> Option<u32> {
         let number = seq & NUMBER_MASK;
         (!self.is_settled && self.seq(number) == seq).then_some(number)

@@ -1,9 +1,11 @@
-//! An answer that comes in pieces: its first event, the gaps between its events, and which of these were stalls.
+//! An answer that comes in pieces: its first event, the gaps between its events, and which of these were
+//! stalls.
 //!
-//! Rules: the first event counts from when its request was due, each further one from the event before. A gap is a stall if
-//! it is above a multiple of the median of its answer's gaps, which is known when the answer has ended. Events that came in
-//! one read have no gap between them that says anything of the server: they are in the figure, and not in the median.
-//! A stall is the generator's if the kernel had received both events in time.
+//! Rules: the first event counts from when its request was due, each further one from the event before. A gap
+//! is a stall if it is above a multiple of the median of its answer's gaps, which is known when the answer
+//! has ended. Events that came in one read have no gap between them that says anything of the server: they
+//! are in the figure, and not in the median. A stall is the generator's if the kernel had received both
+//! events in time.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,8 @@ use wire::Stamp;
 
 use super::meter::Meter;
 
-/// The shortest gap that is a stall: below, a scheduler's time slice (Linux, CONFIG_HZ=100) makes as much of any gap.
+/// The shortest gap that is a stall: below, a scheduler's time slice (Linux, CONFIG_HZ=100) makes as much of
+/// any gap.
 const STALL_NS_MIN: u64 = 10_000_000;
 /// Gaps kept of one answer; a longer one has a median for each part of this length.
 const GAPS_MAX: usize = 4096;
@@ -67,7 +70,8 @@ impl Streams {
         true
     }
 
-    /// Returns whether the first event of a client's answer has been booked, to a request that was due at this time.
+    /// Returns whether the first event of a client's answer has been booked, to a request that was due at
+    /// this time.
     pub(crate) fn has_first_event(&self, client: u32, intended_ns: u64) -> bool {
         let mut own = self.under_way.range((client, 0)..=(client, u32::MAX));
         own.any(|(_, streamed)| streamed.intended_ns == intended_ns && streamed.latest.is_some())

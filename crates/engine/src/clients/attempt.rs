@@ -4,8 +4,9 @@ use crate::books::{Cause, Ledger, State};
 use crate::clients::client::LoadClient;
 
 impl LoadClient {
-    /// Returns whether the server's kernel has given no sign of life: TCP is not connected, or believes so and has no answer to
-    /// what it sent, as with an accept queue that was full when the handshake's last packet came.
+    /// Returns whether the server's kernel has given no sign of life: TCP is not connected, or believes so
+    /// and has no answer to what it sent, as with an accept queue that was full when the handshake's last
+    /// packet came.
     pub(crate) fn is_unanswered(&mut self) -> bool {
         let socket = self.streams.get(0).and_then(|link| link.socket.as_ref());
         match self.record.state {

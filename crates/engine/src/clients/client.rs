@@ -128,7 +128,8 @@ impl LoadClient {
             return self.flush(token.client, shared);
         }
         if matches!(cause, Cause::Net(ErrorKind::Reset | ErrorKind::BrokenPipe)) {
-            // It may be a write that found out: what the server had said before is here, and counts; its last words are why.
+            // It may be a write that found out: what the server had said before is here, and counts; its last
+            // words are why.
             return loop {
                 match self.handle_readable(token, true, shared, ledger) {
                     Ok(true) => {}
@@ -253,11 +254,13 @@ impl LoadClient {
                 ledger.meter.loop_lag.record_ns(lag_ns);
             }
             if received == 0 && link.tls.as_ref().is_some_and(Tls::is_handshaking) {
-                // The session, which has not heard of this connection, would take it for the end of the one before.
+                // The session, which has not heard of this connection, would take it for the end of the one
+                // before.
                 return Err(Cause::Tls(TlsError::Eof));
             }
             if received == 0 {
-                // Gone before the session hears of it: it may live on without this stream, or ask for it anew.
+                // Gone before the session hears of it: it may live on without this stream, or ask for it
+                // anew.
                 self.streams.close(token.stream);
                 return self.handle_input(token, Input::End, shared, ledger).map(|()| false);
             }
@@ -266,7 +269,8 @@ impl LoadClient {
                 self.record.has_paused = true;
                 return Ok(false);
             }
-            // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be read.
+            // A short read has emptied the socket (epoll(7)); after a hang-up the end of the stream is to be
+            // read.
             if received < shared.read.len() && !closed {
                 return Ok(false);
             }
@@ -306,7 +310,8 @@ impl LoadClient {
             is_resumed = was_handshaking && link.tls.as_ref().is_some_and(Tls::is_resumed);
         }
         if was_handshaking {
-            // A connection that takes the place of one that the server has closed is part of what it is needed for.
+            // A connection that takes the place of one that the server has closed is part of what it is
+            // needed for.
             if self.record.state == State::Opening && self.session.is_new() {
                 ledger.meter.figures.tls.record_ns(shared.now_ns - self.record.since_ns);
                 ledger.meter.counts.tls_resumed += u64::from(is_resumed);
@@ -395,8 +400,8 @@ impl LoadClient {
         }
     }
 
-    /// Something came of a client's login. What was said there is forgotten, because it lets the client in, unless it broke HTTP
-    /// and is to be shown; and what went wrong is told with the request in which it did.
+    /// Something came of a client's login. What was said there is forgotten, because it lets the client in,
+    /// unless it broke HTTP and is to be shown; and what went wrong is told with the request in which it did.
     #[cold]
     fn handle_login(outcome: Result<(), wire::Failure>, shared: &mut Shared, ledger: &mut Ledger) {
         if let Err(failure) = outcome {
@@ -564,7 +569,8 @@ impl LoadClient {
         }
     }
 
-    /// Its connection is about to be over: it takes along its cookies, and what it needs if it goes on with its session.
+    /// Its connection is about to be over: it takes along its cookies, and what it needs if it goes on with
+    /// its session.
     pub(crate) fn take_along(&mut self, goes_on: bool) {
         self.resumption = self.session.resumption(goes_on).map(Box::new);
     }

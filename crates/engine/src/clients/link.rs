@@ -17,8 +17,8 @@ const LAG_NS_MAX: u64 = 60_000_000_000;
 pub(crate) struct Link {
     pub(crate) socket: Option<Socket>,
     pub(crate) tls: Option<Tls<ClientSide>>,
-    /// Output that the socket has not taken yet. A client that has more of it than is kept is given up as `unread`: how large a message may
-    /// be is the plan's to say, before the run.
+    /// Output that the socket has not taken yet. A client that has more of it than is kept is given up as
+    /// `unread`: how large a message may be is the plan's to say, before the run.
     unsent: Option<Box<Outgoing>>,
     /// The TCP connect is under way.
     pub(crate) is_connecting: bool,
@@ -31,8 +31,8 @@ impl Link {
         Self { socket: Some(socket), is_connecting: true, ..Self::default() }
     }
 
-    /// Reads once: how many bytes, and, where packets are stamped, how long ago the kernel had them. `None`: nothing is here, or
-    /// there is no connection.
+    /// Reads once: how many bytes, and, where packets are stamped, how long ago the kernel had them. `None`:
+    /// nothing is here, or there is no connection.
     #[inline]
     pub(crate) fn read(
         &self,

@@ -163,7 +163,8 @@ impl Clients {
         (0..self.count()).filter(is_present).collect()
     }
 
-    /// Returns whether the server turns out to leave senders without an answer: then it is noted, once, with what would help.
+    /// Returns whether the server turns out to leave senders without an answer: then it is noted, once, with
+    /// what would help.
     pub(crate) fn note_unheeded(&mut self, now_ns: u64) -> bool {
         let unheeded = if self.ledger.step.is_unheeded { None } else { self.ledger.unheeded(now_ns) };
         let Some(client) = unheeded else { return false };
@@ -177,8 +178,8 @@ impl Clients {
         true
     }
 
-    /// A client connects. Where it tried before and went unanswered, the time counts from then; where it may wait for room in a
-    /// unix socket's backlog, that this is full is no failure.
+    /// A client connects. Where it tried before and went unanswered, the time counts from then; where it may
+    /// wait for room in a unix socket's backlog, that this is full is no failure.
     pub(crate) fn connect_first(
         &mut self,
         index: u32,
@@ -211,7 +212,8 @@ impl Clients {
         self.begun(index, begun, now_ns)
     }
 
-    /// A client that lost its connection connects again, or another in its place; `None`: it has a connection.
+    /// A client that lost its connection connects again, or another in its place; `None`: it has a
+    /// connection.
     pub(crate) fn connect_again(&mut self, index: u32, now_ns: u64) -> Option<ConnectAttempt> {
         let client = &mut self.all[index as usize];
         // The server does not answer its goodbye.
@@ -279,7 +281,8 @@ impl Clients {
         Some(Outcome { is_new, has_paused, wake_ns: due_ns.filter(|_| due_ns != was_due_ns), held })
     }
 
-    /// Lets a client's dialect do what it wanted to be woken for; `None`: the client has no such connection any more.
+    /// Lets a client's dialect do what it wanted to be woken for; `None`: the client has no such connection
+    /// any more.
     pub(crate) fn wake(&mut self, index: u32, attempt: u32, now_ns: u64) -> Option<Outcome> {
         let client = &mut self.all[index as usize];
         let was = client.record.state;
@@ -479,7 +482,8 @@ impl Clients {
         client.record.state == State::Vacant
     }
 
-    /// A usable client, whose connection has had its messages, says goodbye: whether its connection is over with that.
+    /// A usable client, whose connection has had its messages, says goodbye: whether its connection is over
+    /// with that.
     pub(crate) fn renew(&mut self, index: u32, now_ns: u64) -> bool {
         let client = &mut self.all[index as usize];
         self.ledger.handle_renewal(index, &client.record, now_ns);
@@ -534,7 +538,8 @@ impl Clients {
         dropped
     }
 
-    /// A client is back: from then on its own record has broadcasts due to it, and not from the end of this event on.
+    /// A client is back: from then on its own record has broadcasts due to it, and not from the end of this
+    /// event on.
     pub(crate) fn note_back(&mut self, index: u32) {
         let record = &self.all[index as usize].record;
         self.ledger.note_attendance(index, record, 1, record.since_ns);

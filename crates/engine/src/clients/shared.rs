@@ -25,8 +25,8 @@ const SLOW_RECV_BUFFER_BYTES: usize = 4 << 10;
 /// Reads of which one asks when the kernel received what it reads, for the loop lag: a prime, so that no
 /// round of clients falls in step with it.
 const STAMPED_READ_EVERY: u32 = 61;
-/// A longer time between two events of a turn is taken for an absence from the CPU. A large batch of messages takes as long, too:
-/// the answers behind it then count as a little younger than they are.
+/// A longer time between two events of a turn is taken for an absence from the CPU. A large batch of messages
+/// takes as long, too: the answers behind it then count as a little younger than they are.
 const ABSENCE_NS_MIN: u64 = 1_000_000;
 /// Time without a read that asked after which the next one asks in any case.
 const STAMPED_READ_NS_MAX: u64 = 1_000_000;
@@ -41,7 +41,8 @@ pub(crate) const CLIENTS_MAX: u32 = 1 << 24;
 /// far.
 pub(crate) const PUBLISHER: u64 = 1 << 63;
 
-/// The token that epoll gives back with an event: which stream of which client, and of which of its connections.
+/// The token that epoll gives back with an event: which stream of which client, and of which of its
+/// connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) client: u32,
@@ -184,7 +185,8 @@ impl Shared {
         if stream == 0 { session.server(&self.wire) } else { 0 }
     }
 
-    /// How connections to a server are secured, and the name that its certificate must carry; `None`: they are not.
+    /// How connections to a server are secured, and the name that its certificate must carry; `None`: they
+    /// are not.
     pub(crate) fn tls(&self, server: usize) -> Option<&(ClientTls, String)> {
         self.servers[server].tls.as_ref()
     }
@@ -237,8 +239,9 @@ impl Shared {
     /// Begins a read: returns whether it is to ask when the kernel received what it reads.
     #[inline]
     pub(crate) fn begin_read(&mut self) -> bool {
-        // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it had been
-        // woken now. The coarse clock tells, of the time before the read: the exact one is read behind it.
+        // A worker that others kept from the CPU in the midst of its turn finds what came meanwhile as if it
+        // had been woken now. The coarse clock tells, of the time before the read: the exact one is read
+        // behind it.
         if clock::monotonic_coarse_ns().saturating_sub(self.now_ns) > ABSENCE_NS_MIN {
             self.handle_woken(clock::monotonic_ns());
         }

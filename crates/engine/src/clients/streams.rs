@@ -1,4 +1,5 @@
-//! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one to send).
+//! The byte streams of one client: one as a rule, more for transports that poll (one stream to receive, one
+//! to send).
 
 use net::socket::Socket;
 use net::tls::Tls;
@@ -114,7 +115,8 @@ impl Output {
         self.bytes.iter().map(Vec::len).sum::<usize>() as u32
     }
 
-    /// Sends everything said so far. Nothing of it is left for another client, also where one of the streams fails.
+    /// Sends everything said so far. Nothing of it is left for another client, also where one of the streams
+    /// fails.
     #[inline]
     pub(crate) fn flush(&mut self, streams: &mut Streams, scratch: &mut Vec<u8>) -> Result<(), Cause> {
         let mut written = Ok(());

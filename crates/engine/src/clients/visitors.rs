@@ -18,7 +18,8 @@ impl Clients {
         self.is_usable(index) && !self.all[index as usize].record.is_slow
     }
 
-    /// Returns whether a client waits for an answer: at the door of its room of this kind, or to something that it has said itself.
+    /// Returns whether a client waits for an answer: at the door of its room of this kind, or to something
+    /// that it has said itself.
     pub(crate) fn is_unanswered(&self, index: u32, kind: u16) -> bool {
         let has_said = !self.shared.has_publishers && self.all[index as usize].record.unacknowledged > 0;
         has_said || self.ledger.is_at_door(index, kind)

@@ -103,7 +103,8 @@ impl Batch {
                 }
             }
         }
-        // An open loop gives each client its turn before one has another: if none has, there is nothing to put together.
+        // An open loop gives each client its turn before one has another: if none has, there is nothing to
+        // put together.
         if let Some((first, others)) = self.due.split_first()
             && (pace.is_closed() || others.iter().any(|other| other.client == first.client))
         {

@@ -1,7 +1,8 @@
 //! Clients that leave in mid-step, while others come in their place: which leave, and when.
 //!
-//! Rules. At each moment that the pacer names, the next usable client in turn leaves. When none is usable, none leaves, and
-//! the moment has passed all the same. After the window, or once everything is sent, no more clients leave.
+//! Rules. At each moment that the pacer names, the next usable client in turn leaves. When none is usable,
+//! none leaves, and the moment has passed all the same. After the window, or once everything is sent, no more
+//! clients leave.
 
 use load::{Pacer, Schedule, Segment};
 
@@ -22,7 +23,8 @@ pub(crate) struct Churn {
 }
 
 impl Churn {
-    /// The churn of a load from `start_ns` to `end_ns`, of a step with these numbers of clients: at all workers, and here.
+    /// The churn of a load from `start_ns` to `end_ns`, of a step with these numbers of clients: at all
+    /// workers, and here.
     pub(crate) fn new(
         churn: load::Churn,
         segment: Segment,

@@ -54,8 +54,8 @@ enum Kind {
 }
 
 impl Disruptions {
-    /// The disruptions of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has any; this many
-    /// of the step's clients are here, and these are usable and read as fast as they can.
+    /// The disruptions of a step whose load begins at `start_ns` and has a window until `end_ns`, if it has
+    /// any; this many of the step's clients are here, and these are usable and read as fast as they can.
     pub(crate) fn of(
         plan: &Plan,
         order: &StepOrder,
@@ -165,7 +165,8 @@ impl Disruptions {
         }
     }
 
-    /// Returns whether a client is away because it was to be: it is still to come back, and has not failed to.
+    /// Returns whether a client is away because it was to be: it is still to come back, and has not failed
+    /// to.
     pub(crate) fn is_away(&self, client: u32) -> bool {
         matches!(self.kind, Kind::Churn(_) | Kind::Flap(_)) && self.reconnects.is_hoped_for(client)
     }
@@ -203,8 +204,8 @@ impl Disruptions {
         self.reconnects.handle_departure(client, now_ns + wait_ns);
     }
 
-    /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one too many
-    /// for the step.
+    /// The connection of a client that said goodbye has ended: another comes in its place, unless it was one
+    /// too many for the step.
     pub(crate) fn handle_parted(&mut self, client: u32, now_ns: u64) {
         if matches!(self.kind, Kind::Churn(_) | Kind::Renewal(_)) && self.reconnects.expects(client) {
             self.reconnects.handle_departure(client, now_ns);

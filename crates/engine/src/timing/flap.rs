@@ -22,8 +22,8 @@ pub(crate) enum Presence {
     Here,
 }
 
-/// The time until a client that has heard nothing is looked at again. If it were cut now, it could not say what it missed, and all of that
-/// would count as the server's loss.
+/// The time until a client that has heard nothing is looked at again. If it were cut now, it could not say
+/// what it missed, and all of that would count as the server's loss.
 const EARLY_NS: u64 = 100_000_000;
 
 /// The flapping of a step at one worker.

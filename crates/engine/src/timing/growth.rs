@@ -94,8 +94,8 @@ impl Growth {
         self.deadlines.push_back((client, attempt, now_ns + self.timeout_ns));
     }
 
-    /// The attempt of `client` could not begin: a unix socket's backlog is full. It goes first when one has ended,
-    /// or a little later.
+    /// The attempt of `client` could not begin: a unix socket's backlog is full. It goes first when one has
+    /// ended, or a little later.
     pub(crate) fn handle_full(&mut self, client: u32, now_ns: u64) {
         self.waiting.push_front(client);
         self.under_way -= 1;
@@ -104,8 +104,8 @@ impl Growth {
         self.full_ns.get_or_insert(now_ns);
     }
 
-    /// Returns whether a unix socket's backlog may be full: a server that has made no room in it for as long as a client has to connect
-    /// is waited for no longer.
+    /// Returns whether a unix socket's backlog may be full: a server that has made no room in it for as long
+    /// as a client has to connect is waited for no longer.
     pub(crate) fn may_wait_for_room(&self, now_ns: u64) -> bool {
         self.full_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < self.timeout_ns)
     }
@@ -129,8 +129,8 @@ impl Growth {
         self.under_way -= 1;
     }
 
-    /// The attempt of `client`, begun at `started_ns`, has had no answer from the server's kernel in its time. True: it
-    /// is to be given up, and comes again; false: it has failed.
+    /// The attempt of `client`, begun at `started_ns`, has had no answer from the server's kernel in its
+    /// time. True: it is to be given up, and comes again; false: it has failed.
     pub(crate) fn handle_unanswered(&mut self, client: u32, started_ns: u64, now_ns: u64) -> bool {
         let (tries, _) = self.unanswered.entry(client).or_insert((0, started_ns));
         *tries += 1;

@@ -41,7 +41,8 @@ pub(crate) struct Open {
     clients: Vec<u32>,
     sent: u64,
     total: u64,
-    /// When message `sent` is due: asked for at every event, computed once a message; `u64::MAX`: there is none.
+    /// When message `sent` is due: asked for at every event, computed once a message; `u64::MAX`: there is
+    /// none.
     next_ns: u64,
     /// It is not over before.
     end_ns: u64,
@@ -80,8 +81,8 @@ pub(crate) struct Closed {
 }
 
 impl Pace {
-    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of its `groups` sends
-    /// its share.
+    /// This worker's part of the load of `order` from `start_ns` on, sent by `all`; where it is open, each of
+    /// its `groups` sends its share.
     pub(crate) fn new(
         order: &StepOrder,
         all: LocalSenders,
@@ -209,8 +210,8 @@ impl Pace {
         }
     }
 
-    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None` where that
-    /// depends on what happens, or on which group sends: then what is under way has to be kept.
+    /// When message `number` of the client at `place` (its index in the list given to `new`) was due; `None`
+    /// where that depends on what happens, or on which group sends: then what is under way has to be kept.
     pub(crate) fn due_ns(&self, place: usize, number: u32) -> Option<u64> {
         let Self::Open(groups) = self else { return None };
         let [open @ Open { has_absences: false, .. }] = &groups[..] else { return None };
@@ -275,7 +276,8 @@ impl Open {
             Some(turn) => {
                 let all = self.clients.len();
                 let mut in_turn = (0..all).map(|k| (*turn + k) % all);
-                // Once a moment: where all clients are gone, each message that is due would else ask all of them.
+                // Once a moment: where all clients are gone, each message that is due would else ask all of
+                // them.
                 let place = match self.untaken_ns == Some(now_ns) {
                     true => None,
                     false => in_turn.find(|&place| takes(self.clients[place], 1) > 0),
@@ -328,8 +330,8 @@ impl Closed {
         if self.end_ns == u64::MAX { Next::Wait } else { Next::At(self.end_ns) }
     }
 
-    /// Takes out a client, and as many messages as are to go out through it together. Where all that are idle have their turn
-    /// there is nothing to choose.
+    /// Takes out a client, and as many messages as are to go out through it together. Where all that are idle
+    /// have their turn there is nothing to choose.
     fn draw(&mut self, most: u32) -> (u32, u32) {
         let all = self.idle.len();
         // A lot is drawn where some stay idle: a fixed order would load those in front more often.

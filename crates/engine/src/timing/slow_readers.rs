@@ -1,8 +1,9 @@
 //! Clients that read slowly: a little, then a wait.
 //!
-//! Rules. A slow client opens its session like any other. From then on it reads once when there is something, and
-//! nothing more until its wait is over; then it reads again, until there is nothing. All waits are equally long, so
-//! the clients that wait form a queue. Nothing is due to a slow client, and nothing it does is in a figure: it is load.
+//! Rules. A slow client opens its session like any other. From then on it reads once when there is something,
+//! and nothing more until its wait is over; then it reads again, until there is nothing. All waits are
+//! equally long, so the clients that wait form a queue. Nothing is due to a slow client, and nothing it does
+//! is in a figure: it is load.
 
 use std::collections::VecDeque;
 

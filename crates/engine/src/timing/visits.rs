@@ -68,7 +68,8 @@ impl Visits {
         })
     }
 
-    /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been there for long.
+    /// A client is usable: the kinds of rooms that it joins at once, to be where it would be if it had been
+    /// there for long.
     pub(crate) fn handle_usable(&mut self, client: u32) -> Vec<u16> {
         if self.rounds.len() <= client as usize {
             self.rounds.resize(client as usize + 1, RoundProgress::default());

@@ -163,7 +163,8 @@ impl Worker {
                 }
             };
             let was_unsent = self.send_batch(sent_ns);
-            // A full batch takes about a millisecond. The next was due as well, but how long the server takes for it begins now.
+            // A full batch takes about a millisecond. The next was due as well, but how long the server takes
+            // for it begins now.
             if next.is_none() {
                 sent_ns = clock::monotonic_ns();
             }

@@ -1,7 +1,8 @@
 //! Apps: the messages that are measured, and how incoming ones are judged.
 //!
-//! [`bench`] is the seeds' own; a file describes any other ([`file`]). An app knows nothing of how its messages are
-//! carried: it is given what a protocol has taken the envelope off, and what the protocol knows of it.
+//! [`bench`] is the seeds' own; a file describes any other ([`file`]). An app knows nothing of how its
+//! messages are carried: it is given what a protocol has taken the envelope off, and what the protocol knows
+//! of it.
 
 pub(crate) mod bench;
 pub(crate) mod file;
@@ -53,7 +54,8 @@ pub(crate) struct ClientValues {
 }
 
 impl ClientValues {
-    /// Frees what need not be said again, but for the cookies of a client that does not get others at its next login.
+    /// Frees what need not be said again, but for the cookies of a client that does not get others at its
+    /// next login.
     pub(crate) fn free(given: &mut Option<Box<ClientValues>>, logs_in: bool) {
         let cookies =
             given.take().map(|given| given.kept.cookies).filter(|cookies| !cookies.is_empty() && !logs_in);
@@ -97,7 +99,8 @@ impl App {
         }
     }
 
-    /// Broadcasts that are acknowledged apart from the sender's copy; `None`: as the protocol's own servers do.
+    /// Broadcasts that are acknowledged apart from the sender's copy; `None`: as the protocol's own servers
+    /// do.
     pub(crate) fn acks(&self) -> Option<Acks> {
         match self {
             App::Bench(_) => None,
@@ -126,7 +129,8 @@ impl App {
         }
     }
 
-    /// Tells what a message that came in is: nothing, if it does not matter. `script` is there where the app has one.
+    /// Tells what a message that came in is: nothing, if it does not matter. `script` is there where the app
+    /// has one.
     #[inline(always)]
     pub(crate) fn judge(
         &self,

@@ -105,8 +105,8 @@ impl From<&Settings> for HttpOptions {
 }
 
 impl HttpOptions {
-    /// The largest body of a request: what a message of a WebSocket may have unless more is asked for. Each process of a run has it
-    /// in its memory.
+    /// The largest body of a request: what a message of a WebSocket may have unless more is asked for. Each
+    /// process of a run has it in its memory.
     pub const BODY_BYTES_MAX: usize = 16 << 20;
 
     /// Refuses options that cannot be carried out in any version of HTTP.

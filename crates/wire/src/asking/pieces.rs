@@ -124,7 +124,8 @@ impl Pieces {
         self.state != State::Idle
     }
 
-    /// The head of a good answer to this request is in. A body that is encoded is a wrong one: its reads are its pieces.
+    /// The head of a good answer to this request is in. A body that is encoded is a wrong one: its reads are
+    /// its pieces.
     pub(crate) fn begin(&mut self, kind: BodyKind, stamp: Stamp, on: &mut impl ProtocolHandler) {
         *self = Pieces { state: State::Open, kind, request: stamp.seq, ..Pieces::default() };
         if let Some(coding) = kind.coding {

@@ -46,7 +46,8 @@ pub enum EndMark {
     Data(String),
     /// An event of this type, which is none either: `event:message_stop`.
     Event(String),
-    /// An event that counts, with this value at a JSON pointer, or with any but null, false and an empty text: `/done=true`.
+    /// An event that counts, with this value at a JSON pointer, or with any but null, false and an empty
+    /// text: `/done=true`.
     Pointer(String, Option<String>),
 }
 

@@ -1,4 +1,5 @@
-//! The question that a client asks by a plain request before it opens its transport, over the connection that it opens it on.
+//! The question that a client asks by a plain request before it opens its transport, over the connection that
+//! it opens it on.
 
 use crate::config::Config;
 use crate::failure::Failure;

@@ -30,8 +30,8 @@ impl Client {
         app.written().resume.is_some() && place.as_ref().is_none_or(|place| place.script.heard().is_none())
     }
 
-    /// The resumption of this client's session over another connection, if its protocol has a way. Without `goes_on`, it has
-    /// the cookies alone: a browser keeps them for a new session, too.
+    /// The resumption of this client's session over another connection, if its protocol has a way. Without
+    /// `goes_on`, it has the cookies alone: a browser keeps them for a new session, too.
     pub fn resumption(&self, goes_on: bool) -> Option<Resumption> {
         let session = goes_on.then(|| self.session_resumption()).flatten();
         let cookies = self.cookies();
@@ -77,7 +77,8 @@ impl Client {
         }
     }
 
-    /// The connection is open: where the app keeps nothing of a client, its place has the jar alone, or is none.
+    /// The connection is open: where the app keeps nothing of a client, its place has the jar alone, or is
+    /// none.
     pub(super) fn shrink_place(&mut self, cfg: &Config) {
         if cfg.app.has_places() {
             return;

@@ -32,8 +32,8 @@ pub(super) struct SessionContext<'a> {
 }
 
 impl<'a> SessionContext<'a> {
-    /// The next message of the app's script, which message on its connection that is, and what announces the client in it. Once
-    /// the client is usable, what it was given is freed, unless it has to be said again.
+    /// The next message of the app's script, which message on its connection that is, and what announces the
+    /// client in it. Once the client is usable, what it was given is freed, unless it has to be said again.
     pub(super) fn poll(
         &mut self,
         on: &mut impl FnMut(Event),

@@ -11,7 +11,8 @@ impl Client {
         matches!(self.state, State::Idle)
     }
 
-    /// Returns whether more of what it has said waits for the server to have room for it than is kept: the server does not read.
+    /// Returns whether more of what it has said waits for the server to have room for it than is kept: the
+    /// server does not read.
     #[inline]
     pub fn is_overfull(&self) -> bool {
         matches!(&self.state, State::Tunnelled(of) if of.tunnel.is_overfull())
@@ -27,12 +28,14 @@ impl Client {
         matches!(self.state, State::LoggingIn(_))
     }
 
-    /// Returns whether the server has granted the WebSocket, or is asked without one: what is missing then is the protocol's.
+    /// Returns whether the server has granted the WebSocket, or is asked without one: what is missing then is
+    /// the protocol's.
     pub fn is_open(&self) -> bool {
         matches!(self.speaker().state, State::Open(_) | State::Requesting(_))
     }
 
-    /// The failure if the server withholds something without which nothing more can be sent: streams or windows of HTTP/2.
+    /// The failure if the server withholds something without which nothing more can be sent: streams or
+    /// windows of HTTP/2.
     pub fn withheld(&self) -> Option<Failure> {
         match &self.state {
             State::Tunnelled(of) => of.tunnel.withheld(),

@@ -15,8 +15,8 @@
 //! place. The request and answer of an event stream are passed on as they are, but for what HTTP/2 says
 //! otherwise.
 //!
-//! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has a client inside
-//! would have no end otherwise, as a module and as a type.
+//! A tunnel knows it as [`TunnelUser`], and the client inside knows the driver as `dyn Io`: a client that has
+//! a client inside would have no end otherwise, as a module and as a type.
 
 use crate::config::Config;
 use crate::failure::{ErrorCode, Failure, Http2Reason};
@@ -364,7 +364,8 @@ impl Tunnel {
         }
     }
 
-    /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing else.
+    /// The server says no more: ours ends, too, and with the stream the connection, which carries nothing
+    /// else.
     fn handle_end(&mut self, io: &mut impl Io, inside: &mut impl TunnelUser) -> Result<(), Failure> {
         if self.state == State::Left {
             return Ok(());

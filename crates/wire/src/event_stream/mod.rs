@@ -1,4 +1,5 @@
-//! Event streams, `text/event-stream` (HTML standard, §9.2 Server-sent events): a reader for clients, a writer for servers.
+//! Event streams, `text/event-stream` (HTML standard, §9.2 Server-sent events): a reader for clients, a
+//! writer for servers.
 
 pub mod reader;
 mod writer;

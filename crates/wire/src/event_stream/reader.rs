@@ -7,10 +7,11 @@
 //!         | name [":" [" "] value]             event, data, id, retry; other names are ignored
 //! ```
 //!
-//! An event that the stream ends in the middle of is never dispatched: neither are its data nor its id anyone's.
+//! An event that the stream ends in the middle of is never dispatched: neither are its data nor its id
+//! anyone's.
 //!
-//! Text is handed on as bytes: decoding UTF-8 with replacement, as browsers do, changes no byte of ASCII, and so neither a line
-//! nor a field's name.
+//! Text is handed on as bytes: decoding UTF-8 with replacement, as browsers do, changes no byte of ASCII, and
+//! so neither a line nor a field's name.
 
 use std::borrow::Cow;
 
@@ -19,8 +20,8 @@ use crate::limits::Limits;
 
 /// The byte order mark that a stream may begin with, once.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// The longest time that a server can ask clients to wait before they reconnect: a day. Firefox has a bound as well, since
-/// the field has no largest number.
+/// The longest time that a server can ask clients to wait before they reconnect: a day. Firefox has a bound
+/// as well, since the field has no largest number.
 pub const RETRY_MS_MAX: u32 = 86_400_000;
 
 /// A dispatched event.
@@ -75,7 +76,8 @@ struct Partial {
     is_dispatched: bool,
 }
 
-/// Fields of an event as they stand in the input in hand: the usual event comes whole, and is then never copied.
+/// Fields of an event as they stand in the input in hand: the usual event comes whole, and is then never
+/// copied.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fields<'a> {
     kind: Option<&'a [u8]>,
@@ -95,7 +97,8 @@ impl Reader {
         &self.last_id
     }
 
-    /// The reconnection time that the server has asked for, at most [`RETRY_MS_MAX`]; `None`: the client's own.
+    /// The reconnection time that the server has asked for, at most [`RETRY_MS_MAX`]; `None`: the client's
+    /// own.
     pub fn retry_ms(&self) -> Option<u32> {
         self.retry_ms
     }

@@ -1,5 +1,5 @@
-//! A form to log in by, as web applications have it: a page with a token in a hidden field and a cookie that it belongs to; a `POST`
-//! with both, answered by a redirect and the cookie of a session.
+//! A form to log in by, as web applications have it: a page with a token in a hidden field and a cookie that
+//! it belongs to; a `POST` with both, answered by a redirect and the cookie of a session.
 
 use ring::hmac;
 

@@ -14,8 +14,8 @@ pub(super) fn is_valid(token: &str, key: &str, unix_s: u64) -> bool {
 fn judge(token: &str, key: &str, unix_s: u64) -> Option<()> {
     let (signed, signature) = token.rsplit_once('.')?;
     let (head, claims) = signed.split_once('.')?;
-    // Another algorithm is another key: one that says `none` has none (RFC 8725 §3.1). What is critical has to be understood
-    // (RFC 7515 §4.1.11), and no extension is.
+    // Another algorithm is another key: one that says `none` has none (RFC 8725 §3.1). What is critical has
+    // to be understood (RFC 7515 §4.1.11), and no extension is.
     let [algorithm, critical] = members(&decode(head)?, ["alg", "crit"])?;
     let is_spoken = string(&algorithm).is_some_and(|name| *plain(name) == *b"HS256") && critical.is_empty();
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());

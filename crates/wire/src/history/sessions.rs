@@ -46,7 +46,8 @@ impl Sessions {
         }
     }
 
-    /// It has joined something. Without room for that it is forgotten: what comes back would not be what had been there.
+    /// It has joined something. Without room for that it is forgotten: what comes back would not be what had
+    /// been there.
     pub(crate) fn join(&mut self, name: &[u8], joined: &[u8]) {
         let Some(session) = self.by_name.get_mut(name) else { return };
         session.joined.push(joined.into());

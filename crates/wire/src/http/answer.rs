@@ -49,8 +49,8 @@ impl AnswerHead {
         }
     }
 
-    /// Appends the head of an answer whose end is not known yet. Without chunks the connection's end is its end:
-    /// such a head has no `keep_alive`.
+    /// Appends the head of an answer whose end is not known yet. Without chunks the connection's end is its
+    /// end: such a head has no `keep_alive`.
     pub(crate) fn write_stream(&self, out: &mut Vec<u8>, status: u16, content_type: &str) {
         debug_assert!(self.minor >= 1 || !self.keep_alive);
         self.write(out, status, Some(content_type));
@@ -111,8 +111,8 @@ pub(crate) fn cors(request: &Request<'_>) -> String {
         Some(origin) => {
             format!("Access-Control-Allow-Origin: {origin}\r\nAccess-Control-Allow-Credentials: true\r\n")
         }
-        // The wildcard does not go with credentials (Fetch, "CORS protocol and credentials"), so it is for requests without an origin
-        // only.
+        // The wildcard does not go with credentials (Fetch, "CORS protocol and credentials"), so it is for
+        // requests without an origin only.
         None => "Access-Control-Allow-Origin: *\r\n".to_owned(),
     };
     // A cache must not hand one origin's answer to another.

@@ -56,8 +56,8 @@ pub enum Piece<'a> {
     End,
 }
 
-/// Most bytes of a chunk's size line, extensions included, and of a trailer line. Precedent: hyper and Go cap them
-/// too, since extensions are a way to send much and say nothing.
+/// Most bytes of a chunk's size line, extensions included, and of a trailer line. Precedent: hyper and Go cap
+/// them too, since extensions are a way to send much and say nothing.
 const LINE_BYTES_MAX: usize = 1024;
 /// Most trailer lines; Apache's `LimitRequestFields` is 100 for head and trailers alike.
 const TRAILERS_MAX: u32 = 100;
@@ -218,7 +218,8 @@ fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     u64::from_str_radix(size, 16).map_err(|_| bad(HttpReason::Chunk))
 }
 
-/// Returns whether the bytes are `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112 §7.1.1).
+/// Returns whether the bytes are `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112
+/// §7.1.1).
 fn are_extensions(mut bytes: &[u8]) -> bool {
     loop {
         bytes = trim_start(bytes);
@@ -245,7 +246,8 @@ fn skip_token(bytes: &[u8]) -> Option<&[u8]> {
     (length > 0).then_some(&bytes[length..])
 }
 
-/// The bytes behind a quoted string, if there is one; a backslash quotes the character behind it (RFC 9110 §5.6.4).
+/// The bytes behind a quoted string, if there is one; a backslash quotes the character behind it (RFC 9110
+/// §5.6.4).
 fn skip_quoted(bytes: &[u8]) -> Option<&[u8]> {
     let is_text = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
     let mut rest = bytes.strip_prefix(b"\"")?;

@@ -1,12 +1,13 @@
-//! The cookies that servers have set, as a client sends them back (RFC 6265): all of them with every request, because a
-//! client here speaks to one server, or to those that it logs in at for that one.
+//! The cookies that servers have set, as a client sends them back (RFC 6265): all of them with every request,
+//! because a client here speaks to one server, or to those that it logs in at for that one.
 
 use std::fmt;
 
 use super::fields::{self, Fields};
 use crate::failure::Failure;
 
-/// Most bytes that a client keeps, names and values together. Servers accept no larger heads (`Limits::head_bytes_max`).
+/// Most bytes that a client keeps, names and values together. Servers accept no larger heads
+/// (`Limits::head_bytes_max`).
 pub(crate) const COOKIES_BYTES_MAX: usize = 16 << 10;
 
 /// The separator of two.
@@ -128,7 +129,8 @@ fn name_of(pair: &str) -> &str {
 /// No server dates a cookie before this year but to take it away.
 const EXPIRED_UNTIL_YEAR: i16 = 2000;
 
-/// Returns whether attributes take a cookie away: by its age, or else by a date of long ago (RFC 6265 §5.3, step 3).
+/// Returns whether attributes take a cookie away: by its age, or else by a date of long ago (RFC 6265 §5.3,
+/// step 3).
 fn is_over<'a>(attributes: impl Iterator<Item = &'a str>) -> bool {
     let (mut age, mut date) = (None, None);
     for (name, value) in attributes.filter_map(|attribute| attribute.split_once('=')) {

@@ -24,8 +24,8 @@ impl DateField {
 const DATE_BYTES: usize = 29;
 
 thread_local! {
-    /// The date that was last written by this thread, a worker of a server most likely, and its second: a second may have
-    /// a hundred thousand answers.
+    /// The date that was last written by this thread, a worker of a server most likely, and its second: a
+    /// second may have a hundred thousand answers.
     static LAST: Cell<(u64, [u8; DATE_BYTES])> = const { Cell::new((u64::MAX, [0; DATE_BYTES])) };
 }
 

@@ -1,5 +1,5 @@
-//! One stream's requests and their answers, one at a time: the client's side of a kept-alive connection (RFC 9112
-//! §9.3), for transports that live on plain requests.
+//! One stream's requests and their answers, one at a time: the client's side of a kept-alive connection (RFC
+//! 9112 §9.3), for transports that live on plain requests.
 //!
 //! ```text
 //! closed --request--> connecting: the stream is asked for, the request waits
@@ -146,8 +146,8 @@ impl Exchange {
             State::Idle if !input.is_empty() => return Err(Failure::NotHttp),
             _ => return Ok(None),
         }
-        // An answer may last as long as its session: what has a limit is each message in it, and the protocols
-        // keep that.
+        // An answer may last as long as its session: what has a limit is each message in it, and the
+        // protocols keep that.
         let limits = Limits { body_bytes_max: u64::MAX, ..limits.clone() };
         let got = self.responses.next_with(&limits, false, input, |fields| cookies.handle_all(fields))?;
         match got {
@@ -159,7 +159,8 @@ impl Exchange {
         Ok(got)
     }
 
-    /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the middle of one.
+    /// The server closed the connection: whether that ended an answer. [`Failure::EofBeforeAnswer`] in the
+    /// middle of one.
     pub(crate) fn handle_eof(&mut self, io: &mut impl Io) -> Result<bool, Failure> {
         let was_busy = self.state == State::Busy;
         self.state = State::Closed;

@@ -86,7 +86,8 @@ pub fn is_tchar(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
 
-/// Returns whether the bytes may be sent as a field value: visible, blank or beyond ASCII, no blank at either end (§5.5).
+/// Returns whether the bytes may be sent as a field value: visible, blank or beyond ASCII, no blank at either
+/// end (§5.5).
 pub fn is_value(bytes: &[u8]) -> bool {
     trim(bytes).len() == bytes.len() && bytes.iter().all(|&b| b == b'\t' || (b >= b' ' && b != 0x7f))
 }

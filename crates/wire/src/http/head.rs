@@ -1,6 +1,7 @@
 //! Finding the end of a head that arrives in pieces.
 //!
-//! The bytes are judged as they come, so that noise is refused by its first byte and not when a limit is reached:
+//! The bytes are judged as they come, so that noise is refused by its first byte and not when a limit is
+//! reached:
 //!
 //! ```text
 //! Start --CR--> StartCr --LF--> Start    (empty lines before a request are skipped, RFC 9112 §2.2)
@@ -48,8 +49,8 @@ pub struct HeadReader {
 }
 
 impl HeadReader {
-    /// The next whole head, blank line included, and how many lines it has; `None` when more bytes are needed.
-    /// Consumes what it looked at.
+    /// The next whole head, blank line included, and how many lines it has; `None` when more bytes are
+    /// needed. Consumes what it looked at.
     pub fn read<'s, 'i: 's>(
         &'s mut self,
         expect: Expect,
@@ -155,7 +156,8 @@ impl HeadReader {
     }
 }
 
-/// How many bytes there are before one that may change a line's state: most of a head, and so worth a loop of its own.
+/// How many bytes there are before one that may change a line's state: most of a head, and so worth a loop of
+/// its own.
 fn plain(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| b < b' ' || b == 127).unwrap_or(bytes.len())
 }

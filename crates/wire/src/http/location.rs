@@ -2,7 +2,8 @@
 
 use url::Url;
 
-/// Path and query that a location leads to from `asked`, at the server of this scheme and `Host`; `None`: it leads elsewhere.
+/// Path and query that a location leads to from `asked`, at the server of this scheme and `Host`; `None`: it
+/// leads elsewhere.
 pub(crate) fn target(
     location: &str,
     scheme: &str,

@@ -11,7 +11,8 @@ use crate::failure::{Failure, HttpReason};
 pub struct Request<'a> {
     /// The method, as it came.
     pub method: &'a str,
-    /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path; for CONNECT host and port.
+    /// Path and query; `*` for `OPTIONS *`; a query alone where an absolute form has no path; for CONNECT
+    /// host and port.
     pub target: &'a str,
     /// The minor version: 1, or 0 for HTTP/1.0; over HTTP/2 what stands for it there.
     pub minor: u8,
@@ -61,7 +62,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of RFC 6455.
+    /// Returns whether it asks for a WebSocket, rightly or wrongly: such a request is held to the rules of
+    /// RFC 6455.
     pub fn wants_websocket(&self) -> bool {
         self.fields.has_member("upgrade", "websocket")
             || self.fields.all("sec-websocket-key").next().is_some()
@@ -77,7 +79,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Returns whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112 §2.3).
+/// Returns whether the request line ends in a version of HTTP, if in none that is spoken here (RFC 9112
+/// §2.3).
 fn has_version(head: &[u8]) -> bool {
     let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
     // A space within the target is no matter of versions.
@@ -86,8 +89,8 @@ fn has_version(head: &[u8]) -> bool {
         if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
-/// Origin form as it is, absolute form without scheme and authority, and for CONNECT authority form (RFC 9112 §3.2); nothing
-/// else.
+/// Origin form as it is, absolute form without scheme and authority, and for CONNECT authority form (RFC 9112
+/// §3.2); nothing else.
 fn path_of<'a>(method: &str, uri: &'a str) -> Option<&'a str> {
     // The grammar has no other characters (RFC 3986 §2).
     if !uri.is_ascii() {
@@ -123,8 +126,8 @@ fn check_host(fields: &Fields<'_>, minor: u8) -> Result<(), Failure> {
     }
 }
 
-/// Returns whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's reg-name (§3.2.2),
-/// all but the comma: with it, two readers could see two hosts.
+/// Returns whether the bytes are one host and maybe a port: no userinfo, no list, not nothing. Of RFC 3986's
+/// reg-name (§3.2.2), all but the comma: with it, two readers could see two hosts.
 pub(crate) fn is_host(bytes: &[u8]) -> bool {
     let (host, after) = match bytes.strip_prefix(b"[") {
         Some(rest) => {

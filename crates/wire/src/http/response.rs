@@ -76,8 +76,8 @@ pub struct Responses {
     known: Option<Known>,
 }
 
-/// The final head that came last. The next is often the same to the byte: but for its date, which changes once a
-/// second, a server has no more to say about the same answer.
+/// The final head that came last. The next is often the same to the byte: but for its date, which changes
+/// once a second, a server has no more to say about the same answer.
 #[derive(Debug)]
 struct Known {
     head: Vec<u8>,
@@ -178,8 +178,8 @@ impl Responses {
         ResponseEvent::Head { status, keep_alive }
     }
 
-    /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)` between
-    /// responses, [`Failure::EofBeforeAnswer`] in the middle of one.
+    /// The connection has closed: `Ok(true)` when that ends a response that was still open, `Ok(false)`
+    /// between responses, [`Failure::EofBeforeAnswer`] in the middle of one.
     pub fn handle_eof(&mut self) -> Result<bool, Failure> {
         match self.body.take() {
             Some(body) if body.may_end() => Ok(true),

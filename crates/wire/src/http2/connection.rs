@@ -20,9 +20,11 @@ use crate::limits::Limits;
 /// The preface that a client sends first (§3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Bytes a server may send ahead to us, on a stream and in all: as much as to h2load. What comes in is not kept.
+/// Bytes a server may send ahead to us, on a stream and in all: as much as to h2load. What comes in is not
+/// kept.
 pub(crate) const CLIENT_WINDOW: u32 = (1 << 30) - 1;
-/// Bytes a client may send ahead to us: as much as to Go's server. More would wait in the client, which has its bounds, too.
+/// Bytes a client may send ahead to us: as much as to Go's server. More would wait in the client, which has
+/// its bounds, too.
 pub(crate) const SERVER_WINDOW: u32 = 1 << 20;
 
 /// Most frames in a row that only make work: settings and pings (CVE-2019-9512, -9515), empty data (-9518),
@@ -131,7 +133,8 @@ impl Connection {
     }
 }
 
-/// Appends our settings and the window of the connection: what a client says behind the preface, and a server first.
+/// Appends our settings and the window of the connection: what a client says behind the preface, and a server
+/// first.
 pub(crate) fn greet(limits: &Limits, window: u32, streams_max: Option<u32>, out: &mut Vec<u8>) {
     let head_bytes_max = u32::try_from(limits.head_bytes_max).unwrap_or(u32::MAX);
     // A server may not send `ENABLE_PUSH` as a client does (§6.5.2), and a client has no streams to limit

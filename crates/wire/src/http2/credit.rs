@@ -1,4 +1,5 @@
-//! Flow control (RFC 9113 §5.2, §6.9): how much of bodies may be under way, on a stream and on its connection.
+//! Flow control (RFC 9113 §5.2, §6.9): how much of bodies may be under way, on a stream and on its
+//! connection.
 
 use crate::failure::Http2Reason;
 
@@ -38,7 +39,8 @@ impl Sending {
     }
 }
 
-/// How much may still come in. What comes in is looked at at once and never kept, so windows are there for the peer's sake alone.
+/// How much may still come in. What comes in is looked at at once and never kept, so windows are there for
+/// the peer's sake alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receiving {
     window: u32,
@@ -50,7 +52,8 @@ impl Receiving {
         Receiving { window, left: window }
     }
 
-    /// Takes bytes that have come in: by how much the peer's window is to grow again, once that is worth a frame.
+    /// Takes bytes that have come in: by how much the peer's window is to grow again, once that is worth a
+    /// frame.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<Option<u32>, Http2Reason> {
         let bytes = u32::try_from(bytes).map_err(|_| Http2Reason::FlowControl)?;
         // The peer has sent more than it may (§6.9.1): it does not count as we do, and never will.

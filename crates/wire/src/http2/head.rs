@@ -56,8 +56,8 @@ pub(crate) struct AnswerHeads {
     known: Option<Known>,
 }
 
-/// The head that came last. As long as the table does not change, the same block means the same; and where a server has put
-/// into the table what it says, the next block is the same.
+/// The head that came last. As long as the table does not change, the same block means the same; and where a
+/// server has put into the table what it says, the next block is the same.
 #[derive(Debug)]
 struct Known {
     block: Vec<u8>,
@@ -66,7 +66,8 @@ struct Known {
 }
 
 impl AnswerHeads {
-    /// Judges a block. `None`: its fields break the rules, which is the end of its stream and not of the connection.
+    /// Judges a block. `None`: its fields break the rules, which is the end of its stream and not of the
+    /// connection.
     pub(crate) fn judge(
         &mut self,
         decoder: &mut Decoder,

@@ -6,8 +6,8 @@
 //! skipped --DATA or HEADERS--> the connection ends with PROTOCOL_ERROR: streams only count upwards (§5.1.1)
 //! ```
 //!
-//! Only resets and gaps are kept, so that a connection without either pays nothing. A stream that is in neither list was
-//! ended by the peer.
+//! Only resets and gaps are kept, so that a connection without either pays nothing. A stream that is in
+//! neither list was ended by the peer.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;

@@ -1,4 +1,5 @@
-//! JSON looked into, not checked: for one word of a message that is ours anyway, at the price of the bytes before it.
+//! JSON looked into, not checked: for one word of a message that is ours anyway, at the price of the bytes
+//! before it.
 
 /// A walk over JSON that understands strings and nesting, and nothing else.
 pub(crate) struct Scan<'a> {

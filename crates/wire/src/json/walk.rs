@@ -1,5 +1,5 @@
-//! A walk through a JSON text that checks every character. No recursion and no allocation, whatever the depth: the kinds of the
-//! open containers are the bits of one number.
+//! A walk through a JSON text that checks every character. No recursion and no allocation, whatever the
+//! depth: the kinds of the open containers are the bits of one number.
 
 /// The deepest nesting accepted. Ruby's parser has the same `max_nesting`.
 pub(super) const DEPTH_MAX: u32 = 100;
@@ -11,7 +11,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The whole text: blanks, an opening bracket, what `item` takes off, with commas between, and the closing one.
+    /// The whole text: blanks, an opening bracket, what `item` takes off, with commas between, and the
+    /// closing one.
     pub(super) fn items(
         &mut self,
         open: u8,

@@ -40,7 +40,8 @@ impl Answer {
 }
 
 impl Reader {
-    /// The answer, once it is whole; what is behind it stays in `input`. `keeps_body`: something of its body is wanted.
+    /// The answer, once it is whole; what is behind it stays in `input`. `keeps_body`: something of its body
+    /// is wanted.
     pub(super) fn read(
         &mut self,
         limits: &Limits,
@@ -86,7 +87,8 @@ impl Reader {
         }
     }
 
-    /// The server has closed the connection: the answer that ends with that. [`Failure::EofBeforeAnswer`] in the middle of one.
+    /// The server has closed the connection: the answer that ends with that. [`Failure::EofBeforeAnswer`] in
+    /// the middle of one.
     pub(super) fn handle_eof(&mut self) -> Result<Answer, Failure> {
         match self.open.take() {
             Some(Open { body, answer }) if body.may_end() => Ok(answer),

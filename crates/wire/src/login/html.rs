@@ -1,4 +1,5 @@
-//! Values in a page: of a form's field, of a `meta`, of an attribute. The page is looked through for its tags, not parsed.
+//! Values in a page: of a form's field, of a `meta`, of an attribute. The page is looked through for its
+//! tags, not parsed.
 
 use std::borrow::Cow;
 
@@ -8,8 +9,8 @@ const RAW_TEXT: [&str; 2] = ["script", "style"];
 /// No character reference that is understood here is longer.
 const REFERENCE_BYTES_MAX: usize = "&#x0010ffff;".len();
 
-/// The page's value under this name: the `value` or `content` of the first tag whose `name` or `property` it is, or
-/// the first attribute of that name, whichever comes first.
+/// The page's value under this name: the `value` or `content` of the first tag whose `name` or `property` it
+/// is, or the first attribute of that name, whichever comes first.
 pub(super) fn find<'a>(page: &'a str, name: &str) -> Option<Cow<'a, str>> {
     Tags { rest: Some(page) }.find_map(|attributes| {
         let (mut is_meant, mut says, mut own) = (false, None, None);

@@ -1,6 +1,6 @@
 //! A login: plain requests that a client makes before its opening request, as an app's file describes them
-//! ([`LoginRequest`](crate::app_file::LoginRequest)). It is no protocol's business: whichever comes after it, the login comes
-//! first, on stream 0.
+//! ([`LoginRequest`](crate::app_file::LoginRequest)). It is no protocol's business: whichever comes after it,
+//! the login comes first, on stream 0.
 //!
 //! ```text
 //! a request --its answer is whole, and as expected--> the next, on the same connection if it stands and is to the same server
@@ -8,7 +8,8 @@
 //! the last --its answer is whole, and as expected--> done: the opening request comes next
 //! ```
 //!
-//! Values kept of the answers, and the cookies, go into the holes of what is said later ([`Kept`](crate::template)).
+//! Values kept of the answers, and the cookies, go into the holes of what is said later
+//! ([`Kept`](crate::template)).
 
 mod answer;
 mod find;

@@ -13,7 +13,8 @@ pub(crate) struct Steps {
     steps: Vec<Step>,
     /// Scheme and `Host` field, by server.
     origins: Vec<(String, String)>,
-    /// The field lines that all requests to the clients' own server share: other servers are not told what lets them in there.
+    /// The field lines that all requests to the clients' own server share: other servers are not told what
+    /// lets them in there.
     shared: Template,
 }
 
@@ -69,7 +70,8 @@ impl Steps {
         self.steps.get(at)
     }
 
-    /// Names the request that failed, and what was expected, for the reader of results. `None`: none of these failed.
+    /// Names the request that failed, and what was expected, for the reader of results. `None`: none of these
+    /// failed.
     pub(crate) fn words(&self, failure: Failure) -> Option<String> {
         let request = |at: u8| self.steps.get(usize::from(at)).map(|step| &step.request);
         match failure {

@@ -219,7 +219,8 @@ impl Visit {
         false
     }
 
-    /// Path and query that a redirect leads to; `None`: it leads elsewhere, to where this client has no connection.
+    /// Path and query that a redirect leads to; `None`: it leads elsewhere, to where this client has no
+    /// connection.
     fn target(
         &self,
         steps: &Steps,

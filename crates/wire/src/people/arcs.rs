@@ -1,6 +1,7 @@
 //! A circle of 2³² positions that is cut into arcs: what has a share of something gets as much of the circle.
 
-/// 2³² divided by the golden ratio, to the next odd number: the multiples of no other number are spread more evenly.
+/// 2³² divided by the golden ratio, to the next odd number: the multiples of no other number are spread more
+/// evenly.
 pub(super) const GOLDEN: u32 = 0x9E37_79B9;
 
 /// The arcs of a circle of 2³² positions.

@@ -1,9 +1,9 @@
 //! The kind of each broadcast, by its number alone, or by its number and its sender's role: the same for its
 //! sender, its receivers and the crew, and stored nowhere.
 //!
-//! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds evenly, and each
-//! sixty-four start somewhere else: clients that send in turn would otherwise always be given the same kind, if there is a
-//! multiple of sixty-four of them.
+//! The numbers of a worker are taken sixty-four at a time. Within those, the golden ratio spreads the kinds
+//! evenly, and each sixty-four start somewhere else: clients that send in turn would otherwise always be
+//! given the same kind, if there is a multiple of sixty-four of them.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ impl Mix {
     /// The most kinds there may be.
     pub const KINDS_MAX: usize = 16;
 
-    /// Kinds with these shares, of a whole that is whatever they add up to. Without any, all messages are of kind 0.
+    /// Kinds with these shares, of a whole that is whatever they add up to. Without any, all messages are of
+    /// kind 0.
     pub fn new(shares: impl IntoIterator<Item = u32>) -> Mix {
         let shares: Vec<f64> = shares.into_iter().map(f64::from).collect();
         Mix { arcs: Arcs::new(&shares), roles: None }
@@ -59,7 +60,8 @@ impl Mix {
         Mix { roles: (!roles.is_empty()).then(|| Arc::new(by_role())), ..self }
     }
 
-    /// The kind of the message with this sequence number, sent by this client of this worker, by its number there.
+    /// The kind of the message with this sequence number, sent by this client of this worker, by its number
+    /// there.
     #[inline]
     pub fn kind(&self, worker: u16, client: u32, seq: u32) -> usize {
         match &self.roles {

@@ -56,8 +56,8 @@ impl People {
         People { names, rooms: vec![rooms], roles: Vec::new(), rows: Table::default(), token: None }
     }
 
-    /// The rooms of the rows in which the text is this; it differs by their cells alone. `None`: it does not, or there are no rows, or
-    /// more rooms than [`Division::ROOMS_MAX`].
+    /// The rooms of the rows in which the text is this; it differs by their cells alone. `None`: it does not,
+    /// or there are no rows, or more rooms than [`Division::ROOMS_MAX`].
     pub fn rooms_by(&self, text: &Template) -> Option<Division> {
         let mut known = HashMap::new();
         let room_of = |row: usize| {

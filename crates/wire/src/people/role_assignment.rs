@@ -1,4 +1,5 @@
-//! The role of each person, by its number in the run alone: the same at every worker, in every step, and kept nowhere.
+//! The role of each person, by its number in the run alone: the same at every worker, in every step, and kept
+//! nowhere.
 //!
 //! Roles follow one another in a pattern that is as long as their shares need (of 90% and 10%, ten people),
 //! in which each is spread as evenly as can be. So any users with consecutive numbers, such as a room's, have
@@ -15,7 +16,8 @@ pub struct RoleKind {
     pub name: String,
     /// Its share of the people, of whatever these add up to.
     pub share: u32,
-    /// How often its people together say a message of each kind, of whatever this adds up to over all roles; 0: never.
+    /// How often its people together say a message of each kind, of whatever this adds up to over all roles;
+    /// 0: never.
     pub says: Vec<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! The protocols: how messages are carried, a folder each, both roles. Only the registry names one of them.
 //!
-//! A folder has a line in the table below: the protocol's name, the folder, and the dialects by which it is asked for. `DialectId`,
-//! and all that calls whichever protocol a connection speaks, is made of these lines.
+//! A folder has a line in the table below: the protocol's name, the folder, and the dialects by which it is
+//! asked for. `DialectId`, and all that calls whichever protocol a connection speaks, is made of these lines.
 
 macro_rules! protocols {
     ($make:ident) => {

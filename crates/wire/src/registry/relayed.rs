@@ -1,9 +1,10 @@
 //! Checks of broadcasts that another server has encoded: a room's members must be able to take them for their
 //! own server's.
 //!
-//! Servers that share broadcasts (docs/FLEET.md "Several servers as one") hand them on as frames, over a network that others may
-//! reach. A client closes its connection over a frame that breaks a rule, and many libraries do so over a message that they
-//! cannot read; so what goes to all clients of a server is read once before.
+//! Servers that share broadcasts (docs/FLEET.md "Several servers as one") hand them on as frames, over a
+//! network that others may reach. A client closes its connection over a frame that breaks a rule, and many
+//! libraries do so over a message that they cannot read; so what goes to all clients of a server is read once
+//! before.
 
 use crate::contract::Protocol;
 use crate::dialect_id::DialectId;

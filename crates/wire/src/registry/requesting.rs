@@ -34,8 +34,8 @@ impl<'a, I> HttpLinkContext<'a, I> {
 
 macro_rules! requesting {
     ($($id:ident: $module:ident, by $($dialect:ident)|+;)*) => {
-        /// The state of a client over plain requests, of any protocol that can do so. Each has a box of its own size: a client
-        /// that waits for events takes a fifth of what Socket.IO's takes.
+        /// The state of a client over plain requests, of any protocol that can do so. Each has a box of its
+        /// own size: a client that waits for events takes a fifth of what Socket.IO's takes.
         #[derive(Debug)]
         pub(crate) enum HttpClientState {
             $($id(Box<<protocols::$module::$id as Protocol>::Requests>),)*
@@ -68,7 +68,8 @@ macro_rules! requesting {
                 }
             }
 
-            /// The WebSocket that goes on from here with the client, on stream 0, and its protocol's state; once.
+            /// The WebSocket that goes on from here with the client, on stream 0, and its protocol's state;
+            /// once.
             pub(crate) fn take_over(&mut self) -> Option<(Socket, ClientState)> {
                 match self {
                     $(HttpClientState::$id(client) => {

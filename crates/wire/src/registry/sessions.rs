@@ -84,7 +84,8 @@ macro_rules! sessions {
                 }
             )*
 
-            /// The notice to its session that its body is on its way, where one that comes beside another has to be refused.
+            /// The notice to its session that its body is on its way, where one that comes beside another has
+            /// to be refused.
             pub(crate) fn beginning(&self) -> Option<SessionRequest> {
                 let of = match &self.of {
                     $(Of::$id(question) => Of::$id(question.beginning()?),)*
@@ -171,7 +172,8 @@ impl SessionRequest {
         self.opens
     }
 
-    /// The worker that keeps the session, of `of` equals and from 0: the same for every request that names it.
+    /// The worker that keeps the session, of `of` equals and from 0: the same for every request that names
+    /// it.
     pub fn keeper(&self, of: usize) -> usize {
         // Its keys are always the same, unlike a HashMap's: all workers come to one result.
         let mut hasher = DefaultHasher::new();
@@ -199,7 +201,8 @@ impl SessionRequest {
         of_any!(&self.of, question => question.is_alone(), _head => false)
     }
 
-    /// Returns whether it wants to know what the server does, and so concerns no session: [`answer_metrics`](Self::answer_metrics).
+    /// Returns whether it wants to know what the server does, and so concerns no session:
+    /// [`answer_metrics`](Self::answer_metrics).
     pub fn is_for_metrics(&self) -> bool {
         matches!(self.of, Of::Metrics(_))
     }
@@ -213,8 +216,8 @@ impl SessionRequest {
         head.write_whole(out, 200, Some("text/plain; version=0.0.4"), metrics.as_bytes());
     }
 
-    /// Returns whether it is for everyone in a room, and so concerns no session: [`publish`](Self::publish), and then
-    /// [`answer_published`](Self::answer_published).
+    /// Returns whether it is for everyone in a room, and so concerns no session: [`publish`](Self::publish),
+    /// and then [`answer_published`](Self::answer_published).
     pub fn is_for_publishing(&self) -> bool {
         matches!(self.of, Of::Publication(..))
     }
@@ -246,7 +249,8 @@ impl SessionRequest {
 }
 
 impl Session {
-    /// The connection held is gone before its answer was whole, or the one is gone that has taken the session.
+    /// The connection held is gone before its answer was whole, or the one is gone that has taken the
+    /// session.
     pub fn handle_lost(&mut self, now_ns: u64, io: &mut impl Io, on: &mut impl FnMut(ServerEvent<'_>)) {
         let link = &mut SessionLink { now_ns, io };
         of_any!(&mut self.state, session => session.handle_lost(link, on));

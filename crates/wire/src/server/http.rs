@@ -88,7 +88,8 @@ impl Http {
         Some((asked.upgrade?, asked.waiting))
     }
 
-    /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none was asked.
+    /// The session has answered: whether the connection lives on, and what came in meanwhile. `None` if none
+    /// was asked.
     pub(super) fn settle(&mut self) -> Option<(bool, Vec<u8>)> {
         self.asked.take().map(|PendingRequest { keep_alive, waiting, .. }| (keep_alive, waiting))
     }

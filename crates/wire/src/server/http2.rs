@@ -11,8 +11,8 @@
 //! answered, replying, or reset by the client --DATA or HEADERS--> the connection ends with STREAM_CLOSED
 //! ```
 //!
-//! Sessions of several requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and have no use for
-//! a share of one.
+//! Sessions over requests, forms and WebSockets are there over HTTP/1.1 only: they take a connection, and
+//! have no use for a share of one.
 
 mod replies;
 
@@ -40,7 +40,8 @@ use crate::session::PlainAnswer;
 /// As much of the preface as looks like the head of a request.
 pub(super) const PREFACE_HEAD: &[u8] = PREFACE.split_at(18).0;
 
-/// Most requests whose bodies are coming in, or whose answers are not out; others are refused. Go's default is 250, nginx' 128.
+/// Most requests whose bodies are coming in, or whose answers are not out; others are refused. Go's default
+/// is 250, nginx' 128.
 const STREAMS_MAX: u32 = 1000;
 
 /// After the head of the preface.

@@ -1,7 +1,8 @@
 //! A template for sending: its literals in one piece, with room in it for what always takes as much.
 //!
-//! A message is then copied at once, and what varies put over it. Only what is of no fixed length has a literal of its own
-//! behind it. The wall clock has nineteen digits from 2001 to 2286; at other times a message is put together piece by piece.
+//! A message is then copied at once, and what varies put over it. Only what is of no fixed length has a
+//! literal of its own behind it. The wall clock has nineteen digits from 2001 to 2286; at other times a
+//! message is put together piece by piece.
 
 use std::ops::Range;
 
@@ -102,8 +103,8 @@ impl CompiledTemplate {
         }
     }
 
-    /// The place of the id, if nothing else tells messages apart that are sent at the same time (they are then a series), and how
-    /// many bytes each takes.
+    /// The place of the id, if nothing else tells messages apart that are sent at the same time (they are
+    /// then a series), and how many bytes each takes.
     pub(crate) fn spot(&self) -> Option<(Spot, usize)> {
         let [Segment { literal, fixed, behind: None }] = &self.segments[..] else { return None };
         let mut ids = fixed.iter().filter(|(_, hole)| matches!(hole, Fixed::Id | Fixed::IdBytes));

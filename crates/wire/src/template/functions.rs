@@ -1,8 +1,9 @@
-//! Functions of placeholders: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`, `{uuid}`;
-//! and the bytes of messages that are no text: `{hex:0a1f}`, `{delimited:TEXT}`.
+//! Functions of placeholders: `{hmac:sha256:KEY:TEXT}`, `{sha256:TEXT}`, `{base64:TEXT}`, `{random:1..6}`,
+//! `{uuid}`; and the bytes of messages that are no text: `{hex:0a1f}`, `{delimited:TEXT}`.
 //!
-//! `TEXT` is a template of its own, in which placeholders stand as they are, without quotes. Nothing here is random for the
-//! operating system: values differ between clients, messages and times, and a seed repeats them.
+//! `TEXT` is a template of its own, in which placeholders stand as they are, without quotes. Nothing here is
+//! random for the operating system: values differ between clients, messages and times, and a seed repeats
+//! them.
 
 use std::convert::Infallible;
 
@@ -40,7 +41,8 @@ pub(crate) enum Function<T> {
     Digest { digest: Digest, of: T },
     /// Base64 with padding (RFC 4648 §4).
     Base64 { of: T, quoting: Quoting },
-    /// Its length as a varint, and the text behind it: a field of Protocol Buffers, or one of SignalR's binary messages.
+    /// Its length as a varint, and the text behind it: a field of Protocol Buffers, or one of SignalR's
+    /// binary messages.
     Delimited { of: T },
     /// A UUID of version 4 in form (RFC 9562 §5.4).
     Uuid,

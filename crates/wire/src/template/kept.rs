@@ -1,4 +1,5 @@
-//! Values a client was given, for the holes that ask for them: at its login, in messages, and by the session that it goes on with.
+//! Values a client was given, for the holes that ask for them: at its login, in messages, and by the session
+//! that it goes on with.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
-//! Messages with holes: literals, and what stands between them, put together once and written for each message.
+//! Messages with holes: literals, and what stands between them, put together once and written for each
+//! message.
 //!
-//! An app's message becomes a template, and a protocol puts its envelope around it: literals that meet become one. In a
-//! user's own text a hole is a lower-case name in braces, as `{id}`. Braces around anything else are text, so that JSON
-//! needs no escapes.
+//! An app's message becomes a template, and a protocol puts its envelope around it: literals that meet become
+//! one. In a user's own text a hole is a lower-case name in braces, as `{id}`. Braces around anything else
+//! are text, so that JSON needs no escapes.
 
 mod compiled;
 mod fields;

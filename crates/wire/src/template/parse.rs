@@ -68,8 +68,8 @@ impl fmt::Display for BadTemplate {
 }
 
 impl Template {
-    /// Reads a template of an app's file, where every lower-case name in braces is a placeholder. What these stand for is
-    /// written as `quoting` says, and the text around them stays as it is.
+    /// Reads a template of an app's file, where every lower-case name in braces is a placeholder. What these
+    /// stand for is written as `quoting` says, and the text around them stays as it is.
     pub fn parse(
         text: &str,
         purpose: Purpose,
@@ -183,7 +183,8 @@ fn is_function_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// Reads a text; where the first unknown placeholder stands, if there is one. `of` is told what stands in braces, and where.
+/// Reads a text; where the first unknown placeholder stands, if there is one. `of` is told what stands in
+/// braces, and where.
 fn read(text: &str, quoting: Quoting, of: impl Fn(&str, usize) -> Read) -> Result<Template, Range<usize>> {
     let mut template = Template::default();
     let (mut taken, mut from) = (0, 0);
@@ -221,7 +222,8 @@ fn placeholder(text: &str, from: usize) -> Option<(Range<usize>, &str)> {
     })
 }
 
-/// A call that the text starts with, up to the brace that closes it: a function, or what can only be meant for one.
+/// A call that the text starts with, up to the brace that closes it: a function, or what can only be meant
+/// for one.
 fn call_at(text: &str) -> Option<&str> {
     let (name, rest) = text.split_once(':')?;
     let is_meant =

@@ -31,7 +31,8 @@ pub(crate) fn of_message(stamp: &Stamp, number: u32) -> [u8; BYTES] {
     of_bits([draw(seed, 1), draw(seed, 2) & !u64::from(u32::MAX) | u64::from(number)])
 }
 
-/// The number that a message's UUID ends with; `None`: this is no UUID. Servers may write its letters in either case.
+/// The number that a message's UUID ends with; `None`: this is no UUID. Servers may write its letters in
+/// either case.
 pub(crate) fn number(text: &str) -> Option<u32> {
     let is_uuid = text.len() == BYTES
         && text.bytes().enumerate().all(|(at, byte)| match at {

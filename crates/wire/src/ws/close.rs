@@ -19,8 +19,8 @@ pub fn parse(payload: &[u8]) -> Result<u16, Reason> {
     Ok(code)
 }
 
-/// Returns whether an endpoint may put the code into a close frame: §7.4.1, the IANA registry (1012–1014), and the ranges
-/// of §7.4.2 for libraries (3000s) and applications (4000s).
+/// Returns whether an endpoint may put the code into a close frame: §7.4.1, the IANA registry (1012–1014),
+/// and the ranges of §7.4.2 for libraries (3000s) and applications (4000s).
 pub fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

@@ -1,8 +1,8 @@
 //! permessage-deflate: messages in and out of raw DEFLATE (RFC 7692 §7.2).
 //!
-//! A stream that forgets its window after each message has nothing of its own between two, so that one serves all connections of
-//! a thread. A stream that keeps its window is its connection's own, from its first message on. Buffers are the thread's in
-//! either case: a connection at rest has none.
+//! A stream that forgets its window after each message has nothing of its own between two, so that one serves
+//! all connections of a thread. A stream that keeps its window is its connection's own, from its first
+//! message on. Buffers are the thread's in either case: a connection at rest has none.
 
 use std::cell::RefCell;
 use std::mem;
@@ -23,7 +23,8 @@ thread_local! {
     static SHARED: RefCell<Shared> = const { RefCell::new(Shared::NOTHING) };
 }
 
-/// Buffers shared by the connections of a thread: memory, from which nothing can be told of the messages before.
+/// Buffers shared by the connections of a thread: memory, from which nothing can be told of the messages
+/// before.
 struct Shared {
     inflate: Option<Decompress>,
     /// One for each form that peers have asked for: eight windows at the most.
@@ -101,8 +102,8 @@ fn inflate(
         if filled > bytes_max {
             break Err(Failure::MessageTooLarge);
         }
-        // One byte above the limit shows the breach; no bomb gets further. Room is what is said here, however much memory the buffer has
-        // come to: what a message comes to must not depend on those before it.
+        // One byte above the limit shows the breach; no bomb gets further. Room is what is said here, however
+        // much memory the buffer has come to: what a message comes to must not depend on those before it.
         let room = (input.len() * 2).max(STEP_BYTES).min(bytes_max + 1 - filled);
         if output.len() < filled + room {
             output.resize(filled + room, 0);
@@ -178,7 +179,8 @@ impl Deflater {
             out.truncate(start);
             match output.strip_suffix(&TAIL) {
                 Some(message) if !message.is_empty() => out.extend_from_slice(message),
-                // An empty message may leave nothing to flush: an empty stored block stands for it (§7.2.3.6).
+                // An empty message may leave nothing to flush: an empty stored block stands for it
+                // (§7.2.3.6).
                 _ => out.push(0),
             }
             output.clear();

@@ -60,7 +60,8 @@ pub fn offer(options: DeflateOptions) -> String {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed;
 
-/// The server's choice: the first offer it can meet. With no `options` none, but the offers must be well-formed.
+/// The server's choice: the first offer it can meet. With no `options` none, but the offers must be
+/// well-formed.
 pub fn choose(fields: &Fields<'_>, options: Option<DeflateOptions>) -> Result<Option<Agreed>, Malformed> {
     let mut agreed = None;
     for member in fields.members(FIELD) {
@@ -101,8 +102,8 @@ fn split(member: &[u8]) -> Result<(&[u8], Vec<Param<'_>>), Malformed> {
     if fields::is_token(name) { Ok((name, params)) } else { Err(Malformed) }
 }
 
-/// The parameters of an offer or an answer, each at most once (§7.1); `None` when they are not as they must be.
-/// Only an offer may name `client_max_window_bits` without a value.
+/// The parameters of an offer or an answer, each at most once (§7.1); `None` when they are not as they must
+/// be. Only an offer may name `client_max_window_bits` without a value.
 fn read_params(params: &[Param<'_>], is_offer: bool) -> Option<Agreed> {
     let mut agreed = Agreed {
         server_no_context_takeover: false,

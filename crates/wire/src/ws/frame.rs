@@ -76,8 +76,8 @@ pub struct Accepts {
 }
 
 impl Header {
-    /// Reads the header at the start of `bytes`, and how many bytes it takes; `None` when there are too few yet.
-    /// Fails on the first byte that breaks a rule, even when more are missing.
+    /// Reads the header at the start of `bytes`, and how many bytes it takes; `None` when there are too few
+    /// yet. Fails on the first byte that breaks a rule, even when more are missing.
     #[inline(always)]
     pub fn parse(bytes: &[u8], accepts: Accepts) -> Result<Option<(Header, usize)>, Reason> {
         let Some(&first) = bytes.first() else { return Ok(None) };
@@ -147,8 +147,8 @@ pub fn open(out: &mut Vec<u8>, end: End) -> usize {
     start
 }
 
-/// Seals the frame opened at `start`: writes its header, moving the payload when that takes more room, and masks
-/// the payload if there is a `key`, as there must be for a client. Returns where the payload starts.
+/// Seals the frame opened at `start`: writes its header, moving the payload when that takes more room, and
+/// masks the payload if there is a `key`, as there must be for a client. Returns where the payload starts.
 #[inline]
 pub fn seal(out: &mut Vec<u8>, start: usize, opcode: Opcode, compressed: bool, key: Option<Key>) -> usize {
     let (masked, key_bytes) = if key.is_some() { (MASKED, 4) } else { (0, 0) };
@@ -189,8 +189,8 @@ fn length_bytes(len: usize) -> usize {
     }
 }
 
-/// Appends a server's message, whose payload `fill` appends, for any number of readers: plain, since they differ in their
-/// compression contexts.
+/// Appends a server's message, whose payload `fill` appends, for any number of readers: plain, since they
+/// differ in their compression contexts.
 pub fn put(out: &mut Vec<u8>, opcode: Opcode, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = open(out, End::Server);
     fill(out);

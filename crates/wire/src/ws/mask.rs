@@ -1,6 +1,7 @@
 //! Masking (RFC 6455 §5.3): XOR with four bytes, over and over.
 
-/// Four bytes as one number: headers that hold it are moved about for every message, and bytes would be one by one.
+/// Four bytes as one number: headers that hold it are moved about for every message, and bytes would be one
+/// by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key(u32);
 
@@ -47,7 +48,8 @@ pub fn apply(bytes: &mut [u8], key: Key, offset: usize) {
 /// Bytes [`copy`] copies at once.
 pub(super) const BLOCK_BYTES: usize = 32;
 
-/// Copies the first `bytes` of `from`, masked or unmasked on the way, in whole blocks: both have room for the last.
+/// Copies the first `bytes` of `from`, masked or unmasked on the way, in whole blocks: both have room for the
+/// last.
 #[inline]
 pub(super) fn copy(to: &mut [u8], from: &[u8], bytes: usize, key: Key) {
     let wide = u64::from(key.0) << 32 | u64::from(key.0);

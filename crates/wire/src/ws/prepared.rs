@@ -4,13 +4,14 @@ use super::end::End;
 use super::frame::{self, Opcode};
 use super::mask::{self, Key};
 
-/// How much more than a frame there must be of it, and of a copy: both are of whole blocks, the longest head among them.
+/// How much more than a frame there must be of it, and of a copy: both are of whole blocks, the longest head
+/// among them.
 const SLACK_BYTES: usize = mask::BLOCK_BYTES;
 /// Bytes that are copied at once: more than the longest head has.
 const HEAD_BYTES: usize = 16;
 
-/// Copies of a frame, at the end of what is to be sent; and behind them, until they are all written, the frame, whose mask
-/// changes nothing.
+/// Copies of a frame, at the end of what is to be sent; and behind them, until they are all written, the
+/// frame, whose mask changes nothing.
 pub(super) struct PreparedFrame {
     /// The start of the copies, and of the frame.
     copies: usize,
@@ -43,8 +44,8 @@ impl PreparedFrame {
         PreparedFrame { copies, frame: start, bytes, body }
     }
 
-    /// Writes the copy of this number under this mask, and what is of no meaning behind it, where the next is to be: its
-    /// payload.
+    /// Writes the copy of this number under this mask, and what is of no meaning behind it, where the next is
+    /// to be: its payload.
     #[inline]
     pub(super) fn copy<'a>(&self, out: &'a mut [u8], number: u32, key: Key) -> &'a mut [u8] {
         let (copies, frame) = out.split_at_mut(self.frame);

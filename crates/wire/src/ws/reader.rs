@@ -9,8 +9,8 @@
 //! held --last byte of a final frame--> the message; the box is dropped at the next call
 //! ```
 //!
-//! A message may be interrupted by control frames but not by another message; a continuation needs a message to
-//! continue. Limits are checked on the header, before its payload is waited for.
+//! A message may be interrupted by control frames but not by another message; a continuation needs a message
+//! to continue. Limits are checked on the header, before its payload is waited for.
 
 use super::frame::{Accepts, HEADER_BYTES_MAX, Header, Opcode};
 use super::mask::{self, Key};
@@ -209,7 +209,8 @@ impl Held {
         }
     }
 
-    /// The next frame's header, straight from the input or from the parts held; `None` when bytes are missing.
+    /// The next frame's header, straight from the input or from the parts held; `None` when bytes are
+    /// missing.
     fn header(&mut self, accepts: Accepts, input: &mut &[u8]) -> Result<Option<Header>, Reason> {
         if self.header_len == 0
             && let Some((header, at)) = Header::parse(input, accepts)?

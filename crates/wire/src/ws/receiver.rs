@@ -94,8 +94,9 @@ impl Receiver {
     }
 
     /// The next thing in `input`, which it is taken off; `None` when more bytes are needed. Answers pings and
-    /// the close through `sender`. Inlined, with all that it goes through for a whole frame: a message is then never put
-    /// down in memory and picked up again, for which processors wait longer than all of this takes.
+    /// the close through `sender`. Inlined, with all that it goes through for a whole frame: a message is
+    /// then never put down in memory and picked up again, for which processors wait longer than all of this
+    /// takes.
     #[inline(always)]
     pub fn next<'s, 'i: 's>(
         &'s mut self,

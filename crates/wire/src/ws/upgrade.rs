@@ -84,8 +84,8 @@ pub struct Terms<'a> {
     pub deflate: Option<DeflateOptions>,
 }
 
-/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with. `compiled` finds
-/// the subprotocol of that name, if it is spoken here.
+/// The server's judgement of a request (§4.2.1): the upgrade, or the HTTP status to refuse it with.
+/// `compiled` finds the subprotocol of that name, if it is spoken here.
 pub fn judge<'c>(
     request: &Request<'_>,
     terms: Terms<'_>,

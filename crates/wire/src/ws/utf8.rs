@@ -1,7 +1,7 @@
 //! UTF-8 validation of a text that arrives in pieces (RFC 6455 §8.1).
 //!
-//! Fails on the first byte that cannot be part of any valid text, not at the end of the piece, frame or message:
-//! what Autobahn calls fail-fast (cases 6.4.x).
+//! Fails on the first byte that cannot be part of any valid text, not at the end of the piece, frame or
+//! message: what Autobahn calls fail-fast (cases 6.4.x).
 
 /// The text is not UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,5 @@
-//! A server with many connections and sessions, in memory: what a driver does, without a network and with a clock
-//! that the test moves.
+//! A server with many connections and sessions, in memory: what a driver does, without a network and with a
+//! clock that the test moves.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A peer that knows the format and lies in it at random: what workers report is encoded as it travels, a few of its bytes
-//! are changed, and what can still be read is reported.
+//! A peer that knows the format and lies in it at random: what workers report is encoded as it travels, a few
+//! of its bytes are changed, and what can still be read is reported.
 
 use super::*;
 

@@ -23,8 +23,8 @@ use super::talk::{Down, Running, StageFailure, Up, plain};
 const TICK: Duration = Duration::from_millis(20);
 /// How often a waiting coordinator checks for an interrupt.
 const POLL: Duration = Duration::from_millis(50);
-/// How long an agent that is there may take: to install, build and check (two steps of half an hour, and a check), to start a
-/// server, and to stop one. All have bounds of their own where they are done.
+/// How long an agent that is there may take: to install, build and check (two steps of half an hour, and a
+/// check), to start a server, and to stop one. All have bounds of their own where they are done.
 const PREPARE_MAX: Duration = Duration::from_secs(90 * 60);
 const START_MAX: Duration = Duration::from_secs(15 * 60);
 const STOP_MAX: Duration = Duration::from_secs(5 * 60);
@@ -53,7 +53,8 @@ struct Notices {
 }
 
 impl Remote {
-    /// Finds the agent, waiting for it as long as allowed, and claims it; the key signs its orders, if it wants that.
+    /// Finds the agent, waiting for it as long as allowed, and claims it; the key signs its orders, if it
+    /// wants that.
     ///
     /// # Errors
     /// NATS cannot be reached; the agent is not there, is of another version, obeys another key, or works for

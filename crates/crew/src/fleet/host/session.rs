@@ -1,4 +1,5 @@
-//! A target agent's session with one coordinator: a thread that its host works on, and looks at the server that runs.
+//! A target agent's session with one coordinator: a thread that its host works on, and looks at the server
+//! that runs.
 
 use std::io;
 use std::sync::Arc;
@@ -23,11 +24,11 @@ const POLL: Duration = Duration::from_millis(50);
 /// CPUs that a server may be pinned to.
 const CPUS_MAX: usize = 1_024;
 
-/// Runs servers on the agent's machine: called from a thread of its own, one call at a time. Dropped, it ends what
-/// runs.
+/// Runs servers on the agent's machine: called from a thread of its own, one call at a time. Dropped, it ends
+/// what runs.
 pub trait Host: Send {
-    /// Makes sure that the target can be started and does what it promises: installed if that is allowed, built,
-    /// checked. Its version.
+    /// Makes sure that the target can be started and does what it promises: installed if that is allowed,
+    /// built, checked. Its version.
     ///
     /// # Errors
     /// What went wrong, at which stage.

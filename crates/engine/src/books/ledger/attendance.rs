@@ -117,8 +117,8 @@ impl Ledger {
         }
     }
 
-    /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless another
-    /// takes its place.
+    /// A client has lost its connection under load: what it owed or was owed is no longer waited for, unless
+    /// another takes its place.
     fn handle_gone(&mut self, record: &Record, workload: Workload, now_ns: u64) {
         if self.step.terms.is_none() || self.step.is_settled || self.step.has_returns() {
             return;
@@ -238,7 +238,8 @@ impl Ledger {
         }
     }
 
-    /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays missing.
+    /// A usable client leaves to come back at once. Nothing is under way to it; what was given up stays
+    /// missing.
     pub(crate) fn handle_renewal(&mut self, client: u32, record: &Record, now_ns: u64) {
         self.handle_unusable(client, record, now_ns);
         self.meter.counts.left += 1;

@@ -4,8 +4,8 @@
 //! byte 0: 'e' echo, 'b' broadcast, 'r' its result | u32 BE: size of the rest | i64 BE: unix ns | padding
 //! ```
 //!
-//! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'. The
-//! padding starts with the stamp and is as large as it at least.
+//! The server sends back what it got, to everyone if it is a broadcast; the sender's result has 'r' for 'b'.
+//! The padding starts with the stamp and is as large as it at least.
 
 use super::Expected;
 use crate::event::{Kind, Role};

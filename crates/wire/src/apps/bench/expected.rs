@@ -51,8 +51,9 @@ impl Expected {
         &self.tail
     }
 
-    /// Returns whether these are the bytes of the tail. An empty one is not compared: the masked loads of a vectorised
-    /// `memcmp` take a hundred nanoseconds to find out that an empty vector's pointer is not to be followed.
+    /// Returns whether these are the bytes of the tail. An empty one is not compared: the masked loads of a
+    /// vectorised `memcmp` take a hundred nanoseconds to find out that an empty vector's pointer is not to be
+    /// followed.
     #[inline]
     pub(super) fn is_tail(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.tail.len() && (bytes.is_empty() || bytes == self.tail)

@@ -7,8 +7,8 @@
 //! << the same, to everyone; to the sender also {"type":"broadcastResult","payload":P}
 //! ```
 //!
-//! Servers decode and encode again: the order of keys and the blanks between them may change, and keys such as
-//! `listenerCount` may be added. The stamp and the type are found all the same, without building a tree
+//! Servers decode and encode again: the order of keys and the blanks between them may change, and keys such
+//! as `listenerCount` may be added. The stamp and the type are found all the same, without building a tree
 //! ([`json_reply`](super::json_reply)).
 
 use std::sync::LazyLock;
@@ -50,7 +50,8 @@ pub(super) fn tail_of_row(row: &str) -> Vec<u8> {
     [BEFORE_ROW, row.as_bytes(), AFTER_ROW].concat()
 }
 
-/// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON string.
+/// How the words of a message are written: as they are, or with every quotation mark escaped, in a JSON
+/// string.
 pub(crate) trait Spelled {
     /// The usual beginnings of a copy of a broadcast, an echo and a result.
     const STARTS: [(&'static [u8], Role); 3];
@@ -110,8 +111,8 @@ fn types([result, broadcast, echo]: [&'static str; 3]) -> Types {
     [(Finder::new(result), Role::Ack), (Finder::new(broadcast), Role::Copy), (Finder::new(echo), Role::Echo)]
 }
 
-/// The role of a message of ours at this client, by its type. The payload holds no such word, so the type is found
-/// wherever it stands.
+/// The role of a message of ours at this client, by its type. The payload holds no such word, so the type is
+/// found wherever it stands.
 #[inline]
 pub(crate) fn role<S: Spelled>(payload: &[u8]) -> Option<Role> {
     // Most servers keep the order of the keys, so that the payload is not searched.
@@ -121,8 +122,8 @@ pub(crate) fn role<S: Spelled>(payload: &[u8]) -> Option<Role> {
     S::types().iter().find(|(word, _)| word.find(payload).is_some()).map(|&(_, role)| role)
 }
 
-/// Returns whether the padding came through, which was sent as this and with it what is before and behind it; `after` is where
-/// the stamp ends, which it usually follows.
+/// Returns whether the padding came through, which was sent as this and with it what is before and behind it;
+/// `after` is where the stamp ends, which it usually follows.
 #[inline(always)]
 pub(crate) fn is_padding_sound<S: Spelled>(payload: &[u8], after: usize, sent: &[u8]) -> bool {
     if payload[after..].starts_with(sent) {

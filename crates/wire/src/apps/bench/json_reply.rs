@@ -1,9 +1,10 @@
-//! Checks whether a message of websocket-bench's JSON protocol came back whole: every byte that throng wrote is held against it.
+//! Checks whether a message of websocket-bench's JSON protocol came back whole: every byte that throng wrote
+//! is held against it.
 //!
-//! Rules. A server that returns the bytes returns the message it was sent, but for the type of a result: start, time,
-//! stamp and end are compared where they stand. One that decodes and encodes again returns other bytes: these are JSON
-//! to their end, with the same type, time, stamp and padding by their keys, wherever those stand. Only a row of data may
-//! look different there: its stamp is sound, and that has to do.
+//! Rules. A server that returns the bytes returns the message it was sent, but for the type of a result:
+//! start, time, stamp and end are compared where they stand. One that decodes and encodes again returns other
+//! bytes: these are JSON to their end, with the same type, time, stamp and padding by their keys, wherever
+//! those stand. Only a row of data may look different there: its stamp is sound, and that has to do.
 
 use super::Expected;
 use super::json_words::{

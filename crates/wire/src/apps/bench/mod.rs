@@ -1,8 +1,9 @@
-//! The benchmark of the seeds: `echo`, which comes back, and `broadcast`, which everyone gets; the sender of a broadcast
-//! gets a `broadcastResult` besides.
+//! The benchmark of the seeds: `echo`, which comes back, and `broadcast`, which everyone gets; the sender of
+//! a broadcast gets a `broadcastResult` besides.
 //!
 //! A message with nothing around it has one of three forms: [`raw`], [`json`], [`binary`]. Protocols that
-//! have events put the name there, and the payload of the json form into the body, in a [`Shape`] of their own.
+//! have events put the name there, and the payload of the json form into the body, in a [`Shape`] of their
+//! own.
 
 pub(crate) mod binary;
 mod expected;

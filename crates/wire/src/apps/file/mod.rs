@@ -1,4 +1,5 @@
-//! A user's own app, as an [`AppFile`](crate::app_file::AppFile) describes it. There is a client's side only: the server is theirs.
+//! A user's own app, as an [`AppFile`](crate::app_file::AppFile) describes it. There is a client's side only:
+//! the server is theirs.
 //!
 //! ```text
 //! opening --a step's turn: said, come in, waited for--> its next step

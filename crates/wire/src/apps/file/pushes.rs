@@ -12,8 +12,8 @@ use crate::carried::Opened;
 use crate::event::{Event, PushNumber, Pushed};
 use crate::options::BadOption;
 
-/// Below this a time is in seconds, below a thousand times this in milliseconds, and so on: as seconds it is the year 5138, as
-/// milliseconds 1973.
+/// Below this a time is in seconds, below a thousand times this in milliseconds, and so on: as seconds it is
+/// the year 5138, as milliseconds 1973.
 const SECONDS_MAX: u64 = 100_000_000_000;
 
 /// One kind of messages that the server says by itself.
@@ -68,8 +68,8 @@ fn fingerprint(content: &[u8]) -> NonZeroU64 {
     NonZeroU64::new(u64::from_be_bytes(*first)).unwrap_or(NonZeroU64::MIN)
 }
 
-/// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or nanoseconds since 1970, or
-/// RFC 3339.
+/// A time of the wall clock, as servers write it: a number of seconds, milliseconds, microseconds or
+/// nanoseconds since 1970, or RFC 3339.
 fn unix_ns(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
     let Ok(whole) = whole.parse::<u64>() else {

@@ -37,7 +37,8 @@ struct ScriptExtras {
     heard: Values,
     /// It has come so far over an earlier connection, and is yet to say so.
     is_back: bool,
-    /// The rooms that it is to join or leave, by number, with what announces it there, and the step at the first of them.
+    /// The rooms that it is to join or leave, by number, with what announces it there, and the step at the
+    /// first of them.
     passages: VecDeque<(u8, Direction, Option<Stamp>)>,
     passage_step: u16,
     /// Values kept of messages since it last sent something, by number.
@@ -171,7 +172,8 @@ impl Script {
         self.extras.get_or_insert_default().kept.push((number, value.into()));
     }
 
-    /// The values kept since they were last taken. Most clients need nothing besides, and have nothing besides then.
+    /// The values kept since they were last taken. Most clients need nothing besides, and have nothing
+    /// besides then.
     #[inline]
     pub(crate) fn take_kept(&mut self) -> Vec<(u16, Box<str>)> {
         let Some(extras) = self.extras.as_mut().filter(|extras| !extras.kept.is_empty()) else {

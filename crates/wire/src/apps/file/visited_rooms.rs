@@ -1,4 +1,5 @@
-//! The rooms that clients of a user's app visit: what they say there on their way in and out, and what they wait for.
+//! The rooms that clients of a user's app visit: what they say there on their way in and out, and what they
+//! wait for.
 
 use super::script::Script;
 use super::steps::{Step, is_reply};

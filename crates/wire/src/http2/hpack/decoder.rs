@@ -6,7 +6,8 @@ use super::{huffman, integer};
 use crate::failure::{Failure, Http2Reason};
 use crate::limits::Limits;
 
-/// Bytes the peer may have in its table before it knows our settings, and after: we announce no other size (RFC 9113 §6.5.2).
+/// Bytes the peer may have in its table before it knows our settings, and after: we announce no other size
+/// (RFC 9113 §6.5.2).
 const TABLE_BYTES_MAX: usize = 4096;
 
 /// One direction of a connection.
@@ -35,7 +36,8 @@ impl Decoder {
         self.table.changes()
     }
 
-    /// Tells the fields of a whole block, in order. A short block can stand for many long fields: what they come to is bounded.
+    /// Tells the fields of a whole block, in order. A short block can stand for many long fields: what they
+    /// come to is bounded.
     pub(crate) fn decode(
         &mut self,
         mut block: &[u8],
@@ -76,7 +78,8 @@ impl Decoder {
             // An index of 0 is none, and the table says so (§6.1).
             return self.table.get(integer::read(7, block)?);
         }
-        // Literal (§6.2): what goes into the table leaves six bits for the index of the name, what does not leaves four.
+        // Literal (§6.2): what goes into the table leaves six bits for the index of the name, what does not
+        // leaves four.
         let is_added = first >= 0x40;
         self.text.clear();
         match integer::read(if is_added { 6 } else { 4 }, block)? {

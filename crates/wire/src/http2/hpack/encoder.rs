@@ -1,8 +1,8 @@
 //! Writing blocks (RFC 7541 §6) that are known before the run, but for what is each client's own.
 //!
-//! A client asks for the same over and over, so all blocks of a connection but the first are indices of what the first has
-//! added to the server's table. Strings are not put into Huffman's code: it would shorten the first block and the few values
-//! that are no entries.
+//! A client asks for the same over and over, so all blocks of a connection but the first are indices of what
+//! the first has added to the server's table. Strings are not put into Huffman's code: it would shorten the
+//! first block and the few values that are no entries.
 
 use super::integer;
 use super::table::{self, ENTRY_BYTES};
@@ -43,7 +43,8 @@ pub(crate) enum TableMode {
     Adds,
     /// Refers to what the first has added.
     Refers,
-    /// Leaves it alone, and has the peer empty it (§4.2): the peer wants none, or a smaller one than it takes.
+    /// Leaves it alone, and has the peer empty it (§4.2): the peer wants none, or a smaller one than it
+    /// takes.
     Avoids,
 }
 
@@ -210,7 +211,8 @@ fn write_filled(text: &Template, filling: &Filling<'_>, out: &mut Vec<u8>) {
     out.splice(start..=start, length);
 }
 
-/// Appends the block of an answer without a body, with the methods that it would take where it takes others only.
+/// Appends the block of an answer without a body, with the methods that it would take where it takes others
+/// only.
 pub(crate) fn write_answer(status: u16, allow: Option<&str>, date: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(status).as_bytes();

@@ -1,7 +1,7 @@
 //! The Huffman code of HPACK (RFC 7541 §5.2, appendix B).
 //!
-//! The code is canonical: codes of the same length follow each other in the order of their symbols, and shorter ones come first.
-//! So the lengths are all there is to know of it.
+//! The code is canonical: codes of the same length follow each other in the order of their symbols, and
+//! shorter ones come first. So the lengths are all there is to know of it.
 
 use super::integer::BadBlock;
 
@@ -29,7 +29,8 @@ const LENGTHS: [u8; END as usize + 1] = [
 struct Code {
     /// All symbols, in the order of their codes.
     symbols: [u16; LENGTHS.len()],
-    /// For each length: the first code beyond those that have it, the first that has it, and where its symbol is.
+    /// For each length: the first code beyond those that have it, the first that has it, and where its symbol
+    /// is.
     levels: [Level; BITS_MAX + 1],
     /// For each beginning of `QUICK_BITS` bits, the symbol whose code it begins with, and the length of the
     /// code; 0 if the code is longer.
@@ -155,7 +156,8 @@ mod tests {
 
     #[test]
     fn codes_of_every_kind_are_found() {
-        // Lines of appendix B: short and long codes, the first and the last of their length, and the end's own.
+        // Lines of appendix B: short and long codes, the first and the last of their length, and the end's
+        // own.
         for (code, bits, symbol) in [
             (0x0, 5, u16::from(b'0')),
             (0x14, 6, u16::from(b' ')),

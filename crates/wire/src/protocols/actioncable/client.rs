@@ -43,7 +43,8 @@ pub(crate) enum Client {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     stage: Stage,
-    /// In the extended protocol, what it takes to go on with this session elsewhere, or was taken along from there.
+    /// In the extended protocol, what it takes to go on with this session elsewhere, or was taken along from
+    /// there.
     known: Option<Resumption>,
 }
 
@@ -184,7 +185,8 @@ impl Client {
                 on.handle(ProtocolEvent::Event(Event::Rejected(Rejection::Subscription)))
             }
             b"disconnect" => {
-                // As @anycable/core has it: such a session is not gone on with, but what was missed is asked for.
+                // As @anycable/core has it: such a session is not gone on with, but what was missed is asked
+                // for.
                 if let Some(known) = self.known() {
                     known.session.clear();
                 }
@@ -289,7 +291,8 @@ fn rejection_of(reason: &[u8]) -> Rejection {
     }
 }
 
-/// Returns whether a subscription is named by this, as it stands in a string: servers may escape it in other ways.
+/// Returns whether a subscription is named by this, as it stands in a string: servers may escape it in other
+/// ways.
 fn is_identifier_of(subscribe: &[u8], identifier: &[u8]) -> bool {
     let own = members(subscribe, ["identifier"]).and_then(|[own]| unescape(string(own)?));
     own.is_some() && own == unescape(identifier)
@@ -312,7 +315,8 @@ fn place_of<I: Io>(link: &Link<'_, Parts, I>, identifier: &[u8]) -> Option<usize
     position(&|own| same.find(own).is_some()).or_else(|| position(&|own| is_identifier_of(own, identifier)))
 }
 
-/// Returns whether a subscription is among those that were restored: all of them, where the server names none.
+/// Returns whether a subscription is among those that were restored: all of them, where the server names
+/// none.
 fn is_among<I: Io>(link: &Link<'_, Parts, I>, ids: &[u8], at: usize) -> bool {
     let mut is_there = ids.is_empty();
     let _ = array(ids, |id| is_there |= string(id).and_then(|id| place_of(link, id)) == Some(at));
@@ -335,7 +339,8 @@ fn is_of_another_subscription<I: Io>(link: &Link<'_, Parts, I>, payload: &[u8]) 
     })
 }
 
-/// Returns whether a string has escapes that identifiers, as we write them, have no need of: where it has none, equal ones have equal bytes.
+/// Returns whether a string has escapes that identifiers, as we write them, have no need of: where it has
+/// none, equal ones have equal bytes.
 fn is_escaped_otherwise(inside: &[u8]) -> bool {
     let mut bytes = inside.iter();
     while bytes.by_ref().any(|&byte| byte == b'\\') {

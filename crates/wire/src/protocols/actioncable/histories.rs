@@ -1,7 +1,7 @@
 //! The history of a subscription's stream, and requests for it: the extended protocol, on the server's side.
 //!
-//! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some of it, a history
-//! is rejected.
+//! As with AnyCable, what a client has missed comes whole or not at all: of a stream that has forgotten some
+//! of it, a history is rejected.
 
 use super::positions::decimal;
 use crate::history::{History, Message};

@@ -22,8 +22,9 @@
 //! >> {"command":"pong"}, where the server wants answers to its pings
 //! ```
 //!
-//! The values of `data` and `message` are the app's; here it is the benchmark's, whose payload is P. What a server does not understand it ignores in silence,
-//! so that a client needs a deadline of its own: the connect timeout.
+//! The values of `data` and `message` are the app's; here it is the benchmark's, whose payload is P. What a
+//! server does not understand it ignores in silence, so that a client needs a deadline of its own: the
+//! connect timeout.
 
 mod client;
 mod facts;

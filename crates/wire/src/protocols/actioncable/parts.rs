@@ -29,8 +29,8 @@ pub(crate) struct Parts {
     /// True if the extended protocol is spoken, and pings are answered.
     pub(super) is_extended: bool,
     pub(super) answers_pings: bool,
-    /// The beginning of a message to the first subscription, up to its action's name; or one that no message has, where the
-    /// subscription has a name of each client's own.
+    /// The beginning of a message to the first subscription, up to its action's name; or one that no message
+    /// has, where the subscription has a name of each client's own.
     pub(super) usual: Vec<u8>,
 }
 
@@ -60,7 +60,8 @@ impl Parts {
         })
     }
 
-    /// Returns whether a subscription that messages name has a value in its name that the client was given at its login.
+    /// Returns whether a subscription that messages name has a value in its name that the client was given at
+    /// its login.
     pub(super) fn names_kept(&self) -> bool {
         self.identifiers[..self.counted].iter().any(Template::has_kept)
     }

@@ -1,5 +1,5 @@
-//! How far a client has come in the streams of its subscriptions: the extended protocol, on the client's side, as
-//! @anycable/core has it.
+//! How far a client has come in the streams of its subscriptions: the extended protocol, on the client's
+//! side, as @anycable/core has it.
 //!
 //! A message names its stream, the epoch in which it was counted, and its number. The last one that came is
 //! how far the client has come, whatever came before. A client that comes back is sent the messages behind

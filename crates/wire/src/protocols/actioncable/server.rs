@@ -53,7 +53,8 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct Subscription {
     room: Room,
-    /// It has been restored, and its history is still to be asked for: the latest number that was given until then.
+    /// It has been restored, and its history is still to be asked for: the latest number that was given until
+    /// then.
     restored_at: Option<u64>,
 }
 
@@ -177,8 +178,8 @@ impl<'a> Command<'a> {
 }
 
 impl Connection {
-    /// Goes on with the session before, if there is one: what it had subscribed to, as the client is told. From now on there is
-    /// this one in its place.
+    /// Goes on with the session before, if there is one: what it had subscribed to, as the client is told.
+    /// From now on there is this one in its place.
     fn restore(&mut self, history: &History, now_ns: u64) -> Option<Vec<u8>> {
         let mut sessions = history.sessions();
         let before = sessions.take(&std::mem::take(&mut self.before), now_ns);
@@ -249,8 +250,8 @@ impl Connection {
         self.catch_up(link, command, room, None);
     }
 
-    /// Says what a subscription has missed, if it asks for that. One that was restored before has been there since: what came
-    /// meanwhile is no part of what it missed, and comes even where that is rejected.
+    /// Says what a subscription has missed, if it asks for that. One that was restored before has been there
+    /// since: what came meanwhile is no part of what it missed, and comes even where that is rejected.
     fn catch_up<I: Io>(
         &self,
         link: &mut ServerLink<'_, I>,

@@ -85,7 +85,8 @@ impl ClientProtocol for Client {
 }
 
 impl Client {
-    /// Handles a message that is no copy, or not as graphql-ws writes it; `None` if it was the protocol's own, and no more to be done.
+    /// Handles a message that is no copy, or not as graphql-ws writes it; `None` if it was the protocol's
+    /// own, and no more to be done.
     fn handle_other<'a, I: Io>(
         &mut self,
         link: &mut Link<'_, Parts, I>,

@@ -1,8 +1,8 @@
 //! The operation of a document, as far as this server has something to answer: one field without fields of
 //! its own.
 
-/// The only field of a document (GraphQL, October 2021, §2). `None`: it has several, or one that is renamed, has fields of its
-/// own, a directive or a fragment.
+/// The only field of a document (GraphQL, October 2021, §2). `None`: it has several, or one that is renamed,
+/// has fields of its own, a directive or a fragment.
 pub(super) fn only_field(document: &[u8]) -> Option<&[u8]> {
     let mut rest = document;
     // Kind, name and variables of the operation; default values may have braces, in parentheses.
@@ -17,7 +17,8 @@ enum Token<'a> {
     Mark(u8),
 }
 
-/// The next token, taken off `rest`; what is in parentheses is passed over. `None` at the end, or where parentheses have none.
+/// The next token, taken off `rest`; what is in parentheses is passed over. `None` at the end, or where
+/// parentheses have none.
 fn next<'a>(rest: &mut &'a [u8]) -> Option<Token<'a>> {
     let mut depth = 0_u32;
     loop {

@@ -22,7 +22,8 @@ pub(super) static FACTS: Facts = Facts {
     paths: &["/graphql"],
     offered: &[SUBPROTOCOL],
     compiled: &[SUBPROTOCOL],
-    // graphql-ws 6, client.ts, retryWait: doubled from one second on, and 0.3 to 3 s at random, here their mean; five times.
+    // graphql-ws 6, client.ts, retryWait: doubled from one second on, and 0.3 to 3 s at random, here their
+    // mean; five times.
     backoff: Backoff::Steps { ms: &[2_650.0, 3_650.0, 5_650.0, 9_650.0], then_ms: 17_650.0 },
     own_room: OwnRoom::Flag(VARIABLES.name, r#"{"room":{room}}"#),
     flags: &[SUBSCRIPTION, VARIABLES, INIT],

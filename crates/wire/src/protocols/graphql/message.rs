@@ -25,7 +25,8 @@ impl<'a> Packet<'a> {
         Some(Packet { id: plain(written_id), written_id, kind: plain(kind), payload })
     }
 
-    /// Returns whether the members are of the types that this kind of message has (graphql-ws 6, common.ts, `validateMessage`).
+    /// Returns whether the members are of the types that this kind of message has (graphql-ws 6, common.ts,
+    /// `validateMessage`).
     pub(super) fn is_valid(&self) -> bool {
         match &*self.kind {
             b"connection_init" | b"connection_ack" | b"ping" | b"pong" => is_missing_or(self.payload, b'{'),

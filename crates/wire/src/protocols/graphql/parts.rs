@@ -8,7 +8,8 @@ use crate::template::{Quoting, Template};
 
 /// The beginning of every copy that a server writes as graphql-ws does.
 pub(super) const PUSHED: &[u8] = br#"{"id":"1","type":"next","payload":"#;
-/// The operations that open a session: a question that shows how far the server has come, and the subscription.
+/// The operations that open a session: a question that shows how far the server has come, and the
+/// subscription.
 pub(super) const PROBE_ID: &[u8] = b"0";
 pub(super) const SUBSCRIPTION_ID: &[u8] = b"1";
 const PROBE: &[u8] = br#"{"id":"0","type":"subscribe","payload":{"query":"{__typename}"}}"#;

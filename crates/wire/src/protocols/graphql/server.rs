@@ -1,7 +1,9 @@
-//! The server's side: the subscription `messages`, with a room for each set of variables, and the mutations `echo` and
-//! `broadcast`, which take any `payload`. A broadcast goes to the room to which its sender subscribed first.
+//! The server's side: the subscription `messages`, with a room for each set of variables, and the mutations
+//! `echo` and `broadcast`, which take any `payload`. A broadcast goes to the room to which its sender
+//! subscribed first.
 //!
-//! Each subscriber has an id of its own, so what is broadcast is the payload, and each connection puts its own words around it.
+//! Each subscriber has an id of its own, so what is broadcast is the payload, and each connection puts its
+//! own words around it.
 
 use super::document::only_field;
 use super::message::{Packet, pong, result};
@@ -19,7 +21,8 @@ use crate::room::Room;
 use crate::server_config::ServerConfig;
 use crate::ws::frame::{self, Opcode};
 
-/// Subscriptions of one connection, and those among them to one room: each is sent a copy of what the room is told, at once.
+/// Subscriptions of one connection, and those among them to one room: each is sent a copy of what the room is
+/// told, at once.
 const SUBSCRIPTIONS_MAX: usize = 256;
 const SUBSCRIPTIONS_OF_ROOM_MAX: usize = 8;
 /// Bytes of an id, and characters of it in the reason of a close, which has 123 bytes.
@@ -183,8 +186,8 @@ impl Connection {
     }
 }
 
-/// The room of a set of variables, however it is written: none are an empty set (GraphQL over HTTP, "Request Parameters"), and
-/// blanks between them say nothing.
+/// The room of a set of variables, however it is written: none are an empty set (GraphQL over HTTP, "Request
+/// Parameters"), and blanks between them say nothing.
 fn room_of(variables: &[u8]) -> Room {
     let name = match variables {
         b"" | b"null" => b"{}".to_vec(),

@@ -1,7 +1,8 @@
 //! Plain HTTP: every message is a request, and its answer is what comes back.
 //!
-//! Answers come in the order of their requests (RFC 9112 §9.3.2), so the stamps wait in the client, oldest first, and nothing
-//! of a message need be on the wire. A broadcast is different: the request has the server tell others what its body says.
+//! Answers come in the order of their requests (RFC 9112 §9.3.2), so the stamps wait in the client, oldest
+//! first, and nothing of a message need be on the wire. A broadcast is different: the request has the server
+//! tell others what its body says.
 
 mod facts;
 mod parts;

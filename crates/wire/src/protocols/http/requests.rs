@@ -39,7 +39,8 @@ pub(crate) struct Requests {
     has_answered: bool,
     responses: Responses,
     answer: Answer,
-    /// The pieces of the answer that is coming in, where answers come in pieces: room that others need not have.
+    /// The pieces of the answer that is coming in, where answers come in pieces: room that others need not
+    /// have.
     pieces: Option<Box<Pieces>>,
     /// The kind of its body: a head that repeats is not read again.
     body_kind: BodyKind,

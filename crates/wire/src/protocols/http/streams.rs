@@ -1,4 +1,5 @@
-//! The server's side of streamed answers: as many events as the query asks for, and what is to be wrong with them.
+//! The server's side of streamed answers: as many events as the query asks for, and what is to be wrong with
+//! them.
 //!
 //! ```text
 //! open --an event is due--> open: it goes out, with those that are due as well and fit in a portion

@@ -10,8 +10,9 @@
 //! closed, with requests left--> connecting: they are sent again, if they may be
 //! ```
 //!
-//! As with HTTP/1.1, a server may end a connection whenever it likes, and a client is lost when one gives no answer at all. A
-//! request whose stream the server resets has no answer, and is not sent again: that a server refuses is what is to be seen.
+//! As with HTTP/1.1, a server may end a connection whenever it likes, and a client is lost when one gives no
+//! answer at all. A request whose stream the server resets has no answer, and is not sent again: that a
+//! server refuses is what is to be seen.
 
 use std::collections::VecDeque;
 
@@ -297,7 +298,8 @@ impl Requests {
         Ok(())
     }
 
-    /// A part of an answer is in. One that breaks the rules is the end of its stream, and of no other (§5.4.2, §8.1.1).
+    /// A part of an answer is in. One that breaks the rules is the end of its stream, and of no other
+    /// (§5.4.2, §8.1.1).
     fn handle_part<I: Io>(
         &mut self,
         link: &mut Link<'_, I>,
@@ -332,7 +334,8 @@ impl Requests {
         self.leave_if_done(link);
     }
 
-    /// The server leaves: what it has not looked at, it has not done (§6.8), and is sent again whatever it is.
+    /// The server leaves: what it has not looked at, it has not done (§6.8), and is sent again whatever it
+    /// is.
     fn handle_goaway<I: Io>(
         &mut self,
         link: &mut Link<'_, I>,

@@ -86,7 +86,8 @@ impl Stream {
         }
     }
 
-    /// The final head is in of an answer that comes in pieces; returns whether these follow, as they do behind a good status.
+    /// The final head is in of an answer that comes in pieces; returns whether these follow, as they do
+    /// behind a good status.
     pub(super) fn begin_pieces(&mut self, http: &HttpOptions, on: &mut impl ProtocolHandler) -> bool {
         let head = self.head.filter(|head| http.is_expected(head.status));
         if let Some(AnswerHead { body_kind, .. }) = head {

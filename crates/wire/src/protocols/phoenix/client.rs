@@ -47,8 +47,8 @@ pub(crate) struct Client {
 enum Topics {
     /// On the way: the topics joined so far, of those that it stays in, a bit each.
     Joining(u8),
-    /// In all of these. How many that it visits it has left without having heard that they are closed: Phoenix may say so
-    /// when it has let the client in again, because it closes the channel before for it.
+    /// In all of these. How many that it visits it has left without having heard that they are closed:
+    /// Phoenix may say so when it has let the client in again, because it closes the channel before for it.
     Joined { leaving: u8 },
 }
 
@@ -218,8 +218,8 @@ impl Client {
         if self.sent_broadcast { Kind::Broadcast } else { Kind::Echo }
     }
 
-    /// The hint at a message with an id that does not start as those usually do that answer nothing; `None`: it is
-    /// refused.
+    /// The hint at a message with an id that does not start as those usually do that answer nothing; `None`:
+    /// it is refused.
     fn says_of_unusual(
         &self,
         pending: &mut Option<&mut Pending>,

@@ -10,7 +10,8 @@
 //! << phx_error and phx_close: the channel has crashed, or is left
 //! ```
 //!
-//! The payload of a push is the app's; here it is the benchmark's, whose payload is P. In v2 a push may be binary:
+//! The payload of a push is the app's; here it is the benchmark's, whose payload is P. In v2 a push may be
+//! binary:
 //!
 //! ```text
 //! push       00 len(join_ref) len(ref) len(topic) len(event)   the strings, data

@@ -124,7 +124,8 @@ impl Parts {
         let is_binary = options.of_dialect.settings.is_on(BINARY.name);
         let too_long = |topic: &Topic| match topic.name.longest(&options.people.rows) {
             Some(bytes) => bytes > TOPIC_BYTES_MAX,
-            // Only binary messages have one byte for its length; what a server has named itself (LiveView) it can read.
+            // Only binary messages have one byte for its length; what a server has named itself (LiveView) it
+            // can read.
             None => is_binary || !topic.name.has_kept(),
         };
         if topics.iter().any(too_long) {
@@ -151,7 +152,8 @@ impl Parts {
         })
     }
 
-    /// Returns whether a topic that messages name has a value in its name that the client was given at its login.
+    /// Returns whether a topic that messages name has a value in its name that the client was given at its
+    /// login.
     pub(super) fn names_kept(&self) -> bool {
         self.topics.iter().any(|topic| topic.name.has_kept())
     }

@@ -1,10 +1,11 @@
 //! The server's side: topics `room:*`, whose members are a room for each serializer.
 //!
-//! The channel is websocket-shootout's. As Phoenix does, it answers a message for a topic that was not joined with
-//! an error, crashes the channel on an event that it does not know, and the connection (1011) on anything that is not
-//! a message; a connection that says nothing for a minute is closed.
+//! The channel is websocket-shootout's. As Phoenix does, it answers a message for a topic that was not joined
+//! with an error, crashes the channel on an event that it does not know, and the connection (1011) on
+//! anything that is not a message; a connection that says nothing for a minute is closed.
 //!
-//! A client that joins with a `presence` is announced by it to those in the topic, as Phoenix.Presence does it: `presence_diff`.
+//! A client that joins with a `presence` is announced by it to those in the topic, as Phoenix.Presence does
+//! it: `presence_diff`.
 
 use super::binary::{self, Push, STRING_BYTES_MAX};
 use super::facts::TIMEOUT;
@@ -343,7 +344,8 @@ fn tell_topic<I: Io>(
     }
 }
 
-/// Appends a message: the numbers, of the join and its own, are JSON, and so are the payload's parts together.
+/// Appends a message: the numbers, of the join and its own, are JSON, and so are the payload's parts
+/// together.
 fn write(
     out: &mut Vec<u8>,
     version: Version,

@@ -60,8 +60,9 @@ impl ClientProtocol for Client {
     }
 }
 
-/// A message in MessagePack. `None`: it is no JSON. The file was held to that when it was read, but a cell of the users' data may stand
-/// outside of quotes; the message then goes as the text that it is, for the server to refuse.
+/// A message in MessagePack. `None`: it is no JSON. The file was held to that when it was read, but a cell of
+/// the users' data may stand outside of quotes; the message then goes as the text that it is, for the server
+/// to refuse.
 #[inline(never)]
 fn packed(message_template: &MessageTemplate, filling: &Filling<'_>, reading: &Reading) -> Option<Vec<u8>> {
     let (mut text, mut value) = (Vec::new(), Vec::new());
@@ -84,7 +85,8 @@ struct Frame<'a> {
     wire_bytes: u32,
 }
 
-/// Tells what stands in a frame that may hold several messages: apart, so that a frame that is one does not pay for it.
+/// Tells what stands in a frame that may hold several messages: apart, so that a frame that is one does not
+/// pay for it.
 #[inline(never)]
 fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     match reading {
@@ -94,8 +96,8 @@ fn hear_several(reading: &Reading, frame: &Frame<'_>, on: &mut impl ProtocolHand
     }
 }
 
-/// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes on the wire, each
-/// record has its share.
+/// Tells each record of a frame, of which the last need not end; empty ones are nothing. Of the frame's bytes
+/// on the wire, each record has its share.
 fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     let &Frame { bytes, is_text, wire_bytes } = frame;
     let so_far = |end: usize| (u64::from(wire_bytes) * end as u64 / bytes.len().max(1) as u64) as u32;
@@ -111,7 +113,8 @@ fn hear_records(separator: &Finder<'_>, frame: &Frame<'_>, on: &mut impl Protoco
     }
 }
 
-/// Tells each value of a frame of MessagePack as JSON; a frame that is none as it is, as servers greet in text.
+/// Tells each value of a frame of MessagePack as JSON; a frame that is none as it is, as servers greet in
+/// text.
 fn hear_values(delimited: bool, line_end: &Finder<'_>, frame: &Frame<'_>, on: &mut impl ProtocolHandler) {
     match lines_of(delimited, frame) {
         Some(lines) => hear_records(line_end, &Frame { bytes: &lines, is_text: true, ..*frame }, on),

@@ -1,6 +1,6 @@
-//! The server's side of raw, json and binary, which share an endpoint and a broadcast group: each message says
-//! by its form which of the three it is. A path with `?room=NAME` is a room of its own. In JSON, a connection may be in further
-//! rooms:
+//! The server's side of raw, json and binary, which share an endpoint and a broadcast group: each message
+//! says by its form which of the three it is. A path with `?room=NAME` is a room of its own. In JSON, a
+//! connection may be in further rooms:
 //!
 //! ```text
 //! >> {"type":"join","room":"NAME"}                        << {"type":"joined","room":"NAME"}
@@ -9,7 +9,8 @@
 //! >> {"type":"leave","room":"NAME"}                       << {"type":"left","room":"NAME"}
 //! ```
 //!
-//! The room of its path is one that a connection has joined before it says anything, and that it does not leave.
+//! The room of its path is one that a connection has joined before it says anything, and that it does not
+//! leave.
 
 use crate::absent::NoSession;
 use crate::apps::bench::{binary, json};
@@ -30,7 +31,8 @@ use crate::ws::frame::{self, BODY, Opcode};
 /// Rooms that one connection may have joined.
 const JOINED_MAX: usize = 256;
 
-/// One connection's side: which room it is in, by the parameter `room` of its path, and which others it has joined.
+/// One connection's side: which room it is in, by the parameter `room` of its path, and which others it has
+/// joined.
 #[derive(Debug)]
 pub(crate) struct Server {
     /// The topic of its room, which is of this group.

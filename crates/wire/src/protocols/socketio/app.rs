@@ -1,5 +1,5 @@
-//! The server's handling of packets, whatever carries them: the benchmark's events, and those of the servers in the
-//! protocol's test suite.
+//! The server's handling of packets, whatever carries them: the benchmark's events, and those of the servers
+//! in the protocol's test suite.
 //!
 //! ```text
 //! unconnected --0: a namespace that there is--> connected; 40{"sid":S} and the event auth, with what was sent along
@@ -421,8 +421,8 @@ impl Reply<'_> {
         [&[text], self.attachments].concat()
     }
 
-    /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so the
-    /// common frames are plain.
+    /// The packet as it goes over a WebSocket. Members of the room differ in their compression contexts, so
+    /// the common frames are plain.
     fn frames(&self, version: Version, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 16);
         let mut frame = |opcode, before: &[u8], payload: &[u8]| {

@@ -1,5 +1,5 @@
-//! Heartbeats, of either end. One side beats and the other listens: the server beats since version 4, and the client
-//! did before.
+//! Heartbeats, of either end. One side beats and the other listens: the server beats since version 4, and the
+//! client did before.
 //!
 //! ```text
 //! beating:   resting --after the interval: a ping goes--> waiting --a pong--> resting; --none for timeout--> dead

@@ -1,5 +1,5 @@
-//! Socket.IO (socket.io-protocol, version 5) over Engine.IO (engine.io-protocol, version 4), and the versions before
-//! both, 4 over 3, which Socket.IO 1 and 2 spoke.
+//! Socket.IO (socket.io-protocol, version 5) over Engine.IO (engine.io-protocol, version 4), and the versions
+//! before both, 4 over 3, which Socket.IO 1 and 2 spoke.
 //!
 //! ```text
 //! << 0{"sid":S,"upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}
@@ -12,10 +12,12 @@
 //! << 2  >> 3                          a heartbeat; before version 4 of Engine.IO the client sends 2
 //! ```
 //!
-//! The arguments are the app's; here they are the benchmark's payload P; as an attachment, a stamp in binary form and the padding.
+//! The arguments are the app's; here they are the benchmark's payload P; as an attachment, a stamp in binary
+//! form and the padding.
 //!
-//! Over plain requests the same packets go joined: [`payload`]. The client is in `client` over a WebSocket and in `requests`
-//! over requests, from which `takeover` leads to a WebSocket; the server in `server`, `session` and `candidate`.
+//! Over plain requests the same packets go joined: [`payload`]. The client is in `client` over a WebSocket
+//! and in `requests` over requests, from which `takeover` leads to a WebSocket; the server in `server`,
+//! `session` and `candidate`.
 
 mod app;
 mod candidate;

@@ -1,5 +1,5 @@
-//! Packets as socket.io-msgpack-parser has them: a map of MessagePack in a binary message for each, attachments in their places.
-//! Engine.IO's own packets, the handshake and heartbeats, remain text.
+//! Packets as socket.io-msgpack-parser has them: a map of MessagePack in a binary message for each,
+//! attachments in their places. Engine.IO's own packets, the handshake and heartbeats, remain text.
 //!
 //! ```text
 //! 42/ns,7["echo",P]    {"type":2,"nsp":"/ns","id":7,"data":["echo",P]}

@@ -4,8 +4,8 @@
 //! <type>[<attachments>-][<namespace>,][<ack id>][<payload, JSON>]
 //! ```
 //!
-//! The namespace is left out when it is `/`. Of binary packets, the attachments follow in messages of their own, and
-//! an object `{"_placeholder":true,"num":0}` stands for each in the payload.
+//! The namespace is left out when it is `/`. Of binary packets, the attachments follow in messages of their
+//! own, and an object `{"_placeholder":true,"num":0}` stands for each in the payload.
 
 use std::borrow::Cow;
 
@@ -101,7 +101,8 @@ fn take_attachments(rest: &mut &[u8]) -> Result<u8, Failure> {
     Ok(count)
 }
 
-/// An ack id as JavaScript's peers say it again: to them it is a number, rounded from 2^53 on (ECMA-262, `Number::toString`).
+/// An ack id as JavaScript's peers say it again: to them it is a number, rounded from 2^53 on (ECMA-262,
+/// `Number::toString`).
 pub(crate) fn ack_id(id: &[u8]) -> Cow<'_, [u8]> {
     if id.len() <= ID_DIGITS_EXACT && (id.len() == 1 || !id.starts_with(b"0")) {
         return Cow::Borrowed(id);
@@ -118,8 +119,9 @@ pub(crate) fn ack_id(id: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text.into_bytes())
 }
 
-/// The name of an event, and how far into the payload its arguments start: at the comma before the first of them,
-/// or at the closing bracket. The whole payload is checked. As socket.io-parser has it, a name may be a number.
+/// The name of an event, and how far into the payload its arguments start: at the comma before the first of
+/// them, or at the closing bracket. The whole payload is checked. As socket.io-parser has it, a name may be a
+/// number.
 pub(crate) fn event(payload: &[u8]) -> Result<(&[u8], usize), Failure> {
     let mut first = None;
     let walked = json::array(payload, |item| _ = first.get_or_insert(item));

@@ -142,8 +142,8 @@ impl Parts {
         Ok(MessageTemplate { text: (&template.text("]")).into(), ..message_template })
     }
 
-    /// Writes the packet that connects to the namespace and goes on with a session, as socket.io-client does: `pid` and `offset`
-    /// among what lets the client in.
+    /// Writes the packet that connects to the namespace and goes on with a session, as socket.io-client does:
+    /// `pid` and `offset` among what lets the client in.
     pub(super) fn write_resume(&self, out: &mut Vec<u8>, filling: &Filling<'_>, resumption: &Resumption) {
         let [start, auth] = &self.namespaces[0].connect;
         start.write(out, filling, 0);

@@ -77,7 +77,8 @@ impl Question for Request {
 }
 
 impl Request {
-    /// Answers that something is wrong. A WebSocket that is granted already learns it from being told nothing.
+    /// Answers that something is wrong. A WebSocket that is granted already learns it from being told
+    /// nothing.
     pub(crate) fn complain(&self, out: &mut Vec<u8>, complaint: Complaint) {
         match self.verb {
             Verb::Poll | Verb::Begin | Verb::Push { .. } => complaint::write(&self.head, out, 400, complaint),

@@ -1,4 +1,5 @@
-//! The client's side over plain requests: one stream to receive, one to send, and one for a WebSocket to take over.
+//! The client's side over plain requests: one stream to receive, one to send, and one for a WebSocket to take
+//! over.
 //!
 //! ```text
 //! receiving: a request --its answer is over--> the same request again, until the session is over or taken over
@@ -79,7 +80,8 @@ impl Client {
         }
     }
 
-    /// The query of requests behind the path's own. Before version 4, attachments come as text only if asked to.
+    /// The query of requests behind the path's own. Before version 4, attachments come as text only if asked
+    /// to.
     fn query(&self) -> String {
         let base64 = if self.version == Version::V3 { "b64=1" } else { "" };
         let join = if base64.is_empty() || self.sid.is_empty() { "" } else { "&" };
@@ -144,8 +146,8 @@ impl Client {
                     }
                 }
                 ResponseEvent::Head { status, .. } => return Err(self.refusal(status)),
-                // The body is kept until it is whole, so that a server must not send one without end; however small
-                // messages are to be, it may hold many.
+                // The body is kept until it is whole, so that a server must not send one without end; however
+                // small messages are to be, it may hold many.
                 ResponseEvent::Data(bytes)
                     if self.body.len() + bytes.len()
                         > limits.message_bytes_max.max(Limits::default().message_bytes_max) =>
@@ -417,8 +419,8 @@ impl HttpClientProtocol for Client {
     }
 }
 
-/// Renames the refusal of a session's upgrade: a node may not have the session, or a proxy in between have taken the upgrade
-/// for a plain request.
+/// Renames the refusal of a session's upgrade: a node may not have the session, or a proxy in between have
+/// taken the upgrade for a plain request.
 fn of_upgrade(failure: Failure) -> Failure {
     match failure {
         Failure::HttpStatus(status @ (400 | 404)) => Failure::SessionUpgrade(status),
@@ -426,8 +428,9 @@ fn of_upgrade(failure: Failure) -> Failure {
     }
 }
 
-/// Renames the refusal of a session's request: with these statuses a node says that it has no session of that name (Engine.IO answers
-/// 400, code 1). Anything else that may be wrong with such a request, throng's own would be.
+/// Renames the refusal of a session's request: with these statuses a node says that it has no session of that
+/// name (Engine.IO answers 400, code 1). Anything else that may be wrong with such a request, throng's own
+/// would be.
 fn of_session(failure: Failure) -> Failure {
     match failure {
         Failure::HttpStatus(400 | 404) => Failure::SessionLost,

@@ -202,7 +202,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The session of plain requests becomes this connection's: with the packets that wait, and its places in rooms.
+    /// The session of plain requests becomes this connection's: with the packets that wait, and its places in
+    /// rooms.
     fn take_over<I: Io>(
         &mut self,
         link: &mut ServerLink<'_, I>,

@@ -142,7 +142,8 @@ impl Session {
         Answer::Whole
     }
 
-    /// Two polls at a time: the later one is refused, the earlier one told that the session is over (engine.io, `onPollRequest`).
+    /// Two polls at a time: the later one is refused, the earlier one told that the session is over
+    /// (engine.io, `onPollRequest`).
     fn end_both<I: Io>(&mut self, link: &mut SessionLink<'_, I>, asked: AnswerHead, held: AnswerHead) {
         if link.io.was_earlier(HELD) {
             complaint::write(&held, link.io.out(HELD), 400, BAD_REQUEST);
@@ -261,7 +262,8 @@ impl Session {
         self.phase = Phase::Over;
     }
 
-    /// A second WebSocket is granted a WebSocket all the same, and turned away there (engine.io, `onWebSocket`).
+    /// A second WebSocket is granted a WebSocket all the same, and turned away there (engine.io,
+    /// `onWebSocket`).
     fn enter<I: Io>(&mut self, link: &mut SessionLink<'_, I>, request: &Request) -> Answer<UpgradeReply> {
         match self.phase {
             Phase::Open => {

@@ -27,8 +27,8 @@ pub(crate) struct Side {
     greet_ns: u64,
 }
 
-/// The greeting on connecting goes in a segment of its own, as with engine.io, which sends a packet when the one
-/// before has left: the protocol's test suite misses it elsewhere.
+/// The greeting on connecting goes in a segment of its own, as with engine.io, which sends a packet when the
+/// one before has left: the protocol's test suite misses it elsewhere.
 const GREETING_DELAY_NS: u64 = 10_000_000;
 
 /// The next action after a packet.

@@ -88,7 +88,8 @@ impl Takeover {
         matches!(self, Takeover::Probed(_))
     }
 
-    /// Polling has come to an end: takes over, and sends the packets that wait, of which none is an attachment.
+    /// Polling has come to an end: takes over, and sends the packets that wait, of which none is an
+    /// attachment.
     ///
     /// # Panics
     /// If it is not probed.

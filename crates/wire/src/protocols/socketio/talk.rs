@@ -249,7 +249,8 @@ impl Talk {
         self.resumption.as_deref()
     }
 
-    /// The namespace is connected to: a server that recovers sessions names this one, which may be the one before.
+    /// The namespace is connected to: a server that recovers sessions names this one, which may be the one
+    /// before.
     fn handle_session(&mut self, payload: &[u8]) {
         let mut session = None;
         let _ = json::object(payload, |key, value| {
@@ -296,7 +297,8 @@ impl Talk {
     }
 }
 
-/// Notes the last argument of an event as how far the client has come, if it is a string, as socket.io-client does.
+/// Notes the last argument of an event as how far the client has come, if it is a string, as socket.io-client
+/// does.
 #[inline]
 fn note_offset(resumption: &mut Resumption, event: &[u8]) {
     let Some(event) = event.strip_suffix(b"\"]") else { return };
@@ -317,7 +319,8 @@ fn found_in(pending: &mut Option<&mut Pending>, packet: &Packet<'_>, text: &[u8]
     stamp::find(text).or(numbered.map(|(_, stamp)| stamp))
 }
 
-/// The number of messages that are not measured: even, within 32 bits, and one that a measured one has only after a billion.
+/// The number of messages that are not measured: even, within 32 bits, and one that a measured one has only
+/// after a billion.
 const UNMEASURED: u64 = (1 << 31) - 2;
 
 /// The number of a message that has one; it tells measured messages apart.

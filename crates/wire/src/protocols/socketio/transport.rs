@@ -11,7 +11,8 @@ pub(crate) enum Transport {
     WebSocket,
     /// A `GET` for what the server has to say, a `POST` for what the client has.
     Polling,
-    /// Polling, and a WebSocket as soon as there is one: what the protocol's own clients do unless told otherwise.
+    /// Polling, and a WebSocket as soon as there is one: what the protocol's own clients do unless told
+    /// otherwise.
     Upgrade,
 }
 

@@ -1,5 +1,5 @@
-//! Services' handling of messages. A message stays the way it is written in a JSON string, since that is how it
-//! goes out again.
+//! Services' handling of messages. A message stays the way it is written in a JSON string, since that is how
+//! it goes out again.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use crate::ws::frame::{self, Opcode};
 /// Why the service `/close` closes.
 pub(crate) const GO_AWAY: (u16, &str) = (3000, "Go away!");
 
-/// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between. An
-/// array that is none is a failure, before anything is done.
+/// Answers the messages of the array that lies in `out`: appends the replies, as strings with commas between.
+/// An array that is none is a failure, before anything is done.
 pub(crate) fn answer_array(
     service_room: ServiceRoom,
     out: &mut Vec<u8>,
@@ -59,7 +59,8 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns whether a message, as a string or not, is but to be sent back, which nearly all are that are no broadcasts.
+/// Returns whether a message, as a string or not, is but to be sent back, which nearly all are that are no
+/// broadcasts.
 pub(crate) fn is_echo(service: &Service, message: &[u8]) -> bool {
     service.app != App::Benchmark || memchr::memmem::find(message, b"broadcast").is_none()
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::failure::Failure;
 
-/// Finds the strings of a JSON array of strings, in order; an error where there is anything else. Whether what is in
-/// the strings is well escaped is not looked at.
+/// Finds the strings of a JSON array of strings, in order; an error where there is anything else. Whether
+/// what is in the strings is well escaped is not looked at.
 #[derive(Default)]
 pub(crate) struct Strings {
     at: usize,
@@ -21,7 +21,8 @@ enum State {
 }
 
 impl Strings {
-    /// The range of the next string, without its marks; `None` behind the last. `array` is the same each time.
+    /// The range of the next string, without its marks; `None` behind the last. `array` is the same each
+    /// time.
     pub(crate) fn next(&mut self, array: &[u8]) -> Result<Option<Range<usize>>, Failure> {
         match self.state {
             State::Over => return Ok(None),
@@ -157,8 +158,8 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// Appends the text that a JSON string stands for. Surrogates without their other half, which no text can hold,
-/// become U+FFFD.
+/// Appends the text that a JSON string stands for. Surrogates without their other half, which no text can
+/// hold, become U+FFFD.
 pub(crate) fn unescape(out: &mut Vec<u8>, string: &[u8]) -> Result<(), Failure> {
     out.reserve(string.len());
     let mut rest = string;

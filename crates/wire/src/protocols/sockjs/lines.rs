@@ -1,4 +1,5 @@
-//! Frames out of the body of an answer that comes in pieces. Every transport writes a frame into a line of its own.
+//! Frames out of the body of an answer that comes in pieces. Every transport writes a frame into a line of
+//! its own.
 
 use memchr::memmem;
 
@@ -14,7 +15,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Calls `on_line` with each line that is whole now, without its end. A line above `bytes_max` is a failure.
+    /// Calls `on_line` with each line that is whole now, without its end. A line above `bytes_max` is a
+    /// failure.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -55,8 +57,8 @@ fn trim_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The frame in a line, put into `scratch` if it has to be unescaped; `None` for a line that has none: preludes and
-/// the scripts around frames.
+/// The frame in a line, put into `scratch` if it has to be unescaped; `None` for a line that has none:
+/// preludes and the scripts around frames.
 pub(crate) fn frame_in<'a>(
     transport: Transport,
     line: &'a [u8],

@@ -1,5 +1,5 @@
-//! SockJS (sockjs-protocol): a session of JSON messages in small frames, over a WebSocket or, where there is none,
-//! over plain requests.
+//! SockJS (sockjs-protocol): a session of JSON messages in small frames, over a WebSocket or, where there is
+//! none, over plain requests.
 //!
 //! ```text
 //! << o                       the session is open
@@ -11,7 +11,8 @@
 //!
 //! The messages are the app's. At `/websocket` below a service they go without any frame.
 //!
-//! The client is in `client` over a WebSocket and in `requests` over requests, the server in `server` and `session`.
+//! The client is in `client` over a WebSocket and in `requests` over requests, the server in `server` and
+//! `session`.
 
 mod app;
 mod client;

@@ -29,8 +29,8 @@ impl Parts {
         Ok(Parts { transport, usual: ONE_BEFORE.to_vec(), bytes_min: 0, behind_id: 0 })
     }
 
-    /// The message in a frame that has but one of ours, as nearly all have, which is worth a short cut: it is too short
-    /// for two.
+    /// The message in a frame that has but one of ours, as nearly all have, which is worth a short cut: it is
+    /// too short for two.
     #[inline]
     pub(super) fn one_of_ours<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
         // A second message of ours would need as many bytes again: no search for a comma between two is
@@ -42,7 +42,8 @@ impl Parts {
         is_one.then(|| &frame[ONE_BEFORE.len()..frame.len() - ONE_AFTER.len()])
     }
 
-    /// A string in an array; over requests the string alone, for messages that come up meanwhile join it there.
+    /// A string in an array; over requests the string alone, for messages that come up meanwhile join it
+    /// there.
     pub(super) fn message_template(&self, app_message: &AppMessage<'_>) -> MessageTemplate {
         let body = &app_message.body;
         let template = match self.transport {
@@ -89,8 +90,8 @@ pub(super) fn write_path(parts: &Parts, now_ns: u64, io: &mut impl Io) {
     }
 }
 
-/// A fresh session's place below the service: `/<three digits for balancers>/<the session>`. The time is mixed in
-/// so that a run repeated with the same seed does not meet its own sessions again.
+/// A fresh session's place below the service: `/<three digits for balancers>/<the session>`. The time is
+/// mixed in so that a run repeated with the same seed does not meet its own sessions again.
 pub(crate) fn session_path(now_ns: u64, io: &mut impl Io) -> String {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let (number, name) = (io.random_u64(), io.random_u64() ^ now_ns.wrapping_mul(GOLDEN));

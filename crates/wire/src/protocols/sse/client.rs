@@ -274,7 +274,8 @@ impl HttpClientProtocol for Client {
         matches!(self.state, State::Open(_))
     }
 
-    /// Sends nothing, as there is no way to the server. A plan without requests to publish is refused before it begins.
+    /// Sends nothing, as there is no way to the server. A plan without requests to publish is refused before
+    /// it begins.
     fn send<I: Io>(
         &mut self,
         _link: &mut HttpLink<'_, Parts, I>,

@@ -1,4 +1,5 @@
-//! Server-sent events (HTML standard, §9.2): a client asks once, and hears events for as long as the answer lasts.
+//! Server-sent events (HTML standard, §9.2): a client asks once, and hears events for as long as the answer
+//! lasts.
 //!
 //! ```text
 //! >> GET /events?room=1, Accept: text/event-stream; of a client that comes back, Last-Event-ID: 7 besides
@@ -9,7 +10,8 @@
 //! << : a comment, to keep the connection
 //! ```
 //!
-//! Clients only receive. What they hear is published by requests to the application ([`publication`](crate::publication)).
+//! Clients only receive. What they hear is published by requests to the application
+//! ([`publication`](crate::publication)).
 
 mod client;
 mod facts;

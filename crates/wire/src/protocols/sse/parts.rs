@@ -36,7 +36,8 @@ impl Parts {
         Ok(Parts { target, rest, has_app: options.of_dialect.app.is_some() })
     }
 
-    /// Appends a request for the stream behind an event, if there is one; to another place if a redirect led there.
+    /// Appends a request for the stream behind an event, if there is one; to another place if a redirect led
+    /// there.
     pub(super) fn write(
         &self,
         out: &mut Vec<u8>,

@@ -12,7 +12,8 @@ use crate::server_config::ServerConfig;
 use crate::session::{PlainAnswer, SessionHead};
 use crate::ws::upgrade;
 
-/// Tells a room's streams an event with the payload as its data; where there is a history, with its number as its id.
+/// Tells a room's streams an event with the payload as its data; where there is a history, with its number as
+/// its id.
 pub(super) fn publish(
     cfg: &ServerConfig,
     now_ns: u64,

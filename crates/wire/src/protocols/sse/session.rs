@@ -1,7 +1,7 @@
 //! A stream, on the server's side.
 //!
-//! A client that comes back is told what it has missed in the same step in which it joins its room, so that no event falls
-//! between.
+//! A client that comes back is told what it has missed in the same step in which it joins its room, so that
+//! no event falls between.
 
 use std::convert::Infallible;
 use std::sync::Arc;

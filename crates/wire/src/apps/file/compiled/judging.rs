@@ -12,8 +12,9 @@
 //! anything else                                   --> unrecognised
 //! ```
 //!
-//! A payload may hold any number of ids: servers collect what is new and send it as one frame. Each id counts, once for each
-//! payload, because a payload may also repeat the id of its one message (as text and as HTML).
+//! A payload may hold any number of ids: servers collect what is new and send it as one frame. Each id
+//! counts, once for each payload, because a payload may also repeat the id of its one message (as text and as
+//! HTML).
 
 use std::collections::HashSet;
 
@@ -50,7 +51,8 @@ struct Payload<'a, 'b> {
 }
 
 impl CompiledApp {
-    /// Tells what a message that came in is. The script is told what is to be answered, and what the opening has waited for.
+    /// Tells what a message that came in is. The script is told what is to be answered, and what the opening
+    /// has waited for.
     // Never inlined: the benchmark's app, which is judged in the same place, would pay for it.
     #[inline(never)]
     pub(crate) fn judge(&self, arrival: &Arrival<'_>, script: &mut Script, on: &mut impl FnMut(Event)) {
@@ -87,8 +89,8 @@ impl CompiledApp {
         }
     }
 
-    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to that one. An error
-    /// of JSON-RPC has the number of its call as well, and is no answer.
+    /// The message that an answer has the number of, where the app's answers have numbers, and what it is to
+    /// that one. An error of JSON-RPC has the number of its call as well, and is no answer.
     #[inline]
     fn answered(&self, opened: &Opened<'_>, script: &mut Script) -> Option<(Role, Stamp)> {
         if self.keys.is_empty() || self.refusals.iter().any(|(matcher, _)| matcher.matches(opened)) {
@@ -264,8 +266,8 @@ impl CompiledApp {
     #[inline]
     fn note(&self, payload: &mut Payload<'_, '_>, script: &mut Script) {
         let Some((places, message)) = &self.resume else { return };
-        // What comes before it has asked for what it missed is newer than that: if it noted this and was cut once more, it
-        // would never ask.
+        // What comes before it has asked for what it missed is newer than that: if it noted this and was cut
+        // once more, it would never ask.
         if message.is_some() && script.is_back() {
             return;
         }
